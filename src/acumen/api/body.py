@@ -1,0 +1,65 @@
+"""Reading a request's body: JSON, of bounded size, whatever it was packed into."""
+
+import zlib
+from typing import Any
+
+from pydantic_core import from_json
+from starlette.requests import ClientDisconnect, Request
+
+from acumen.errors import BadInput, TooLarge, WrongMediaType
+
+# zlib's way of saying: expect a gzip header.
+GZIP = 16 + zlib.MAX_WBITS
+
+
+async def json_of(request: Request, most_bytes: int) -> Any:
+    """None for an empty body. Too much, unpacked or packed, is refused before it is held."""
+    raw = await _read(request, most_bytes)
+    if not raw:
+        return None
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise WrongMediaType
+    try:
+        return from_json(_unpacked(raw, request.headers.get("content-encoding", ""), most_bytes), allow_inf_nan=False)
+    except ValueError as wrong:
+        raise BadInput(f"The body is not valid JSON: {wrong}.") from None
+
+
+async def _read(request: Request, most_bytes: int) -> bytes:
+    if int(_digits(request.headers.get("content-length", "0"))) > most_bytes:
+        raise _too_large(most_bytes)
+    parts, size = [], 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size > most_bytes:
+                raise _too_large(most_bytes)
+            parts.append(part)
+    except ClientDisconnect:
+        raise BadInput("The connection ended before the body did.") from None
+    return b"".join(parts)
+
+
+def _unpacked(raw: bytes, encoding: str, most_bytes: int) -> bytes:
+    if encoding in ("", "identity"):
+        return raw
+    if encoding != "gzip":
+        raise WrongMediaType(f"Content-Encoding {encoding[:40]!r} is not understood; send gzip or none.")
+    unpacker = zlib.decompressobj(GZIP)
+    try:
+        unpacked = unpacker.decompress(raw, most_bytes + 1)
+    except zlib.error:
+        raise BadInput("The body is not valid gzip.") from None
+    if len(unpacked) > most_bytes:
+        raise _too_large(most_bytes)
+    if not unpacker.eof:
+        raise BadInput("The gzip body ends too early.")
+    return unpacked
+
+
+def _digits(text: str) -> str:
+    return text if text.isascii() and text.isdigit() and len(text) < 19 else "0"
+
+
+def _too_large(most_bytes: int) -> TooLarge:
+    return TooLarge(f"The request body is larger than {most_bytes} bytes.")

@@ -1,0 +1,39 @@
+"""One call: what a handler is given, and how handlers are found."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from acumen.api.auth import Caller, Doorkeeper
+from acumen.app import App
+from acumen.deps import Deps
+from acumen_client.calls import Endpoint
+
+A = TypeVar("A", bound=BaseModel)
+Q = TypeVar("Q", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    app: App
+    keys: Doorkeeper
+    caller: Caller
+    deps: Deps
+
+
+Handler = Callable[[Any, Call], Awaitable[BaseModel]]
+HANDLERS: dict[str, Handler] = {}
+
+
+def answers(
+    endpoint: Endpoint[..., A],
+) -> Callable[[Callable[[Q, Call], Awaitable[A]]], Callable[[Q, Call], Awaitable[A]]]:
+    """Says which endpoint a handler answers; the type checker sees that it answers in the right shape."""
+
+    def register(handler: Callable[[Q, Call], Awaitable[A]]) -> Callable[[Q, Call], Awaitable[A]]:
+        HANDLERS[endpoint.name] = handler
+        return handler
+
+    return register

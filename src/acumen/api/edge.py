@@ -1,0 +1,73 @@
+"""The edge: from an HTTP request to a handler and back, the same way for every endpoint."""
+
+import re
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from acumen.api import config, errors, memories, meter, observe, recall, review, system
+from acumen.api.auth import Caller, Doorkeeper, require
+from acumen.api.body import json_of
+from acumen.api.call import HANDLERS, Call, Handler
+from acumen.app import LOCAL_ORG, App
+from acumen.errors import BadInput
+from acumen.model.ids import fresh_id
+from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.wire.shapes import Role
+from acumen_client.wire.system import ReadinessResponse
+
+# Importing a room is what registers its handlers.
+ROOMS = (config, memories, meter, observe, recall, review, system)
+
+_CALLERS_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
+
+
+def routes(app: App) -> list[Route]:
+    keys = Doorkeeper(app)
+    return [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
+
+
+def _route(endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doorkeeper) -> Route:
+    async def answer(request: Request) -> Response:
+        request_id = request_id_of(request)
+        try:
+            caller = await _caller(endpoint, keys, request)
+            asked = await _asked(endpoint, app, request)
+            answered = await handler(asked, Call(app, keys, caller, await app.deps_for(caller.org)))
+            return _reply(endpoint, answered, request_id)
+        except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry
+            return errors.reply(error, request_id)
+
+    return Route(endpoint.path, answer, methods=[endpoint.method], name=endpoint.name)
+
+
+async def _caller(endpoint: Endpoint[..., Any], keys: Doorkeeper, request: Request) -> Caller:
+    if endpoint.role is Role.PUBLIC:
+        return NOBODY
+    caller = await keys.identify(request)
+    require(caller, endpoint.role)
+    return caller
+
+
+async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request) -> Any:
+    body = None
+    if endpoint.method != "GET":
+        body = await json_of(request, app.settings.limits.body_bytes)
+        if body is None and not endpoint.takes_nothing:
+            raise BadInput("The request needs a JSON body.")
+    return endpoint.parse(request.query_params, body)
+
+
+def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str) -> Response:
+    unwell = isinstance(answered, ReadinessResponse) and answered.status == "unhealthy"
+    headers = {"X-Request-ID": request_id}
+    return Response(endpoint.dump(answered), 503 if unwell else 200, headers, media_type="application/json")
+
+
+def request_id_of(request: Request) -> str:
+    """The caller's own, if it is one that can stand in a log."""
+    given = request.headers.get("x-request-id", "")
+    return given if _CALLERS_ID.fullmatch(given) else fresh_id("http")

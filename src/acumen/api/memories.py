@@ -1,0 +1,409 @@
+"""Memories, over REST: read, add, change, delete."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from acumen.api.call import Call, answers
+from acumen.api.views import agent_playbook, before, millis, profile, user, user_playbook
+from acumen.model.ids import (
+    InteractionId,
+    Kind,
+    MemoryRef,
+    Millis,
+    PlaybookId,
+    ProfileId,
+    RequestId,
+    SessionId,
+    UserId,
+    fresh_id,
+)
+from acumen.model.memory import Status
+from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
+from acumen.model.profile import DAY_MS, Profile, TimeToLive
+from acumen.model.search import Filter
+from acumen.review import actions
+from acumen.storage.store import Tx
+from acumen_client import calls
+from acumen_client.wire import memories as wire
+from acumen_client.wire.shapes import NEVER, Nothing
+
+SOON_DAYS = 7
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
+
+@answers(calls.get_profiles)
+async def get_profiles(asked: wire.GetUserProfilesRequest, call: Call) -> wire.GetProfilesResponse:
+    wanted = Filter(
+        user_id=UserId(asked.user_id),
+        ids=(asked.profile_id,) if asked.profile_id else None,
+        statuses=_statuses(asked.status_filter),
+        source=asked.source,
+        tags=tuple(asked.tags or ()) or None,
+        ttl=asked.profile_time_to_live,
+        text=asked.query,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        # Who asks for other than current profiles wants to see what is over, too.
+        unexpired_at=None if asked.status_filter else call.deps.now(),
+    )
+    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(wanted, asked.top_k)))
+
+
+@answers(calls.get_all_profiles)
+async def get_all_profiles(asked: wire.GetAllProfilesRequest, call: Call) -> wire.GetProfilesResponse:
+    statuses = (Status(asked.status_filter),) if asked.status_filter else None
+    wanted = Filter(
+        user_id=user(asked.user_id),
+        ids=(asked.profile_id,) if asked.profile_id else None,
+        statuses=statuses or (None if asked.include_tombstones else _ALIVE),
+        source=asked.source,
+        ttl=asked.profile_time_to_live,
+        text=asked.query,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=asked.date_field == "created_at",
+    )
+    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(wanted, asked.limit)))
+
+
+# What still counts as a memory when all statuses are asked for.
+_ALIVE = (Status.CURRENT, Status.PENDING, Status.ARCHIVED, Status.ARCHIVE_IN_PROGRESS)
+
+
+def _profiles(found: list[Profile]) -> wire.GetProfilesResponse:
+    return wire.GetProfilesResponse(user_profiles=[profile(one) for one in found], msg=f"Found {len(found)} profile(s)")
+
+
+@answers(calls.get_profile_statistics)
+async def get_profile_statistics(_asked: Nothing, call: Call) -> wire.GetProfileStatisticsResponse:
+    now = call.deps.now()
+
+    def count(tx: Tx) -> wire.GetProfileStatisticsResponse:
+        live = tx.profiles.count(Filter(unexpired_at=now))
+        later = tx.profiles.count(Filter(unexpired_at=Millis(now + SOON_DAYS * DAY_MS)))
+        return wire.GetProfileStatisticsResponse(
+            current_count=live,
+            pending_count=tx.profiles.count(Filter(statuses=(Status.PENDING,))),
+            archived_count=tx.profiles.count(Filter(statuses=(Status.ARCHIVED,))),
+            expiring_soon_count=live - later,
+        )
+
+    return await call.deps.store.read(count)
+
+
+@answers(calls.storage_stats)
+async def storage_stats(asked: wire.StorageStatsRequest, call: Call) -> wire.StorageStatsResponse:
+    wanted = Filter(user_id=UserId(asked.user_id))
+    (profiles, oldest, newest), playbooks = await call.deps.store.read(
+        lambda tx: (tx.profiles.span(wanted), tx.user_playbooks.count(wanted))
+    )
+    return wire.StorageStatsResponse(
+        profile_count=profiles,
+        playbook_count=playbooks,
+        oldest_profile_modified=_moment(oldest),
+        newest_profile_modified=_moment(newest),
+    )
+
+
+def _moment(at: Millis | None) -> datetime | None:
+    return None if at is None else datetime.fromtimestamp(at / 1000, UTC)
+
+
+@answers(calls.get_user_playbooks)
+async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) -> wire.GetUserPlaybooksResponse:
+    wanted = Filter(
+        user_id=user(asked.user_id),
+        ids=(str(asked.user_playbook_id),) if asked.user_playbook_id else None,
+        statuses=_statuses(asked.status_filter),
+        agent_version=asked.agent_version,
+        name=asked.playbook_name,
+        request_id=asked.request_id,
+        tags=tuple(asked.tags or ()) or None,
+        text=asked.query,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=True,
+    )
+    found = await call.deps.store.read(lambda tx: tx.user_playbooks.find(wanted, asked.limit))
+    return wire.GetUserPlaybooksResponse(
+        user_playbooks=[user_playbook(one) for one in found], msg=f"Found {len(found)} user playbook(s)"
+    )
+
+
+@answers(calls.get_agent_playbooks)
+async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) -> wire.GetAgentPlaybooksResponse:
+    wanted = Filter(
+        ids=(str(asked.agent_playbook_id),) if asked.agent_playbook_id else None,
+        statuses=_statuses(asked.status_filter),
+        approvals=tuple(Approval(one) for one in asked.playbook_status_filter or ()) or None,
+        agent_version=asked.agent_version,
+        name=asked.playbook_name,
+        tags=tuple(asked.tags or ()) or None,
+        text=asked.query,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=True,
+    )
+    found = await call.deps.store.read(lambda tx: tx.agent_playbooks.find(wanted, asked.limit))
+    return wire.GetAgentPlaybooksResponse(
+        agent_playbooks=[agent_playbook(one) for one in found], msg=f"Found {len(found)} agent playbook(s)"
+    )
+
+
+def _statuses(asked: Sequence[object] | None) -> tuple[Status, ...]:
+    return tuple(Status(str(one)) for one in asked or ()) or (Status.CURRENT,)
+
+
+# --- adding ------------------------------------------------------------------------------------------------------
+
+
+@answers(calls.add_user_profile)
+async def add_profiles(asked: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
+    now = call.deps.now()
+    count = await actions.add(Kind.PROFILE, [_new_profile(new, now) for new in asked.user_profiles], call.deps)
+    return wire.AddedResponse(added_count=count, message=f"Added {count} profile(s)")
+
+
+@answers(calls.add_user_playbook)
+async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
+    now = call.deps.now()
+    added = [_new_user_playbook(new, now) for new in asked.user_playbooks]
+    count = await actions.add(Kind.USER_PLAYBOOK, added, call.deps)
+    return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
+
+
+@answers(calls.add_agent_playbook)
+async def add_agent_playbooks(asked: wire.AddAgentPlaybookRequest, call: Call) -> wire.AddedResponse:
+    now = call.deps.now()
+    added = [_new_agent_playbook(new, now) for new in asked.agent_playbooks]
+    count = await actions.add(Kind.AGENT_PLAYBOOK, added, call.deps)
+    return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
+
+
+def _new_profile(new: wire.NewProfile, now: Millis) -> Profile:
+    at = millis(new.last_modified_timestamp) or now
+    ttl = TimeToLive(new.profile_time_to_live)
+    stated = millis(new.expiration_timestamp)
+    expires = stated if stated is not None and new.expiration_timestamp != NEVER else ttl.expires(at)
+    return Profile(
+        id=ProfileId(new.profile_id or fresh_id("prof")),
+        user_id=UserId(new.user_id),
+        content=new.content,
+        created_at=at,
+        updated_at=at,
+        request_id=RequestId(new.generated_from_request_id),
+        ttl=ttl,
+        expires_at=expires,
+        status=Status(new.status or Status.CURRENT),
+        source=new.source,
+        extractors=new.extractor_names,
+        tags=new.tags,
+        custom_features=new.custom_features,
+        interaction_ids=[InteractionId(one) for one in new.source_interaction_ids],
+        source_span=new.source_span,
+        notes=new.notes,
+    )
+
+
+def _new_user_playbook(new: wire.NewUserPlaybook, now: Millis) -> UserPlaybook:
+    at = millis(new.created_at) or now
+    return UserPlaybook(
+        id=PlaybookId(0),
+        user_id=user(new.user_id),
+        lesson=_lesson(new),
+        created_at=at,
+        updated_at=at,
+        agent_version=new.agent_version,
+        request_id=RequestId(new.request_id),
+        name=new.playbook_name,
+        status=Status(new.status or Status.CURRENT),
+        source=new.source,
+        tags=new.tags,
+        interaction_ids=[InteractionId(one) for one in new.source_interaction_ids],
+        source_span=new.source_span,
+        notes=new.notes,
+        metadata=new.playbook_metadata or {},
+    )
+
+
+def _new_agent_playbook(new: wire.NewAgentPlaybook, now: Millis) -> AgentPlaybook:
+    at = millis(new.created_at) or now
+    return AgentPlaybook(
+        id=PlaybookId(0),
+        lesson=_lesson(new),
+        created_at=at,
+        updated_at=at,
+        agent_version=new.agent_version,
+        name=new.playbook_name,
+        approval=Approval(new.playbook_status),
+        status=Status(new.status or Status.CURRENT),
+        metadata=new.playbook_metadata,
+        tags=new.tags,
+    )
+
+
+def _lesson(new: wire.NewPlaybook) -> Lesson:
+    issue = new.blocking_issue.model_dump() if new.blocking_issue else None
+    return Lesson(new.content, new.trigger, new.rationale, new.pitfall, issue)
+
+
+# --- changing ----------------------------------------------------------------------------------------------------
+
+
+@answers(calls.update_user_profile)
+async def update_profile(asked: wire.UpdateUserProfileRequest, call: Call) -> wire.UpdatedResponse:
+    changes = {
+        "content": asked.content,
+        "custom_features": asked.custom_features,
+        "status": _status(asked.status),
+    }
+    ref = MemoryRef(Kind.PROFILE, asked.profile_id)
+    await actions.edit(ref, changes, call.deps, user=UserId(asked.user_id))
+    return wire.UpdatedResponse(msg="Profile updated successfully")
+
+
+@answers(calls.update_user_playbook)
+async def update_user_playbook(asked: wire.UpdateUserPlaybookRequest, call: Call) -> wire.UpdatedResponse:
+    changes = {**_playbook_changes(asked), "metadata": asked.playbook_metadata}
+    successor = (asked.playbook_metadata or {}).get("superseded_by")
+    if successor is not None:
+        changes["superseded_by"] = PlaybookId(successor)
+    await actions.edit(MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id)), changes, call.deps)
+    return wire.UpdatedResponse(msg="User playbook updated successfully")
+
+
+@answers(calls.update_agent_playbook)
+async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Call) -> wire.UpdatedResponse:
+    changes = {
+        **_playbook_changes(asked),
+        "approval": asked.playbook_status and Approval(asked.playbook_status),
+        "metadata": asked.playbook_metadata,
+    }
+    await actions.edit(MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id)), changes, call.deps)
+    return wire.UpdatedResponse(msg="Agent playbook updated successfully")
+
+
+@answers(calls.update_agent_playbook_status)
+async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
+    await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps)
+    return wire.UpdatedResponse(msg=f"Agent playbook {asked.playbook_status}")
+
+
+def _playbook_changes(asked: wire.UpdatePlaybook) -> dict[str, object]:
+    return {
+        "name": asked.playbook_name,
+        "content": asked.content,
+        "trigger": asked.trigger,
+        "rationale": asked.rationale,
+        "pitfall": asked.pitfall,
+        "status": _status(asked.status),
+    }
+
+
+def _status(asked: str | None) -> Status | None:
+    return None if asked is None else Status(asked)
+
+
+# --- deleting ----------------------------------------------------------------------------------------------------
+
+
+@answers(calls.delete_profile)
+async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
+    owner = UserId(asked.user_id)
+    if asked.profile_id.strip():
+        await actions.delete_one(MemoryRef(Kind.PROFILE, asked.profile_id.strip()), call.deps, user=owner)
+        return _deleted()
+    matching = Filter(user_id=owner, statuses=None, text=asked.search_query)
+    ids = await call.deps.store.read(lambda tx: tx.profiles.ids(matching))
+    return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
+
+
+@answers(calls.delete_user_playbook)
+async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_one(MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id)), call.deps)
+    return _deleted()
+
+
+@answers(calls.delete_agent_playbook)
+async def delete_agent_playbook(asked: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id)), call.deps)
+    return _deleted()
+
+
+@answers(calls.delete_profiles_by_ids)
+async def delete_profiles(asked: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete(Kind.PROFILE, asked.profile_ids, call.deps))
+
+
+@answers(calls.delete_user_playbooks_by_ids)
+async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete(Kind.USER_PLAYBOOK, [str(one) for one in asked.user_playbook_ids], call.deps))
+
+
+@answers(calls.delete_agent_playbooks_by_ids)
+async def delete_agent_playbooks(asked: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete(Kind.AGENT_PLAYBOOK, [str(one) for one in asked.agent_playbook_ids], call.deps))
+
+
+@answers(calls.delete_all_profiles)
+async def delete_all_profiles(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.PROFILE], call.deps))
+
+
+@answers(calls.delete_all_user_playbooks)
+async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK], call.deps))
+
+
+@answers(calls.delete_all_agent_playbooks)
+async def delete_all_agent_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
+
+
+@answers(calls.delete_all_playbooks)
+async def delete_all_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
+
+
+@answers(calls.delete_all_interactions)
+async def delete_all_interactions(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all_turns(call.deps))
+
+
+@answers(calls.delete_interaction)
+async def delete_interaction(asked: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_turn(UserId(asked.user_id), InteractionId(asked.interaction_id), call.deps)
+    return _deleted()
+
+
+@answers(calls.delete_request)
+async def delete_request(asked: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_request(RequestId(asked.request_id), call.deps)
+    return _deleted()
+
+
+@answers(calls.delete_requests_by_ids)
+async def delete_requests(asked: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_requests([RequestId(one) for one in asked.request_ids], call.deps))
+
+
+@answers(calls.delete_session)
+async def delete_session(asked: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
+    count = await actions.delete_session(SessionId(asked.session_id), call.deps)
+    return wire.DeleteSessionResponse(message="Deleted successfully", deleted_requests_count=count)
+
+
+@answers(calls.clear_user_data)
+async def clear_user_data(asked: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
+    counts = await actions.clear_user(UserId(asked.user_id), call.deps)
+    return wire.ClearUserDataResponse(deleted_counts=counts, message=f"Deleted {sum(counts.values())} item(s)")
+
+
+def _deleted(count: int | None = None) -> wire.DeletedResponse:
+    return wire.DeletedResponse(message="Deleted successfully" if count is None else f"Deleted {count} item(s)")
+
+
+def _bulk(count: int) -> wire.BulkDeleteResponse:
+    return wire.BulkDeleteResponse(deleted_count=count, message=f"Deleted {count} item(s)")

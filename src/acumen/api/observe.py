@@ -1,0 +1,193 @@
+"""Observe, over REST."""
+
+import asyncio
+import hashlib
+import time
+from typing import Any
+
+from pydantic_core import to_json
+
+from acumen.api.call import Call, answers
+from acumen.api.views import before, millis, user
+from acumen.api.views import request as request_view
+from acumen.api.views import turn as turn_view
+from acumen.model.conversation import Interaction, Request
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.observe import conversations
+from acumen.observe.conversations import Progress
+from acumen.storage.store import Tx
+from acumen_client import calls
+from acumen_client.wire.observe import (
+    FinalizeSessionRequest,
+    FinalizeSessionResponse,
+    GetAllInteractionsRequest,
+    GetInteractionsRequest,
+    GetInteractionsResponse,
+    GetRequestsRequest,
+    GetRequestsResponse,
+    InteractionData,
+    LearningStatusRequest,
+    LearningStatusResponse,
+    PublishUserInteractionRequest,
+    PublishUserInteractionResponse,
+    RequestDataView,
+    SessionView,
+)
+
+# A caller who waits for the learning waits this long at most; the learning goes on without them.
+LONGEST_WAIT_SECONDS = 60.0
+LOOK_EVERY_SECONDS = 0.02
+
+
+@answers(calls.publish_interaction)
+async def publish(asked: PublishUserInteractionRequest, call: Call) -> PublishUserInteractionResponse:
+    request = _request(asked, call.deps.now())
+    # What was shown must be on record before we read what came back.
+    await call.app.counted()
+    await conversations.publish(request, [_turn(data, request) for data in asked.interaction_data_list], call.deps)
+    call.app.wake_worker()
+    learned = await _learned(request.id, call) if asked.wait_for_response else None
+    return PublishUserInteractionResponse(
+        message="Interaction published successfully",
+        warnings=asked.warnings(),
+        request_id=request.id,
+        storage_type=call.app.store.database.name,
+        storage_label=call.app.storage_label,
+        **(learned or {"learning_status": "deferred", "learning_reason": "queued"}),
+    )
+
+
+async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
+    """Waits until the request is learned from, and tells what came of it."""
+    give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
+    progress = await conversations.progress(request_id, call.deps)
+    while progress.status in ("pending", "processing") and progress.reason != "waiting_for_window":
+        if time.monotonic() > give_up_at:
+            progress = Progress("deferred", "wait_timeout")
+            break
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        progress = await conversations.progress(request_id, call.deps)
+    profiles, playbooks = await call.deps.store.read(lambda tx: tx.lineage.caused_by(request_id))
+    return {
+        "learning_status": "done" if progress.status == "done" else "deferred",
+        "learning_reason": progress.reason,
+        "profiles_added": profiles.get("add", 0),
+        "profiles_updated": sum(profiles.values()) - profiles.get("add", 0),
+        "playbooks_added": playbooks.get("add", 0),
+        "playbooks_updated": sum(playbooks.values()) - playbooks.get("add", 0),
+    }
+
+
+@answers(calls.finalize_session)
+async def finalize(asked: FinalizeSessionRequest, call: Call) -> FinalizeSessionResponse:
+    await conversations.finalize(UserId(asked.user_id), SessionId(asked.session_id), call.deps)
+    call.app.wake_worker()
+    return FinalizeSessionResponse(accepted=True, message="Session finalized")
+
+
+@answers(calls.learning_status)
+async def learning_status(asked: LearningStatusRequest, call: Call) -> LearningStatusResponse:
+    progress = await conversations.progress(RequestId(asked.request_id), call.deps)
+    return LearningStatusResponse.model_validate({"status": progress.status, "reason": progress.reason})
+
+
+@answers(calls.get_requests)
+async def get_requests(asked: GetRequestsRequest, call: Call) -> GetRequestsResponse:
+    sessions, more = await call.deps.store.read(lambda tx: _sessions(tx, asked))
+    count = sum(len(session.requests) for session in sessions)
+    message = f"Found {count} request(s) in {len(sessions)} session(s)"
+    return GetRequestsResponse(sessions=sessions, has_more=more, msg=message)
+
+
+@answers(calls.get_interactions)
+async def get_interactions(asked: GetInteractionsRequest, call: Call) -> GetInteractionsResponse:
+    turns = await call.deps.store.read(
+        lambda tx: tx.conversations.newest(
+            UserId(asked.user_id), asked.top_k, millis(asked.start_time), before(asked.end_time)
+        )
+    )
+    return _listed(turns)
+
+
+@answers(calls.get_all_interactions)
+async def get_all_interactions(asked: GetAllInteractionsRequest, call: Call) -> GetInteractionsResponse:
+    return _listed(await call.deps.store.read(lambda tx: tx.conversations.newest(None, asked.limit)))
+
+
+def _listed(turns: list[Interaction]) -> GetInteractionsResponse:
+    return GetInteractionsResponse(
+        interactions=[turn_view(turn) for turn in turns], msg=f"Found {len(turns)} interaction(s)"
+    )
+
+
+def _sessions(tx: Tx, asked: GetRequestsRequest) -> tuple[list[SessionView], bool]:
+    query = tx.conversations.requests(
+        user=user(asked.user_id),
+        session=SessionId(asked.session_id) if asked.session_id else None,
+        request=RequestId(asked.request_id) if asked.request_id else None,
+        source=asked.source,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+    )
+    pages, more = tx.conversations.sessions_page(query, asked.top_k, asked.offset)
+    return [_session(tx, requests) for requests in pages], more
+
+
+def _session(tx: Tx, requests: list[Request]) -> SessionView:
+    turns: dict[RequestId, list[Interaction]] = {request.id: [] for request in requests}
+    for turn in tx.conversations.of_requests(list(turns)):
+        turns[turn.request_id].append(turn)
+    return SessionView(
+        session_id=requests[0].session_id,
+        requests=[
+            RequestDataView(request=request_view(request), interactions=[turn_view(turn) for turn in turns[request.id]])
+            for request in requests
+        ],
+    )
+
+
+def _request(asked: PublishUserInteractionRequest, at: Millis) -> Request:
+    return Request(
+        id=RequestId(asked.request_id),
+        user_id=UserId(asked.user_id),
+        session_id=SessionId(asked.session_id),
+        created_at=at,
+        source=asked.source,
+        agent_version=asked.agent_version,
+        body_hash=_hash(asked),
+        session_finished=asked.session_finished,
+        force_extraction=asked.force_extraction,
+        evaluation_only=asked.evaluation_only,
+        skip_aggregation=asked.skip_aggregation,
+        experiment_id=asked.retrieval_experiment_id,
+        experiment_arm=asked.retrieval_experiment_arm,
+    )
+
+
+def _hash(asked: PublishUserInteractionRequest) -> str:
+    """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
+    said = asked.model_dump(
+        exclude={"wait_for_response": True, "interaction_data_list": {"__all__": {"created_at"}}}, exclude_defaults=True
+    )
+    return hashlib.sha256(to_json(said)).hexdigest()
+
+
+def _turn(data: InteractionData, request: Request) -> Interaction:
+    return Interaction(
+        id=InteractionId(0),
+        user_id=request.user_id,
+        session_id=request.session_id,
+        request_id=request.id,
+        created_at=millis(data.created_at) or request.created_at,
+        role=data.role,
+        content=data.content,
+        shadow_content=data.shadow_content,
+        expert_content=data.expert_content,
+        user_action=str(data.user_action),
+        user_action_description=data.user_action_description,
+        image_url=data.interacted_image_url,
+        image_encoding=data.image_encoding,
+        tools_used=[tool.model_dump() for tool in data.tools_used],
+        citations=[citation.model_dump() for citation in data.citations],
+        retrieved_learnings=[one.model_dump(exclude_none=True) for one in data.retrieved_learnings],
+    )

@@ -1,0 +1,217 @@
+"""Recall, over REST."""
+
+from typing import Any
+
+from acumen.api.call import Call, answers
+from acumen.api.views import agent_playbook, before, millis, profile, turn, user, user_playbook
+from acumen.model.ids import Kind, UserId
+from acumen.model.memory import Status
+from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
+from acumen.model.profile import Profile
+from acumen.model.search import Filter, Mode
+from acumen.recall.search import Ask, AskTurns, Recalled
+from acumen_client import calls
+from acumen_client.wire.recall import (
+    LeftOut,
+    SearchAgentPlaybookRequest,
+    SearchAgentPlaybooksViewResponse,
+    SearchInteractionRequest,
+    SearchInteractionsViewResponse,
+    SearchOneKind,
+    SearchProfilesViewResponse,
+    SearchUserPlaybookRequest,
+    SearchUserPlaybooksViewResponse,
+    SearchUserProfileRequest,
+    UnifiedSearchRequest,
+    UnifiedSearchViewResponse,
+)
+from acumen_client.wire.shapes import MemoryKind
+
+# Turns come in twos and threes around what they are about, so more of them make one answer.
+TURNS_BY_DEFAULT = 10
+
+
+@answers(calls.search)
+async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewResponse:
+    ask = Ask(
+        query=asked.query,
+        top_k=asked.top_k,
+        filters=_unified_filters(asked, call),
+        mode=Mode(asked.search_mode),
+        threshold=asked.threshold,
+        user_id=user(asked.user_id),
+        session_id=asked.session_id,
+        request_id=asked.request_id,
+        caller_type=asked.caller_type,
+        max_tokens=asked.max_tokens,
+    )
+    recalled = await call.app.search.memories(ask, call.deps)
+    call.app.count(recalled, call.deps.org)
+    return UnifiedSearchViewResponse(
+        **_told(recalled),
+        msg=_counted(recalled),
+        profiles=[profile(*hit) for hit in recalled.of(Profile)],
+        user_playbooks=[user_playbook(*hit) for hit in recalled.of(UserPlaybook)],
+        agent_playbooks=[agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)],
+        context=recalled.context.text,
+        context_tokens=recalled.context.tokens,
+        left_out=[
+            LeftOut(kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason="over the token budget")
+            for line in recalled.context.left_out
+        ],
+    )
+
+
+def _unified_filters(asked: UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
+    """Nobody's own memories are looked through unless it is said whose."""
+    now, tags = call.deps.now(), tuple(asked.tags or ()) or None
+    owner = user(asked.user_id)
+    filters: dict[Kind, Filter] = {}
+    if owner and _wanted(asked, "profiles"):
+        filters[Kind.PROFILE] = Filter(user_id=owner, source=asked.source, tags=tags, unexpired_at=now)
+    if owner and _wanted(asked, "user_playbooks"):
+        filters[Kind.USER_PLAYBOOK] = Filter(
+            user_id=owner,
+            source=asked.source,
+            agent_version=asked.agent_version,
+            name=asked.playbook_name,
+            tags=tags,
+        )
+    if _wanted(asked, "agent_playbooks"):
+        filters[Kind.AGENT_PLAYBOOK] = Filter(
+            agent_version=asked.agent_version,
+            name=asked.playbook_name,
+            tags=tags,
+            approvals=_approvals(asked.agent_playbook_status_filter),
+        )
+    return filters
+
+
+def _wanted(asked: UnifiedSearchRequest, kind: str) -> bool:
+    return not asked.entity_types or kind in asked.entity_types
+
+
+def _approvals(asked: object) -> tuple[Approval, ...]:
+    """Rejected lessons are shown only to who asks for them."""
+    given = tuple(Approval(one) for one in asked) if isinstance(asked, list) else ()
+    return given or (Approval.APPROVED, Approval.PENDING)
+
+
+@answers(calls.search_profiles)
+async def search_profiles(asked: SearchUserProfileRequest, call: Call) -> SearchProfilesViewResponse:
+    wanted = Filter(
+        user_id=UserId(asked.user_id),
+        source=asked.source,
+        tags=tuple(asked.tags or ()) or None,
+        request_id=asked.generated_from_request_id,
+        extractor=asked.extractor_name,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        unexpired_at=call.deps.now(),
+    )
+    recalled = await _one_kind(Kind.PROFILE, wanted, asked, asked.top_k, call)
+    found = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], asked.custom_feature)]
+    views = [profile(*hit) for hit in found]
+    return SearchProfilesViewResponse(
+        **_told(recalled), user_profiles=views, msg=f"Found {len(views)} matching profile(s)"
+    )
+
+
+def _has_feature(memory: Profile, feature: str | None) -> bool:
+    return not feature or feature.casefold() in str(memory.custom_features or "").casefold()
+
+
+@answers(calls.search_user_playbooks)
+async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) -> SearchUserPlaybooksViewResponse:
+    wanted = Filter(
+        user_id=user(asked.user_id),
+        statuses=_statuses(asked.status_filter),
+        source=asked.source,
+        agent_version=asked.agent_version,
+        name=asked.playbook_name,
+        tags=tuple(asked.tags or ()) or None,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=True,
+    )
+    recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
+    views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
+    return SearchUserPlaybooksViewResponse(
+        **_told(recalled), user_playbooks=views, msg=f"Found {len(views)} user playbook(s)"
+    )
+
+
+@answers(calls.search_agent_playbooks)
+async def search_agent_playbooks(asked: SearchAgentPlaybookRequest, call: Call) -> SearchAgentPlaybooksViewResponse:
+    wanted = Filter(
+        statuses=_statuses(asked.status_filter),
+        approvals=_approvals(asked.playbook_status_filter),
+        agent_version=asked.agent_version,
+        name=asked.playbook_name,
+        tags=tuple(asked.tags or ()) or None,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=True,
+    )
+    recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
+    views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
+    return SearchAgentPlaybooksViewResponse(
+        **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
+    )
+
+
+@answers(calls.search_interactions)
+async def search_interactions(asked: SearchInteractionRequest, call: Call) -> SearchInteractionsViewResponse:
+    owner = UserId(asked.user_id)
+    wanted = Filter(
+        user_id=owner,
+        request_id=asked.request_id,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=True,
+    )
+    top_k = asked.top_k or asked.most_recent_k or TURNS_BY_DEFAULT
+    ask = AskTurns(owner, asked.query, top_k, wanted, asked.most_recent_k, Mode(asked.search_mode), asked.threshold)
+    answer = await call.app.search.turns(ask, call.deps)
+    return SearchInteractionsViewResponse(
+        interactions=[turn(hit.turn, hit.found) for hit in answer.hits],
+        msg=f"Found {len(answer.hits)} interaction(s)",
+        injection_id=answer.injection_id,
+        degraded=answer.degraded is not None,
+        search_mode_effective=answer.mode,
+    )
+
+
+async def _one_kind(kind: Kind, wanted: Filter, asked: SearchOneKind, top_k: int, call: Call) -> Recalled:
+    ask = Ask(
+        query=asked.query,
+        top_k=top_k,
+        filters={kind: wanted},
+        mode=Mode(asked.search_mode),
+        threshold=asked.threshold,
+        session_id=asked.session_id,
+        request_id=asked.request_id,
+        caller_type=asked.caller_type,
+        max_tokens=0,
+    )
+    return await call.app.search.memories(ask, call.deps)
+
+
+def _statuses(asked: object) -> tuple[Status, ...]:
+    given = tuple(Status(one) for one in asked) if isinstance(asked, list) else ()
+    return given or (Status.CURRENT,)
+
+
+def _told(recalled: Recalled) -> dict[str, Any]:
+    return {
+        "injection_id": recalled.injection_id,
+        "degraded": recalled.degraded is not None,
+        "search_mode_effective": str(recalled.mode),
+    }
+
+
+def _counted(recalled: Recalled) -> str:
+    if not recalled.hits:
+        return "Nothing relevant is known."
+    found = f"Found {len(recalled.hits)} memory(ies)"
+    return f"{found}; {recalled.degraded}" if recalled.degraded else found

@@ -1,0 +1,65 @@
+"""The web application: routes, and what every reply carries."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from acumen.api import edge, errors, openapi
+from acumen.app import App
+from acumen.errors import NotFound
+from acumen_client.wire.shapes import ErrorBody
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; connect-src 'self'; img-src 'self' data:; "
+    "style-src 'self' 'unsafe-inline'; script-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+}
+
+
+def web_app(app: App) -> ASGIApp:
+    @asynccontextmanager
+    async def lifespan(_web: Starlette) -> AsyncIterator[None]:
+        await app.start()
+        yield
+        await app.stop()
+
+    web = Starlette(
+        routes=[*edge.routes(app), *openapi.routes()],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _unrouted},
+    )
+    return Sealed(web)
+
+
+class Sealed:
+    """Puts the same protective headers on every reply."""
+
+    def __init__(self, inner: ASGIApp) -> None:
+        self._inner = inner
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self._inner(scope, receive, sealed if scope["type"] == "http" else send)
+
+
+async def _unrouted(request: Request, error: Exception) -> Response:
+    """No route, or not by this method: told in the same shape as every other failure."""
+    request_id = edge.request_id_of(request)
+    if not isinstance(error, HTTPException):
+        return errors.reply(error, request_id)
+    if error.status_code == 404:
+        return errors.reply(NotFound(f"There is nothing at {request.url.path[:200]}."), request_id)
+    body = ErrorBody(detail=error.detail, code="not_possible", request_id=request_id)
+    return Response(body.model_dump_json(), error.status_code, error.headers, media_type="application/json")

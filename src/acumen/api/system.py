@@ -1,0 +1,203 @@
+"""The system itself, over REST: who am I, is it well, what is it doing, who holds keys."""
+
+import shutil
+from datetime import UTC, datetime
+from typing import Any
+
+from acumen import __version__
+from acumen.api.call import Call, answers
+from acumen.api.views import maybe_seconds, millis, seconds
+from acumen.errors import AcumenError
+from acumen.llm.embed import DIMS
+from acumen.model.ids import Kind
+from acumen.model.memory import Status
+from acumen.model.search import Filter
+from acumen.storage import migrate
+from acumen.storage.keys import Key
+from acumen.storage.store import Tx
+from acumen_client import calls
+from acumen_client.wire import system as wire
+from acumen_client.wire.shapes import Nothing
+
+DEAD_LETTERS_SHOWN = 20
+# With less room than this the next writes may well fail.
+LEAST_FREE_BYTES = 50 * 1024 * 1024
+
+
+@answers(calls.whoami)
+async def whoami(_asked: Nothing, call: Call) -> wire.WhoamiResponse:
+    return wire.WhoamiResponse(
+        org_id=call.caller.org,
+        storage_type=call.app.store.database.name,
+        storage_label=call.app.storage_label,
+        storage_configured=True,
+        role=call.caller.role,
+        key_name=call.caller.key_name,
+    )
+
+
+@answers(calls.my_config)
+async def my_config(_asked: Nothing, call: Call) -> wire.MyConfigResponse:
+    settings = call.app.settings
+    config: dict[str, Any] = {"type": "postgres"} if settings.database_url else {"db_path": str(settings.sqlite_path)}
+    return wire.MyConfigResponse(storage_config=config, storage_type=call.app.store.database.name)
+
+
+@answers(calls.status)
+async def status(_asked: Nothing, call: Call) -> wire.StatusResponse:
+    await call.app.counted()
+    return await call.deps.store.read(lambda tx: _status(tx, call))
+
+
+def _status(tx: Tx, call: Call) -> wire.StatusResponse:
+    dead = tx.jobs.dead(DEAD_LETTERS_SHOWN)
+    counts = tx.jobs.counts()
+    meaning, database = call.app.meaning, call.app.store.database
+    return wire.StatusResponse(
+        version=__version__,
+        started_at=seconds(call.app.started_at),
+        jobs=[
+            wire.JobCount(kind=fact, state=state, count=number)
+            for fact, states in counts.items()
+            for state, number in states.items()
+        ],
+        dead_letters=[
+            wire.DeadLetter(job_id=str(job.id), kind=job.fact, cause=job.last_error or "", attempts=job.attempts)
+            for job in dead
+        ],
+        dead_letter_count=sum(states.get("dead", 0) for states in counts.values()),
+        store=wire.StoreStatus(
+            kind=database.name,
+            label=call.app.storage_label,
+            size_bytes=database.size_bytes(tx.scope.conn),
+            detail=database.version(tx.scope.conn),
+        ),
+        embedder=wire.EmbedderStatus(
+            name=meaning.name, ready=meaning.problem is None, dimensions=DIMS, detail=meaning.problem
+        ),
+        memories=_memories(tx),
+        coverage=_coverage(tx, call),
+    )
+
+
+def _memories(tx: Tx) -> list[wire.MemoryCount]:
+    counted = [
+        wire.MemoryCount(kind=str(kind), status=str(state), count=tx.by_kind[kind].count(Filter(statuses=(state,))))
+        for kind in Kind
+        for state in Status
+    ]
+    turns = wire.MemoryCount(kind="interaction", status="stored", count=tx.conversations.count_turns())
+    return [*(one for one in counted if one.count), turns]
+
+
+def _coverage(tx: Tx, call: Call) -> wire.Coverage:
+    name = call.app.meaning.name
+    return wire.Coverage(
+        metering_enabled=call.app.settings.meter.enabled,
+        metered_since=maybe_seconds(tx.usage.metered_since()),
+        memories_without_vector=sum(tx.search_rows.count_without_vector_of(name, kind) for kind in Kind),
+    )
+
+
+# --- keys --------------------------------------------------------------------------------------------------------
+
+
+@answers(calls.list_keys)
+async def list_keys(_asked: Nothing, call: Call) -> wire.ListKeysResponse:
+    keys = await call.deps.store.read(lambda tx: tx.keys.all())
+    return wire.ListKeysResponse(keys=[_key(key) for key in keys if key.revoked_at is None])
+
+
+@answers(calls.create_key)
+async def create_key(asked: wire.CreateKeyRequest, call: Call) -> wire.CreateKeyResponse:
+    key, secret = await call.keys.create(call.caller.org, asked.name, asked.role, millis(asked.expires_at))
+    return wire.CreateKeyResponse(secret=secret, key=_key(key))
+
+
+@answers(calls.revoke_key)
+async def revoke_key(asked: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKeyResponse:
+    await call.keys.revoke(call.caller.org, asked.key_id)
+    return wire.RevokeKeyResponse(message="Key revoked")
+
+
+def _key(key: Key) -> wire.KeyView:
+    return wire.KeyView.model_validate(
+        {
+            "key_id": key.id,
+            "name": key.name,
+            "role": key.role,
+            "hint": key.hint,
+            "created_at": seconds(key.created_at),
+            "expires_at": maybe_seconds(key.expires_at),
+        }
+    )
+
+
+# --- health ------------------------------------------------------------------------------------------------------
+
+
+@answers(calls.welcome)
+async def welcome(_asked: Nothing, _call: Call) -> wire.WelcomeResponse:
+    return wire.WelcomeResponse(version=__version__, docs="/docs")
+
+
+@answers(calls.version)
+async def version(_asked: Nothing, _call: Call) -> wire.VersionResponse:
+    return wire.VersionResponse(server_version=__version__)
+
+
+@answers(calls.health_live)
+@answers(calls.healthz)
+async def live(_asked: Nothing, _call: Call) -> wire.AliveResponse:
+    return wire.AliveResponse()
+
+
+@answers(calls.health)
+@answers(calls.health_ready)
+async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
+    checks = {
+        "database": await _database(call),
+        "disk": _disk(call),
+        "embeddings": _embeddings(call),
+        "worker": _worker(call),
+    }
+    failed = any(check.required and check.status == "failed" for check in checks.values())
+    return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks)
+
+
+async def _database(call: Call) -> wire.ReadinessCheck:
+    database = call.app.store.database
+
+    def look(conn: Any) -> str:
+        at = migrate.current(conn)
+        return database.version(conn) if at == migrate.HEAD else f"schema {at}, expected {migrate.HEAD}"
+
+    try:
+        found = await call.app.store.read(look)
+    except AcumenError as wrong:
+        return _check(ok=False, reason=str(wrong))
+    return _check(ok=not found.startswith("schema"), reason=found)
+
+
+def _disk(call: Call) -> wire.ReadinessCheck:
+    if call.app.settings.database_url:
+        return wire.ReadinessCheck(status="not_checked", required=False, reason="the database server's disk")
+    free = shutil.disk_usage(call.app.settings.data_dir).free
+    return _check(ok=free > LEAST_FREE_BYTES, reason=f"{free // 1024**2} MiB free in the data folder")
+
+
+def _embeddings(call: Call) -> wire.ReadinessCheck:
+    meaning = call.app.meaning
+    if meaning.problem:
+        return _check(ok=False, reason=f"search goes by words only: {meaning.problem}", required=False)
+    return _check(ok=True, reason="loaded" if meaning.loaded else "loads when first needed", required=False)
+
+
+def _worker(call: Call) -> wire.ReadinessCheck:
+    problem = call.app.worker_problem
+    return _check(ok=problem is None, reason=problem or "running")
+
+
+def _check(*, ok: bool, reason: str, required: bool = True) -> wire.ReadinessCheck:
+    now = datetime.now(UTC)
+    return wire.ReadinessCheck(status="passed" if ok else "failed", required=required, reason=reason, checked_at=now)

@@ -1,0 +1,156 @@
+"""From what we think to what we promise: memories and turns as the wire shows them."""
+
+from datetime import datetime
+
+from acumen.model.conversation import Interaction, Request
+from acumen.model.ids import Millis, UserId
+from acumen.model.memories import Memory
+from acumen.model.memory import Status
+from acumen.model.playbook import AgentPlaybook, UserPlaybook
+from acumen.model.profile import Profile
+from acumen.model.search import Found
+from acumen_client.wire.memories import AgentPlaybookView, BlockingIssue, ProfileView, UserPlaybookView
+from acumen_client.wire.observe import InteractionView, RequestView
+
+
+def user(given: str | None) -> UserId | None:
+    """Nobody, when none is named."""
+    return UserId(given) if given else None
+
+
+def seconds(at: Millis) -> int:
+    return at // 1000
+
+
+def maybe_seconds(at: Millis | None) -> int | None:
+    return None if at is None else seconds(at)
+
+
+def millis(at: datetime | int | None) -> Millis | None:
+    """From the wire's two ways of telling time to ours."""
+    if at is None:
+        return None
+    return Millis(int(at.timestamp() * 1000) if isinstance(at, datetime) else at * 1000)
+
+
+def before(at: datetime | int | None) -> Millis | None:
+    """The last moment that an end which itself is not included still admits."""
+    end = millis(at)
+    return None if end is None else Millis(end - 1)
+
+
+def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
+    return {
+        "status": None if memory.status is Status.CURRENT else str(memory.status),
+        "tags": memory.tags,
+        "updated_at": seconds(memory.updated_at),
+        "engine": memory.origin.engine,
+        "confidence": memory.origin.confidence,
+        "score": found and found.score,
+        "reasons": found and found.reasons,
+        "superseded_by": memory.superseded_by,
+        "merged_into": memory.merged_into,
+    }
+
+
+def profile(memory: Profile, found: Found | None = None) -> ProfileView:
+    return ProfileView.model_validate(
+        {
+            **_shared(memory, found),
+            "profile_id": memory.id,
+            "user_id": memory.user_id,
+            "content": memory.content,
+            "last_modified_timestamp": seconds(memory.updated_at),
+            "generated_from_request_id": memory.request_id,
+            "created_at": seconds(memory.created_at),
+            "profile_time_to_live": memory.ttl,
+            "expiration_timestamp": seconds(memory.expires_at),
+            "custom_features": memory.custom_features,
+            "source": memory.source,
+            "extractor_names": memory.extractors or None,
+            "source_span": memory.source_span,
+            "source_interaction_ids": memory.interaction_ids,
+            "mentions": memory.mentions,
+        }
+    )
+
+
+def _lesson(memory: UserPlaybook | AgentPlaybook) -> dict[str, object]:
+    issue = memory.lesson.blocking_issue
+    return {
+        "agent_version": memory.agent_version,
+        "playbook_name": memory.name,
+        "created_at": seconds(memory.created_at),
+        "content": memory.lesson.content,
+        "trigger": memory.lesson.trigger,
+        "rationale": memory.lesson.rationale,
+        "pitfall": memory.lesson.pitfall,
+        "blocking_issue": issue and BlockingIssue.model_validate(issue),
+    }
+
+
+def user_playbook(memory: UserPlaybook, found: Found | None = None) -> UserPlaybookView:
+    return UserPlaybookView.model_validate(
+        {
+            **_shared(memory, found),
+            **_lesson(memory),
+            "user_playbook_id": memory.id,
+            "user_id": memory.user_id,
+            "request_id": memory.request_id,
+            "source": memory.source,
+            "source_interaction_ids": memory.interaction_ids,
+            "source_span": memory.source_span,
+            "playbook_metadata": memory.metadata or None,
+            "mentions": memory.mentions,
+        }
+    )
+
+
+def agent_playbook(memory: AgentPlaybook, found: Found | None = None) -> AgentPlaybookView:
+    return AgentPlaybookView.model_validate(
+        {
+            **_shared(memory, found),
+            **_lesson(memory),
+            "agent_playbook_id": memory.id,
+            "playbook_status": str(memory.approval),
+            "playbook_metadata": memory.metadata,
+        }
+    )
+
+
+def turn(interaction: Interaction, found: Found | None = None) -> InteractionView:
+    return InteractionView.model_validate(
+        {
+            "interaction_id": interaction.id,
+            "user_id": interaction.user_id,
+            "request_id": interaction.request_id,
+            "created_at": seconds(interaction.created_at),
+            "role": interaction.role,
+            "content": interaction.content,
+            "user_action": interaction.user_action,
+            "user_action_description": interaction.user_action_description,
+            "interacted_image_url": interaction.image_url,
+            "shadow_content": interaction.shadow_content,
+            "expert_content": interaction.expert_content,
+            "tools_used": interaction.tools_used,
+            "retrieved_learnings": interaction.retrieved_learnings,
+            "score": found and found.score,
+            "reasons": found and found.reasons,
+        }
+    )
+
+
+def request(stored: Request) -> RequestView:
+    return RequestView.model_validate(
+        {
+            "request_id": stored.id,
+            "user_id": stored.user_id,
+            "created_at": seconds(stored.created_at),
+            "source": stored.source,
+            "agent_version": stored.agent_version,
+            "session_id": stored.session_id,
+            "evaluation_only": stored.evaluation_only,
+            "retrieval_experiment_id": stored.experiment_id,
+            "retrieval_experiment_arm": stored.experiment_arm,
+        }
+    )

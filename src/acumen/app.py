@@ -1,0 +1,192 @@
+"""Builds everything once; the only module that knows every part."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from acumen import loop
+from acumen.deps import Deps
+from acumen.errors import BadSettings
+from acumen.jobs.soon import Soon
+from acumen.jobs.worker import Worker
+from acumen.llm.meaning import Meaning
+from acumen.meter import usage
+from acumen.model import config as org_config
+from acumen.model.config import Config
+from acumen.model.facts import Hour
+from acumen.model.ids import Millis, OrgId, now
+from acumen.model.job import Job
+from acumen.model.usage import Injection
+from acumen.recall.index import Indexer
+from acumen.recall.search import Recalled, Search
+from acumen.settings import Settings
+from acumen.storage import migrate
+from acumen.storage.orgs import all_orgs
+from acumen.storage.store import Store, Tx, connect
+
+HOUR_MS = 3_600_000
+# The org of a server without keys; the wire's own name for it.
+LOCAL_ORG = OrgId("self-host-org")
+# How long a configuration that another process changed may go unnoticed here.
+REMEMBER_CONFIG_SECONDS = 1.0
+
+
+class App:
+    """One process's share of Acumen: the parts, wired."""
+
+    def __init__(self, settings: Settings, clock: Callable[[], Millis] = now) -> None:
+        self.settings = settings
+        self.started_at = clock()
+        self._clock = clock
+        self.store = Store(connect(settings), clock)
+        self.meaning = Meaning(enabled=settings.recall.embeddings)
+        self.search = Search(settings.recall.cache_mb * 1024 * 1024)
+        self.worker = Worker(self.store, self.run_job, settings.jobs)
+        self._findable = Indexer(self.meaning)
+        self._configs: dict[OrgId, tuple[float, Config]] = {}
+        self._usage = Soon(self._record_usage, settings.meter.flush_seconds)
+        self._stop = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def storage_label(self) -> str:
+        return "PostgreSQL" if self.settings.database_url else str(self.settings.sqlite_path)
+
+    # --- life ----------------------------------------------------------------------------------------------------
+
+    async def start(self, *, work: bool = True) -> None:
+        """Ready to answer when this returns."""
+        prepare(self.store, self.settings)
+        for org in {LOCAL_ORG, *await self.store.read(all_orgs)}:
+            await self.open_org(org)
+        self._tasks = [asyncio.create_task(self._usage.serve(self._stop))]
+        if work and self.settings.jobs.workers:
+            if not self.settings.database_url:  # only SQLite's workers are sure to be processes of this machine
+                await self.worker.take_over()
+            self._tasks.append(asyncio.create_task(self.worker.serve(self._stop)))
+
+    async def stop(self) -> None:
+        """Finishes what was begun, writes what was counted, lets go of the database."""
+        self._stop.set()
+        self.worker.wake()
+        await asyncio.gather(*self._tasks)
+        await self._usage.flush()
+        self.meaning.close()
+        self.store.close()
+
+    async def open_org(self, org: OrgId) -> None:
+        """An org's rows exist, its hourly work is due, and it is known since when its use is counted."""
+
+        def store(tx: Tx) -> None:
+            tx.orgs.ensure()
+            tx.jobs.add(Hour(), Millis(tx.at + HOUR_MS))
+            if self.settings.meter.enabled:
+                tx.usage.begin_metering(tx.at)
+            else:
+                tx.usage.pause_metering()
+
+        await self.store.of(org).write(store)
+
+    # --- what handlers and jobs are given --------------------------------------------------------------------------
+
+    async def deps_for(self, org: OrgId) -> Deps:
+        return Deps(
+            org=org,
+            store=self.store.of(org),
+            meaning=self.meaning,
+            findable=self._findable,
+            now=self._clock,
+            settings=self.settings,
+            config=await self._config(org),
+        )
+
+    def forget_config(self, org: OrgId) -> None:
+        self._configs.pop(org, None)
+
+    async def _config(self, org: OrgId) -> Config:
+        read_at, config = self._configs.get(org, (0.0, None))
+        if config is None or time.monotonic() - read_at > REMEMBER_CONFIG_SECONDS:
+            stored = await self.store.of(org).read(lambda tx: tx.orgs.config())
+            config = org_config.from_stored(stored.config)
+            self._configs[org] = (time.monotonic(), config)
+        return config
+
+    # --- jobs ----------------------------------------------------------------------------------------------------
+
+    @property
+    def worker_problem(self) -> str | None:
+        """Why no work is done here, if none is."""
+        if not self.settings.jobs.workers:
+            return None
+        ended = [task for task in self._tasks if task.done()]
+        return f"stopped: {ended[0].exception()}" if ended and not self._stop.is_set() else None
+
+    def wake_worker(self) -> None:
+        self.worker.wake()
+
+    async def run_job(self, job: Job) -> None:
+        self.forget_config(job.org_id)
+        deps = await self.deps_for(job.org_id)
+        await loop.run(job, deps)
+        if job.fact == Hour.name:
+            await deps.store.write(lambda tx: tx.jobs.add(Hour(), Millis(tx.at + HOUR_MS)))
+
+    # --- counting --------------------------------------------------------------------------------------------------
+
+    def count(self, recalled: Recalled, org: OrgId) -> None:
+        """Notes what was shown, to be written shortly; costs the search nothing."""
+        if self.settings.meter.enabled:
+            self._usage.note((org, recalled))
+
+    async def counted(self) -> None:
+        """Everything noted so far is written when this returns."""
+        await self._usage.flush()
+
+    @property
+    def counts_lost(self) -> int:
+        return self._usage.dropped
+
+    async def _record_usage(self, noted: Sequence[tuple[OrgId, Recalled]]) -> None:
+        by_org: dict[OrgId, list[Recalled]] = {}
+        for org, recalled in noted:
+            by_org.setdefault(org, []).append(recalled)
+        for org, shown in by_org.items():
+            injections = [_injection(recalled) for recalled in shown]
+            await usage.record(injections, [one.duration_ms for one in shown], await self.deps_for(org))
+
+
+def prepare(store: Store, settings: Settings) -> None:
+    """The schema is what this version expects. SQLite is brought there; Postgres is a person's decision."""
+    if not migrate.needed(store.database):
+        return
+    if settings.database_url:
+        raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
+    migrate.migrate(store.database)
+
+
+def _injection(recalled: Recalled) -> Injection:
+    shown = {line.ref: line for line in recalled.context.shown}
+    left_out = {line.ref: line for line in recalled.context.left_out}
+    return Injection(
+        id=recalled.injection_id,
+        user_id=recalled.ask.user_id,
+        session_id=recalled.ask.session_id,
+        request_id=recalled.ask.request_id,
+        caller_type=recalled.ask.caller_type,
+        query=recalled.ask.query or "",
+        rendered=recalled.context.text,
+        tokens=recalled.context.tokens,
+        hits=[
+            {
+                "kind": str(hit.ref.kind),
+                "id": hit.ref.id,
+                "score": hit.found and hit.found.score,
+                "reasons": hit.found and hit.found.reasons,
+                "shown": hit.ref in shown,
+                "line": line.text if (line := shown.get(hit.ref) or left_out.get(hit.ref)) else "",
+                "tokens": line.tokens if line else 0,
+            }
+            for hit in recalled.hits
+        ],
+        created_at=Millis(recalled.at),
+    )

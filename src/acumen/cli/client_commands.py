@@ -1,0 +1,149 @@
+"""The commands that speak to a server, as they are typed; what they do stands in the files they name.
+
+Each imports its file when it runs, so that none waits for the others.
+"""
+# ruff: noqa: PLC0415, PLR0913, PLR0917 - see above; and what can be said on the command line is a parameter
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from acumen.cli.options import AsJson, Key, Url, User, examples
+
+app = typer.Typer()
+stats = typer.Typer(help="What showing memories cost.", no_args_is_help=True)
+app.add_typer(stats, name="stats")
+
+Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")]
+Mode = Literal["hybrid", "fts", "vector"]
+
+
+@app.command(
+    epilog=examples(
+        'acumen publish --user ana "user: deploy it" "assistant: To us-east-1?" "user: No, always us-west-2." --wait',
+        "acumen publish --user ana --session s1 --file turns.jsonl",
+        "agent-log | acumen publish --user ana --stdin --json",
+        "",
+        "A file holds turns as JSON or JSON lines, whole publish bodies, or lines such as `user: hello`.",
+    )
+)
+def publish(
+    turns: Annotated[list[str] | None, typer.Argument(metavar='["SPEAKER: WORDS"]...', help="What was said.")] = None,
+    user: User = None,
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", show_default="a new one", help="The conversation it belongs to.")
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="Read the turns from a file.")] = None,
+    stdin: Annotated[bool, typer.Option("--stdin", help="Read the turns from standard input.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait, and show what was learned.")] = False,
+    finish: Annotated[bool, typer.Option("--finish", help="Say that the session is over.")] = False,
+    source: Annotated[str | None, typer.Option(help="Where it was said.")] = None,
+    agent_version: Annotated[str | None, typer.Option(help="Which version of the agent took part.")] = None,
+    request_id: Annotated[str | None, typer.Option(help="Sent twice under one id, it is stored once.")] = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Publish turns of a conversation. Success means that they are on disk."""
+    from acumen.cli import talk
+    from acumen.cli.turns import bodies
+    from acumen_client.client import Client
+
+    said = {
+        "user_id": user,
+        "session_id": session,
+        "source": source,
+        "agent_version": agent_version,
+        "request_id": request_id,
+        "session_finished": finish or None,
+    }
+    about = {name: value for name, value in said.items() if value is not None}
+    given = bodies(turns or [], file, stdin=stdin)
+    with Client(url, key) as client:
+        talk.publish(client, given, about, wait=wait, as_json=as_json)
+
+
+@app.command(
+    epilog=examples(
+        'acumen search "which region do I deploy to" --user ana',
+        'acumen search "how does she like her reports" -u ana --max-tokens 300 --context-only',
+    )
+)
+def search(
+    query: Annotated[str, typer.Argument(help="What the agent is about to do or answer.")],
+    user: User = None,
+    top_k: Annotated[int, typer.Option(min=1, max=100, help="At most this many of each kind.")] = 5,
+    max_tokens: Annotated[int | None, typer.Option(min=0, show_default="the server's", help="Context budget.")] = None,
+    mode: Annotated[Mode, typer.Option(help="By meaning and words, by words, or by meaning.")] = "hybrid",
+    context_only: Annotated[bool, typer.Option("--context-only", help="Print only the text for the prompt.")] = False,
+    count: Annotated[bool, typer.Option("--count/--no-count", help="Whether this counts as use by an agent.")] = True,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Recall what is known that helps. Without --user only lessons shared by all users are found."""
+    from acumen.cli import talk
+    from acumen_client.client import Client
+
+    ask = {
+        "query": query,
+        "user_id": user,
+        "top_k": top_k,
+        "max_tokens": max_tokens,
+        "search_mode": mode,
+        "caller_type": "production_agent" if count else "internal",
+    }
+    with Client(url, key) as client:
+        talk.search(client, ask, context_only=context_only, as_json=as_json)
+
+
+@app.command(epilog=examples("acumen status", "acumen status --watch", "acumen status --json"))
+def status(
+    watch: Annotated[bool, typer.Option("--watch", help="Look again every two seconds.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the jobs, the dead letters, the store and what it holds."""
+    from acumen.cli import status as room
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        room.run(client, watch=watch, as_json=as_json)
+
+
+@app.command(
+    "memory-review", epilog=examples("acumen memory-review --user ana", "acumen memory-review --all-users --days 90")
+)
+def memory_review(
+    user: User = None,
+    all_users: Annotated[bool, typer.Option("--all-users", help="Look through everyone's.")] = False,
+    days: Annotated[int, typer.Option(min=1, help="How far back to look at their use.")] = 60,
+    limit: Limit = 100,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the memories that deserve a look, and why."""
+    from acumen.cli import review
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        review.memory_review(client, user, all_users=all_users, days=days, limit=limit, as_json=as_json)
+
+
+@stats.command(epilog=examples("acumen stats injections", "acumen stats injections --days 7 --json"))
+def injections(
+    days: Annotated[int, typer.Option(min=1, help="How far back to count.")] = 30,
+    limit: Limit = 20,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """List how often each memory was put before an agent, and the tokens it took."""
+    from acumen.cli import review
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        review.injections(client, days=days, limit=limit, as_json=as_json)

@@ -1,0 +1,153 @@
+"""The day that `acumen demo` plays: who asks which agent for what, and when. Words only; what comes of them is real."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """One turn. With `cites` the agent names the memories that it was shown as the reason for what it does."""
+
+    role: str
+    text: str
+    tools: tuple[dict[str, Any], ...] = ()
+    cites: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The agent asks for what is known before its next turn."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogPrompt:
+    """The agent's framework logs the prompt as a turn, with all that we put into it."""
+
+
+Step = Say | Recall | LogPrompt
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """`days_before` counts back from the day that is played, `at` is the local time of day."""
+
+    days_before: int
+    at: str
+    user: str
+    agent: str
+    title: str
+    steps: tuple[Step, ...]
+
+
+def user(text: str) -> Say:
+    return Say("User", text)
+
+
+def agent(text: str, *, cites: bool = False, tools: tuple[dict[str, Any], ...] = ()) -> Say:
+    return Say("Assistant", text, tools, cites)
+
+
+def tool(name: str, **given: Any) -> tuple[dict[str, Any], ...]:
+    return ({"tool_name": name, "tool_data": {"input": given}, "status": "success"},)
+
+
+# Long ago: some of this was used once and is not any more.
+PAST = (
+    Session(82, "10:02", "lena", "support", "The spring sale", (
+        user("A customer asks whether the sale covers gift cards. Draft a reply."),
+        agent("Draft: gift cards are not part of the sale."),
+        user("Always mention the code BLOOM15 when a customer asks about the spring sale."),
+    )),
+    Session(80, "15:40", "maya", "coding", "The mobile build", (
+        user("The nightly build is red. We build the mobile app with Jenkins."),
+        agent("Looking at the Jenkins job of last night."),
+    )),
+    Session(79, "11:15", "petra", "reports", "The newsletter", (
+        user("Write this month's newsletter."),
+        agent("Written and sent to all subscribers."),
+        user("No. Always show the newsletter to Ingrid before you send it."),
+    )),
+    Session(77, "09:30", "lena", "support", "A question about the sale", (
+        Recall("a customer asks about the spring sale"),
+        user("Draft a reply: which code do I need for the spring sale?"),
+        agent("Draft: use the code BLOOM15 at checkout.", cites=True),
+    )),
+)  # fmt: skip
+
+# The day itself.
+DAY = (
+    Session(0, "08:52", "jonas", "ops", "Morning deploy", (
+        user("Roll out checkout 4.2 to production."),
+        agent("Rolling out checkout 4.2 to us-east-1.", tools=tool("deploy", service="checkout", region="us-east-1")),
+        user("No. We never deploy production to us-east-1, always use us-west-2."),
+        agent("Stopped, and started again in us-west-2.", tools=tool("deploy", service="checkout", region="us-west-2")),
+    )),
+    Session(0, "09:14", "lena", "support", "Ticket 881", (
+        user("Draft a reply for ticket 881: the parcel came back to us."),
+        agent("Draft: your refund is on its way."),
+        user("Never promise a refund before the warehouse has confirmed the return."),
+        agent("Draft: thank you, we let you know as soon as the return is confirmed."),
+    )),
+    Session(0, "09:40", "maya", "coding", "A test for the date parser", (
+        user("Add a test for the date parser."),
+        agent("Added test_dates.py with unittest.TestCase.", tools=tool("write_file", path="test_dates.py")),
+        user("Don't use unittest, we always use pytest here."),
+        agent("Rewritten with pytest; it passes.", tools=tool("run", command="pytest test_dates.py")),
+        user("I use uv for packages, never run pip install in this repo."),
+    )),
+    Session(0, "10:20", "omar", "reports", "Weekly revenue", (
+        user("Prepare the weekly revenue report."),
+        agent("Revenue was 412,000 US dollars, three percent up."),
+        user("Always show amounts in euros. Our fiscal year starts in July."),
+        agent("Revenue was 379,000 euros, three percent up."),
+    )),
+    Session(0, "11:05", "jonas", "ops", "Deploy of the billing service", (
+        Recall("which region do I deploy production to"),
+        user("Deploy billing 2.0 to production."),
+        agent("Deploying billing 2.0 to us-west-2.", cites=True, tools=tool("deploy", service="billing", region="us-west-2")),
+        user("Good."),
+    )),
+    Session(0, "11:30", "lena", "support", "Ticket 902", (
+        Recall("customer returned the parcel and wants a refund"),
+        user("Draft a reply for ticket 902: she sent the shoes back and asks for her money."),
+        agent("Draft: we refund you once the warehouse has your return.", cites=True),
+        user("Please keep replies under 120 words."),
+    )),
+    Session(0, "13:10", "maya", "coding", "A new endpoint", (
+        Recall("how do we write tests and install packages"),
+        user("Add an endpoint for exports, with tests."),
+        agent("Added with pytest tests, dependencies through uv.", cites=True, tools=tool("run", command="uv add orjson")),
+        user("I prefer bullet points over long paragraphs."),
+        LogPrompt(),
+    )),
+    Session(0, "14:25", "jonas", "ops", "The order queue is stuck", (
+        Recall("restart the consumers of the order queue"),
+        user("The order queue is stuck, restart the consumers."),
+        agent("Restarting all consumers at once.", tools=tool("restart", service="consumers")),
+        user("Don't restart all consumers at once, restart them one by one."),
+        agent("Restarting them one by one.", tools=tool("restart", service="consumer-1")),
+    )),
+    Session(0, "15:02", "jonas", "ops", "The region moves", (
+        Recall("which region do I deploy production to"),
+        user("Deploy checkout 4.3 to production."),
+        agent("Deploying checkout 4.3 to us-west-2.", cites=True, tools=tool("deploy", service="checkout", region="us-west-2")),
+        user("The region changed. We no longer deploy production to us-west-2, always use eu-central-1 from now on."),
+        agent("Stopped, and started again in eu-central-1."),
+    )),
+    Session(0, "16:20", "jonas", "ops", "Evening deploy", (
+        Recall("which region do I deploy production to"),
+        user("Deploy search 1.9 to production."),
+        agent("Deploying search 1.9 to eu-central-1.", cites=True, tools=tool("deploy", service="search", region="eu-central-1")),
+        user("Before you run a migration, always take a snapshot of the database."),
+    )),
+    Session(0, "16:50", "omar", "reports", "Numbers for the board", (
+        Recall("currency and fiscal year of the revenue figures"),
+        user("Prepare the revenue of this fiscal year for the board."),
+        agent("Since July we took 6.1 million euros.", cites=True),
+    )),
+)  # fmt: skip
+
+# Asked once more at the end, as the next agent would.
+QUESTION = ("jonas", "which region do I deploy production to")

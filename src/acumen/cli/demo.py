@@ -1,0 +1,188 @@
+"""`acumen demo`: plays a day of agent work through the whole loop, over the real HTTP layer, on a clock of its own."""
+
+import asyncio
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from acumen.api.server import web_app
+from acumen.app import App
+from acumen.cli import demo_report as report
+from acumen.cli.day import DAY, PAST, LogPrompt, Recall, Say, Session
+from acumen.cli.output import WIDTH_WITHOUT_SCREEN
+from acumen.errors import BadSettings
+from acumen.model.ids import Millis, now
+from acumen.settings import Settings
+from acumen_client.client import AsyncClient
+from acumen_client.session import learnings_in
+from acumen_client.wire.recall import UnifiedSearchViewResponse
+
+# Metering starts a while before anything is learned, so that what it says of the past is complete.
+STARTED_DAYS_BEFORE = 85
+SECONDS_BETWEEN_STEPS = 45
+LOOK_EVERY_SECONDS = 0.02
+
+
+def run(data: Path | None, *, as_json: bool) -> None:
+    folder = _folder(data)
+    console = Console(quiet=as_json, highlight=False, width=None if Console().is_terminal else WIDTH_WITHOUT_SCREEN)
+    summary = asyncio.run(_play(folder, console))
+    report.show(summary, console, as_json=as_json)
+
+
+def _folder(data: Path | None) -> Path:
+    if data is None:
+        return Path(tempfile.mkdtemp(prefix="acumen-demo-"))
+    if data.exists() and any(data.iterdir()):
+        raise BadSettings(f"{data} is not empty: the demo plays in a folder of its own, so name a new one.")
+    return data
+
+
+async def _play(folder: Path, console: Console) -> report.Summary:
+    """The past, the day, and then a look at it from now."""
+    clock = Clock(_moment(STARTED_DAYS_BEFORE, "08:00"))
+    sessions = [*PAST, *DAY]
+    async with _server(folder, clock) as client:
+        with _progress(console) as bar:
+            task = bar.add_task("", total=sum(len(session.steps) for session in sessions))
+            player = Player(client, clock, console, bar, task)
+            for session in sessions:
+                await player.play(session)
+        clock.set(now())
+        return await report.gathered(client, folder, player.counts)
+
+
+@asynccontextmanager
+async def _server(folder: Path, clock: "Clock") -> AsyncIterator[AsyncClient]:
+    """A whole server in this process, reached through its HTTP layer. What the environment says is not for it."""
+    app = App(Settings(data=folder), clock)
+    transport = httpx.ASGITransport(web_app(app), client=("127.0.0.1", 0))
+    await app.start()
+    try:
+        async with AsyncClient("http://127.0.0.1", transport=transport) as client:
+            yield client
+    finally:
+        await app.stop()
+
+
+class Clock:
+    """Goes on by itself from wherever it is set, and is not set back."""
+
+    def __init__(self, at: Millis) -> None:
+        self.set(at)
+
+    def set(self, at: Millis) -> None:
+        self._at, self._since = at, time.monotonic()
+
+    def __call__(self) -> Millis:
+        return Millis(self._at + int(1000 * (time.monotonic() - self._since)))
+
+
+def _moment(days_before: int, at: str) -> Millis:
+    """A local time of day, counted back from yesterday, which is the day that is played."""
+    hour, minute = map(int, at.split(":"))
+    day = datetime.now().astimezone() - timedelta(days=days_before + 1)
+    return Millis(int(day.replace(hour=hour, minute=minute, second=0, microsecond=0).timestamp() * 1000))
+
+
+def _progress(console: Console) -> Progress:
+    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn()]
+    return Progress(*columns, console=console, transient=True)
+
+
+@dataclass(slots=True)
+class Player:
+    """Plays sessions, and tells what the server says as it goes."""
+
+    client: AsyncClient
+    clock: Clock
+    console: Console
+    bar: Progress
+    task: TaskID
+    counts: report.Counts = field(default_factory=report.Counts)
+    _shown: UnifiedSearchViewResponse | None = None
+    _said: list[dict[str, Any]] = field(default_factory=list)
+
+    async def play(self, session: Session) -> None:
+        start = _moment(session.days_before, session.at)
+        self.bar.update(self.task, description=f"{session.agent:8}{session.title}")
+        report.tell_session(self.console, session, start)
+        self._shown = None
+        for place, step in enumerate(session.steps):
+            self.clock.set(Millis(start + place * SECONDS_BETWEEN_STEPS * 1000))
+            await self._step(session, step)
+            self.bar.advance(self.task)
+        await self._publish(session)
+        await self._settled()
+        self.counts.sessions += 1
+
+    async def _step(self, session: Session, step: Say | Recall | LogPrompt) -> None:
+        match step:
+            case Recall():
+                await self._recall(session, step.question)
+            case Say():
+                self._said.append(self._turn(step))
+                if step.role == "User":
+                    await self._publish(session)
+            case LogPrompt():
+                await self._log_prompt(session)
+
+    async def _recall(self, session: Session, question: str) -> None:
+        self._shown = await self.client.search(
+            query=question, user_id=session.user, session_id=_id(session), max_tokens=report.BUDGET
+        )
+        self.counts.searches += 1
+        report.tell_recall(self.console, question, self._shown)
+
+    def _turn(self, step: Say) -> dict[str, Any]:
+        turn: dict[str, Any] = {"role": step.role, "content": step.text, "tools_used": list(step.tools)}
+        if step.role == "Assistant" and self._shown is not None:
+            shown = list(learnings_in(self._shown))
+            turn["retrieved_learnings"] = shown
+            if step.cites:
+                turn["citations"] = [{"kind": each.kind, "real_id": each.learning_id} for each in shown]
+                self.counts.citations += len(shown)
+            self._shown = None
+        return turn
+
+    async def _log_prompt(self, session: Session) -> None:
+        """What we said comes back; nothing may be learned from it."""
+        found = await self.client.search(query=session.title, user_id=session.user, session_id=_id(session))
+        self.counts.searches += 1
+        self._said.append({"role": "System", "content": f"You are a coding agent.\n{found.context}"})
+        report.tell_log(self.console, found)
+        await self._publish(session)
+
+    async def _publish(self, session: Session) -> None:
+        if not self._said:
+            return
+        said, self._said = self._said, []
+        answer = await self.client.publish(
+            user_id=session.user,
+            session_id=_id(session),
+            source=session.agent,
+            agent_version="1.0",
+            interaction_data_list=said,
+            wait_for_response=True,
+        )
+        self.counts.turns += len(said)
+        self.counts.publishes += 1
+        await report.tell_learned(self.client, self.console, session.user, answer)
+
+    async def _settled(self) -> None:
+        """Until everything that the session caused is done, so that the clock may move on."""
+        while any(job.kind != "hour" for job in (await self.client.status()).jobs):
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+
+
+def _id(session: Session) -> str:
+    return f"{session.user}-{session.title.lower().replace(' ', '-')}"

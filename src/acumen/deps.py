@@ -1,0 +1,40 @@
+"""What a step may touch: the store of its org, meaning, the clock, the settings."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from acumen.llm.meaning import Meaning
+from acumen.model.config import Config
+from acumen.model.ids import Millis, OrgId
+from acumen.model.search import SearchRow
+from acumen.settings import Settings
+from acumen.storage.store import OrgStore
+
+
+@dataclass(frozen=True, slots=True)
+class Findable:
+    """Text that is about to be stored and shall be found again."""
+
+    kind: str
+    user_id: str
+    text: str
+
+
+class MakeFindable(Protocol):
+    """Words and vectors for texts, made before the transaction that stores them."""
+
+    def __call__(self, texts: Sequence[Findable]) -> Awaitable[list[SearchRow]]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deps:
+    """Bound to one org, made anew for each request and each job."""
+
+    org: OrgId
+    store: OrgStore
+    meaning: Meaning
+    findable: MakeFindable
+    now: Callable[[], Millis]
+    settings: Settings
+    config: Config

@@ -1,0 +1,1 @@
+"""Jobs: carry facts to the steps they cause, durably."""

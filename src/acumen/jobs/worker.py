@@ -1,0 +1,170 @@
+"""A worker: leases due jobs, runs them, tries again what failed, and lets go when it is told to."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import secrets
+import sys
+from collections.abc import Awaitable, Callable
+from typing import ClassVar
+
+from acumen.errors import AcumenError
+from acumen.model.ids import Millis, now
+from acumen.model.job import Job
+from acumen.settings import Jobs as Settings
+from acumen.storage.store import Store
+
+log = logging.getLogger(__name__)
+
+LONGEST_BACKOFF_SECONDS = 300
+# While callers wait for the disk, background work stands back, but never for longer than this.
+PATIENCE_SECONDS = 1.0
+BUSY_WRITES = 8
+
+
+class Worker:
+    """Runs jobs of all orgs. Any number of workers, in any number of processes, share the work."""
+
+    _of_this_process: ClassVar[set[str]] = set()
+
+    def __init__(self, store: Store, run: Callable[[Job], Awaitable[None]], settings: Settings) -> None:
+        self._store = store
+        self._run = run
+        self._settings = settings
+        self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._news = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+        self._in_hand: set[int] = set()
+        self._of_this_process.add(self._owner)
+
+    def wake(self) -> None:
+        """There is something new to do: look now instead of at the next poll."""
+        self._news.set()
+
+    async def serve(self, stop: asyncio.Event) -> None:
+        """Until `stop`; then finishes what it has begun."""
+        keeping = asyncio.create_task(self._keep_leases())
+        while not stop.is_set():
+            self._news.clear()
+            if not await self._take_or_tell():
+                await self._wait(stop)
+        if self._running:
+            await asyncio.wait(self._running, timeout=self._settings.lease_seconds)
+        keeping.cancel()
+        self._of_this_process.discard(self._owner)
+
+    async def take_over(self) -> None:
+        """What killed processes of this machine had begun can be begun again at once."""
+        gone = [owner for owner in await self._store.peek(lambda leases: leases.owners()) if self._is_gone(owner)]
+        if gone:
+            await self._store.lease(lambda leases: leases.end_leases(gone))
+
+    async def run_due(self) -> int:
+        """Runs what is due, and what that causes, until nothing is; returns how many jobs ran."""
+        ran = 0
+        while jobs := await self._claim(1):
+            await self._carry(jobs[0])
+            ran += 1
+        return ran
+
+    async def _take_or_tell(self) -> bool:
+        """A database that does not answer now may answer at the next poll."""
+        try:
+            return await self._take()
+        except AcumenError as problem:
+            log.warning("no work can be taken: %s", problem)
+            return False
+
+    async def _take(self) -> bool:
+        room = self._settings.workers - len(self._running)
+        if room <= 0:
+            await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+            return True
+        await self._stand_back()
+        jobs = await self._claim(room)
+        for job in jobs:
+            task = asyncio.create_task(self._carry(job))
+            self._running.add(task)
+            task.add_done_callback(self._running.discard)
+        return bool(jobs)
+
+    async def _claim(self, most: int) -> list[Job]:
+        if not await self._store.peek(lambda leases: leases.any_due()):
+            return []
+        until = self._lease_end()
+        return await self._store.lease(lambda leases: leases.claim(self._owner, until, most, self._settings.attempts))
+
+    async def _carry(self, job: Job) -> None:
+        """Whatever cannot be written down here comes back when the lease expires."""
+        self._in_hand.add(job.id)
+        try:
+            await self._carry_out(job)
+        except AcumenError as problem:
+            log.warning("the end of job %s %s could not be written: %s", job.fact, job.scope, problem)
+        finally:
+            self._in_hand.discard(job.id)
+
+    async def _carry_out(self, job: Job) -> None:
+        try:
+            await self._run(job)
+        except Exception as error:  # noqa: BLE001 - whatever broke a step is kept with the job, for its owner to see
+            await self._failed(job, error)
+        else:
+            await self._store.lease(lambda leases: leases.finish(job, self._owner))
+
+    async def _failed(self, job: Job, error: Exception) -> None:
+        cause = f"{type(error).__name__}: {error}"
+        last = job.attempts >= self._settings.attempts
+        log.warning(
+            "job %s %s failed (%s of %s): %s", job.fact, job.scope, job.attempts, self._settings.attempts, cause
+        )
+        retry_at = None if last else Millis(now() + int(1000 * self._backoff(job.attempts)))
+        await self._store.lease(lambda leases: leases.fail(job, self._owner, cause, retry_at))
+
+    def _backoff(self, attempts: int) -> float:
+        return min(self._settings.backoff_seconds * 2.0 ** (attempts - 1), LONGEST_BACKOFF_SECONDS)
+
+    def _lease_end(self) -> Millis:
+        return Millis(now() + 1000 * self._settings.lease_seconds)
+
+    async def _keep_leases(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.lease_seconds / 3)
+            if self._in_hand:
+                with contextlib.suppress(AcumenError):  # tried again long before the lease ends
+                    await self._renew()
+
+    async def _renew(self) -> None:
+        ids, until = list(self._in_hand), self._lease_end()
+        await self._store.lease(lambda leases: leases.renew(self._owner, ids, until))
+
+    def _is_gone(self, owner: str) -> bool:
+        """False when in doubt: then the lease decides."""
+        pid = int(owner.partition("-")[0])
+        if pid == os.getpid():
+            return owner not in self._of_this_process
+        if sys.platform == "win32":
+            return False
+        try:
+            os.kill(pid, 0)  # signal 0 only asks whether the process exists
+        except ProcessLookupError:
+            return True
+        except PermissionError:
+            pass
+        return False
+
+    async def _stand_back(self) -> None:
+        waited = 0.0
+        while self._store.database.waiting() > BUSY_WRITES and waited < PATIENCE_SECONDS:
+            await asyncio.sleep(0.05)
+            waited += 0.05
+
+    async def _wait(self, stop: asyncio.Event) -> None:
+        """Until there is news, a finished job, the next poll, or the end."""
+        waits = [asyncio.create_task(self._news.wait()), asyncio.create_task(stop.wait())]
+        await asyncio.wait(
+            [*waits, *self._running], timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED
+        )
+        for task in waits:
+            task.cancel()

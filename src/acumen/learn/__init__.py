@@ -1,0 +1,1 @@
+"""Learn: facts about the user and lessons for the agent, from what was said."""

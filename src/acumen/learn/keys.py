@@ -1,0 +1,159 @@
+"""What a statement is about and what it says of it, normalised so that rival statements meet."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from acumen.learn import verbs
+from acumen.learn.clauses import ADVERBS, AUXILIARIES, DETERMINERS, PREPOSITIONS
+from acumen.learn.kinds import kind_in_place, kind_of
+from acumen.learn.words import Word, words
+
+YES, NO = "yes", "no"
+NOT = "not "
+
+_EMPTY = (
+    (ADVERBS | AUXILIARIES | DETERMINERS | PREPOSITIONS)
+    | frozenset(
+        "i me my mine we us our you your he she it they them their his her user user's users agent agent's not no yes and or but if when whenever before after "
+        "because so that which who what how why where there here to too also anymore longer more again thing things stuff something "
+        "anything please sure make ensure remember keep use using do does prefer want like need get got give go let put try be new own "
+        "switch change switched one ones other else since until while once time times every each next from now on future forward".split()
+    )
+) - {"production", "before"}
+# Words that mean the same to an agent.
+_SAME = {
+    "reply": "answer", "respond": "answer", "response": "answer", "replies": "answer",
+    "prod": "production", "deployment": "deploy", "db": "database", "repo": "repository", "docs": "documentation",
+    "favourite": "favorite", "colour": "color", "emojis": "emoji", "release": "deploy", "ship": "deploy", "reside": "live",
+    "postgresql": "postgres", "golang": "go", "js": "javascript", "ts": "typescript", "node.js": "node", "nodejs": "node", "mac": "macos",
+    "vscode": "vscode", "colleague": "coworker", "kids": "child", "kid": "child", "children": "child", "people": "person", "wife": "spouse",
+    "husband": "spouse", "mongo": "mongodb", "texts": "text", "shorter": "short", "brief": "short", "concise": "short", "terse": "short",
+    "briefer": "short", "longer": "long", "detailed": "long", "verbose": "long", "lengthy": "long", "thorough": "long", "in-depth": "long",
+    "informal": "casual", "tab": "tabs", "repository": "repository", "summarise": "summarize", "organise": "organize",
+}  # fmt: skip
+_NUMBERS = {
+    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
+    "eleven": "11", "twelve": "12", "twenty": "20", "thirty": "30", "fifty": "50", "hundred": "100", "once": "1", "twice": "2",
+}  # fmt: skip
+
+
+def root(low: str) -> str:
+    """The word without its endings and under its usual name."""
+    low = low.strip("`\"'.,").removesuffix("'s")
+    if low in _SAME:
+        return _SAME[low]
+    if kind_of(low):
+        return low[:-1] if low.endswith("s") and kind_of(low[:-1]) else low
+    known = verbs.base(low)
+    stem = known or _singular(low)
+    return _SAME.get(stem, stem)
+
+
+def _singular(low: str) -> str:
+    if len(low) > 3 and low.endswith("s") and not low.endswith(("ss", "us", "is", "os")) and not low[0].isdigit():
+        if low.endswith(("sses", "shes", "ches", "xes")):
+            return low[:-2]
+        return low[:-3] + "y" if low.endswith("ies") and len(low) > 4 else low[:-1]
+    return low
+
+
+def roots(listed: Iterable[Word]) -> list[str]:
+    """The words that carry meaning, each once, in order."""
+    found: dict[str, None] = {}
+    for word in listed:
+        if word.opaque:
+            found[word.low.strip("`\"'")] = None
+        elif not word.is_mark and word.low not in _EMPTY:
+            found[root(word.low)] = None
+    return [name for name in found if name]
+
+
+def content_roots(text: str) -> frozenset[str]:
+    """The meaning-carrying words of any text, as a set."""
+    return frozenset(roots(words(text)))
+
+
+def typed(listed: Sequence[Word]) -> tuple[Word, str] | None:
+    """The first word of a known kind, with the kind: 'to us-west-2' → region. Where and when yield to what."""
+    lows = ["", *(word.low for word in listed), ""]
+    found = [
+        (word, kind)
+        for place, word in enumerate(listed)
+        if (kind := kind_in_place(word.text, lows[place], lows[place + 2]))
+    ]
+    return next((pair for pair in found if pair[1] not in _YIELDING), found[0] if found else None)
+
+
+_YIELDING = frozenset({"environment", "weekday", "time of day", "time", "channel", "color", "theme"})
+
+
+def number(listed: Sequence[Word]) -> Word | None:
+    """The first count; a year is none."""
+    return next((word for word in listed if word.low in _NUMBERS or _is_count(word.low)), None)
+
+
+def _is_count(low: str) -> bool:
+    digits = low.replace(",", "").replace(".", "")
+    return digits.isdigit() and not (len(low) == 4 and low[:2] in ("19", "20"))
+
+
+# "two years ago", "last month", "since 2019": when a thing came about is not what it is.
+_WHEN = re.compile(
+    r"\b(?:(?:about |over |almost |nearly |around )?(?:\d+|an?|a few|a couple of|several|many|one|two|three|four|five|six|seven|eight|nine|ten) (?:years?|months?|weeks?|days?) ago|(?:last|this|next|past) (?:year|month|week|night|summer|winter|spring|fall|"
+    r"january|february|march|april|may|june|july|august|september|october|november|december)|since \w+|(?:now|nowadays|currently|anymore|today|recently|lately|these days))\b"
+)
+
+
+def timeless(listed: Sequence[Word]) -> list[Word]:
+    """The words without those that only date them."""
+    low = " ".join(word.low for word in listed)
+    gone: set[int] = set()
+    for match in _WHEN.finditer(low):
+        first = low.count(" ", 0, match.start())
+        gone.update(range(first, first + match[0].count(" ") + 1))
+    return [word for place, word in enumerate(listed) if place not in gone]
+
+
+def value(text: str) -> str:
+    """A value in its compared form."""
+    return " ".join(
+        _NUMBERS.get(part, part)
+        for part in (root(word.low) for word in words(text) if not word.is_mark)
+        if part and part not in DETERMINERS
+    )
+
+
+def proposition(listed: Sequence[Word], *, holds: bool) -> tuple[str, str]:
+    """A statement that is true or not: its words are its subject."""
+    return " ".join(sorted(roots(listed))), YES if holds else NO
+
+
+def attribute(about: Sequence[Word], kind: str, said: str, *, holds: bool) -> tuple[str, str]:
+    """A statement that gives one attribute one value; a denied one denies only that value."""
+    taken = {root(part) for part in [*kind.split(), said]} | {kind.removesuffix("ing")}
+    names = [name for name in sorted(roots(about)) if name not in taken and not name[0].isdigit()]
+    return " ".join([*names, kind]), value(said) if holds else NOT + value(said)
+
+
+def keyed(listed: Sequence[Word], *, holds: bool, about: Sequence[Word] = ()) -> tuple[str, str]:
+    """The key of any statement: by the kind of its value, by its number, or by its words."""
+    listed, about = timeless(listed), timeless(about)
+    found = typed(listed)
+    if found:
+        word, kind = found
+        others = [other for other in [*about, *listed] if other is not word and kind_of(other.low) != kind]
+        return attribute(others, kind, word.low.strip("`\"'"), holds=holds)
+    count = number(listed)
+    if count and len(roots([*about, *listed])) > 1:
+        others = [*about, *(other for other in listed if other is not count)]
+        return " ".join([*sorted(roots(others)), "number"]), value(count.low) if holds else NOT + value(count.low)
+    return proposition([*about, *listed], holds=holds)
+
+
+def conflict(one: str, other: str) -> bool:
+    """Whether two values of one subject cannot both hold."""
+    if one == other:
+        return False
+    if one.startswith(NOT) or other.startswith(NOT):
+        return one.removeprefix(NOT) == other.removeprefix(NOT)
+    return True

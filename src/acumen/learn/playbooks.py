@@ -1,0 +1,48 @@
+"""Learn lessons for the agent: trigger, instruction, pitfall, with the words they rest on."""
+
+from dataclasses import replace
+
+from acumen.deps import Deps
+from acumen.learn import merge
+from acumen.learn.extract_rules import playbook_notes
+from acumen.learn.reader import Reader
+from acumen.model.conversation import Window
+from acumen.model.facts import Published, SessionEnded
+from acumen.model.ids import Kind, Millis, PlaybookId
+from acumen.model.memory import Origin
+from acumen.model.playbook import PlaybookNote, UserPlaybook
+
+
+async def update(fact: Published | SessionEnded, deps: Deps) -> None:
+    """Learn lessons from what was just published."""
+    await READER.read_all(fact.user_id, deps.config.playbooks, deps)
+
+
+def _make(note: PlaybookNote, window: Window, at: Millis) -> UserPlaybook:
+    return UserPlaybook(
+        id=PlaybookId(0),
+        user_id=window.user_id,
+        lesson=note.lesson,
+        created_at=at,
+        updated_at=at,
+        agent_version=window.agent_version,
+        request_id=note.request_id,
+        source=window.source or None,
+        tags=list(note.tags),
+        interaction_ids=[note.evidence.interaction_id],
+        source_span=note.evidence.text,
+        subject=note.subject,
+        value=note.value,
+        origin=Origin("rules", confidence=note.confidence),
+    )
+
+
+def _refresh(known: UserPlaybook, note: PlaybookNote, _at: Millis) -> UserPlaybook:
+    return replace(
+        known,
+        mentions=known.mentions + 1,
+        interaction_ids=[*known.interaction_ids, note.evidence.interaction_id],
+    )
+
+
+READER = Reader(Kind.USER_PLAYBOOK, playbook_notes, merge.playbooks, _make, _refresh)

@@ -1,0 +1,66 @@
+"""Learn about the user: facts, with the words they rest on."""
+
+from dataclasses import replace
+
+from acumen.deps import Deps
+from acumen.learn import merge
+from acumen.learn.extract_rules import profile_notes
+from acumen.learn.reader import Reader
+from acumen.model.conversation import Window
+from acumen.model.facts import Hour, Published, SessionEnded
+from acumen.model.ids import Kind, MemoryRef, Millis, ProfileId, fresh_id
+from acumen.model.memory import Origin, Status
+from acumen.model.profile import Profile, ProfileNote
+from acumen.storage.lineage import Because
+from acumen.storage.store import Tx
+
+
+async def update(fact: Published | SessionEnded, deps: Deps) -> None:
+    """Learn about the user from what was just published."""
+    await READER.read_all(fact.user_id, deps.config.profiles, deps)
+
+
+async def expire(_fact: Hour, deps: Deps) -> None:
+    """What is past its time is marked so; search has passed it over since that moment."""
+
+    def store(tx: Tx) -> None:
+        for profile in tx.profiles.past(deps.now()):
+            after = replace(profile, status=Status.EXPIRED)
+            ref = MemoryRef(Kind.PROFILE, profile.id)
+            tx.memories.change(ref, profile, after, None, Because("its time to live has passed"))
+
+    await deps.store.write(store)
+
+
+def _make(note: ProfileNote, window: Window, at: Millis) -> Profile:
+    return Profile(
+        id=ProfileId(fresh_id("prof")),
+        user_id=window.user_id,
+        content=note.content,
+        created_at=at,
+        updated_at=at,
+        request_id=note.request_id,
+        ttl=note.ttl,
+        expires_at=note.ttl.expires(at),
+        source=window.source or None,
+        extractors=["profiles"],
+        tags=list(note.tags),
+        interaction_ids=[note.evidence.interaction_id],
+        source_span=note.evidence.text,
+        subject=note.subject,
+        value=note.value,
+        origin=Origin("rules", confidence=note.confidence),
+    )
+
+
+def _refresh(known: Profile, note: ProfileNote, at: Millis) -> Profile:
+    return replace(
+        known,
+        mentions=known.mentions + 1,
+        interaction_ids=[*known.interaction_ids, note.evidence.interaction_id],
+        ttl=note.ttl,
+        expires_at=note.ttl.expires(at),
+    )
+
+
+READER = Reader(Kind.PROFILE, profile_notes, merge.profiles, _make, _refresh)

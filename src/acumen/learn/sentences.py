@@ -1,0 +1,150 @@
+"""A turn, cut into the sentences its writer said: code, logs, quoted lines and pasted documents are left out."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# Longer "sentences" are pasted material: people do not speak in them.
+MAX_SENTENCE = 700
+# A turn with more sentences than this is a document; its opening and its end are where its writer speaks.
+MAX_SENTENCES = 1200
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Characters `start` to `end` of a turn; `text` has the same length, with straight quotes."""
+
+    start: int
+    end: int
+    text: str
+
+
+# One character each, so that offsets keep pointing into the original text.
+_STRAIGHT = str.maketrans(
+    {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\r": "\n", "\t": " "}
+)
+
+_FENCE = re.compile(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
+_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
+_FORWARDED = re.compile(
+    r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|from: .{1,200}\n(?:sent|date|to|subject): )",
+    re.MULTILINE | re.IGNORECASE,
+)
+_CODE_LINE = re.compile(
+    r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|(?:const|let|var) \w+ ?=|"
+    r"return\b.*;|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|File \".*\", line \d+|Traceback \(|"
+    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
+    r"[+-]{3} [ab]/|@@ -\d|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
+)
+_CODE_MARK = re.compile(r"[{}\[\]();=<>|\\$_*^~]")
+# Where a sentence ends: a full stop before a space, a line break, a semicolon. Quotes and inline code are stepped over.
+_STEP = re.compile(
+    r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)'
+    r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？]|[.!?]+(?=[A-Z][a-z]))"
+)
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|no|approx|jr|sr|inc|ltd|co|dept|fig|[a-z])\.$", re.IGNORECASE
+)
+# "Anna: hello" on several lines is a conversation pasted in.
+_SPEAKER = re.compile(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
+MIN_TRANSCRIPT = 3
+_BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
+
+
+def sentences(text: str) -> list[Sentence]:
+    """The writer's own sentences in order, with their places in `text`."""
+    plain = _own_words(text.translate(_STRAIGHT))
+    found = list(_cut(plain))
+    if len(found) > MAX_SENTENCES:
+        found = found[: MAX_SENTENCES // 2] + found[-MAX_SENTENCES // 2 :]
+    return found
+
+
+def _own_words(text: str) -> str:
+    """The text at the same length, with all that its writer did not say turned into line breaks."""
+    text = _without_fences(text)
+    text = _without_elements(text)
+    forwarded = _FORWARDED.search(text)
+    if forwarded:
+        text = text[: forwarded.start()] + "\n" * (len(text) - forwarded.start())
+    lines = text.split("\n")
+    transcript = sum(bool(_SPEAKER.match(line)) for line in lines) >= MIN_TRANSCRIPT
+    return "\n".join(
+        "\n" * len(line) if _foreign(line) or (transcript and _SPEAKER.match(line)) else line for line in lines
+    )
+
+
+def _without_fences(text: str) -> str:
+    marks = [match.start() for match in _FENCE.finditer(text)]
+    parts, at = [], 0
+    for opening, closing in zip(marks[::2], [*marks[1::2], len(text)], strict=False):
+        end = text.find("\n", closing)
+        end = len(text) if end < 0 else end
+        parts += [text[at:opening], "\n" * (end - opening)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+def _without_elements(text: str) -> str:
+    """Marked-up blocks (<log>…</log>) go: whoever wraps text in tags is showing it, not saying it."""
+    open_at: dict[str, int] = {}
+    parts, at = [], 0
+    for tag in _TAG.finditer(text):
+        name = tag[2].lower()
+        if not tag[1]:
+            open_at.setdefault(name, tag.start())
+        elif name in open_at:
+            start = open_at.pop(name)
+            if start >= at:
+                parts += [text[at:start], "\n" * (tag.end() - start)]
+                at = tag.end()
+                open_at.clear()
+    return "".join([*parts, text[at:]])
+
+
+def _foreign(line: str) -> bool:
+    """Whether a line is a quotation, code, a log line or data, rather than something said."""
+    stripped = line.strip()
+    if not stripped:
+        return False
+    sample = stripped[:400]
+    if stripped.startswith((">", "|")) or _CODE_LINE.match(sample):
+        return True
+    if line.startswith("    ") and not _BULLET.match(line[:400]) and _CODE_MARK.search(sample):
+        return True
+    return len(sample) > 12 and len(_CODE_MARK.findall(sample)) * 8 > len(sample)
+
+
+def _cut(text: str) -> Iterator[Sentence]:
+    start = 0
+    for step in _STEP.finditer(text):
+        if (step["end"] is None and not _ends_quoted(text, step)) or _is_abbreviation(text, start, step):
+            continue
+        yield from _sentence(text, start, step.end())
+        start = step.end()
+    yield from _sentence(text, start, len(text))
+
+
+def _ends_quoted(text: str, step: re.Match[str]) -> bool:
+    """'… "like this." Then': the sentence ends with its quotation."""
+    return step[0][-2:-1] in ".!?" and text[step.end() : step.end() + 2].strip(" \n")[:1].isupper()
+
+
+def _is_abbreviation(text: str, start: int, stop: re.Match[str]) -> bool:
+    if stop["end"] != ".":
+        return False
+    tail = text[max(start, stop.start() - 8) : stop.end()]
+    bullet = text[start : stop.end()].strip()
+    return bool(_ABBREVIATION.search(tail)) or (len(bullet) <= 3 and bullet[:-1].isdigit())
+
+
+def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
+    """The piece without its bullet and surrounding blanks, if anything is left and it is not too long."""
+    if end - start > MAX_SENTENCE:
+        return
+    piece = text[start:end]
+    bullet = _BULLET.match(piece)
+    start += bullet.end() if bullet else len(piece) - len(piece.lstrip())
+    stripped = text[start:end].rstrip()
+    if any(character.isalpha() for character in stripped):
+        yield Sentence(start, start + len(stripped), stripped)

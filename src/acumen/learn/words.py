@@ -1,0 +1,138 @@
+"""A sentence as words: contractions opened, chat spelling and common typos mended, quotes and code kept whole."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word: `text` as it should be printed, `low` as it is compared, and its place in the sentence."""
+
+    text: str
+    low: str
+    start: int
+    end: int
+    opaque: bool = False  # a quotation or code: shown, never read
+
+    @property
+    def is_mark(self) -> bool:
+        return not (self.opaque or any(map(str.isalnum, self.low)))
+
+
+_TOKEN = re.compile(
+    r"(?P<opaque>`[^`]{1,300}`|\"[^\"]{1,400}\"|(?<!\w)'[^']{2,300}'(?!\w))"
+    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|\d[\d,.:]*\d[\w%]*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|#(?!\w)|%)?)"
+    r"|(?P<mark>\.{2,}|--+|[^\w\s])"
+)
+
+_OPENED = {
+    "cannot": ("can", "not"), "won't": ("will", "not"), "can't": ("can", "not"), "shan't": ("shall", "not"), "ain't": ("is", "not"),
+    "let's": ("let", "us"), "wanna": ("want", "to"), "gonna": ("going", "to"), "gotta": ("have", "to"), "gimme": ("give", "me"),
+    "lemme": ("let", "me"), "dunno": ("do", "not", "know"), "im": ("i", "am"), "ive": ("i", "have"), "youre": ("you", "are"),
+    "thats": ("that", "is"), "whats": ("what", "is"), "theres": ("there", "is"), "wont": ("will", "not"), "cant": ("can", "not"),
+    "youve": ("you", "have"), "weve": ("we", "have"), "theyre": ("they", "are"), "shouldve": ("should", "have"),
+}  # fmt: skip
+_OPENED |= {
+    f"{aux}{tail}": (aux, "not")
+    for aux in "do does did is are was were have has had should would could must need".split()
+    for tail in ("n't", "nt")
+}
+_TAILS = {"'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
+_IS_AFTER = frozenset("it that he she there here what who how where this everything name".split())
+
+_CHAT = {
+    "u": "you", "ur": "your", "r": "are", "pls": "please", "plz": "please", "plse": "please", "bc": "because", "cuz": "because",
+    "cos": "because", "coz": "because", "thx": "thanks", "ty": "thanks", "tho": "though", "ya": "you", "yea": "yes", "yeah": "yes",
+    "yep": "yes", "yup": "yes", "nope": "no", "nah": "no", "w/o": "without", "w/": "with", "abt": "about", "rn": "now", "tmrw": "tomorrow",
+    "tmr": "tomorrow", "tonite": "tonight", "ppl": "people", "prod": "production", "k": "ok", "okay": "ok", "favourite": "favorite",
+    "btw": "btw", "fyi": "fyi", "wich": "which", "teh": "the", "thier": "their", "recieve": "receive", "definately": "definitely",
+    "anymore": "anymore", "til": "until", "till": "until", "'til": "until", "infuture": "in future", "becuase": "because",
+}  # fmt: skip
+
+# Names that would read as pronouns.
+_CAPITALS = {"US": "usa", "IT": "information-technology"}
+
+# Words a reading hangs on; one slip in any of them (a letter lost, doubled or swapped) is mended.
+_KEYWORDS = """always never please prefer instead remember should because every forget forward usually actually correct wrong
+language whenever before without again future until allergic favorite stop please avoid ensure
+""".split()
+# Words that look like a slip of a keyword and are words of their own.
+_REAL = frozenset(
+    """ever fever lever sever newer refer before pleas pease leas place bead shoulder could would corrects tops sop top sop
+step shop stops stoop after gain against untie lease plead prefers forgets evry forge forget forgot forwards very wring strop
+""".split()
+)
+
+
+def _slips(word: str) -> set[str]:
+    """What one slip of the finger makes of a word; its first letter is kept, as fingers mostly do."""
+    spots = range(1, len(word))
+    lost = {word[:i] + word[i + 1 :] for i in spots}
+    doubled = {word[:i] + word[i - 1] + word[i:] for i in range(1, len(word) + 1)}
+    swapped = {word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in spots[:-1]}
+    vowels = {word[:i] + vowel + word[i + 1 :] for i in spots if word[i] in "aeiou" for vowel in "aeiou"}
+    return lost | doubled | swapped | vowels
+
+
+_MENDED = {
+    slip: word
+    for word in _KEYWORDS
+    if len(word) > 4
+    for slip in _slips(word)
+    if slip not in _REAL and slip not in _KEYWORDS
+}
+
+
+def words(sentence: str) -> list[Word]:
+    """The words and marks of a sentence, in order."""
+    found: list[Word] = []
+    for match in _TOKEN.finditer(sentence):
+        text, start = match[0], match.start()
+        if match["opaque"]:
+            found.append(Word(text, text.lower(), start, match.end(), opaque=True))
+        elif match["mark"]:
+            found.append(Word(text, text, start, match.end()))
+        else:
+            found += _opened(text, start)
+    return found
+
+
+def _opened(text: str, start: int) -> list[Word]:
+    low = text.lower()
+    end = start + len(text)
+    if low in _OPENED:
+        return _parts(text, _OPENED[low], start, end)
+    stem, apostrophe, tail = low.rpartition("'")
+    if apostrophe and stem:
+        if "'" + tail in _TAILS and not (tail == "d" and stem not in _PRONOUNS):
+            return _parts(text, (stem, _TAILS["'" + tail]), start, end)
+        if tail == "s" and stem in _IS_AFTER:
+            return _parts(text, (stem, "is"), start, end)
+    if text in _CAPITALS:
+        return [Word(text, _CAPITALS[text], start, end)]
+    # A lone capital is a name (the language R), not chat.
+    mended = low if text.isupper() else _CHAT.get(low) or _MENDED.get(low, low)
+    shown = text if mended == low else mended if text.islower() or len(text) < 2 else mended.capitalize()
+    return [Word(shown, mended, start, end)]
+
+
+_PRONOUNS = frozenset("i you we they he she it who that there".split())
+
+
+def _parts(text: str, parts: tuple[str, ...], start: int, end: int) -> list[Word]:
+    """A contraction as its words; each points at the whole of it."""
+    first = parts[0].capitalize() if text[0].isupper() or parts[0] == "i" else parts[0]
+    return [Word(first if n == 0 else part, part, start, end) for n, part in enumerate(parts)]
+
+
+# Printed without a space before, or after.
+_CLINGS = frozenset(",.;:!?)%")
+
+
+def joined(pieces: "list[Word] | tuple[Word, ...]") -> str:
+    """Words as running text."""
+    text = ""
+    for piece in pieces:
+        spaced = text and piece.text not in _CLINGS and not text.endswith(("(", "/"))
+        text += f" {piece.text}" if spaced else piece.text
+    return text

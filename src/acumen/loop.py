@@ -1,0 +1,41 @@
+"""The loop on one page: which fact causes which steps.
+
+An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
+agent, to make the new turns findable by meaning, and to see which memories came back. What was learned is recalled
+by the next search, which is counted. Once an **hour**, what is old is put away and what was missed is made good.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from acumen.deps import Deps
+from acumen.learn import playbooks, profiles
+from acumen.meter import usage
+from acumen.model.facts import Fact, Hour, Published, SessionEnded
+from acumen.model.job import Job
+from acumen.recall import index
+
+Step = Callable[[Any, Deps], Awaitable[None]]
+
+# Learning comes first: somebody may be waiting for it.
+CAUSES: dict[type[Fact], tuple[Step, ...]] = {
+    Published: (profiles.update, playbooks.update, usage.read_back, index.turns),
+    SessionEnded: (profiles.update, playbooks.update),
+    Hour: (profiles.expire, usage.expire, index.backfill),
+}
+
+FACTS = {fact.name: fact for fact in CAUSES}
+
+
+async def run(job: Job, deps: Deps) -> None:
+    """Every step the fact causes; one that fails does not keep the others from running."""
+    kind = FACTS[job.fact]
+    fact = kind.of(job.payload)
+    failures: list[Exception] = []
+    for step in CAUSES[kind]:
+        try:
+            await step(fact, deps)
+        except Exception as failure:  # noqa: BLE001 - collected here, raised below
+            failures.append(failure)
+    if failures:
+        raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} steps failed", failures)

@@ -1,0 +1,1 @@
+"""Meter: what showing memories costs, and what comes of it."""

@@ -1,0 +1,1 @@
+"""Nouns: plain values that every step may hold. No I/O."""

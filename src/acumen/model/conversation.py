@@ -1,0 +1,84 @@
+"""What was said: requests, and the interactions (turns) they carried."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """One turn. `id` is 0 until stored; order of ids is the order of arrival per user."""
+
+    id: InteractionId
+    user_id: UserId
+    session_id: SessionId
+    request_id: RequestId
+    created_at: Millis
+    role: str
+    content: str
+    shadow_content: str = ""
+    expert_content: str = ""
+    user_action: str = "none"
+    user_action_description: str = ""
+    image_url: str = ""
+    image_encoding: str = ""
+    tools_used: list[dict[str, Any]] = field(default_factory=list)
+    citations: list[dict[str, Any]] = field(default_factory=list)
+    retrieved_learnings: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def by_user(self) -> bool:
+        return self.role.strip().lower() in USER_ROLES
+
+
+# Everything else (assistant, agent, tool, system …) is the agent's side of the talk.
+USER_ROLES = frozenset({"user", "human", "customer"})
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One publish call: some turns of one session, stored or refused together."""
+
+    id: RequestId
+    user_id: UserId
+    session_id: SessionId
+    created_at: Millis
+    source: str = ""
+    agent_version: str = ""
+    body_hash: str = ""
+    session_finished: bool = False
+    force_extraction: bool = False
+    evaluation_only: bool = False
+    skip_aggregation: bool = False
+    experiment_id: str | None = None
+    experiment_arm: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A turn as an extractor reads it: text cleaned of what we injected ourselves."""
+
+    id: InteractionId
+    request_id: RequestId
+    session_id: SessionId
+    by_user: bool
+    text: str
+    tools_used: tuple[dict[str, Any], ...] = ()
+    expert_text: str = ""
+    is_new: bool = True  # False: read before, present as context only
+    at: Millis = Millis(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Consecutive turns of one user, oldest first; the old ones are context."""
+
+    user_id: UserId
+    turns: tuple[Turn, ...]
+    source: str = ""
+    agent_version: str = ""
+
+    @property
+    def last_id(self) -> InteractionId:
+        return self.turns[-1].id if self.turns else InteractionId(0)

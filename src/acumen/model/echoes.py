@@ -1,0 +1,72 @@
+"""Recognising our own words: text that we put into a prompt and that comes back in what is published."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from acumen.model.ids import MemoryRef
+
+# Shorter texts come back by chance ("yes, please do that").
+FEWEST_WORDS = 4
+
+CONTEXT_OPEN = "<acumen-context>"
+CONTEXT_CLOSE = "</acumen-context>"
+
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A memory as it was rendered into a context."""
+
+    ref: MemoryRef
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What is left of a turn when our own words are blanked, every other character in its old place."""
+
+    text: str
+    echoed: tuple[MemoryRef, ...]
+
+
+def without_echoes(text: str, shown: Iterable[Shown]) -> Heard:
+    """Blanks a whole context that we rendered, and every shown memory whose words come back in order."""
+    spans = list(_contexts(text))
+    words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(text)]
+    # One space on either side makes a match of the joined words a match of whole words.
+    joined = " " + " ".join(word for word, _, _ in words) + " "
+    echoed = []
+    for memory in shown:
+        found = _find(joined, memory.text, words)
+        if found:
+            echoed.append(memory.ref)
+            spans.append(found)
+    return Heard(_blanked(text, spans), tuple(dict.fromkeys(echoed)))
+
+
+def _contexts(text: str) -> Iterable[tuple[int, int]]:
+    start = text.find(CONTEXT_OPEN)
+    while start >= 0:
+        end = text.find(CONTEXT_CLOSE, start)
+        stop = len(text) if end < 0 else end + len(CONTEXT_CLOSE)
+        yield start, stop
+        start = text.find(CONTEXT_OPEN, stop)
+
+
+def _find(joined: str, memory: str, words: list[tuple[str, int, int]]) -> tuple[int, int] | None:
+    wanted = [match.group().lower() for match in _WORD.finditer(memory)]
+    if len(wanted) < FEWEST_WORDS:
+        return None
+    at = joined.find(f" {' '.join(wanted)} ")
+    if at < 0:
+        return None
+    first = joined.count(" ", 0, at)
+    return words[first][1], words[first + len(wanted) - 1][2]
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    for start, end in spans:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text

@@ -1,0 +1,61 @@
+"""Facts: what happened, in the past tense. `loop.py` says which step each one causes."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Self
+
+from acumen.model.ids import RequestId, SessionId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Facts of one name and one scope coalesce: the step reads the state of the data, not the message."""
+
+    name: ClassVar[str]
+
+    @property
+    def scope(self) -> str:
+        raise NotImplementedError
+
+    def payload(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of(cls, payload: dict[str, Any]) -> Self:
+        return cls(**payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Published(Fact):
+    """A user's conversation grew; it is committed and can be read."""
+
+    name: ClassVar[str] = "published"
+    user_id: UserId
+    request_id: RequestId
+
+    @property
+    def scope(self) -> str:
+        return self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded(Fact):
+    """Nothing more will be said in this session."""
+
+    name: ClassVar[str] = "session_ended"
+    user_id: UserId
+    session_id: SessionId
+
+    @property
+    def scope(self) -> str:
+        return self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class Hour(Fact):
+    """An hour has passed: time for what runs on a schedule."""
+
+    name: ClassVar[str] = "hour"
+
+    @property
+    def scope(self) -> str:
+        return "hour"

@@ -1,0 +1,26 @@
+"""A job: a fact on its way to the steps it causes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from acumen.model.ids import Millis, OrgId
+
+
+class JobState(StrEnum):
+    WAITING = "waiting"  # to be run at `run_at` or soon after
+    RUNNING = "running"  # a worker holds the lease
+    DEAD = "dead"  # tried too often; `last_error` says why
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    id: int
+    org_id: OrgId
+    fact: str
+    scope: str
+    payload: dict[str, Any]
+    state: JobState
+    attempts: int
+    run_at: Millis
+    last_error: str | None = None

@@ -1,0 +1,79 @@
+"""A profile: one fact about one user."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from acumen.model.ids import InteractionId, Millis, ProfileId, RequestId, UserId
+from acumen.model.memory import Evidence, Origin, Status
+
+# 2100-01-01: the wire's way of saying "never".
+NEVER = Millis(4_102_444_800_000)
+DAY_MS = 86_400_000
+
+
+class TimeToLive(StrEnum):
+    ONE_DAY = "one_day"
+    ONE_WEEK = "one_week"
+    ONE_MONTH = "one_month"
+    ONE_QUARTER = "one_quarter"
+    ONE_YEAR = "one_year"
+    INFINITY = "infinity"
+
+    def expires(self, since: Millis) -> Millis:
+        days = _DAYS.get(self)
+        return NEVER if days is None else Millis(since + days * DAY_MS)
+
+
+_DAYS = {
+    TimeToLive.ONE_DAY: 1,
+    TimeToLive.ONE_WEEK: 7,
+    TimeToLive.ONE_MONTH: 30,
+    TimeToLive.ONE_QUARTER: 90,
+    TimeToLive.ONE_YEAR: 365,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    id: ProfileId
+    user_id: UserId
+    content: str
+    created_at: Millis
+    updated_at: Millis
+    request_id: RequestId = RequestId("")
+    ttl: TimeToLive = TimeToLive.INFINITY
+    expires_at: Millis = NEVER
+    status: Status = Status.CURRENT
+    source: str | None = None
+    extractors: list[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
+    custom_features: dict[str, Any] | None = None
+    interaction_ids: list[InteractionId] = field(default_factory=list)
+    source_span: str | None = None
+    notes: str | None = None
+    # What the fact is about and what it says of it: two facts with one subject and two values contradict.
+    subject: str = ""
+    value: str = ""
+    mentions: int = 1
+    superseded_by: ProfileId | None = None
+    merged_into: ProfileId | None = None
+    origin: Origin = Origin()
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileNote:
+    """What an extractor read about the user, before it is compared with what is known."""
+
+    content: str
+    subject: str
+    value: str
+    evidence: Evidence
+    request_id: RequestId
+    ttl: TimeToLive = TimeToLive.INFINITY
+    forget: bool = False  # the user asked us to forget what matches `content`
+    confidence: float = 0.7
+    tags: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()  # words of what no longer holds: "switched from MySQL" ends what says MySQL
+    exclusive: bool = True  # False: another value of the subject may hold beside it ("we use Go" and "we use Rust")

@@ -1,0 +1,1 @@
+"""Observe: accept what agents say and do."""

@@ -1,0 +1,75 @@
+"""Accept what was said."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from acumen.deps import Deps
+from acumen.errors import NotFound
+from acumen.model.conversation import Interaction, Request
+from acumen.model.facts import Published, SessionEnded
+from acumen.model.ids import Millis, RequestId, SessionId, UserId
+from acumen.model.job import Job, JobState
+from acumen.storage.store import Tx
+
+
+async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) -> bool:
+    """Stored when this returns. False when the very same request had been stored before."""
+
+    def store(tx: Tx) -> bool:
+        added = tx.conversations.add(request, turns)
+        if added and not request.evaluation_only:
+            tx.jobs.add(Published(request.user_id, request.id))
+        return added
+
+    return await deps.store.write(store)
+
+
+async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
+    """Nothing more will be said in this session: what is unread is read now."""
+
+    def store(tx: Tx) -> None:
+        if not tx.conversations.has_session(user, session):
+            raise NotFound(f"User {user!r} has no session {session!r}.")
+        tx.conversations.finish_session(user, session)
+        tx.jobs.add(SessionEnded(user, session))
+
+    await deps.store.write(store)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far learning has come with one request."""
+
+    status: str  # pending | processing | done | failed | not_tracked
+    reason: str | None = None
+
+
+async def progress(request_id: RequestId, deps: Deps) -> Progress:
+    """Told by the data itself: a request is learned when every extractor's bookmark has passed it."""
+    return await deps.store.read(lambda tx: _progress(tx, request_id, deps))
+
+
+def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> Progress:
+    request = tx.conversations.request(request_id)
+    if request is None:
+        raise NotFound(f"There is no request {request_id!r}.")
+    last = tx.conversations.last_id_of_request(request_id)
+    if request.evaluation_only or last is None:
+        return Progress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
+    readers = deps.config.extractors
+    if all(tx.conversations.bookmark(request.user_id, reader.name) >= last for reader in readers):
+        return Progress("done", "covered")
+    return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())
+
+
+def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> Progress:
+    if JobState.RUNNING in jobs:
+        return Progress("processing", "extracting")
+    if waiting := jobs.get(JobState.WAITING):
+        if waiting.attempts:
+            return Progress("pending", "retrying")
+        # A job set for later looks again when the user has been idle; nothing happens before that.
+        return Progress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
+    if dead := jobs.get(JobState.DEAD):
+        return Progress("failed", dead.last_error)
+    return Progress("pending", "waiting_for_window")

@@ -1,0 +1,1 @@
+"""Recall: find the right memories for the next prompt, within a token budget."""

@@ -1,0 +1,90 @@
+"""Fit what was found into a token budget, as text ready to put before a model. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN
+from acumen.model.ids import Kind, MemoryRef
+from acumen.model.memories import Memory
+from acumen.model.playbook import Lesson
+from acumen.model.profile import Profile
+
+HEADINGS = {
+    Kind.PROFILE: "About this user:",
+    Kind.USER_PLAYBOOK: "Learned from this user:",
+    Kind.AGENT_PLAYBOOK: "Learned from all users:",
+}
+OVER_BUDGET = "over the token budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A memory that was found, as it would be shown."""
+
+    ref: MemoryRef
+    line: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    ref: MemoryRef
+    text: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """`text` never has more than the budget's tokens; `left_out` is what did not fit, best first."""
+
+    text: str
+    tokens: int
+    shown: tuple[Line, ...]
+    left_out: tuple[Line, ...]
+
+
+def line_of(memory: Memory) -> str:
+    return f"- {memory.content if isinstance(memory, Profile) else _lesson(memory.lesson)}"
+
+
+def fit(candidates: Sequence[Candidate], budget: int, count: Callable[[str], int]) -> Context:
+    """Takes the best first, skips what no longer fits, and counts the whole text at the end."""
+    lines = [Line(c.ref, c.line, count(c.line)) for c in sorted(candidates, key=lambda c: -c.score)]
+    shown: list[Line] = []
+    spent = count(_text([])) if lines else 0
+    for line in lines:
+        opens = 0 if any(other.ref.kind == line.ref.kind for other in shown) else count(HEADINGS[line.ref.kind]) + 1
+        # One more for the line break that joins it to the rest.
+        if spent + opens + line.tokens + 1 <= budget:
+            shown.append(line)
+            spent += opens + line.tokens + 1
+    text = _text(shown)
+    while shown and count(text) > budget:
+        shown.pop()
+        text = _text(shown)
+    kept = set(shown)
+    return Context(
+        text=text if shown else "",
+        tokens=count(text) if shown else 0,
+        shown=tuple(shown),
+        left_out=tuple(line for line in lines if line not in kept),
+    )
+
+
+def _text(lines: Sequence[Line]) -> str:
+    parts = [CONTEXT_OPEN]
+    for kind, heading in HEADINGS.items():
+        of_kind = [line.text for line in lines if line.ref.kind == kind]
+        if of_kind:
+            parts += [heading, *of_kind]
+    return "\n".join([*parts, CONTEXT_CLOSE])
+
+
+def _lesson(lesson: Lesson) -> str:
+    trigger = (lesson.trigger or "").strip()
+    text = f"{_capital(trigger)}: {lesson.content}" if trigger else lesson.content
+    return f"{text} Avoid: {lesson.pitfall}" if lesson.pitfall else text
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".:")

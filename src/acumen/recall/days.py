@@ -1,0 +1,54 @@
+"""The days a question names, so that what was said on them can be preferred."""
+
+import re
+from dataclasses import dataclass
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june",
+    "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_NUMBER = {name[:size]: number for number, name in enumerate(_MONTHS, 1) for size in (3, len(name))} | {"sept": 9}
+_NAME = "|".join(sorted(_NUMBER, key=len, reverse=True))
+_YEAR = r"(?:,?\s+(?:of\s+)?(?P<year>\d{4}))?\b"
+_PATTERNS = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<month>{_NAME})\b\.?{_YEAR}",
+        rf"\b(?P<month>{_NAME})\b\.?\s+(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}",
+        rf"\b(?P<month>{_NAME})\b\.?,?\s+(?:of\s+)?(?P<year>\d{{4}})\b",
+        r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})(?:[-/](?P<day>\d{1,2}))?\b",
+        rf"\b(?:in|of|since|during|until|by|from|last|this|next|early|late|mid)[\s-]+(?P<month>{_NAME})\b",
+    )
+]
+# Dates stand at the front or the end of questions; a longer text is not a question about a day.
+LONGEST = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day or a month; the year may be left to guess."""
+
+    month: int
+    day: int | None = None
+    year: int | None = None
+
+
+def days(text: str) -> tuple[Day, ...]:
+    """In the order of how exactly they are written; a date is read once."""
+    found: dict[Day, None] = {}
+    rest = text[:LONGEST]
+    for pattern in _PATTERNS:
+        for match in pattern.finditer(rest):
+            day = _day(match.groupdict())
+            if day is not None:
+                found[day] = None
+        rest = pattern.sub(" ", rest)
+    return tuple(found)
+
+
+def _day(parts: dict[str, str | None]) -> Day | None:
+    month, day, year = parts.get("month") or "", parts.get("day"), parts.get("year")
+    number = int(month) if month.isdigit() else _NUMBER[month.lower()]
+    if not 1 <= number <= len(_MONTHS) or (day and not 1 <= int(day) <= 31):  # noqa: PLR2004 - days of a month
+        return None
+    return Day(number, int(day) if day else None, int(year) if year else None)

@@ -1,0 +1,143 @@
+"""What search holds in memory: partitions, brought into step with the committed rows before each answer."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TypeVar, cast
+
+from acumen.model.conversation import Interaction
+from acumen.model.ids import InteractionId, Kind, UserId
+from acumen.model.memories import searchable
+from acumen.model.memory import Status
+from acumen.model.profile import NEVER
+from acumen.model.search import TURN, Facet, Filter, SearchRow
+from acumen.recall.index import ANALYSER, vector_of, words_of
+from acumen.recall.partition import Partition
+from acumen.recall.turns import TurnPartition
+from acumen.recall.words import terms
+from acumen.storage.search_rows import Mark
+from acumen.storage.store import Tx
+
+# From here on one query over the whole scope is cheaper than asking for ids.
+MANY = 500
+
+
+class HeldMemories:
+    """One kind of memory of one user, or of the whole org."""
+
+    def __init__(self, kind: Kind, user: UserId | None) -> None:
+        self.lock = Lock()
+        self._kind = kind
+        self._user = user
+        self._mark = Mark(0, 0)
+        self.rows: Partition[Facet] = Partition()
+
+    def catch_up(self, tx: Tx, model: str) -> None:
+        """Exactly what this transaction sees, no matter which process wrote it."""
+        mark = tx.search_rows.mark()
+        if mark.generation != self._mark.generation:
+            self.rows, self._mark = Partition(), Mark(mark.generation, 0)
+        if mark.seq > self._mark.seq:
+            self._read(tx, tx.search_rows.since(self._kind, self._user, self._mark.seq), model)
+            self._mark = mark
+
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        facets = self._facets(tx, [row.entity_id for row, _, gone in changed if not gone])
+        for row, _, gone in changed:
+            facet = facets.get(row.entity_id)
+            if gone or facet is None:
+                self.rows.drop(row.entity_id)
+            else:
+                self.rows.put(row.entity_id, "", vector_of(row, model), facet, words=self._words(tx, row))
+
+    def _words(self, tx: Tx, row: SearchRow) -> list[str]:
+        """As they were stored, unless the analyser has changed since."""
+        if row.analyser == ANALYSER:
+            return words_of(row)
+        memory = tx.by_kind[self._kind].get(row.entity_id)
+        return terms(searchable(memory)) if memory else []
+
+    def _facets(self, tx: Tx, ids: list[str]) -> dict[str, Facet]:
+        wanted = Filter(user_id=self._user, statuses=None, ids=tuple(ids) if len(ids) < MANY else None)
+        return tx.by_kind[self._kind].facets(wanted) if ids else {}
+
+
+class HeldTurns:
+    """The turns of one user: by words from the moment they are published, by meaning when their vectors follow."""
+
+    def __init__(self, user: UserId) -> None:
+        self.lock = Lock()
+        self._user = user
+        self._mark = Mark(0, 0)
+        self._last = InteractionId(0)
+        self.rows: TurnPartition[Facet] = TurnPartition()
+
+    def catch_up(self, tx: Tx, model: str) -> None:
+        """Exactly what this transaction sees, no matter which process wrote it."""
+        mark = tx.search_rows.mark()
+        if mark.generation != self._mark.generation:
+            self.rows, self._last, self._mark = TurnPartition(), InteractionId(0), Mark(mark.generation, 0)
+        for turn in tx.conversations.after(self._user, self._last):
+            self._put(turn)
+        if mark.seq > self._mark.seq:
+            self._read(tx.search_rows.since(TURN, self._user, self._mark.seq), model)
+            self._mark = mark
+
+    def _put(self, turn: Interaction) -> None:
+        facet = Facet(
+            user_id=turn.user_id,
+            status=Status.CURRENT,
+            created_at=turn.created_at,
+            updated_at=turn.created_at,
+            expires_at=NEVER,
+            request_id=turn.request_id,
+            session_id=turn.session_id,
+        )
+        self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
+        self._last = turn.id
+
+    def _read(self, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        for row, _, gone in changed:
+            vector = vector_of(row, model)
+            if gone:
+                self.rows.drop(row.entity_id)
+            elif vector is not None:
+                self.rows.set_vector(row.entity_id, vector)
+
+
+H = TypeVar("H", HeldMemories, HeldTurns)
+Key = tuple[str, str, UserId | None]
+
+
+class Shelf:
+    """The partitions held, up to a number of bytes; the least recently asked go first."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._held: OrderedDict[Key, HeldMemories | HeldTurns] = OrderedDict()
+        self._sizes: dict[Key, int] = {}
+        self._total = 0
+        self._lock = Lock()
+
+    def memories(self, tx: Tx, kind: Kind, user: UserId | None) -> HeldMemories:
+        """As they are held; `catch_up` under its lock before use."""
+        return self._take((tx.scope.org, kind, user), lambda: HeldMemories(kind, user))
+
+    def turns(self, tx: Tx, user: UserId) -> HeldTurns:
+        return self._take((tx.scope.org, TURN, user), lambda: HeldTurns(user))
+
+    def _take(self, key: Key, make: Callable[[], H]) -> H:
+        with self._lock:
+            # The kind within the key tells which of the two is held under it.
+            held = cast("H | None", self._held.pop(key, None)) or make()
+            self._held[key] = held
+            # What it grew to while it was last used is known only now.
+            self._total += held.rows.bytes - self._sizes.get(key, 0)
+            self._sizes[key] = held.rows.bytes
+            self._make_room(keep=key)
+        return held
+
+    def _make_room(self, keep: Key) -> None:
+        while self._total > self._most_bytes and next(iter(self._held)) != keep:
+            key, _ = self._held.popitem(last=False)
+            self._total -= self._sizes.pop(key)

@@ -1,0 +1,105 @@
+"""Which rows hold which words, grown row by row."""
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acumen.recall import fuse
+from acumen.recall.fuse import Floats
+from acumen.recall.rows import RowIds
+
+# One entry is the row and, in its last eight bits, how often the row says the word.
+COUNT_BITS = 8
+MOST = (1 << COUNT_BITS) - 1
+
+# A word with its list, beside the entries themselves; lists keep about a sixth in reserve.
+BYTES_PER_WORD = 200
+BYTES_PER_ENTRY = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """One word of a question: how much it tells, and how firmly which rows hold it."""
+
+    weight: float
+    rows: RowIds
+    counts: Floats
+    held: Floats
+
+
+class Postings:
+    def __init__(self) -> None:
+        self._lists: dict[str, array[int]] = {}
+        self._lengths = array("f")
+        self._entries = 0
+
+    @property
+    def bytes(self) -> int:
+        return len(self._lists) * BYTES_PER_WORD + self._entries * BYTES_PER_ENTRY + len(self._lengths) * 4
+
+    @property
+    def size(self) -> int:
+        """How many rows there are, the dead included."""
+        return len(self._lengths)
+
+    def lengths(self) -> Floats:
+        return np.array(self._lengths, np.float32)
+
+    def append(self, words: Sequence[str]) -> None:
+        row = len(self._lengths) << COUNT_BITS
+        counts = Counter(words)
+        self._lengths.append(len(words))
+        self._entries += len(counts)
+        lists = self._lists
+        for word, count in counts.items():
+            entries = lists.get(word)
+            if entries is None:
+                lists[word] = array("I", (row | min(count, MOST),))
+            else:
+                entries.append(row | min(count, MOST))
+
+    def sweep(self, kept: RowIds) -> None:
+        """Only the rows in `kept` go on, renumbered."""
+        place = np.full(len(self._lengths), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        old, self._lists, self._entries = self._lists, {}, 0
+        for word, entries in old.items():
+            packed = np.array(entries, np.uint32)
+            rows = place[packed >> COUNT_BITS]
+            moved = ((rows << COUNT_BITS) | (packed & MOST))[rows >= 0].astype(np.uint32)
+            if len(moved):
+                self._lists[word] = array("I", moved.tobytes())
+                self._entries += len(moved)
+        self._lengths = array("f", self.lengths()[kept].tobytes())
+
+    def holdings(self, words: Sequence[str], alive: NDArray[np.bool_]) -> list[Holding]:
+        """What living rows hold of each word. A word that no row holds still weighs: it was asked for and is missing."""
+        lengths = self.lengths()
+        living = int(np.count_nonzero(alive))
+        mean = max(float(lengths[alive].mean()), 1.0) if living else 1.0
+        return [self._holding(word, lengths, mean, alive, living) for word in dict.fromkeys(words)]
+
+    def _holding(
+        self, word: str, lengths: Floats, mean: float, alive: NDArray[np.bool_], living: int
+    ) -> Holding:
+        packed = np.array(self._lists.get(word, ()), np.uint32)
+        rows = (packed >> COUNT_BITS).astype(np.intp)
+        counts = (packed & MOST).astype(np.float32)
+        if living < len(lengths):
+            still = alive[rows]
+            rows, counts = rows[still], counts[still]
+        held = fuse.hold(counts, lengths[rows], mean)
+        return Holding(fuse.rarity(living, len(rows)), rows, counts, held)
+
+
+def coverage(holdings: Sequence[Holding], size: int) -> Floats:
+    """For every row the share of the question's information that it holds, 0 to 1."""
+    covered = np.zeros(size, np.float32)
+    total = sum(holding.weight for holding in holdings)
+    for holding in holdings:
+        covered[holding.rows] += holding.held * np.float32(holding.weight / total)
+    return covered

@@ -1,0 +1,111 @@
+"""The rows of a partition: their keys, their facets, and which of them still live."""
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acumen.recall.fuse import Floats
+
+F = TypeVar("F")
+RowIds = NDArray[np.intp]
+
+# Dead rows are swept when they outnumber the living, but not for a handful.
+FEW_DEAD = 1024
+
+# A key, its place in the list and in the dict, and a facet with the values it owns.
+BYTES_PER_ROW = 400
+
+
+class Rows(Generic[F]):
+    """Rows are numbered in the order they came; a number stays until the dead are swept."""
+
+    def __init__(self) -> None:
+        self._of_key: dict[str, int] = {}
+        self._keys: list[str] = []
+        self._facets: list[F] = []
+        self._alive = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._of_key)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._of_key
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._of_key)
+
+    @property
+    def bytes(self) -> int:
+        return len(self._keys) * BYTES_PER_ROW
+
+    def row(self, key: str) -> int | None:
+        return self._of_key.get(key)
+
+    def key(self, row: int) -> str:
+        return self._keys[row]
+
+    def facet(self, row: int) -> F:
+        return self._facets[row]
+
+    def alive(self) -> NDArray[np.bool_]:
+        # A copy, because a view would forbid the rows to grow for as long as anyone holds it.
+        return np.array(self._alive, np.bool_)
+
+    def add(self, key: str, facet: F) -> int:
+        row = len(self._keys)
+        self._of_key[key] = row
+        self._keys.append(key)
+        self._facets.append(facet)
+        self._alive.append(1)
+        return row
+
+    def kill(self, key: str) -> int | None:
+        """The row that died, None if there was none."""
+        row = self._of_key.pop(key, None)
+        if row is not None:
+            self._alive[row] = 0
+        return row
+
+    def sweep(self) -> RowIds | None:
+        """Forget the dead if they outnumber the living; what was row `kept[i]` is row i from then on."""
+        if len(self._keys) - len(self) <= max(FEW_DEAD, len(self)):
+            return None
+        kept = np.flatnonzero(self.alive())
+        self._keys = [self._keys[row] for row in kept.tolist()]
+        self._facets = [self._facets[row] for row in kept.tolist()]
+        self._of_key = {key: row for row, key in enumerate(self._keys)}
+        self._alive = bytearray(b"\x01" * len(self._keys))
+        return kept
+
+    def first(self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None) -> RowIds:
+        """Up to `most` rows that are accepted, from the best down to the floor, however far down that leads."""
+        found: list[int] = []
+        for row in _descending(np.where(self.alive(), scores, np.float32(-1)), floor, most):
+            if accept is None or accept(self._facets[row]):
+                found.append(row)
+                if len(found) == most:
+                    break
+        return np.array(found, np.intp)
+
+
+def newest_first(rows: RowIds, scores: Floats) -> RowIds:
+    """Best first; among equals the newest."""
+    rows = np.sort(rows)[::-1]
+    return rows[np.argsort(-scores[rows], kind="stable")]
+
+
+def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
+    """Sorted only as far as it is walked."""
+    rows = np.flatnonzero(scores >= floor)
+    while len(rows):
+        values = scores[rows]
+        best = rows
+        if len(rows) > most:
+            line = np.partition(values, len(rows) - most)[len(rows) - most]
+            best, rows = rows[values >= line], rows[values < line]
+        else:
+            rows = rows[:0]
+        yield from newest_first(best, scores).tolist()
+        most *= 4

@@ -1,0 +1,186 @@
+"""Find the memories that fit a question, for one user, exactly over all that is current."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from acumen.deps import Deps
+from acumen.llm.meaning import Vector
+from acumen.llm.tokens import count_tokens
+from acumen.model.conversation import Interaction
+from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
+from acumen.model.memories import Memory
+from acumen.model.search import Filter, Found, Mode
+from acumen.recall.context import Candidate, Context, fit, line_of
+from acumen.recall.held import HeldMemories, HeldTurns, Shelf
+from acumen.recall.partition import Question
+from acumen.storage.store import Tx
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question. `filters` names the kinds to look through and what may come of each."""
+
+    query: str | None
+    top_k: int
+    filters: Mapping[Kind, Filter]
+    mode: Mode = Mode.HYBRID
+    threshold: float | None = None
+    user_id: UserId | None = None
+    session_id: str | None = None
+    request_id: str | None = None
+    caller_type: str = "production_agent"
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A memory, and how well it answers; listed rather than found when nothing was asked."""
+
+    memory: Memory
+    ref: MemoryRef
+    found: Found | None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The fact that a search was answered: with what, for whom, at what cost."""
+
+    injection_id: InjectionId
+    ask: Ask
+    hits: Sequence[Hit]
+    context: Context
+    mode: Mode
+    degraded: str | None  # why the search fell short of what was asked, in a sentence
+    at: int
+    duration_ms: float
+
+    def of(self, kind: type[T]) -> list[tuple[T, Found | None]]:
+        return [(hit.memory, hit.found) for hit in self.hits if isinstance(hit.memory, kind)]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnHit:
+    turn: Interaction
+    found: Found | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Understood:
+    """The question as the partitions take it."""
+
+    question: Question | None
+    mode: Mode
+    degraded: str | None = None
+
+
+class Search:
+    """Holds what search keeps in memory between questions."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._shelf = Shelf(most_bytes)
+
+    async def memories(self, ask: Ask, deps: Deps) -> Recalled:
+        began = time.perf_counter()
+        understood = await _understand(ask.query, ask.mode, deps)
+        hits = await deps.store.read(lambda tx: self._hits(tx, ask, understood, deps))
+        budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
+        candidates = [Candidate(hit.ref, line_of(hit.memory), hit.found.score) for hit in hits if hit.found]
+        context = fit(candidates, budget, count_tokens)
+        return Recalled(
+            injection_id=InjectionId(fresh_id("inj")),
+            ask=ask,
+            hits=hits,
+            context=context,
+            mode=understood.mode,
+            degraded=understood.degraded,
+            at=deps.now(),
+            duration_ms=(time.perf_counter() - began) * 1000,
+        )
+
+    async def turns(self, ask: "AskTurns", deps: Deps) -> "RecalledTurns":
+        understood = await _understand(ask.query, ask.mode, deps)
+        hits = await deps.store.read(lambda tx: self._turns(tx, ask, understood, deps))
+        return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
+
+    def _hits(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
+        return [
+            hit
+            for kind, wanted in ask.filters.items()
+            for hit in self._of_kind(tx, kind, wanted, ask, understood, deps)
+        ]
+
+    def _of_kind(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
+        if understood.question is None:
+            listed = tx.by_kind[kind].find(wanted, ask.top_k)
+            return [Hit(memory, MemoryRef(kind, str(memory.id)), None) for memory in listed]
+        held = self._shelf.memories(tx, kind, wanted.user_id)
+        found = _rank(tx, held, wanted, understood.question, ask, deps)
+        stored = tx.by_kind[kind].by_ids([one.entity_id for one in found])
+        return [
+            Hit(stored[one.entity_id], MemoryRef(kind, one.entity_id), one) for one in found if one.entity_id in stored
+        ]
+
+    def _turns(self, tx: Tx, ask: "AskTurns", understood: _Understood, deps: Deps) -> list[TurnHit]:
+        if understood.question is None:
+            listed = tx.conversations.newest(
+                ask.user_id, ask.most_recent or ask.top_k, ask.wanted.since, ask.wanted.until
+            )
+            return [TurnHit(turn, None) for turn in listed if _of_request(turn, ask.wanted)]
+        held = self._shelf.turns(tx, ask.user_id)
+        found = _rank(tx, held, ask.wanted, understood.question, ask, deps)
+        ids = [InteractionId(int(one.entity_id)) for one in found]
+        stored = {str(turn.id): turn for turn in tx.conversations.by_ids(ids)}
+        hits = [TurnHit(stored[one.entity_id], one) for one in found if one.entity_id in stored]
+        if ask.most_recent:
+            hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
+        return hits
+
+
+@dataclass(frozen=True, slots=True)
+class AskTurns:
+    """A question about what a user and an agent said."""
+
+    user_id: UserId
+    query: str | None
+    top_k: int
+    wanted: Filter = field(default_factory=Filter)
+    most_recent: int | None = None
+    mode: Mode = Mode.HYBRID
+    threshold: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledTurns:
+    injection_id: InjectionId
+    hits: Sequence[TurnHit]
+    mode: Mode
+    degraded: str | None
+
+
+def _rank(
+    tx: Tx, held: HeldMemories | HeldTurns, wanted: Filter, question: Question, ask: "Ask | AskTurns", deps: Deps
+) -> list[Found]:
+    with held.lock:
+        held.catch_up(tx, deps.meaning.name)
+        hits = held.rows.rank(question, ask.top_k, wanted.admits, ask.threshold)
+    return [Found(hit.key, round(hit.score, 4), hit.reasons) for hit in hits]
+
+
+async def _understand(query: str | None, mode: Mode, deps: Deps) -> _Understood:
+    text = (query or "").strip()
+    if not text:
+        return _Understood(None, mode)
+    vector: Vector | None = None if mode == Mode.FTS else await deps.meaning.of_query(text)
+    if vector is None and mode != Mode.FTS:
+        return _Understood(
+            Question.of(text, None, Mode.FTS), Mode.FTS, f"searched by words only: {deps.meaning.problem}"
+        )
+    return _Understood(Question.of(text, vector, mode), mode)
+
+
+def _of_request(turn: Interaction, wanted: Filter) -> bool:
+    return wanted.request_id is None or turn.request_id == wanted.request_id

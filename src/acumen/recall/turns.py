@@ -1,0 +1,207 @@
+"""An index over the turns of conversations: what was said around a turn speaks for it too. Not thread-safe."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from acumen.recall import fuse
+from acumen.recall.fuse import Floats
+from acumen.recall.partition import BY_WORDS, Hit, Question, best, leaders
+from acumen.recall.postings import Holding, Postings
+from acumen.recall.rows import RowIds, Rows
+from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices
+from acumen.recall.vectors import Near, Vectors
+from acumen.recall.words import terms
+
+F = TypeVar("F")
+
+
+class TurnPartition(Generic[F]):
+    """Turns under keys, in sessions, in the order they were put; otherwise like `Partition`."""
+
+    def __init__(self) -> None:
+        self._rows = Rows[F]()
+        self._words = Postings()
+        self._vectors = Vectors()
+        self._threads = Threads()
+        self._voices = Voices()
+        self._times = Times()
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory this holds."""
+        return self._rows.bytes + self._words.bytes + self._vectors.bytes + self._threads.bytes
+
+    def put_turn(
+        self,
+        key: str,
+        session: str,
+        text: str,
+        vector: Floats | None,
+        facet: F,
+        *,
+        role: str = "",
+        at: int | None = None,
+        words: Sequence[str] | None = None,
+    ) -> None:
+        """Insert at the end of its session, or replace in place. `at` is in epoch milliseconds."""
+        old = self._rows.kill(key)
+        self._rows.add(key, facet)
+        self._words.append(terms(text) if words is None else words)
+        self._vectors.append(vector)
+        self._threads.append(session, instead_of=old)
+        self._voices.append(role, text)
+        self._times.append(at)
+        self._sweep()
+
+    def drop(self, key: str) -> bool:
+        """Forget a turn; its neighbours close ranks. False if it was not here."""
+        row = self._rows.kill(key)
+        if row is None:
+            return False
+        self._threads.cut(row)
+        self._sweep()
+        return True
+
+    def set_vector(self, key: str, vector: Floats) -> bool:
+        """Give a turn its meaning once it is known; False if the turn is gone."""
+        row = self._rows.row(key)
+        if row is None:
+            return False
+        self._vectors.set(row, vector)
+        return True
+
+    def rank(
+        self,
+        question: Question,
+        limit: int,
+        accept: Callable[[F], bool] | None = None,
+        threshold: float | None = None,
+    ) -> list[Hit]:
+        """The best turns that `accept` lets through, best first, newest first among equals; perhaps none."""
+        if not len(self) or limit <= 0:
+            return []
+        holdings = self._words.holdings(question.terms, self._rows.alive()) if question.by_words else None
+        near = self._vectors.near(question.vector, limit) if question.by_meaning and question.vector is not None else None
+        judge = _Turns(holdings, near, self._threads.links(), self._session_lengths(), self._favour(question), limit)
+        return best(self._rows, judge, question.floor(threshold), limit, accept)
+
+    def _session_lengths(self) -> Floats:
+        lengths = np.where(self._rows.alive(), self._words.lengths(), np.float32(0))
+        return np.bincount(self._threads.links().session, lengths).astype(np.float32)
+
+    def _favour(self, question: Question) -> Floats:
+        """What speaks for a turn besides its text: who said it, and when."""
+        favour: Floats = (
+            np.float32(fuse.NAMED) * self._voices.named(question.terms)
+            + np.float32(fuse.BY_USER) * self._voices.of_user()
+            + np.float32(fuse.ON_THE_DAY) * self._times.match(question.days)
+        )
+        return favour
+
+    def _sweep(self) -> None:
+        kept = self._rows.sweep()
+        if kept is not None:
+            for part in (self._words, self._vectors, self._threads, self._voices, self._times):
+                part.sweep(kept)
+
+
+class _Turns:
+    """Judges turns by what they say, what is said around them, and their session as a whole."""
+
+    def __init__(
+        self, holdings: list[Holding] | None, near: Near | None, links: Links, session_lengths: Floats, favour: Floats, wanted: int
+    ) -> None:
+        self._near = near
+        self._links = links
+        self._favour = favour
+        self._words = self._session = None
+        if holdings is not None:
+            self._words = overheard(holdings, links)
+            self._session = in_session(holdings, links.session, session_lengths)
+        if near is not None and self._words is not None:
+            self.sharpen(leaders(self._words, BY_WORDS * wanted))
+
+    def scores(self) -> Floats:
+        if self._near is None:
+            return fuse.talk(self._words, None, None, self._session, self._favour)
+        cosines = self._near.cosines
+        meanings = fuse.meaning(cosines, fuse.UNRELATED_TURN)
+        around = fuse.meaning(in_talk(cosines, self._links), fuse.UNRELATED_TURN, fuse.PARAPHRASE_IN_TALK)
+        return fuse.talk(self._words, meanings, around, self._session, self._favour)
+
+    def sharpen(self, rows: RowIds) -> bool:
+        """A turn is judged with its neighbours, so theirs are made sure of too."""
+        if self._near is None:
+            return False
+        around = np.concatenate([rows, self._links.before[rows], self._links.after[rows]])
+        return self._near.sharpen(np.unique(around[around != NONE]))
+
+    def reasons(self, row: int) -> dict[str, float]:
+        found = {}
+        if self._words is not None and self._session is not None:
+            found["fts"] = round(float(self._words[row]), 4)
+            found["session"] = round(float(self._session[row]), 4)
+        if self._near is not None:
+            found["vector"] = round(float(self._near.cosines[row]), 4)
+        return found
+
+
+def overheard(holdings: Sequence[Holding], links: Links) -> Floats:
+    """Coverage, where a turn also holds, less firmly, the words of the turns around it."""
+    covered = np.zeros(len(links.session), np.float32)
+    two_on = np.where(links.after == NONE, NONE, links.after[links.after])
+    total = sum(holding.weight for holding in holdings)
+    for holding in holdings:
+        firmly = np.zeros(len(covered), np.float32)
+        firmly[holding.rows] = holding.held
+        _lend(firmly, holding.rows, holding.held * np.float32(fuse.BEFORE), links.after)
+        _lend(firmly, holding.rows, holding.held * np.float32(fuse.LONG_BEFORE), two_on)
+        _lend(firmly, holding.rows, holding.held * np.float32(fuse.AFTER), links.before)
+        covered += firmly * np.float32(holding.weight / total)
+    return covered
+
+
+def _lend(firmly: Floats, rows: RowIds, held: Floats, to: Ints) -> None:
+    """Let the neighbours of these rows hold a word at least so firmly."""
+    neighbours = to[rows]
+    there = neighbours != NONE
+    neighbours = neighbours[there]
+    firmly[neighbours] = np.maximum(firmly[neighbours], held[there])
+
+
+def in_session(holdings: Sequence[Holding], session: Ints, lengths: Floats) -> Floats:
+    """For every row the share of the question's information that its session holds, were the session one long text."""
+    talked = lengths > 0
+    sessions, mean = int(np.count_nonzero(talked)), float(lengths[talked].mean()) if talked.any() else 1.0
+    covered = np.zeros(len(lengths), np.float32)
+    total = 0.0
+    for holding in holdings:
+        counts = np.bincount(session[holding.rows], holding.counts, len(lengths)).astype(np.float32)
+        weight = fuse.rarity(sessions, int(np.count_nonzero(counts)))
+        covered += np.float32(weight) * fuse.hold(counts, lengths, mean)
+        total += weight
+    return covered[session] / np.float32(total or 1.0)
+
+
+def in_talk(cosines: Floats, links: Links) -> Floats:
+    """The cosine of each turn together with the one before and the one after it."""
+    has_before, has_after = links.before != NONE, links.after != NONE
+    summed = (
+        cosines
+        + np.float32(fuse.BEFORE_MEANS) * np.where(has_before, cosines[links.before], 0)
+        + np.float32(fuse.AFTER_MEANS) * np.where(has_after, cosines[links.after], 0)
+    )
+    weights = 1 + np.float32(fuse.BEFORE_MEANS) * has_before + np.float32(fuse.AFTER_MEANS) * has_after
+    averaged: Floats = summed / weights
+    return averaged

@@ -1,0 +1,245 @@
+"""What rows mean: vectors kept small, compared fast, exact where it counts."""
+
+from array import array
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acumen.recall.fuse import Floats
+from acumen.recall.rows import FEW_DEAD, RowIds
+
+# Eight bits a number: a cosine moves by less than .002, and a vector takes a quarter of its float32 size.
+STEPS = 127
+# Up to here every vector is compared in full; beyond, sign bits choose which are worth it.
+ALL_EXACT = 2_000
+# How many vectors sign bits choose: so many, and more for each one wanted. Measured on 58,000 passages of real talk,
+# .997 of the true best 10 are among those chosen for 10, .995 of the best 100 among those chosen for 100.
+CHOSEN = 700
+CHOSEN_PER_WANTED = 30
+# Vectors wait until so many can be packed at once, which is ten times cheaper than one by one.
+AT_ONCE = 256
+
+_NO_ROW = -1
+_BITS = 64
+
+
+class Vectors:
+    """One vector for a row, or several (one for each passage of a long text): then the closest one speaks for it.
+
+    A row without a vector is known to be unknown, and its cosine is 0.
+    """
+
+    def __init__(self) -> None:
+        self._dims = 0
+        self._numbers = np.zeros((0, 0), np.int8)  # one line a vector
+        self._signs = np.zeros((0, 0), np.uint64)  # one column a vector: counting bits runs along memory
+        self._scales = array("f")  # what makes a vector's numbers a unit vector again
+        self._owners = array("i")  # the row of a vector; _NO_ROW once the row has other ones
+        self._first = array("i")  # of a row's vectors, which stand together
+        self._count = array("i")
+        self._waiting: dict[int, Floats] = {}
+
+    @property
+    def bytes(self) -> int:
+        columns = len(self._owners) + len(self._first)
+        waiting = sum(vectors.nbytes for vectors in self._waiting.values())
+        return self._numbers.nbytes + self._signs.nbytes + columns * 8 + waiting
+
+    def append(self, vector: Floats | None) -> None:
+        self._first.append(0)
+        self._count.append(0)
+        if vector is not None:
+            self.set(len(self._first) - 1, vector)
+
+    def set(self, row: int, vector: Floats) -> None:
+        """`vector` has one line for each vector of the row, or is the only one."""
+        vectors = np.atleast_2d(vector)
+        if self._dims == 0:
+            self._dims = vectors.shape[1]
+        self._check(vectors)
+        self._waiting[row] = vectors
+        if len(self._waiting) >= AT_ONCE:
+            self._pack()
+
+    def sweep(self, kept: RowIds) -> None:
+        """Only the rows in `kept` go on, renumbered."""
+        self._pack()
+        place = np.full(len(self._first) + 1, _NO_ROW, np.int32)  # one more, which index _NO_ROW finds
+        place[kept] = np.arange(len(kept))
+        owners = place[np.array(self._owners, np.int32)]
+        slots = np.flatnonzero(owners != _NO_ROW)
+        self._numbers = self._numbers[slots]
+        self._signs = np.ascontiguousarray(self._signs[:, slots])
+        self._scales = array("f", np.array(self._scales, np.float32)[slots].tobytes())
+        self._owners = array("i", owners[slots].tobytes())
+        self._count = array("i", np.bincount(owners[slots], minlength=len(kept)).astype(np.int32).tobytes())
+        first = np.zeros(len(kept), np.int32)
+        first[owners[slots][::-1]] = np.arange(len(slots), dtype=np.int32)[::-1]
+        self._first = array("i", first.tobytes())
+
+    def near(self, question: Floats, wanted: int) -> "Near":
+        """How close every row is to a question, of which the closest `wanted` matter."""
+        self._pack()
+        if self._dims:
+            self._check(np.atleast_2d(question))
+        used = len(self._owners)
+        return Near(
+            CHOSEN + CHOSEN_PER_WANTED * wanted,
+            question / np.float32(max(float(np.linalg.norm(question)), 1e-12)),
+            self._numbers[:used],
+            self._signs[:, :used],
+            np.array(self._scales, np.float32),
+            np.array(self._owners, np.int32),
+            np.array(self._first, np.int32),
+            np.array(self._count, np.int32),
+        )
+
+    def _check(self, vectors: Floats) -> None:
+        if vectors.shape[1] != self._dims:
+            message = f"a vector of {vectors.shape[1]} numbers cannot be compared with vectors of {self._dims}"
+            raise ValueError(message)
+
+    def _pack(self) -> None:
+        if not self._waiting:
+            return
+        rows, vectors = _sound(self._waiting)
+        self._waiting = {}
+        lengths = np.linalg.norm(vectors, axis=1)
+        peaks = np.abs(vectors).max(axis=1)
+        place = self._place(rows)
+        self._numbers[place] = np.rint(vectors * (STEPS / peaks)[:, None])
+        self._signs[:, place] = _signs(vectors).T
+        self._scales.frombytes((peaks / (STEPS * lengths)).astype(np.float32).tobytes())
+
+    def _place(self, rows: list[int]) -> slice:
+        """New places for vectors of these rows (a row stands here once per vector), behind the used ones."""
+        if len(self._owners) > max(FEW_DEAD, 2 * sum(self._count)):
+            self.sweep(np.arange(len(self._first)))
+        for row in dict.fromkeys(rows):
+            for old in range(self._first[row], self._first[row] + self._count[row]):
+                self._owners[old] = _NO_ROW
+            self._count[row] = 0
+        begin = len(self._owners)
+        for place, row in enumerate(rows, begin):
+            if self._count[row] == 0:
+                self._first[row] = place
+            self._count[row] += 1
+        self._owners.extend(rows)
+        self._make_room(len(self._owners))
+        return slice(begin, len(self._owners))
+
+    def _make_room(self, needed: int) -> None:
+        """Grown by half, so that growing costs little on the whole and little room lies idle."""
+        if len(self._numbers) >= needed and self._dims == self._numbers.shape[1]:
+            return
+        room = max(needed + needed // 2, 16)
+        numbers = np.zeros((room, self._dims), np.int8)
+        signs = np.zeros((-(-self._dims // _BITS), room), np.uint64)
+        if self._numbers.size:
+            numbers[: len(self._numbers)] = self._numbers
+            signs[:, : self._signs.shape[1]] = self._signs
+        self._numbers, self._signs = numbers, signs
+
+
+class Near:
+    """How close rows are to one question. With many vectors these are estimates until sharpened."""
+
+    def __init__(
+        self,
+        chosen: int,
+        question: Floats,
+        numbers: NDArray[np.int8],
+        signs: NDArray[np.uint64],
+        scales: Floats,
+        owners: NDArray[np.int32],
+        first: NDArray[np.int32],
+        count: NDArray[np.int32],
+    ) -> None:
+        self._question = question
+        self._numbers = numbers
+        self._scales = scales
+        self._owners = owners
+        self._first = first
+        self._count = count
+        self.known = count > 0
+        if len(owners) <= ALL_EXACT:
+            self._sharp = np.ones(len(count), np.bool_)
+            self.cosines = self._closest_of_row(self._exact(slice(None)))
+        else:
+            apart = _apart(signs, _signs(question[None])[0])
+            self._sharp = ~self.known
+            self.cosines = self._closest_of_row(_estimates(len(question)).take(apart))
+            self.sharpen(self._owning(_fewest(apart, chosen)))
+
+    def sharpen(self, rows: RowIds) -> bool:
+        """Make the cosines of these rows exact; False if they were."""
+        rows = rows[~self._sharp[rows]]
+        if not len(rows):
+            return False
+        counts = self._count[rows]
+        cosines = self._exact(_ranges(self._first[rows], counts))
+        self.cosines[rows] = np.maximum.reduceat(cosines, np.cumsum(counts) - counts)
+        self._sharp[rows] = True
+        return True
+
+    def _closest_of_row(self, cosines: Floats) -> Floats:
+        closest = np.where(self.known, np.float32(-1), np.float32(0))
+        owned = self._owners != _NO_ROW
+        if len(closest) and self._count.max() > 1:
+            np.maximum.at(closest, self._owners[owned], cosines[owned])
+        else:
+            closest[self._owners[owned]] = cosines[owned]
+        return closest
+
+    def _owning(self, slots: RowIds) -> RowIds:
+        owning = np.zeros(len(self._count) + 1, np.bool_)  # one more, which _NO_ROW marks
+        owning[self._owners[slots]] = True
+        return np.flatnonzero(owning[:-1])
+
+    def _exact(self, slots: RowIds | slice) -> Floats:
+        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._question * self._scales[slots]
+        return cosines
+
+
+def _sound(waiting: dict[int, Floats]) -> tuple[list[int], Floats]:
+    """The vectors that have a direction, with their rows: zeros and what is not a number have none."""
+    rows = [row for row, vectors in waiting.items() for _ in vectors]
+    vectors = np.concatenate(list(waiting.values())).astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=1)
+    sound = np.isfinite(lengths) & (lengths > 0)
+    return [row for row, is_sound in zip(rows, sound.tolist(), strict=True) if is_sound], vectors[sound]
+
+
+def _ranges(first: NDArray[np.int32], count: NDArray[np.int32]) -> RowIds:
+    """first, first + 1, … count numbers from each first on."""
+    before = np.cumsum(count) - count
+    return np.repeat(first - before, count) + np.arange(int(count.sum()))
+
+
+def _signs(vectors: Floats) -> NDArray[np.uint64]:
+    """The signs of each vector, packed; the last word is filled up with zeros."""
+    words = -(-vectors.shape[1] // _BITS)
+    packed = np.zeros((len(vectors), 8 * words), np.uint8)
+    packed[:, : -(-vectors.shape[1] // 8)] = np.packbits(vectors > 0, axis=1)
+    return packed.view(np.uint64)
+
+
+def _apart(signs: NDArray[np.uint64], question: NDArray[np.uint64]) -> NDArray[np.uint16]:
+    """How many signs of each vector differ from the question's."""
+    apart = np.zeros(signs.shape[1], np.uint16)
+    for word, of_vectors in zip(question, signs, strict=True):
+        apart += np.bitwise_count(of_vectors ^ word)
+    return apart
+
+
+@cache
+def _estimates(dims: int) -> Floats:
+    """The likely cosine for every number of differing signs: their share is the share of a half turn."""
+    return np.cos(np.pi * np.arange(dims + 1) / dims).astype(np.float32)
+
+
+def _fewest(apart: NDArray[np.uint16], most: int) -> RowIds:
+    """The places of the smallest numbers, `most` of them and those equal to the last."""
+    within = np.cumsum(np.bincount(apart))
+    return np.flatnonzero(apart <= np.searchsorted(within, most))

@@ -1,0 +1,188 @@
+"""What a text can be found by: the analyser shared by everything indexed and everything asked."""
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+
+import Stemmer
+
+# Longer tokens are blobs (base64, keys); their beginning identifies them well enough.
+LONGEST = 64
+
+# Recently seen tokens and their terms: text repeats itself, so this is most of the speed. Emptied when full.
+MEMO_SIZE = 20_000
+
+# Function words carry no subject. Measured on LoCoMo and LongMemEval: dropping them costs no recall and halves postings.
+STOP_WORDS = frozenset(
+    """
+    a about above after again all also am an and any are as at be because been before being below between both but by
+    can could did do does doing done down during each either else ever few for from further get got had has have having
+    he her here hers herself him himself his how however i if in into is it its itself just let like may me might more
+    most much must my myself no nor not now of off on once only or other our ours ourselves out over own please really
+    same shall she should since so some such than that the their theirs them themselves then there these they this
+    those though through to too under until up upon us very was we were what when where whether which while who whom
+    whose why will with would yes yet you your yours yourself yourselves
+    """.split()
+)
+
+# English forms that no stemmer brings together: a question asks "when did I buy", a turn says "I bought".
+_IRREGULAR = {
+    form: forms.split()[0]
+    for forms in """
+    become became, begin began begun, bite bit bitten, blow blew blown, break broke broken, bring brought, build built,
+    buy bought, catch caught, choose chose chosen, come came, deal dealt, dig dug, draw drew drawn, dream dreamt,
+    drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen, feed fed, feel felt, fight fought,
+    find found, fly flew flown, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, give gave given,
+    go went gone, grow grew grown, hang hung, hear heard, hide hid hidden, hold held, keep kept, know knew known,
+    lay laid, lead led, learn learnt, leave left, lend lent, lose lost, make made, mean meant, meet met, pay paid,
+    ride rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
+    send sent, shake shook shaken, shine shone, shoot shot, show shown, sing sang sung, sink sank sunk, sit sat,
+    sleep slept, speak spoke spoken, spend spent, stand stood, steal stole stolen, stick stuck, strike struck,
+    swear swore sworn, sweep swept, swim swam swum, swing swung, take took taken, teach taught, tear tore torn,
+    tell told, think thought, throw threw thrown, understand understood, wake woke woken, wear wore worn, win won,
+    write wrote written, child children, person people, man men, woman women, foot feet, tooth teeth, mouse mice,
+    wife wives, life lives, knife knives, leaf leaves, good better best, bad worse worst
+    """.split(",")
+    for form in forms.split()[1:]
+}
+
+# Letters that Unicode does not decompose, the curly apostrophe, and the invisible characters found inside words.
+_LETTERS = str.maketrans(
+    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th"}
+    | {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ı": "i", "’": "'", "ʼ": "'", "\u00ad": "", "\u200b": " "}
+    | {"\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "‐": "-", "‑": "-"}
+)
+
+# Dakuten and handakuten tell kana apart (か, が) and compose again; every other combining mark is folded away.
+_KANA_MARKS = "\u3099\u309a"
+
+# \w misses the vowel signs of Indic, Thai, Lao, Tibetan, Myanmar and Khmer writing.
+_LETTER = r"\w\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ecd\u0f90-\u0fbc\u102b-\u103e\u17b4-\u17d3"
+# Writing without spaces: Thai, Lao, Myanmar, Khmer, kana, Bopomofo, Han. Hangul glues particles to its words.
+_UNSPACED = (
+    r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+# Every pattern is a single class repeated, or classes that exclude each other: no input makes them retry.
+_TOKEN = re.compile(rf"[{_LETTER}](?:[{_LETTER}.'/\\@:&+#\-]*[{_LETTER}])?(?:\+\+|\#)?")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d\d\d)")
+_OUTER = re.compile(r"[/\\@:#]+")
+_INNER = re.compile(r"[._'&+\-]+")
+_HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
+_SCRIPTS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_UNSPACED_ANY = re.compile(rf"[{_UNSPACED}]")
+_NUMBERED = re.compile(r"([a-z]{3,})\d+")
+_ACRONYMS = re.compile(r"[A-Z]{2,}s")
+_VERSION = re.compile(r"v\d")
+# One to three capitalised words and a colon.
+_PREFIX = re.compile(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
+_CONTRACTION = re.compile(r"'(?:s|d|m|ll|re|ve)$")
+
+_memo: dict[str, tuple[str, ...]] = {}
+_own = threading.local()
+
+
+def terms(text: str) -> list[str]:
+    """The terms of a text in order, repeats included. Linear in its length; any string is welcome."""
+    found: list[str] = []
+    for token in _TOKEN.findall(_folded(text)):
+        known = _memo.get(token)
+        found.extend(_learned(token) if known is None else known)
+    return found
+
+
+def prefix_of(text: str) -> str:
+    """Whom a text names as its speaker: "Ann: I see" is Ann's. Empty if it names no one."""
+    match = _PREFIX.match(text)
+    return match[1].casefold() if match else ""
+
+
+def _folded(text: str) -> str:
+    """The text without accents and compatibility forms; capitals stay, because CamelCase is read from them."""
+    if not text.isascii():
+        # Marks go first: sorting long runs of them is what makes normalisation slow on hostile input.
+        decomposed = unicodedata.normalize("NFKD", _marks().sub("", text))
+        composed = unicodedata.normalize("NFC", _marks().sub("", decomposed)).translate(_LETTERS)
+        # One sign can stand for a whole phrase; only text made of nothing else grows beyond this.
+        text = composed[: 2 * len(text) + LONGEST]
+    return _THOUSANDS.sub("", text) if "," in text else text
+
+
+@cache
+def _marks() -> re.Pattern[str]:
+    """Every combining mark of the planes that have any but for the two of kana, and the ligatures of whole phrases."""
+    marks = (chr(code) for code in range(0x300, 0x1F000) if unicodedata.combining(chr(code)))
+    return re.compile(f"[\ufdfa\ufdfb{''.join(mark for mark in marks if mark not in _KANA_MARKS)}]+")
+
+
+def _learned(token: str) -> tuple[str, ...]:
+    stem = _stemmer().stemWord
+    found = (term for term in _expanded(token) if term not in STOP_WORDS)
+    stemmed = tuple(stem(_IRREGULAR.get(term, term)) if term.isascii() and term.isalpha() else term for term in found)
+    if len(token) <= LONGEST:
+        if len(_memo) >= MEMO_SIZE:
+            _memo.clear()
+        _memo[token] = stemmed
+    return stemmed
+
+
+def _stemmer() -> Stemmer.Stemmer:
+    """One per thread: the library's stemmers must not be shared."""
+    stemmer: Stemmer.Stemmer | None = getattr(_own, "stemmer", None)
+    if stemmer is None:
+        stemmer = _own.stemmer = Stemmer.Stemmer("english", 0)
+    return stemmer
+
+
+def _expanded(token: str) -> Iterator[str]:
+    """A token whole, then its pieces between slashes and the like, then their words."""
+    pieces = [piece for piece in _OUTER.split(token) if piece]
+    if len(pieces) > 1 or token.endswith("#"):
+        yield token.casefold()[:LONGEST]
+    for piece in pieces:
+        yield from _piece(piece)
+
+
+def _piece(piece: str) -> Iterator[str]:
+    if piece.isascii() and piece.isalnum():
+        yield from _plain(piece)
+        return
+    lowered = piece.casefold()
+    if lowered.endswith("n't"):
+        return  # don't, can't, won't: function words all
+    lowered = _CONTRACTION.sub("", lowered)
+    words = [word for word in _INNER.split(piece[: len(lowered)]) if word]
+    if len(words) > 1 or lowered.endswith("++"):
+        yield lowered[:LONGEST]
+        if _VERSION.match(lowered):
+            yield lowered[1:LONGEST]
+    for word in words:
+        yield from _word(word)
+
+
+def _word(word: str) -> Iterator[str]:
+    if not word.isascii() and _UNSPACED_ANY.search(word):
+        for run in _SCRIPTS.findall(word):
+            yield from _bigrams(run) if _UNSPACED_ANY.match(run) else _plain(run)
+    else:
+        yield from _plain(word)
+
+
+def _bigrams(run: str) -> Iterator[str]:
+    """Without spaces, two characters are the unit that finds most and confuses least."""
+    return map("".join, zip(run, run[1:], strict=False)) if len(run) > 1 else iter(run)
+
+
+def _plain(word: str) -> Iterator[str]:
+    word = word[:LONGEST]
+    if _ACRONYMS.fullmatch(word):
+        word = word[:-1]
+    lowered = word.casefold()
+    yield lowered
+    if lowered != word and _HUMP.search(word):
+        yield from (hump.casefold() for hump in _HUMPS.findall(word))
+    elif numbered := _NUMBERED.fullmatch(lowered):
+        yield numbered[1]  # python3 is also found by python

@@ -1,0 +1,173 @@
+"""What a person does to memories: add, edit, approve, archive, delete, clear a user."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from acumen.deps import Deps, Findable
+from acumen.errors import BadInput, Conflict, NotFound
+from acumen.model.ids import InteractionId, Kind, MemoryRef, RequestId, SessionId, UserId
+from acumen.model.memories import Memory, owner, searchable
+from acumen.model.profile import Profile
+from acumen.model.search import TURN, Filter
+from acumen.storage.lineage import Because
+from acumen.storage.store import Tx
+
+BY_HAND = Because("added by hand", actor="caller")
+EDITED = Because("edited by hand", actor="caller")
+DELETED = Because("deleted by hand", actor="caller")
+
+_LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})
+
+
+async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
+    """All or none; returns how many."""
+    rows = await deps.findable([Findable(kind, owner(memory), searchable(memory)) for memory in memories])
+
+    def store(tx: Tx) -> int:
+        _refuse_taken(tx, kind, memories)
+        for memory, row in zip(memories, rows, strict=True):
+            tx.memories.add(kind, memory, row, BY_HAND)
+        return len(memories)
+
+    return await deps.store.write(store)
+
+
+async def edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None = None) -> None:
+    """Only the fields named in `changes` move; their words are searchable when this returns."""
+    before = await deps.store.read(lambda tx: _existing(tx, ref, user))
+    after = _changed(before, changes)
+    reworded = searchable(after) != searchable(before)
+    rows = await deps.findable([Findable(ref.kind, owner(after), searchable(after))]) if reworded else [None]
+
+    def store(tx: Tx) -> None:
+        now = _existing(tx, ref, user)
+        if now.version != before.version:
+            raise Conflict("It was changed by someone else meanwhile; read it again and retry.")
+        _check_successor(tx, ref, after)
+        tx.memories.change(ref, now, after, rows[0], EDITED)
+
+    await deps.store.write(store)
+
+
+def _changed(before: Any, changes: Mapping[str, Any]) -> Any:
+    given = {name: value for name, value in changes.items() if value is not None}
+    lesson = {name: given.pop(name) for name in _LESSON_FIELDS & given.keys()}
+    if isinstance(before, Profile):
+        return replace(before, **lesson, **given)
+    return replace(before, lesson=replace(before.lesson, **lesson), **given)
+
+
+def _check_successor(tx: Tx, ref: MemoryRef, after: Any) -> None:
+    """A memory can only be superseded by another that exists, and never by one that it superseded itself."""
+    successor = after.superseded_by
+    seen = {ref.id}
+    while successor is not None:
+        if str(successor) in seen:
+            raise BadInput("superseded_by leads back to the memory itself.")
+        seen.add(str(successor))
+        found = tx.by_kind[ref.kind].get(str(successor))
+        if found is None:
+            raise BadInput(f"superseded_by names {ref.kind} {successor}, which does not exist.")
+        successor = found.superseded_by
+
+
+async def delete(kind: Kind, ids: Sequence[str], deps: Deps, user: UserId | None = None) -> int:
+    """Returns how many there were to delete."""
+
+    def store(tx: Tx) -> int:
+        owned = ids if user is None else tx.by_kind[kind].ids(Filter(user_id=user, statuses=None, ids=tuple(ids)))
+        return tx.memories.delete(kind, owned, DELETED)
+
+    return await deps.store.write(store)
+
+
+async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None) -> None:
+    if not await delete(ref.kind, [ref.id], deps, user):
+        raise NotFound(f"There is no {ref.kind} {ref.id}.")
+
+
+async def delete_all(kinds: Sequence[Kind], deps: Deps) -> int:
+    return await deps.store.write(lambda tx: sum(tx.memories.delete_all(kind, DELETED) for kind in kinds))
+
+
+async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
+    def store(tx: Tx) -> None:
+        if not tx.conversations.delete_turn(user, turn):
+            raise NotFound(f"User {user!r} has no interaction {turn}.")
+        tx.search_rows.drop(TURN, {str(turn): user})
+
+    await deps.store.write(store)
+
+
+async def delete_request(request: RequestId, deps: Deps) -> None:
+    if not await delete_requests([request], deps):
+        raise NotFound(f"There is no request {request!r}.")
+
+
+async def delete_requests(ids: Sequence[RequestId], deps: Deps) -> int:
+    """Takes their turns with them."""
+    return await deps.store.write(lambda tx: _delete_requests(tx, ids))
+
+
+async def delete_session(session: SessionId, deps: Deps) -> int:
+    """Returns how many requests it had."""
+
+    def store(tx: Tx) -> int:
+        ids = tx.conversations.ids_of_session(session)
+        tx.conversations.delete_session_rows(session)
+        return _delete_requests(tx, ids)
+
+    return await deps.store.write(store)
+
+
+async def delete_all_turns(deps: Deps) -> int:
+    def store(tx: Tx) -> int:
+        gone = tx.conversations.delete_all()
+        tx.search_rows.erase_kind(TURN)
+        return gone
+
+    return await deps.store.write(store)
+
+
+def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
+    turns = tx.conversations.of_requests(ids)
+    tx.search_rows.drop(TURN, {str(turn.id): turn.user_id for turn in turns})
+    return tx.conversations.delete_requests(ids)
+
+
+async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
+    """Everything of this user: what was said, learned, shown and counted. Returns how much of each."""
+
+    def store(tx: Tx) -> dict[str, int]:
+        tx.conversations.hold(user)
+        request_ids, session_ids = tx.conversations.ids_of_user(user)
+        counts = {
+            "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
+            "profiles": tx.profiles.delete(tx.profiles.ids(Filter(user_id=user, statuses=None))),
+            "user_playbooks": tx.user_playbooks.delete(tx.user_playbooks.ids(Filter(user_id=user, statuses=None))),
+            **tx.conversations.delete_user(user),
+            "lineage": tx.lineage.delete_user(user),
+        }
+        tx.jobs.delete_scope(user)
+        tx.search_rows.erase_user(user)
+        return counts
+
+    return await deps.store.write(store)
+
+
+def _refuse_taken(tx: Tx, kind: Kind, memories: Sequence[Any]) -> None:
+    ids = [str(memory.id) for memory in memories if memory.id]
+    if len(set(ids)) != len(ids):
+        raise BadInput("Two of the memories have the same id.")
+    taken = sorted(tx.by_kind[kind].by_ids(ids))
+    if taken:
+        raise Conflict(f"There is a {kind} {taken[0]} already; leave the id out to get a new one, or update that one.")
+
+
+def _existing(tx: Tx, ref: MemoryRef, user: UserId | None) -> Any:
+    found = tx.by_kind[ref.kind].get(ref.id)
+    if found is None or (user is not None and getattr(found, "user_id", None) != user):
+        whose = f" of user {user!r}" if user is not None else ""
+        raise NotFound(f"There is no {ref.kind} {ref.id}{whose}.")
+    return found

@@ -1,0 +1,133 @@
+"""Every setting, its default and its reason.
+
+Read once at start, from three places, later ones win: a TOML file, `ACUMEN_…` variables, the command line.
+Nested names use two underscores: `ACUMEN_METER__ENABLED=false` is `[meter] enabled = false`.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from acumen.errors import BadSettings
+
+PREFIX = "ACUMEN_"
+# Variables of ours that are not settings of the server: the client's, and where the TOML file lies.
+NOT_SETTINGS = frozenset({"ACUMEN_URL", "ACUMEN_KEY", "ACUMEN_CONFIG", "ACUMEN_BENCH_DATA"})
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+class Limits(Section):
+    """What we accept in one piece."""
+
+    body_bytes: int = Field(10 * 1024 * 1024, ge=1024, description="Largest request body, after unpacking.")
+    waiting_writes: int = Field(
+        4096, ge=1, description="Writes that may wait for the disk; past that callers get 503 and try again."
+    )
+
+
+class Jobs(Section):
+    """How background work is carried."""
+
+    workers: int = Field(2, ge=0, le=64, description="Jobs run at once inside `acumen serve`; 0 runs none there.")
+    lease_seconds: int = Field(60, ge=5, description="A worker that is silent this long has lost its job.")
+    attempts: int = Field(5, ge=1, description="Tries before a job is dead-lettered with its last cause.")
+    backoff_seconds: float = Field(1.0, gt=0, description="Wait before the second try; doubles, at most five minutes.")
+    poll_seconds: float = Field(1.0, gt=0, description="How often to look for work that nobody announced.")
+
+
+class Recall(Section):
+    """How memories are found and shown."""
+
+    cache_mb: int = Field(512, ge=8, description="Memory for search partitions; the least recently used go first.")
+    max_tokens: int = Field(1500, ge=0, description="Budget of the ready-to-inject context when a search names none.")
+    embeddings: bool = Field(True, description="Search by meaning as well as by words; off saves about 100 MB.")
+
+
+class Meter(Section):
+    """What is counted when memories are shown."""
+
+    enabled: bool = Field(True, description="Count what is shown; off means memory review has nothing to go by.")
+    flush_seconds: float = Field(0.5, gt=0, description="Counts are written in batches; a crash loses at most this.")
+    keep_days: int = Field(400, ge=1, description="Usage events older than this are removed.")
+
+
+class Settings(Section):
+    """The whole of it."""
+
+    host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs at least one key.")
+    port: int = Field(8061, ge=0, le=65535, description="Port to listen on; the wire's usual one.")
+    data: Path = Field(Path("~/.acumen"), description="Folder of the embedded database.")
+    database_url: str = Field("", description="`postgresql://…` to use Postgres; empty is SQLite in the data folder.")
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="How much to log.")
+    drain_seconds: int = Field(10, ge=0, description="How long SIGTERM waits for requests and jobs under way.")
+    limits: Limits = Limits()
+    jobs: Jobs = Jobs()
+    recall: Recall = Recall()
+    meter: Meter = Meter()
+
+    @property
+    def data_dir(self) -> Path:
+        return self.data.expanduser().resolve()
+
+    @property
+    def sqlite_path(self) -> Path:
+        return self.data_dir / "acumen.db"
+
+
+def load(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Settings from file, environment and command line; a sentence instead of a traceback when they are wrong."""
+    given = _deep_merge(_from_file(environ.get("ACUMEN_CONFIG", "")), _from_environ(environ))
+    given = _deep_merge(given, {k: v for k, v in (overrides or {}).items() if v is not None})
+    try:
+        return Settings.model_validate(given)
+    except ValidationError as wrong:
+        raise BadSettings(_sentence(wrong)) from None
+
+
+def _from_file(name: str) -> dict[str, Any]:
+    if not name:
+        return {}
+    try:
+        return tomllib.loads(Path(name).expanduser().read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as wrong:
+        raise BadSettings(f"The settings file {name} cannot be read: {wrong}.") from None
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, value in environ.items():
+        if not name.startswith(PREFIX) or name in NOT_SETTINGS:
+            continue
+        *sections, leaf = name.removeprefix(PREFIX).lower().split("__")
+        place = given
+        for section in sections:
+            place = place.setdefault(section, {})
+        place[leaf] = value
+    return given
+
+
+def _deep_merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        both_sections = isinstance(value, Mapping) and isinstance(below, Mapping)
+        merged[key] = _deep_merge(below, value) if both_sections else value  # type: ignore[arg-type]
+    return merged
+
+
+def _sentence(wrong: ValidationError) -> str:
+    parts = []
+    for error in wrong.errors():
+        path = ".".join(str(step) for step in error["loc"])
+        variable = PREFIX + "__".join(str(step).upper() for step in error["loc"])
+        if error["type"] == "extra_forbidden":
+            parts.append(f"There is no setting {path} ({variable}); docs/settings.md lists all of them.")
+        else:
+            parts.append(f"Setting {path} ({variable}) is {error['input']!r}: {error['msg']}.")
+    return " ".join(parts)

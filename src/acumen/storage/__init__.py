@@ -1,0 +1,1 @@
+"""Storage: what lasts. SQLAlchemy Core written once for both databases."""

@@ -1,0 +1,303 @@
+"""Requests, their interactions, their sessions, and how far each extractor has read."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.errors import Conflict
+from acumen.model.conversation import Interaction, Request
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import bookmarks, interactions, requests, sessions
+
+_JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
+
+
+class Conversations:
+    """What was said, as rows."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, request: Request, turns: Sequence[Interaction]) -> bool:
+        """False when the very same request is stored already; Conflict when its id is taken by another."""
+        s = self._scope
+        # Learning reads a user's turns in the order of their ids and never looks back.
+        self.hold(request.user_id)
+        added = s.conn.execute(_add_once(s.db.insert), s.stamp(_request_row(request))).rowcount
+        if not added:
+            return self._same_again(request)
+        s.conn.execute(_ADD_TURNS, [s.stamp(_turn_row(turn)) for turn in turns])
+        return True
+
+    def hold(self, user: UserId) -> None:
+        """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
+        self._scope.db.in_order(self._scope.conn, f"user:{self._scope.org}:{user}")
+
+    def request(self, request_id: RequestId) -> Request | None:
+        row = self._scope.one(sa.select(requests).where(*self._mine(requests), requests.c.request_id == request_id))
+        return _request(row) if row else None
+
+    def requests(
+        self,
+        *,
+        user: UserId | None = None,
+        session: SessionId | None = None,
+        request: RequestId | None = None,
+        source: str | None = None,
+        since: Millis | None = None,
+        until: Millis | None = None,
+    ) -> sa.Select[Any]:
+        """The query behind both pages of sessions and their content."""
+        query = sa.select(requests).where(*self._mine(requests))
+        for column, wanted in (("user_id", user), ("session_id", session), ("request_id", request), ("source", source)):
+            if wanted is not None:
+                query = query.where(requests.c[column] == wanted)
+        return _between(query, requests.c.created_at, since, until)
+
+    def sessions_page(self, query: sa.Select[Any], limit: int, offset: int) -> tuple[list[list[Request]], bool]:
+        """Requests gathered by session, the newest session first, and whether more follow."""
+        inner = query.subquery()
+        newest = sa.func.max(inner.c.created_at)
+        page = self._scope.all(
+            sa.select(inner.c.user_id, inner.c.session_id)
+            .group_by(inner.c.user_id, inner.c.session_id)
+            .order_by(newest.desc(), inner.c.session_id)
+            .limit(limit + 1)
+            .offset(offset)
+        )
+        wanted = [(row.user_id, row.session_id) for row in page[:limit]]
+        grouped: dict[tuple[str, str], list[Request]] = {key: [] for key in wanted}
+        for some in in_batches(sorted({session for _, session in wanted})):
+            found = query.where(requests.c.session_id.in_(some))
+            for row in self._scope.all(found.order_by(requests.c.created_at, requests.c.request_id)):
+                if (row.user_id, row.session_id) in grouped:
+                    grouped[row.user_id, row.session_id].append(_request(row))
+        return list(grouped.values()), len(page) > limit
+
+    def of_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
+        return self._turns(interactions.c.request_id.in_(ids))
+
+    def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
+        return self._turns(interactions.c.interaction_id.in_(ids))
+
+    def newest(
+        self, user: UserId | None, limit: int | None, since: Millis | None = None, until: Millis | None = None
+    ) -> list[Interaction]:
+        """The latest turns of a user or of all, oldest first."""
+        query = sa.select(interactions).where(*self._mine(interactions))
+        if user is not None:
+            query = query.where(interactions.c.user_id == user)
+        query = _between(query, interactions.c.created_at, since, until)
+        rows = self._scope.all(query.order_by(interactions.c.interaction_id.desc()).limit(limit))
+        return [_turn(row) for row in reversed(rows)]
+
+    def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
+        """Turns of a user that came after the bookmark, oldest first."""
+        query = (
+            sa.select(interactions)
+            .where(*self._mine(interactions), interactions.c.user_id == user)
+            .where(interactions.c.interaction_id > bookmark)
+            .order_by(interactions.c.interaction_id)
+        )
+        return [_turn(row) for row in self._scope.all(query.limit(limit))]
+
+    def before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
+        """The last turns up to and with the bookmark, oldest first."""
+        query = (
+            sa.select(interactions)
+            .where(*self._mine(interactions), interactions.c.user_id == user)
+            .where(interactions.c.interaction_id <= bookmark)
+            .order_by(interactions.c.interaction_id.desc())
+        )
+        return [_turn(row) for row in reversed(self._scope.all(query.limit(limit)))]
+
+    def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:
+        query = sa.select(sa.func.max(interactions.c.interaction_id)).where(
+            *self._mine(interactions), interactions.c.request_id == request_id
+        )
+        found = self._scope.conn.execute(query).scalar()
+        return None if found is None else InteractionId(found)
+
+    def by_request(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
+        rows = self._scope.all(sa.select(requests).where(*self._mine(requests), requests.c.request_id.in_(ids)))
+        return {RequestId(row.request_id): _request(row) for row in rows}
+
+    def finish_session(self, user: UserId, session: SessionId) -> None:
+        s = self._scope
+        statement = s.db.insert(sessions).on_conflict_do_update(
+            index_elements=["org_id", "user_id", "session_id"], set_={"finished_at": s.at, "updated_at": s.at}
+        )
+        s.conn.execute(statement, s.stamp({"user_id": user, "session_id": session, "finished_at": s.at}))
+
+    def finished_sessions(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
+        query = sa.select(sessions.c.session_id).where(
+            *self._mine(sessions), sessions.c.user_id == user, sessions.c.session_id.in_(ids)
+        )
+        return {SessionId(row.session_id) for row in self._scope.all(query.where(sessions.c.finished_at.is_not(None)))}
+
+    def has_session(self, user: UserId, session: SessionId) -> bool:
+        query = sa.select(requests.c.request_id).where(
+            *self._mine(requests), requests.c.session_id == session, requests.c.user_id == user
+        )
+        return self._scope.one(query.limit(1)) is not None
+
+    # --- bookmarks -----------------------------------------------------------------------------------------------
+
+    def bookmark(self, user: UserId, extractor: str) -> InteractionId:
+        query = sa.select(bookmarks.c.last_id).where(
+            *self._mine(bookmarks), bookmarks.c.user_id == user, bookmarks.c.extractor == extractor
+        )
+        return InteractionId(self._scope.conn.execute(query).scalar() or 0)
+
+    def move_bookmark(self, user: UserId, extractor: str, seen: InteractionId, to: InteractionId) -> None:
+        """Conflict when somebody else has moved it since it was `seen`: their work stands, ours is dropped.
+
+        The same when what was read has been erased meanwhile: nothing may be learned from it any more.
+        """
+        s = self._scope
+        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
+        upsert = s.db.insert(bookmarks).on_conflict_do_update(
+            index_elements=["org_id", "user_id", "extractor"],
+            set_={"last_id": to, "updated_at": s.at},
+            where=bookmarks.c.last_id == seen,
+        )
+        self.hold(user)
+        if not s.count(interactions, interactions.c.interaction_id == to, interactions.c.user_id == user):
+            raise Conflict(f"What {extractor} has read was erased meanwhile.")
+        if s.conn.execute(upsert.execution_options(preserve_rowcount=True), row).rowcount != 1:
+            raise Conflict(f"Another worker has already read on for {extractor}.")
+
+    # --- deletion ------------------------------------------------------------------------------------------------
+
+    def delete_turns(self, *where: sa.ColumnElement[bool]) -> int:
+        return self._scope.delete(interactions, *where)
+
+    def delete_turn(self, user: UserId, turn: InteractionId) -> int:
+        return self.delete_turns(interactions.c.user_id == user, interactions.c.interaction_id == turn)
+
+    def delete_requests(self, ids: Sequence[RequestId]) -> int:
+        """Takes the requests' turns with them."""
+        self.delete_turns(interactions.c.request_id.in_(ids))
+        return self._scope.delete(requests, requests.c.request_id.in_(ids))
+
+    def ids_of_session(self, session: SessionId) -> list[RequestId]:
+        query = sa.select(requests.c.request_id).where(*self._mine(requests), requests.c.session_id == session)
+        return [RequestId(row.request_id) for row in self._scope.all(query)]
+
+    def delete_session_rows(self, session: SessionId) -> int:
+        return self._scope.delete(sessions, sessions.c.session_id == session)
+
+    def delete_all(self) -> int:
+        """Every request and turn; how many turns there were."""
+        gone = self._scope.delete(interactions)
+        for table in (requests, sessions):
+            self._scope.delete(table)
+        return gone
+
+    def ids_of_user(self, user: UserId) -> tuple[list[str], list[str]]:
+        """Of requests, and of sessions."""
+        query = sa.select(requests.c.request_id, requests.c.session_id)
+        rows = self._scope.all(query.where(*self._mine(requests), requests.c.user_id == user))
+        return [row.request_id for row in rows], sorted({row.session_id for row in rows})
+
+    def delete_user(self, user: UserId) -> dict[str, int]:
+        return {
+            table.name: self._scope.delete(table, table.c.user_id == user)
+            for table in (interactions, requests, sessions, bookmarks)
+        }
+
+    def count_turns(self) -> int:
+        return self._scope.count(interactions)
+
+    # --- inside --------------------------------------------------------------------------------------------------
+
+    def _mine(self, table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
+        return (table.c.org_id == self._scope.org,)
+
+    def _turns(self, *where: sa.ColumnElement[bool]) -> list[Interaction]:
+        query = sa.select(interactions).where(*self._mine(interactions), *where)
+        return [_turn(row) for row in self._scope.all(query.order_by(interactions.c.interaction_id))]
+
+    def _same_again(self, request: Request) -> bool:
+        stored = self.request(request.id)
+        if stored is None or stored.body_hash != request.body_hash:
+            raise Conflict(f"request_id {request.id!r} is taken by another request; send this one under a new id.")
+        return False
+
+
+@cache
+def _add_once(insert: Callable[[sa.Table], Any]) -> Any:
+    """Built once per database: building costs more than running."""
+    return insert(requests).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+
+
+_ADD_TURNS = sa.insert(interactions)
+
+
+def _between(
+    query: sa.Select[Any], column: sa.ColumnElement[int], since: Millis | None, until: Millis | None
+) -> sa.Select[Any]:
+    if since is not None:
+        query = query.where(column >= since)
+    if until is not None:
+        query = query.where(column <= until)
+    return query
+
+
+def _request_row(request: Request) -> dict[str, Any]:
+    return {
+        "request_id": request.id,
+        "user_id": request.user_id,
+        "session_id": request.session_id,
+        "created_at": request.created_at,
+        "source": request.source,
+        "agent_version": request.agent_version,
+        "body_hash": request.body_hash,
+        "session_finished": request.session_finished,
+        "force_extraction": request.force_extraction,
+        "evaluation_only": request.evaluation_only,
+        "skip_aggregation": request.skip_aggregation,
+        "experiment_id": request.experiment_id,
+        "experiment_arm": request.experiment_arm,
+    }
+
+
+def _turn_row(turn: Interaction) -> dict[str, Any]:
+    return {
+        "user_id": turn.user_id,
+        "session_id": turn.session_id,
+        "request_id": turn.request_id,
+        "created_at": turn.created_at,
+        "role": turn.role,
+        "content": turn.content,
+        "shadow_content": turn.shadow_content,
+        "expert_content": turn.expert_content,
+        "user_action": turn.user_action,
+        "user_action_description": turn.user_action_description,
+        "image_url": turn.image_url,
+        "image_encoding": turn.image_encoding,
+        "tools_used": turn.tools_used or None,
+        "citations": turn.citations or None,
+        "retrieved_learnings": turn.retrieved_learnings or None,
+    }
+
+
+def _turn(row: Any) -> Interaction:
+    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+    for name in ("org_id", "updated_at"):
+        del values[name]
+    values["id"] = values.pop("interaction_id")
+    for name in _JSON_FIELDS:
+        values[name] = values[name] or []
+    return Interaction(**values)
+
+
+def _request(row: Any) -> Request:
+    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+    for name in ("org_id", "updated_at"):
+        del values[name]
+    values["id"] = values.pop("request_id")
+    return Request(**values)

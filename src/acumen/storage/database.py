@@ -1,0 +1,53 @@
+"""What the two databases have in common: the shape of a connection to either."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """All that `sqlite.py` and `postgres.py` disagree on, behind the same names."""
+
+    name: str
+
+    async def read(self, fn: Callable[[sa.Connection], T]) -> T:
+        """Run on a connection that the database itself keeps from writing, in one snapshot."""
+        ...
+
+    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
+        """Run in a transaction; returns after COMMIT."""
+        ...
+
+    @property
+    def insert(self) -> Callable[[sa.Table], Any]:
+        """An INSERT that knows ON CONFLICT."""
+        ...
+
+    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+        """Whether a JSON list holds at least one of the values."""
+        ...
+
+    def in_order(self, conn: sa.Connection, key: str) -> None:
+        """From here to COMMIT no other transaction passes the same key: ids are committed in their order."""
+        ...
+
+    def waiting(self) -> int:
+        """Writes that stand in line right now."""
+        ...
+
+    def size_bytes(self, conn: sa.Connection) -> int: ...
+
+    def version(self, conn: sa.Connection) -> str: ...
+
+    def problems(self, conn: sa.Connection) -> list[str]:
+        """What the database says is wrong with itself; empty is good."""
+        ...
+
+    def engine(self) -> sa.Engine:
+        """The plain engine, for migrations only."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,204 @@
+"""Jobs, as rows: written with the data that causes them, leased by workers of any process."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.facts import Fact
+from acumen.model.ids import Millis, OrgId
+from acumen.model.job import Job, JobState
+from acumen.storage.database import Database
+from acumen.storage.scope import Scope
+from acumen.storage.tables import jobs
+
+# A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
+LOSSES_PER_FAILURE = 20
+
+
+class Jobs:
+    """One org's jobs."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, fact: Fact, at: Millis | None = None) -> None:
+        """Folds into the waiting job of the same scope, which then runs at the earlier of the two times."""
+        s = self._scope
+        s.conn.execute(_fold_in(s.db.insert), s.stamp(_new_job(fact, s.at if at is None else at)))
+
+    def of_scope(self, fact: str, scope: str) -> list[Job]:
+        c = jobs.c
+        query = sa.select(jobs).where(c.org_id == self._scope.org, c.fact == fact, c.scope == scope)
+        return [_job(row) for row in self._scope.all(query)]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """By fact, then by state."""
+        c = jobs.c
+        query = sa.select(c.fact, c.state, sa.func.count()).where(c.org_id == self._scope.org)
+        counted: dict[str, dict[str, int]] = {}
+        for fact, state, number in self._scope.all(query.group_by(c.fact, c.state)):
+            counted.setdefault(fact, {})[state] = number
+        return counted
+
+    def dead(self, limit: int) -> list[Job]:
+        c = jobs.c
+        query = sa.select(jobs).where(c.org_id == self._scope.org, c.state == JobState.DEAD)
+        return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
+
+    def delete_scope(self, scope: str) -> int:
+        return self._scope.delete(jobs, jobs.c.scope == scope)
+
+
+class JobLeases:
+    """All orgs' jobs, as a worker sees them."""
+
+    def __init__(self, conn: sa.Connection, db: Database, at: Millis) -> None:
+        self._conn = conn
+        self._db = db
+        self._at = at
+
+    def any_due(self) -> bool:
+        return (
+            self._conn.execute(self._due(1)).first() is not None
+            or self._conn.execute(self._lost(1)).first() is not None
+        )
+
+    def next_at(self) -> Millis | None:
+        """When the earliest waiting job wants to run."""
+        query = sa.select(sa.func.min(jobs.c.run_at)).where(jobs.c.state == JobState.WAITING)
+        found = self._conn.execute(query).scalar()
+        return None if found is None else Millis(found)
+
+    def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
+        """Takes due jobs whose scope nobody else is working on."""
+        self._recover_lost(attempts)
+        due = self._due(most).with_for_update(skip_locked=True, of=jobs)
+        ids = [row.job_id for row in self._conn.execute(due)]
+        if not ids:
+            return []
+        self._set(ids, state=JobState.RUNNING, lease_owner=owner, lease_until=until, attempts=jobs.c.attempts + 1)
+        return [_job(row) for row in self._conn.execute(sa.select(jobs).where(jobs.c.job_id.in_(ids)))]
+
+    def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
+        """Only those named: a job whose end could not be written shall come back."""
+        self._conn.execute(
+            sa.update(jobs)
+            .where(jobs.c.lease_owner == owner, jobs.c.state == JobState.RUNNING, jobs.c.job_id.in_(ids))
+            .values(lease_until=until, updated_at=self._at)
+        )
+
+    def owners(self) -> list[str]:
+        """Who holds a lease."""
+        query = sa.select(jobs.c.lease_owner).where(jobs.c.state == JobState.RUNNING).distinct()
+        return [row.lease_owner for row in self._conn.execute(query)]
+
+    def end_leases(self, owners: Sequence[str]) -> None:
+        """Their jobs are lost, and known to be: the next claim need not wait for the leases to run out."""
+        self._conn.execute(
+            sa.update(jobs)
+            .where(jobs.c.lease_owner.in_(owners), jobs.c.state == JobState.RUNNING)
+            .values(lease_until=0, updated_at=self._at)
+        )
+
+    def finish(self, job: Job, owner: str) -> None:
+        self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job.id, jobs.c.lease_owner == owner))
+
+    def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
+        """Back to waiting until `retry_at`; None dead-letters it."""
+        held = self._conn.execute(
+            sa.select(jobs.c.job_id).where(jobs.c.job_id == job.id, jobs.c.lease_owner == owner)
+        ).first()
+        if held is None:
+            return
+        if retry_at is None:
+            self._set([job.id], state=JobState.DEAD, lease_owner=None, last_error=cause)
+        else:
+            self._wait_again(job.id, cause, retry_at)
+
+    def _due(self, most: int) -> sa.Select[Any]:
+        running = jobs.alias("running")
+        busy = sa.exists().where(
+            running.c.org_id == jobs.c.org_id,
+            running.c.fact == jobs.c.fact,
+            running.c.scope == jobs.c.scope,
+            running.c.state == JobState.RUNNING,
+        )
+        return (
+            sa.select(jobs.c.job_id)
+            .where(jobs.c.state == JobState.WAITING, jobs.c.run_at <= self._at, sa.not_(busy))
+            .order_by(jobs.c.run_at, jobs.c.job_id)
+            .limit(most)
+        )
+
+    def _lost(self, most: int) -> sa.Select[Any]:
+        return sa.select(jobs).where(jobs.c.state == JobState.RUNNING, jobs.c.lease_until < self._at).limit(most)
+
+    def _recover_lost(self, attempts: int) -> None:
+        """A worker that died leaves its jobs to others."""
+        lost = self._conn.execute(self._lost(100).with_for_update(skip_locked=True)).all()
+        for row in lost:
+            cause = row.last_error or "the worker that ran it disappeared"
+            if row.attempts >= attempts * LOSSES_PER_FAILURE:
+                self._set([row.job_id], state=JobState.DEAD, lease_owner=None, last_error=cause)
+            else:
+                self._wait_again(row.job_id, cause, self._at)
+
+    def _wait_again(self, job_id: int, cause: str, at: Millis) -> None:
+        """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
+        job = self._conn.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).one()
+        twin = self._conn.execute(
+            sa.select(jobs.c.job_id).where(
+                jobs.c.org_id == job.org_id,
+                jobs.c.fact == job.fact,
+                jobs.c.scope == job.scope,
+                jobs.c.state == JobState.WAITING,
+            )
+        ).first()
+        if twin is None:
+            self._set([job_id], state=JobState.WAITING, lease_owner=None, last_error=cause, run_at=at)
+            return
+        self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job_id))
+        self._set([twin.job_id], attempts=job.attempts, last_error=cause, run_at=at)
+
+    def _set(self, ids: Sequence[int], **values: Any) -> None:
+        self._conn.execute(sa.update(jobs).where(jobs.c.job_id.in_(ids)).values(updated_at=self._at, **values))
+
+
+@cache
+def _fold_in(insert: Callable[[sa.Table], Any]) -> Any:
+    """Built once per database: building costs more than running."""
+    new = insert(jobs)
+    earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
+    return new.on_conflict_do_update(
+        index_elements=["org_id", "fact", "scope"],
+        index_where=sa.text("state = 'waiting'"),
+        set_={"wishes": jobs.c.wishes + 1, "run_at": earlier, "updated_at": new.excluded.updated_at},
+    )
+
+
+def _new_job(fact: Fact, run_at: Millis) -> dict[str, Any]:
+    return {
+        "fact": fact.name,
+        "scope": fact.scope,
+        "payload": fact.payload(),
+        "state": JobState.WAITING,
+        "wishes": 1,
+        "attempts": 0,
+        "run_at": run_at,
+    }
+
+
+def _job(row: Any) -> Job:
+    return Job(
+        id=row.job_id,
+        org_id=OrgId(row.org_id),
+        fact=row.fact,
+        scope=row.scope,
+        payload=row.payload or {},
+        state=JobState(row.state),
+        attempts=row.attempts,
+        run_at=Millis(row.run_at),
+        last_error=row.last_error,
+    )

@@ -1,0 +1,86 @@
+"""API keys, as rows. Only a hash is kept; the key itself is shown once, when it is made."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Millis, OrgId
+from acumen.storage.scope import Scope
+from acumen.storage.tables import api_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    id: str
+    org_id: OrgId
+    name: str
+    role: str
+    hint: str  # the first characters, to tell keys apart
+    created_at: Millis
+    expires_at: Millis | None
+    revoked_at: Millis | None
+
+    def valid_at(self, at: Millis) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
+
+def hashed(secret: str) -> str:
+    """Keys are 256 random bits, so a plain hash cannot be reversed by guessing."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Keys:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, key: Key, secret: str) -> None:
+        row = {
+            "key_id": key.id,
+            "name": key.name,
+            "role": key.role,
+            "key_hash": hashed(secret),
+            "hint": key.hint,
+            "expires_at": key.expires_at,
+        }
+        self._scope.add(api_keys, [row])
+
+    def all(self) -> list[Key]:
+        query = sa.select(api_keys).where(api_keys.c.org_id == self._scope.org)
+        return [_key(row) for row in self._scope.all(query.order_by(api_keys.c.created_at))]
+
+    def revoke(self, key_id: str) -> bool:
+        """False when there is no such key, or it was revoked before."""
+        c = api_keys.c
+        statement = (
+            sa.update(api_keys)
+            .where(c.org_id == self._scope.org, c.key_id == key_id, c.revoked_at.is_(None))
+            .values(revoked_at=self._scope.at, updated_at=self._scope.at)
+        )
+        return self._scope.conn.execute(statement).rowcount > 0
+
+
+def by_secret(conn: sa.Connection, secret: str) -> Key | None:
+    """The one look-up that cannot be bound to an org: it finds out which."""
+    row = conn.execute(sa.select(api_keys).where(api_keys.c.key_hash == hashed(secret))).first()
+    return _key(row) if row else None
+
+
+def any_exist(conn: sa.Connection) -> bool:
+    return (
+        conn.execute(sa.select(api_keys.c.key_id).where(api_keys.c.revoked_at.is_(None)).limit(1)).first() is not None
+    )
+
+
+def _key(row: Any) -> Key:
+    return Key(
+        id=row.key_id,
+        org_id=OrgId(row.org_id),
+        name=row.name,
+        role=row.role,
+        hint=row.hint,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        revoked_at=row.revoked_at,
+    )

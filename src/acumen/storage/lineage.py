@@ -1,0 +1,91 @@
+"""What came from what: every change to a memory, with its reason, append-only."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Kind, MemoryRef
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Because:
+    """Why a memory changed, who changed it, and from what."""
+
+    reason: str
+    actor: str = "acumen"
+    request_id: str = ""
+    sources: Sequence[str] = field(default=())
+
+
+class Lineage:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def record(
+        self, ref: MemoryRef, op: str, because: Because, *, before: Any = None, after: Any = None, user: str | None
+    ) -> None:
+        row = _row(ref, op, because, user)
+        self._scope.add(lineage, [{**row, "before": _snapshot(before), "after": _snapshot(after)}])
+
+    def of(self, ref: MemoryRef) -> list[dict[str, Any]]:
+        """The memory's life, oldest event first."""
+        c = lineage.c
+        query = sa.select(lineage).where(c.org_id == self._scope.org, c.kind == str(ref.kind), c.entity_id == ref.id)
+        return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id))]  # noqa: SLF001 - public
+
+    def caused_by(self, request_id: str) -> tuple[dict[str, int], dict[str, int]]:
+        """What one request taught: profiles and playbooks, counted by what happened to them."""
+        c = lineage.c
+        query = sa.select(c.kind, c.op, sa.func.count()).where(c.org_id == self._scope.org, c.request_id == request_id)
+        counted: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        for kind, op, number in self._scope.all(query.group_by(c.kind, c.op)):
+            counted[kind != Kind.PROFILE][op] = number
+        return counted
+
+    def record_deleted(self, kind: Kind, owners: Mapping[str, str | None], because: Because) -> None:
+        """Deleted means deleted: that they were there is kept, their words go."""
+        for ids in in_batches(list(owners)):
+            self._forget_words(kind, lineage.c.entity_id.in_(ids))
+        rows = [_row(MemoryRef(kind, memory_id), "delete", because, user) for memory_id, user in owners.items()]
+        self._scope.add(lineage, rows)
+
+    def record_all_deleted(self, kind: Kind, owners: sa.Select[Any], because: Because) -> None:
+        """The same for every memory of a kind; `owners` selects their ids and users."""
+        self._forget_words(kind)
+        row = self._scope.stamp(_row(MemoryRef(kind, ""), "delete", because, None))
+        told = {name: value for name, value in row.items() if name not in ("entity_id", "user_id", "sources")}
+        columns = [sa.literal(value, lineage.c[name].type) for name, value in told.items()]
+        rows = owners.add_columns(*columns)
+        self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *told], rows))
+
+    def _forget_words(self, kind: Kind, *which: sa.ColumnElement[bool]) -> None:
+        self._scope.conn.execute(
+            sa.update(lineage)
+            .where(lineage.c.org_id == self._scope.org, lineage.c.kind == str(kind), *which)
+            .values(before=None, after=None, updated_at=self._scope.at)
+        )
+
+    def delete_user(self, user: str) -> int:
+        return self._scope.delete(lineage, lineage.c.user_id == user)
+
+
+def _row(ref: MemoryRef, op: str, because: Because, user: str | None) -> dict[str, Any]:
+    return {
+        "kind": str(ref.kind),
+        "entity_id": ref.id,
+        "user_id": user,
+        "op": op,
+        "actor": because.actor,
+        "reason": because.reason,
+        "request_id": because.request_id,
+        "sources": list(because.sources) or None,
+    }
+
+
+def _snapshot(memory: Any) -> dict[str, Any] | None:
+    return None if memory is None else dataclasses.asdict(memory)

@@ -1,0 +1,188 @@
+"""The table of one kind of memory: what profiles and playbooks share as rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Kind, Millis
+from acumen.model.memory import Origin, Status
+from acumen.model.search import Facet, Filter
+from acumen.storage.scope import Scope, in_batches
+
+M = TypeVar("M")
+
+SHARED_FACETS = ("status", "created_at", "updated_at", "source", "tags")
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping(Generic[M]):
+    """How one kind of memory is written as a row and read back."""
+
+    kind: Kind
+    table: sa.Table
+    id_column: str
+    to_row: Callable[[M], dict[str, Any]]
+    from_row: Callable[[dict[str, Any]], M]
+    facet: Callable[[Any], Facet]  # of a row
+    facet_columns: tuple[str, ...]
+    parse_id: Callable[[str], Any]
+
+
+class MemoryRows(Generic[M]):
+    """Memories of one kind, as rows."""
+
+    def __init__(self, scope: Scope, mapping: Mapping[M]) -> None:
+        self._scope = scope
+        self.mapping = mapping
+        self._table = mapping.table
+        self._id = mapping.table.c[mapping.id_column]
+
+    def insert(self, memory: M) -> str:
+        """Returns the id, which the database gives to playbooks."""
+        row = self._scope.stamp(self.mapping.to_row(memory))
+        result = self._scope.conn.execute(sa.insert(self._table), row)
+        return str(row.get(self.mapping.id_column) or result.inserted_primary_key[0])  # type: ignore[index]
+
+    def replace(self, memory_id: str, memory: M) -> None:
+        row = {**self.mapping.to_row(memory), "updated_at": self._scope.at}
+        row.pop(self.mapping.id_column, None)
+        self._scope.conn.execute(
+            sa.update(self._table).where(*self._mine(), self._id == self.mapping.parse_id(memory_id)).values(row)
+        )
+
+    def get(self, memory_id: str) -> M | None:
+        found = self.by_ids([memory_id])
+        return found.get(memory_id)
+
+    def by_ids(self, ids: Sequence[str]) -> dict[str, M]:
+        """Those that exist; ids nobody has are left out."""
+        query = sa.select(self._table).where(*self._mine())
+        rows = [row for some in self._parsed(ids) for row in self._scope.all(query.where(self._id.in_(some)))]
+        return {str(getattr(row, self.mapping.id_column)): self._memory(row) for row in rows}
+
+    def find(self, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
+        """The latest changed first."""
+        query = self._filtered(sa.select(self._table), wanted)
+        order = self._table.c.created_at if wanted.by_creation else self._table.c.updated_at
+        rows = self._scope.all(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
+        return [self._memory(row) for row in rows]
+
+    def past(self, at: Millis) -> list[M]:
+        """Current ones whose time is over."""
+        c = self._table.c
+        query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
+        return [self._memory(row) for row in self._scope.all(query)]
+
+    def ids(self, wanted: Filter) -> list[str]:
+        return [str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), wanted))]
+
+    def facets(self, wanted: Filter) -> dict[str, Facet]:
+        """What search filters by, for many rows at once."""
+        columns = [
+            self._table.c[name] for name in (self.mapping.id_column, *SHARED_FACETS, *self.mapping.facet_columns)
+        ]
+        rows = self._scope.conn.execute(self._filtered(sa.select(*columns), wanted))
+        return {str(row[0]): self.mapping.facet(row) for row in rows}
+
+    def count(self, wanted: Filter) -> int:
+        query = self._filtered(sa.select(sa.func.count()).select_from(self._table), wanted)
+        return int(self._scope.conn.execute(query).scalar_one())
+
+    def span(self, wanted: Filter) -> tuple[int, Millis | None, Millis | None]:
+        """How many there are, and when the oldest and the newest of them were last changed."""
+        changed = self._table.c.updated_at
+        columns: list[sa.ColumnElement[Any]] = [sa.func.count(), sa.func.min(changed), sa.func.max(changed)]
+        row = self._scope.one(self._filtered(sa.select(*columns).select_from(self._table), wanted))
+        return row[0], row[1], row[2]
+
+    def delete(self, ids: Sequence[str]) -> int:
+        return sum(self._scope.delete(self._table, self._id.in_(some)) for some in self._parsed(ids))
+
+    def delete_all(self) -> int:
+        return self._scope.delete(self._table)
+
+    def owners(self) -> sa.Select[Any]:
+        """The query for every id and the user it belongs to, if any."""
+        user = self._table.c.user_id if "user_id" in self._table.c else sa.null()
+        return sa.select(sa.cast(self._id, sa.Text), user).where(*self._mine())
+
+    def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
+        return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])
+
+    def _memory(self, row: Any) -> M:
+        values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+        del values["org_id"]
+        return self.mapping.from_row(values)
+
+    def _mine(self) -> tuple[sa.ColumnElement[bool], ...]:
+        return (self._table.c.org_id == self._scope.org,)
+
+    def _filtered(self, query: sa.Select[Any], wanted: Filter) -> sa.Select[Any]:
+        c = self._table.c
+        equal = {
+            "user_id": wanted.user_id,
+            "source": wanted.source,
+            "agent_version": wanted.agent_version,
+            "name": wanted.name,
+            "request_id": wanted.request_id,
+            "ttl": wanted.ttl,
+        }
+        query = query.where(*self._mine(), *(c[name] == value for name, value in equal.items() if value is not None))
+        at = c.created_at if wanted.by_creation else c.updated_at
+        conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
+            (wanted.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in wanted.ids or ()])),
+            (wanted.statuses is not None, lambda: c.status.in_([str(s) for s in wanted.statuses or ()])),
+            (wanted.approvals is not None, lambda: c.approval.in_([str(a) for a in wanted.approvals or ()])),
+            (bool(wanted.tags), lambda: self._scope.db.has_any(c.tags, wanted.tags or ())),
+            (wanted.extractor is not None, lambda: self._scope.db.has_any(c.extractors, (wanted.extractor or "",))),
+            (bool(wanted.text), lambda: c.content.icontains(wanted.text, autoescape=True)),
+            (wanted.since is not None, lambda: at >= wanted.since),
+            (wanted.until is not None, lambda: at <= wanted.until),
+            # Only profiles expire.
+            (wanted.unexpired_at is not None and "expires_at" in c, lambda: c.expires_at > wanted.unexpired_at),
+        )
+        return query.where(*(condition() for asked, condition in conditions if asked))
+
+
+def memory_columns(memory: Any) -> dict[str, Any]:
+    """The columns every kind has."""
+    return {
+        "status": str(memory.status),
+        "source": getattr(memory, "source", None),
+        "tags": memory.tags or None,
+        "interaction_ids": getattr(memory, "interaction_ids", None) or None,
+        "source_span": getattr(memory, "source_span", None),
+        "notes": getattr(memory, "notes", None),
+        "subject": getattr(memory, "subject", ""),
+        "value": getattr(memory, "value", ""),
+        "mentions": getattr(memory, "mentions", 1),
+        "engine": memory.origin.engine,
+        "model": memory.origin.model,
+        "prompt_hash": memory.origin.prompt_hash,
+        "confidence": memory.origin.confidence,
+        "version": memory.version,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+        "superseded_by": memory.superseded_by,
+        "merged_into": memory.merged_into,
+    }
+
+
+def take_origin(values: dict[str, Any]) -> Origin:
+    return Origin(*(values.pop(name) for name in ("engine", "model", "prompt_hash", "confidence")))
+
+
+def take_shared(values: dict[str, Any]) -> dict[str, Any]:
+    """What every kind reads back the same way, taken out of the row's values."""
+    return {
+        "origin": take_origin(values),
+        "status": Status(values.pop("status")),
+        "tags": values.pop("tags") or [],
+    }
+
+
+def row_id(text: str) -> int | None:
+    """A number the database gave, or None when it cannot be one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

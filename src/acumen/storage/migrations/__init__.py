@@ -1,0 +1,1 @@
+"""One history of the schema for both databases."""

@@ -1,0 +1,109 @@
+"""Postgres: many writers, when one machine is not enough."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Semaphore
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+
+from acumen.errors import StorageFull, Unavailable
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 16
+# A deadlock's victim may simply try again; a third time something else is wrong.
+TRIES = 3
+DEADLOCK, SERIALIZATION = "40P01", "40001"
+DISK_FULL = "53100"
+
+
+class Postgres:
+    """A Postgres server."""
+
+    name = "postgres"
+    insert = staticmethod(postgres_insert)
+
+    def __init__(self, url: str, most_waiting: int = 4096) -> None:
+        self._engine = sa.create_engine(
+            sa.make_url(url).set(drivername="postgresql+psycopg"),
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 5, "application_name": "acumen"},
+        )
+        self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
+        self._room = Semaphore(most_waiting)
+        self._waiting = 0
+
+    async def read(self, fn: Callable[[sa.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_now, fn)
+
+    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
+        if not self._room.acquire(blocking=False):
+            raise Unavailable("Too many writes are waiting for the database; try again shortly.")
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn)
+        finally:
+            self._waiting -= 1
+            self._room.release()
+
+    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
+        return found
+
+    def in_order(self, conn: sa.Connection, key: str) -> None:
+        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))
+
+    def waiting(self) -> int:
+        return max(0, self._waiting - CONNECTIONS)
+
+    def size_bytes(self, conn: sa.Connection) -> int:
+        return int(conn.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())
+
+    def version(self, conn: sa.Connection) -> str:
+        return f"PostgreSQL {conn.execute(sa.text('SHOW server_version')).scalar_one()}"
+
+    def problems(self, conn: sa.Connection) -> list[str]:
+        conn.execute(sa.text("SELECT 1"))
+        return []
+
+    def engine(self) -> sa.Engine:
+        return self._engine
+
+    def close(self) -> None:
+        """Finishes what was handed in, then lets go of the connections."""
+        self._threads.shutdown()
+        self._engine.dispose()
+
+    def _read_now(self, fn: Callable[[sa.Connection], T]) -> T:
+        try:
+            with self._engine.connect() as conn:
+                snapshot = conn.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                with snapshot.begin():
+                    return fn(snapshot)
+        except sa.exc.OperationalError as wrong:
+            raise _translated(wrong) from wrong
+
+    def _write_now(self, fn: Callable[[sa.Connection], T]) -> T:
+        for left in reversed(range(TRIES)):
+            try:
+                with self._engine.begin() as conn:
+                    return fn(conn)
+            except sa.exc.OperationalError as wrong:
+                if not (left and getattr(wrong.orig, "sqlstate", None) in (DEADLOCK, SERIALIZATION)):
+                    raise _translated(wrong) from wrong
+        raise Unavailable
+
+
+def _translated(wrong: sa.exc.OperationalError) -> Exception:
+    if getattr(wrong.orig, "sqlstate", None) == DISK_FULL:
+        return StorageFull()
+    log.error("the database failed: %s", wrong.orig)
+    return Unavailable("The database did not answer. Nothing was stored; try again.")

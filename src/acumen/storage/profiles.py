@@ -1,0 +1,62 @@
+"""Profiles, as rows."""
+
+from typing import Any
+
+from acumen.model.ids import Kind, ProfileId
+from acumen.model.memory import Status
+from acumen.model.profile import Profile, TimeToLive
+from acumen.model.search import Facet
+from acumen.storage.memory_rows import Mapping, memory_columns, take_shared
+from acumen.storage.tables import profiles
+
+
+def _to_row(profile: Profile) -> dict[str, Any]:
+    return {
+        **memory_columns(profile),
+        "profile_id": profile.id,
+        "user_id": profile.user_id,
+        "request_id": profile.request_id,
+        "content": profile.content,
+        "ttl": str(profile.ttl),
+        "expires_at": profile.expires_at,
+        "extractors": profile.extractors or None,
+        "custom_features": profile.custom_features,
+    }
+
+
+def _from_row(values: dict[str, Any]) -> Profile:
+    shared = take_shared(values)
+    return Profile(
+        id=ProfileId(values.pop("profile_id")),
+        ttl=TimeToLive(values.pop("ttl")),
+        extractors=values.pop("extractors") or [],
+        interaction_ids=values.pop("interaction_ids") or [],
+        **shared,
+        **values,
+    )
+
+
+def _facet(row: Any) -> Facet:
+    return Facet(
+        user_id=row.user_id,
+        status=Status(row.status),
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        expires_at=row.expires_at,
+        source=row.source or "",
+        tags=frozenset(row.tags or ()),
+        request_id=row.request_id,
+        extractors=frozenset(row.extractors or ()),
+    )
+
+
+PROFILES = Mapping(
+    kind=Kind.PROFILE,
+    table=profiles,
+    id_column="profile_id",
+    to_row=_to_row,
+    from_row=_from_row,
+    facet=_facet,
+    facet_columns=("user_id", "expires_at", "request_id", "extractors"),
+    parse_id=str,
+)

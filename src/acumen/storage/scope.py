@@ -1,0 +1,48 @@
+"""What every repository stands on: a connection bound to one org."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Millis, OrgId
+from acumen.storage.database import Database
+
+V = TypeVar("V")
+
+# Postgres takes 65,535 values in a statement, and none of them needs to be that long.
+MOST_VALUES = 10_000
+
+
+def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
+    """As many at a time as a statement may name."""
+    return (values[start : start + MOST_VALUES] for start in range(0, len(values), MOST_VALUES))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    conn: sa.Connection
+    db: Database
+    org: OrgId
+    at: Millis  # when the transaction began; stamps every row it writes
+
+    def all(self, query: sa.Select[Any]) -> list[Any]:
+        return list(self.conn.execute(query))
+
+    def one(self, query: sa.Select[Any]) -> Any:
+        return self.conn.execute(query).first()
+
+    def stamp(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {"created_at": self.at, "updated_at": self.at, **row, "org_id": self.org}
+
+    def add(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            self.conn.execute(sa.insert(table), [self.stamp(row) for row in rows])
+
+    def count(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.org_id == self.org, *where)
+        return int(self.conn.execute(query).scalar_one())
+
+    def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        return self.conn.execute(sa.delete(table).where(table.c.org_id == self.org, *where)).rowcount

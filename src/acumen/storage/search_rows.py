@@ -1,0 +1,111 @@
+"""What search reads: words and vectors, numbered in the order of their commits."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.search import SearchRow
+from acumen.storage.scope import Scope
+from acumen.storage.tables import orgs, search_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far search has read. A higher `generation` means: forget what you hold and read anew."""
+
+    generation: int
+    seq: int
+
+
+class SearchRows:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def mark(self) -> Mark:
+        query = sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == self._scope.org)
+        row = self._scope.one(query)
+        return Mark(row.generation, row.search_seq) if row else Mark(0, 0)
+
+    def since(self, kind: str, user: str | None, seq: int) -> list[tuple[SearchRow, int, bool]]:
+        """Rows of a scope that changed after `seq`: the row, its number, whether it is gone."""
+        c = search_rows.c
+        query = sa.select(search_rows).where(c.org_id == self._scope.org, c.kind == kind, c.seq > seq)
+        if user is not None:
+            query = query.where(c.user_id == user)
+        return [(_row(found), found.seq, found.gone) for found in self._scope.conn.execute(query.order_by(c.seq))]
+
+    def put(self, rows: Sequence[SearchRow]) -> None:
+        """Insert or replace."""
+        self._file(rows, gone=False)
+
+    def touch(self, kind: str, entity_id: str) -> None:
+        """What it is filtered by has changed, its words have not."""
+        c = search_rows.c
+        self._scope.conn.execute(
+            sa.update(search_rows)
+            .where(c.org_id == self._scope.org, c.kind == kind, c.entity_id == entity_id)
+            .values(seq=self._advance(1), updated_at=self._scope.at)
+        )
+
+    def drop(self, kind: str, owners: Mapping[str, str]) -> None:
+        """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
+        self._file([SearchRow(kind, entity_id, user, "", "") for entity_id, user in owners.items()], gone=True)
+
+    def erase_user(self, user: str) -> None:
+        self._scope.delete(search_rows, search_rows.c.user_id == user)
+        self.begin_generation()
+
+    def erase_kind(self, kind: str) -> None:
+        self._scope.delete(search_rows, search_rows.c.kind == kind)
+        self.begin_generation()
+
+    def begin_generation(self) -> None:
+        self._scope.conn.execute(
+            sa.update(orgs).where(orgs.c.org_id == self._scope.org).values(generation=orgs.c.generation + 1)
+        )
+
+    def without_vector_of(self, model: str, kind: str, limit: int) -> list[str]:
+        """Ids whose vector is missing or was made by another model."""
+        c = search_rows.c
+        query = sa.select(c.entity_id).where(
+            c.org_id == self._scope.org, c.kind == kind, sa.not_(c.gone), c.model != model
+        )
+        return [row.entity_id for row in self._scope.all(query.order_by(c.seq).limit(limit))]
+
+    def count_without_vector_of(self, model: str, kind: str) -> int:
+        c = search_rows.c
+        return self._scope.count(search_rows, c.kind == kind, sa.not_(c.gone), c.model != model)
+
+    def _file(self, rows: Sequence[SearchRow], *, gone: bool) -> None:
+        """Taking the numbers holds other writers of this org off until COMMIT, so numbers appear in their order."""
+        if not rows:
+            return
+        first = self._advance(len(rows)) - len(rows) + 1
+        values = [self._scope.stamp({**_values(row), "seq": seq, "gone": gone}) for seq, row in enumerate(rows, first)]
+        self._scope.conn.execute(_put(self._scope.db.insert), values)
+
+    def _advance(self, by: int) -> int:
+        conn, org = self._scope.conn, self._scope.org
+        statement = sa.update(orgs).where(orgs.c.org_id == org).values(search_seq=orgs.c.search_seq + by)
+        return int(conn.execute(statement.returning(orgs.c.search_seq)).scalar_one())
+
+
+@cache
+def _put(insert: Callable[[sa.Table], Any]) -> Any:
+    """Built once per database: building costs more than running."""
+    new = insert(search_rows)
+    changed = ("user_id", "seq", "gone", "analyser", "terms", "model", "vector", "updated_at")
+    return new.on_conflict_do_update(
+        index_elements=["org_id", "kind", "entity_id"], set_={name: new.excluded[name] for name in changed}
+    )
+
+
+def _values(row: SearchRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in SearchRow.__dataclass_fields__}
+
+
+def _row(found: Any) -> SearchRow:
+    return SearchRow(**{name: getattr(found, name) for name in SearchRow.__dataclass_fields__})

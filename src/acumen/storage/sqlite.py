@@ -1,0 +1,203 @@
+"""SQLite: one file, one writer thread that gathers waiting writes into one commit, readers beside it."""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from pysqlite3 import dbapi2
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from acumen.errors import StorageFull, Unavailable
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Enough to share one fsync among all who wait; small enough that the first does not wait long.
+MOST_PER_COMMIT = 256
+READERS = 4
+SQLITE_FULL = 13
+# The primary code of an error sits in its low byte.
+PRIMARY_CODE = 0xFF
+
+
+@dataclass(slots=True)
+class _Waiting:
+    fn: Callable[[sa.Connection], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+
+
+@dataclass(slots=True)
+class _Outcome:
+    waiting: _Waiting
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Sqlite:
+    """The embedded database."""
+
+    name = "sqlite"
+    insert = staticmethod(sqlite_insert)
+
+    def __init__(self, path: Path, most_waiting: int = 4096) -> None:
+        self._writing = _engine(path, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
+        self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._most_waiting = most_waiting
+        self._writer = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
+        self._writer.start()
+
+    async def read(self, fn: Callable[[sa.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
+
+    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
+        if self._queue.qsize() >= self._most_waiting:
+            raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(fn, loop, loop.create_future())
+        self._queue.put(waiting)
+        value: T = await waiting.future
+        return value
+
+    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+        item = sa.func.json_each(column).table_valued("value")
+        return sa.exists(sa.select(1).select_from(item).where(item.c.value.in_(values)))
+
+    def in_order(self, conn: sa.Connection, key: str) -> None:
+        """One writer: everything is in order already."""
+
+    def waiting(self) -> int:
+        return self._queue.qsize()
+
+    def size_bytes(self, conn: sa.Connection) -> int:
+        pages, size = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
+        return int(pages) * int(size)
+
+    def version(self, conn: sa.Connection) -> str:
+        return f"SQLite {conn.exec_driver_sql('SELECT sqlite_version()').scalar_one()}"
+
+    def problems(self, conn: sa.Connection) -> list[str]:
+        found = conn.exec_driver_sql("PRAGMA quick_check").scalars().all()
+        return [str(line) for line in found if line != "ok"]
+
+    def engine(self) -> sa.Engine:
+        return self._writing
+
+    def close(self) -> None:
+        """Finishes what was handed in, then lets go of the file."""
+        self._queue.put(None)
+        self._writer.join()
+        self._readers.shutdown()
+        self._reading.dispose()
+        self._writing.dispose()
+
+    def _read_now(self, fn: Callable[[sa.Connection], T]) -> T:
+        try:
+            with self._reading.connect() as conn, conn.begin():
+                return fn(conn)
+        except sa.exc.OperationalError as wrong:
+            raise _translated(wrong) from wrong
+
+    def _write_until_closed(self) -> None:
+        open_for_more = True
+        while open_for_more:
+            batch, open_for_more = self._gather()
+            if batch:
+                _settle(self._commit(batch))
+
+    def _gather(self) -> tuple[list[_Waiting], bool]:
+        """Waits for one, then takes all that wait with it."""
+        batch: list[_Waiting] = []
+        item = self._queue.get()
+        while item is not None:
+            batch.append(item)
+            if len(batch) == MOST_PER_COMMIT:
+                return batch, True
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
+        try:
+            with self._writing.connect() as conn, conn.begin():
+                return [_run_in_savepoint(conn, waiting) for waiting in batch]
+        except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
+            # The commit itself failed: nobody's write is stored, so everybody hears of it.
+            self._writing.dispose()
+            return [_Outcome(waiting, error=_translated(wrong)) for waiting in batch]
+
+
+def _run_in_savepoint(conn: sa.Connection, waiting: _Waiting) -> _Outcome:
+    raw: Any = conn.connection.dbapi_connection
+    raw.execute("SAVEPOINT one")
+    try:
+        outcome = _Outcome(waiting, value=waiting.fn(conn))
+    except Exception as error:
+        if not raw.in_transaction:
+            raise  # SQLite gave up the whole transaction (disk full): the others' writes are gone too
+        raw.execute("ROLLBACK TO one")
+        outcome = _Outcome(waiting, error=_translated(error) if isinstance(error, sa.exc.OperationalError) else error)
+    raw.execute("RELEASE one")
+    return outcome
+
+
+def _settle(outcomes: list[_Outcome]) -> None:
+    """Wakes each event loop once for all that it waits for."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for outcome in outcomes:
+        by_loop.setdefault(outcome.waiting.loop, []).append(outcome)
+    for loop, its in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, its)
+
+
+def _resolve(outcomes: list[_Outcome]) -> None:
+    for outcome in outcomes:
+        future = outcome.waiting.future
+        if future.cancelled():
+            continue
+        if outcome.error is None:
+            future.set_result(outcome.value)
+        else:
+            future.set_exception(outcome.error)
+
+
+def _translated(wrong: BaseException) -> Exception:
+    original = getattr(wrong, "orig", wrong)
+    code = getattr(original, "sqlite_errorcode", None)
+    if (code is not None and code & PRIMARY_CODE == SQLITE_FULL) or "disk is full" in str(original):
+        return StorageFull()
+    log.error("the database failed: %s", original)
+    return Unavailable("The database did not answer. Nothing was stored; try again.")
+
+
+def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        module=dbapi2,
+        connect_args={"check_same_thread": False, "timeout": 10},
+        pool_size=READERS,
+        pool_reset_on_return=None,
+    )
+    sa.event.listen(engine, "connect", partial(_prepare, pragmas))
+    sa.event.listen(engine, "begin", lambda conn: conn.exec_driver_sql(begin))
+    return engine
+
+
+def _prepare(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
+    # Transactions begin where we say so, not where the driver guesses.
+    connection.isolation_level = None
+    for pragma in ("journal_mode=WAL", "secure_delete=ON", "temp_store=MEMORY", "cache_size=-16000", *pragmas):
+        connection.execute(f"PRAGMA {pragma}")

@@ -1,0 +1,154 @@
+"""Transactions. A transaction is a plain function handed to the store, so none can be open while a model is asked."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+import sqlalchemy as sa
+
+from acumen.errors import BadSettings
+from acumen.model.ids import Kind, Millis, OrgId, now
+from acumen.model.playbook import AgentPlaybook, UserPlaybook
+from acumen.model.profile import Profile
+from acumen.settings import Settings
+from acumen.storage.conversations import Conversations
+from acumen.storage.database import Database
+from acumen.storage.jobs import JobLeases, Jobs
+from acumen.storage.keys import Keys
+from acumen.storage.lineage import Lineage
+from acumen.storage.memories import Memories
+from acumen.storage.memory_rows import MemoryRows
+from acumen.storage.orgs import Orgs
+from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
+from acumen.storage.profiles import PROFILES
+from acumen.storage.scope import Scope
+from acumen.storage.search_rows import SearchRows
+from acumen.storage.usage import Usage
+
+T = TypeVar("T")
+
+
+class Tx:
+    """One transaction of one org: the repositories, by attribute."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.at = scope.at
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        return Conversations(self.scope)
+
+    @cached_property
+    def profiles(self) -> MemoryRows[Profile]:
+        return MemoryRows(self.scope, PROFILES)
+
+    @cached_property
+    def user_playbooks(self) -> MemoryRows[UserPlaybook]:
+        return MemoryRows(self.scope, USER_PLAYBOOKS)
+
+    @cached_property
+    def agent_playbooks(self) -> MemoryRows[AgentPlaybook]:
+        return MemoryRows(self.scope, AGENT_PLAYBOOKS)
+
+    @cached_property
+    def by_kind(self) -> dict[Kind, MemoryRows[Profile] | MemoryRows[UserPlaybook] | MemoryRows[AgentPlaybook]]:
+        return {
+            Kind.PROFILE: self.profiles,
+            Kind.USER_PLAYBOOK: self.user_playbooks,
+            Kind.AGENT_PLAYBOOK: self.agent_playbooks,
+        }
+
+    @cached_property
+    def memories(self) -> Memories:
+        return Memories(self.by_kind, self.search_rows, self.lineage)
+
+    @cached_property
+    def search_rows(self) -> SearchRows:
+        return SearchRows(self.scope)
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        return Lineage(self.scope)
+
+    @cached_property
+    def usage(self) -> Usage:
+        return Usage(self.scope)
+
+    @cached_property
+    def jobs(self) -> Jobs:
+        return Jobs(self.scope)
+
+    @cached_property
+    def keys(self) -> Keys:
+        return Keys(self.scope)
+
+    @cached_property
+    def orgs(self) -> Orgs:
+        return Orgs(self.scope)
+
+
+class OrgStore:
+    """The store as one org sees it: no query can forget the org."""
+
+    def __init__(self, database: Database, org: OrgId, clock: Callable[[], Millis]) -> None:
+        self._database = database
+        self._clock = clock
+        self.org = org
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        """On a connection that cannot write, in one snapshot."""
+        return await self._database.read(lambda conn: fn(self._tx(conn)))
+
+    async def write(self, fn: Callable[[Tx], T]) -> T:
+        """Returns after COMMIT."""
+        return await self._database.write(lambda conn: fn(self._tx(conn)))
+
+    def _tx(self, conn: sa.Connection) -> Tx:
+        return Tx(Scope(conn, self._database, self.org, self._clock()))
+
+
+class Store:
+    """The database, before it is known whose data is meant."""
+
+    def __init__(self, database: Database, clock: Callable[[], Millis] = now) -> None:
+        self.database = database
+        self._clock = clock
+
+    def of(self, org: OrgId) -> OrgStore:
+        return OrgStore(self.database, org, self._clock)
+
+    async def read(self, fn: Callable[[sa.Connection], T]) -> T:
+        return await self.database.read(fn)
+
+    async def lease(self, fn: Callable[[JobLeases], T]) -> T:
+        """A worker's transaction over the jobs of all orgs."""
+        return await self.database.write(lambda conn: fn(JobLeases(conn, self.database, self._clock())))
+
+    async def peek(self, fn: Callable[[JobLeases], T]) -> T:
+        return await self.database.read(lambda conn: fn(JobLeases(conn, self.database, self._clock())))
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def connect(settings: Settings) -> Database:
+    """The database that the settings name; the driver of the other one is never loaded."""
+    most = settings.limits.waiting_writes
+    if not settings.database_url:
+        from acumen.storage.sqlite import Sqlite  # noqa: PLC0415 - Postgres users need no SQLite driver
+
+        _make_folder(settings)
+        return Sqlite(settings.sqlite_path, most)
+    if not settings.database_url.startswith(("postgresql://", "postgres://")):
+        raise BadSettings("database_url (ACUMEN_DATABASE_URL) must start with postgresql://, or be empty for SQLite.")
+    from acumen.storage.postgres import Postgres  # noqa: PLC0415 - SQLite users need no Postgres driver
+
+    return Postgres(settings.database_url.replace("postgres://", "postgresql://", 1), most)
+
+
+def _make_folder(settings: Settings) -> None:
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as wrong:
+        raise BadSettings(f"The data folder {settings.data_dir} cannot be made: {wrong.strerror}.") from None

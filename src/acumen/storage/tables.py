@@ -1,0 +1,425 @@
+"""The schema, for both databases. Every row carries its org; every time is epoch milliseconds."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(naming_convention={"ix": "ix_%(table_name)s_%(column_0_N_name)s", "pk": "pk_%(table_name)s"})
+
+Json = sa.JSON(none_as_null=True)
+# SQLite numbers rows by itself only for INTEGER keys; Postgres needs 64 bits.
+RowId = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def _org() -> sa.Column[str]:
+    return sa.Column("org_id", sa.Text, nullable=False)
+
+
+def _text(name: str, *, null: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=null)
+
+
+def _time(name: str, *, null: bool = False) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=null)
+
+
+def _flag(name: str) -> sa.Column[bool]:
+    return sa.Column(name, sa.Boolean, nullable=False)
+
+
+def _json(name: str) -> sa.Column[object]:
+    return sa.Column(name, Json, nullable=True)
+
+
+def _row_id(name: str) -> sa.Column[int]:
+    return sa.Column(name, RowId, primary_key=True, autoincrement=True)
+
+
+def _made() -> tuple[sa.Column[int], sa.Column[int]]:
+    return _time("created_at"), _time("updated_at")
+
+
+# --- who ---------------------------------------------------------------------------------------------------------
+
+orgs = sa.Table(
+    "orgs",
+    metadata,
+    sa.Column("org_id", sa.Text, primary_key=True),
+    _json("config"),
+    sa.Column("config_version", sa.Integer, nullable=False),
+    # Grows with every change to what search reads; a search compares it with what it has in memory.
+    sa.Column("search_seq", sa.BigInteger, nullable=False),
+    # Grows with every bulk erasure; partitions of an older generation are read anew.
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    # Since when usage has been counted without a gap.
+    _time("metered_since", null=True),
+    *_made(),
+)
+
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("key_id", sa.Text, primary_key=True),
+    _org(),
+    _text("name"),
+    _text("role"),
+    _text("key_hash"),
+    _text("hint"),
+    _time("expires_at", null=True),
+    _time("revoked_at", null=True),
+    *_made(),
+    sa.Index("ix_api_keys_key_hash", "key_hash", unique=True),
+    sa.Index("ix_api_keys_org_id", "org_id"),
+)
+
+# --- observe: what was said --------------------------------------------------------------------------------------
+
+requests = sa.Table(
+    "requests",
+    metadata,
+    _org(),
+    _text("request_id"),
+    _text("user_id"),
+    _text("session_id"),
+    _text("source"),
+    _text("agent_version"),
+    _text("body_hash"),
+    _flag("session_finished"),
+    _flag("force_extraction"),
+    _flag("evaluation_only"),
+    _flag("skip_aggregation"),
+    _text("experiment_id", null=True),
+    _text("experiment_arm", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "request_id", name="pk_requests"),
+    sa.Index("ix_requests_user", "org_id", "user_id", "created_at"),
+    sa.Index("ix_requests_session", "org_id", "session_id", "created_at"),
+)
+
+interactions = sa.Table(
+    "interactions",
+    metadata,
+    _row_id("interaction_id"),
+    _org(),
+    _text("user_id"),
+    _text("session_id"),
+    _text("request_id"),
+    _text("role"),
+    _text("content"),
+    _text("shadow_content"),
+    _text("expert_content"),
+    _text("user_action"),
+    _text("user_action_description"),
+    _text("image_url"),
+    _text("image_encoding"),
+    _json("tools_used"),
+    _json("citations"),
+    _json("retrieved_learnings"),
+    *_made(),
+    sa.Index("ix_interactions_user", "org_id", "user_id", "interaction_id"),
+    sa.Index("ix_interactions_request", "org_id", "request_id"),
+    sqlite_autoincrement=True,
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    _org(),
+    _text("user_id"),
+    _text("session_id"),
+    _time("finished_at", null=True),
+    _text("outcome", null=True),
+    _json("outcome_detail"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "user_id", "session_id", name="pk_sessions"),
+)
+
+bookmarks = sa.Table(
+    "bookmarks",
+    metadata,
+    _org(),
+    _text("user_id"),
+    _text("extractor"),
+    sa.Column("last_id", sa.BigInteger, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "user_id", "extractor", name="pk_bookmarks"),
+)
+
+operations = sa.Table(
+    "operations",
+    metadata,
+    _org(),
+    _text("op_id"),
+    _text("source"),
+    _text("kind"),
+    _text("endpoint"),
+    _text("status"),
+    _text("user_id", null=True),
+    _text("session_id", null=True),
+    _text("request_id", null=True),
+    _text("agent_version", null=True),
+    _text("error_type", null=True),
+    _text("error_message", null=True),
+    _time("started_at", null=True),
+    sa.Column("duration_ms", sa.Float, nullable=True),
+    _text("body_hash"),
+    _json("attributes"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "op_id", name="pk_operations"),
+    sa.Index("ix_operations_time", "org_id", "created_at"),
+)
+
+# --- learn: memories ---------------------------------------------------------------------------------------------
+
+
+def _memory_columns() -> tuple[sa.Column[Any], ...]:
+    return (
+        sa.Column("status", sa.Text, nullable=False),
+        sa.Column("source", sa.Text, nullable=True),
+        _json("tags"),
+        _json("interaction_ids"),
+        sa.Column("source_span", sa.Text, nullable=True),
+        sa.Column("notes", sa.Text, nullable=True),
+        sa.Column("subject", sa.Text, nullable=False),
+        sa.Column("value", sa.Text, nullable=False),
+        sa.Column("mentions", sa.Integer, nullable=False),
+        sa.Column("engine", sa.Text, nullable=False),
+        sa.Column("model", sa.Text, nullable=False),
+        sa.Column("prompt_hash", sa.Text, nullable=False),
+        sa.Column("confidence", sa.Float, nullable=False),
+        sa.Column("version", sa.Integer, nullable=False),
+        *_made(),
+    )
+
+
+def _lesson_columns() -> tuple[sa.Column[Any], ...]:
+    return (
+        sa.Column("name", sa.Text, nullable=False),
+        sa.Column("agent_version", sa.Text, nullable=False),
+        sa.Column("content", sa.Text, nullable=False),
+        sa.Column("trigger", sa.Text, nullable=True),
+        sa.Column("rationale", sa.Text, nullable=True),
+        sa.Column("pitfall", sa.Text, nullable=True),
+        _json("blocking_issue"),
+        _json("metadata"),
+        sa.Column("superseded_by", sa.BigInteger, nullable=True),
+        sa.Column("merged_into", sa.BigInteger, nullable=True),
+    )
+
+
+profiles = sa.Table(
+    "profiles",
+    metadata,
+    _org(),
+    _text("profile_id"),
+    _text("user_id"),
+    _text("request_id"),
+    _text("content"),
+    _text("ttl"),
+    _time("expires_at"),
+    _json("extractors"),
+    _json("custom_features"),
+    _text("superseded_by", null=True),
+    _text("merged_into", null=True),
+    *_memory_columns(),
+    sa.PrimaryKeyConstraint("org_id", "profile_id", name="pk_profiles"),
+    sa.Index("ix_profiles_user", "org_id", "user_id", "status"),
+)
+
+user_playbooks = sa.Table(
+    "user_playbooks",
+    metadata,
+    _row_id("playbook_id"),
+    _org(),
+    _text("user_id", null=True),
+    _text("request_id"),
+    *_lesson_columns(),
+    *_memory_columns(),
+    sa.Index("ix_user_playbooks_user", "org_id", "user_id", "status"),
+    sqlite_autoincrement=True,
+)
+
+agent_playbooks = sa.Table(
+    "agent_playbooks",
+    metadata,
+    _row_id("playbook_id"),
+    _org(),
+    _text("approval"),
+    *_lesson_columns(),
+    *_memory_columns(),
+    sa.Index("ix_agent_playbooks_org", "org_id", "agent_version", "status"),
+    sqlite_autoincrement=True,
+)
+
+agent_playbook_sources = sa.Table(
+    "agent_playbook_sources",
+    metadata,
+    _org(),
+    sa.Column("agent_playbook_id", sa.BigInteger, nullable=False),
+    sa.Column("user_playbook_id", sa.BigInteger, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "agent_playbook_id", "user_playbook_id", name="pk_agent_playbook_sources"),
+)
+
+# What came from what, append-only: a memory's whole life can be told from its rows here.
+lineage = sa.Table(
+    "lineage",
+    metadata,
+    _row_id("event_id"),
+    _org(),
+    _text("kind"),
+    _text("entity_id"),
+    _text("user_id", null=True),
+    _text("op"),
+    _text("actor"),
+    _text("reason"),
+    _text("request_id"),
+    _json("sources"),
+    _json("before"),
+    _json("after"),
+    *_made(),
+    sa.Index("ix_lineage_entity", "org_id", "kind", "entity_id", "event_id"),
+    sa.Index("ix_lineage_user", "org_id", "user_id", "event_id"),
+    sa.Index("ix_lineage_request", "org_id", "request_id"),
+    sqlite_autoincrement=True,
+)
+
+evaluations = sa.Table(
+    "evaluations",
+    metadata,
+    _row_id("evaluation_id"),
+    _org(),
+    _text("user_id"),
+    _text("session_id"),
+    _text("agent_version"),
+    _flag("is_success"),
+    _json("detail"),
+    _text("engine"),
+    *_made(),
+    sa.Index("ix_evaluations_session", "org_id", "user_id", "session_id"),
+    sqlite_autoincrement=True,
+)
+
+# --- recall: what search reads -----------------------------------------------------------------------------------
+
+# One row per memory or turn that can be found: its words and its vector, with the name of what made each.
+search_rows = sa.Table(
+    "search_rows",
+    metadata,
+    _org(),
+    _text("kind"),
+    _text("entity_id"),
+    _text("user_id"),
+    sa.Column("seq", sa.BigInteger, nullable=False),
+    _flag("gone"),
+    _text("analyser"),
+    _text("terms"),
+    _text("model"),
+    sa.Column("vector", sa.LargeBinary, nullable=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "kind", "entity_id", name="pk_search_rows"),
+    sa.Index("ix_search_rows_scope", "org_id", "kind", "user_id", "seq"),
+    sa.Index("ix_search_rows_feed", "org_id", "kind", "seq"),
+)
+
+# --- meter: what was shown ---------------------------------------------------------------------------------------
+
+injections = sa.Table(
+    "injections",
+    metadata,
+    _org(),
+    _text("injection_id"),
+    _text("user_id", null=True),
+    _text("session_id", null=True),
+    _text("request_id", null=True),
+    _text("caller_type"),
+    _text("query"),
+    _text("rendered"),
+    sa.Column("tokens", sa.Integer, nullable=False),
+    _json("hits"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "injection_id", name="pk_injections"),
+    sa.Index("ix_injections_user", "org_id", "user_id", "created_at"),
+)
+
+usage_events = sa.Table(
+    "usage_events",
+    metadata,
+    _text("event_id"),
+    _org(),
+    _text("user_id", null=True),
+    _text("request_id", null=True),
+    _text("session_id", null=True),
+    _text("injection_id", null=True),
+    _text("pipeline"),
+    _text("entity_type", null=True),
+    _text("entity_id", null=True),
+    _text("event_name"),
+    _text("event_category"),
+    _text("caller_type"),
+    sa.Column("count_value", sa.Integer, nullable=False),
+    sa.Column("prompt_tokens", sa.Integer, nullable=False),
+    sa.Column("completion_tokens", sa.Integer, nullable=False),
+    sa.Column("billing_input_tokens", sa.Integer, nullable=False),
+    _flag("platform_llm"),
+    _flag("platform_storage"),
+    sa.Column("duration_ms", sa.Float, nullable=True),
+    _text("error_kind", null=True),
+    sa.Column("metadata_json", sa.Text, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "event_id", name="pk_usage_events"),
+    sa.Index("ix_usage_events_window", "org_id", "event_name", "created_at"),
+    sa.Index("ix_usage_events_entity", "org_id", "entity_type", "entity_id", "event_name", "created_at"),
+    sa.Index("ix_usage_events_user", "org_id", "user_id"),
+)
+
+# --- review: what a person did about it --------------------------------------------------------------------------
+
+actions = sa.Table(
+    "actions",
+    metadata,
+    _org(),
+    _text("action_id"),
+    _text("actor"),
+    _text("kind"),
+    _json("targets"),
+    _json("before"),
+    _json("after"),
+    _text("undone_by", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "action_id", name="pk_actions"),
+    sa.Index("ix_actions_time", "org_id", "created_at"),
+)
+
+# --- jobs --------------------------------------------------------------------------------------------------------
+
+jobs = sa.Table(
+    "jobs",
+    metadata,
+    _row_id("job_id"),
+    _org(),
+    _text("fact"),
+    _text("scope"),
+    _json("payload"),
+    _text("state"),
+    sa.Column("wishes", sa.Integer, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    _time("run_at"),
+    _text("lease_owner", null=True),
+    _time("lease_until", null=True),
+    _text("last_error", null=True),
+    *_made(),
+    # One waiting job per scope: later wishes fold into it.
+    sa.Index(
+        "ix_jobs_one_waiting",
+        "org_id",
+        "fact",
+        "scope",
+        unique=True,
+        sqlite_where=sa.text("state = 'waiting'"),
+        postgresql_where=sa.text("state = 'waiting'"),
+    ),
+    sa.Index("ix_jobs_due", "state", "run_at"),
+    sa.Index("ix_jobs_scope", "org_id", "fact", "scope", "state"),
+    sqlite_autoincrement=True,
+)

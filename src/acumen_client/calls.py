@@ -1,0 +1,641 @@
+"""Every endpoint of the API, described once: the server routes by this table, the clients call by it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
+
+from pydantic import BaseModel
+
+from acumen_client.wire import memories, meter, observe, recall, review, system
+from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
+from acumen_client.wire.shapes import InQuery, Nothing, Role
+
+P = ParamSpec("P")
+A = TypeVar("A", bound=BaseModel)
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint(Generic[P, A]):
+    """One endpoint. `request` builds the request, and so lends its parameters to the clients' method."""
+
+    name: str
+    method: Method
+    path: str
+    request: Callable[P, BaseModel]
+    answer_model: type[A]
+    role: Role
+    summary: str
+    # The shape of the request, where `request` is not itself that shape.
+    shape: type[BaseModel] | None = None
+    # Where the parameters travel; fields marked `InQuery` always go in the query string.
+    where: Literal["body", "query"] = "body"
+    # Whether the reply leaves null fields out.
+    exclude_none: bool = True
+    # Whether sending it twice is the same as sending it once.
+    repeatable: bool = True
+
+    @property
+    def request_model(self) -> type[BaseModel]:
+        return self.shape or cast("type[BaseModel]", self.request)
+
+    @property
+    def takes_nothing(self) -> bool:
+        return self.request_model is Nothing
+
+    @property
+    def query_fields(self) -> frozenset[str]:
+        """Names of the fields that travel in the query string."""
+        fields = self.request_model.model_fields
+        if self.where == "query":
+            return frozenset(fields)
+        return frozenset(name for name, field in fields.items() if any(isinstance(m, InQuery) for m in field.metadata))
+
+    def query_of(self, request: BaseModel) -> dict[str, Any]:
+        """The query parameters of a request: only what was set, for a server has the same defaults."""
+        said = request.model_dump(mode="json", include=set(self.query_fields), exclude_defaults=True, exclude_none=True)
+        return {name: str(value).lower() if isinstance(value, bool) else value for name, value in said.items()}
+
+    def body_of(self, request: BaseModel) -> Any:
+        """The JSON body of a request, or None where it has none."""
+        if self.where == "query" or self.takes_nothing:
+            return None
+        return request.model_dump(mode="json", exclude=set(self.query_fields))
+
+    def parse(self, query: Mapping[str, str], body: Any) -> BaseModel:
+        """The request that a server received. Raises pydantic's `ValidationError`.
+
+        Query parameters that this endpoint does not have are refused where it reads the query, ignored where it
+        reads the body.
+        """
+        if self.takes_nothing:
+            return Nothing()
+        if self.where == "query":
+            return self.request_model.model_validate(dict(query))
+        marked = {name: query[name] for name in self.query_fields if name in query}
+        return self.request_model.model_validate({**body, **marked} if marked and isinstance(body, dict) else body)
+
+    def dump(self, answer: BaseModel) -> bytes:
+        """The reply as JSON."""
+        return answer.model_dump_json(exclude_none=self.exclude_none, by_alias=True).encode()
+
+
+# --- observe -------------------------------------------------------------------------------------------------------
+
+publish_interaction = Endpoint(
+    name="publish_interaction",
+    method="POST",
+    path="/api/publish_interaction",
+    request=observe.PublishUserInteractionRequest,
+    answer_model=observe.PublishUserInteractionResponse,
+    role=Role.AGENT,
+    summary="Store some turns of a session; success means they are on disk.",
+)
+finalize_session = Endpoint(
+    name="finalize_session",
+    method="POST",
+    path="/api/finalize_session",
+    request=observe.FinalizeSessionRequest,
+    answer_model=observe.FinalizeSessionResponse,
+    role=Role.AGENT,
+    summary="End a session, so that what it taught is learned now.",
+    exclude_none=False,
+)
+learning_status = Endpoint(
+    name="learning_status",
+    method="GET",
+    path="/api/learning_status",
+    request=observe.LearningStatusRequest,
+    answer_model=observe.LearningStatusResponse,
+    role=Role.READER,
+    summary="Tell whether a published request has been learned from.",
+    where="query",
+)
+get_requests = Endpoint(
+    name="get_requests",
+    method="POST",
+    path="/api/get_requests",
+    request=observe.GetRequestsRequest,
+    answer_model=observe.GetRequestsResponse,
+    role=Role.READER,
+    summary="List sessions with their requests and turns, newest session first.",
+)
+get_interactions = Endpoint(
+    name="get_interactions",
+    method="POST",
+    path="/api/get_interactions",
+    request=observe.GetInteractionsRequest,
+    answer_model=observe.GetInteractionsResponse,
+    role=Role.READER,
+    summary="List the turns of a user.",
+)
+get_all_interactions = Endpoint(
+    name="get_all_interactions",
+    method="GET",
+    path="/api/get_all_interactions",
+    request=observe.GetAllInteractionsRequest,
+    answer_model=observe.GetInteractionsResponse,
+    role=Role.READER,
+    summary="List the latest turns of all users.",
+    where="query",
+)
+
+# --- recall --------------------------------------------------------------------------------------------------------
+
+search = Endpoint(
+    name="search",
+    method="POST",
+    path="/api/search",
+    request=recall.UnifiedSearchRequest,
+    answer_model=recall.UnifiedSearchViewResponse,
+    role=Role.READER,
+    summary="Find memories of all kinds, and the text to put before a model.",
+)
+search_profiles = Endpoint(
+    name="search_profiles",
+    method="POST",
+    path="/api/search_profiles",
+    request=recall.SearchUserProfileRequest,
+    answer_model=recall.SearchProfilesViewResponse,
+    role=Role.READER,
+    summary="Find profiles of a user.",
+)
+search_user_playbooks = Endpoint(
+    name="search_user_playbooks",
+    method="POST",
+    path="/api/search_user_playbooks",
+    request=recall.SearchUserPlaybookRequest,
+    answer_model=recall.SearchUserPlaybooksViewResponse,
+    role=Role.READER,
+    summary="Find playbooks learned from users.",
+)
+search_agent_playbooks = Endpoint(
+    name="search_agent_playbooks",
+    method="POST",
+    path="/api/search_agent_playbooks",
+    request=recall.SearchAgentPlaybookRequest,
+    answer_model=recall.SearchAgentPlaybooksViewResponse,
+    role=Role.READER,
+    summary="Find playbooks shared by all users.",
+)
+search_interactions = Endpoint(
+    name="search_interactions",
+    method="POST",
+    path="/api/search_interactions",
+    request=recall.SearchInteractionRequest,
+    answer_model=recall.SearchInteractionsViewResponse,
+    role=Role.READER,
+    summary="Find turns of a user.",
+)
+
+# --- memories ------------------------------------------------------------------------------------------------------
+
+get_profiles = Endpoint(
+    name="get_profiles",
+    method="POST",
+    path="/api/get_profiles",
+    request=memories.GetUserProfilesRequest,
+    answer_model=memories.GetProfilesResponse,
+    role=Role.READER,
+    summary="List the profiles of a user.",
+)
+get_all_profiles = Endpoint(
+    name="get_all_profiles",
+    method="GET",
+    path="/api/get_all_profiles",
+    request=memories.GetAllProfilesRequest,
+    answer_model=memories.GetProfilesResponse,
+    role=Role.READER,
+    summary="List the profiles of all users.",
+    where="query",
+)
+get_profile_statistics = Endpoint(
+    name="get_profile_statistics",
+    method="GET",
+    path="/api/get_profile_statistics",
+    request=Nothing,
+    answer_model=memories.GetProfileStatisticsResponse,
+    role=Role.READER,
+    summary="Count profiles by status.",
+)
+get_user_playbooks = Endpoint(
+    name="get_user_playbooks",
+    method="POST",
+    path="/api/get_user_playbooks",
+    request=memories.GetUserPlaybooksRequest,
+    answer_model=memories.GetUserPlaybooksResponse,
+    role=Role.READER,
+    summary="List playbooks learned from users.",
+)
+get_agent_playbooks = Endpoint(
+    name="get_agent_playbooks",
+    method="POST",
+    path="/api/get_agent_playbooks",
+    request=memories.GetAgentPlaybooksRequest,
+    answer_model=memories.GetAgentPlaybooksResponse,
+    role=Role.READER,
+    summary="List playbooks shared by all users.",
+)
+add_user_profile = Endpoint(
+    name="add_user_profile",
+    method="POST",
+    path="/api/add_user_profile",
+    request=memories.AddUserProfileRequest,
+    answer_model=memories.AddedResponse,
+    role=Role.AGENT,
+    summary="Add profiles by hand.",
+    repeatable=False,
+)
+add_user_playbook = Endpoint(
+    name="add_user_playbook",
+    method="POST",
+    path="/api/add_user_playbook",
+    request=memories.AddUserPlaybookRequest,
+    answer_model=memories.AddedResponse,
+    role=Role.AGENT,
+    summary="Add user playbooks by hand.",
+    repeatable=False,
+)
+add_agent_playbook = Endpoint(
+    name="add_agent_playbook",
+    method="POST",
+    path="/api/add_agent_playbook",
+    request=memories.AddAgentPlaybookRequest,
+    answer_model=memories.AddedResponse,
+    role=Role.AGENT,
+    summary="Add agent playbooks by hand.",
+    repeatable=False,
+)
+update_user_profile = Endpoint(
+    name="update_user_profile",
+    method="PUT",
+    path="/api/update_user_profile",
+    request=memories.UpdateUserProfileRequest,
+    answer_model=memories.UpdatedResponse,
+    role=Role.REVIEWER,
+    summary="Change a profile.",
+)
+update_user_playbook = Endpoint(
+    name="update_user_playbook",
+    method="PUT",
+    path="/api/update_user_playbook",
+    request=memories.UpdateUserPlaybookRequest,
+    answer_model=memories.UpdatedResponse,
+    role=Role.REVIEWER,
+    summary="Change a user playbook.",
+)
+update_agent_playbook = Endpoint(
+    name="update_agent_playbook",
+    method="PUT",
+    path="/api/update_agent_playbook",
+    request=memories.UpdateAgentPlaybookRequest,
+    answer_model=memories.UpdatedResponse,
+    role=Role.REVIEWER,
+    summary="Change an agent playbook.",
+)
+update_agent_playbook_status = Endpoint(
+    name="update_agent_playbook_status",
+    method="PUT",
+    path="/api/update_agent_playbook_status",
+    request=memories.UpdatePlaybookStatusRequest,
+    answer_model=memories.UpdatedResponse,
+    role=Role.REVIEWER,
+    summary="Approve or reject an agent playbook.",
+)
+delete_profile = Endpoint(
+    name="delete_profile",
+    method="DELETE",
+    path="/api/delete_profile",
+    request=memories.DeleteUserProfileRequest,
+    answer_model=memories.DeletedResponse,
+    role=Role.REVIEWER,
+    summary="Delete a profile, or the profiles of a user that match a query.",
+)
+delete_interaction = Endpoint(
+    name="delete_interaction",
+    method="DELETE",
+    path="/api/delete_interaction",
+    request=memories.DeleteUserInteractionRequest,
+    answer_model=memories.DeletedResponse,
+    role=Role.REVIEWER,
+    summary="Delete a turn.",
+)
+delete_request = Endpoint(
+    name="delete_request",
+    method="DELETE",
+    path="/api/delete_request",
+    request=memories.DeleteRequestRequest,
+    answer_model=memories.DeletedResponse,
+    role=Role.REVIEWER,
+    summary="Delete a request with its turns.",
+)
+delete_session = Endpoint(
+    name="delete_session",
+    method="DELETE",
+    path="/api/delete_session",
+    request=memories.DeleteSessionRequest,
+    answer_model=memories.DeleteSessionResponse,
+    role=Role.REVIEWER,
+    summary="Delete a session with its requests and turns.",
+)
+delete_agent_playbook = Endpoint(
+    name="delete_agent_playbook",
+    method="DELETE",
+    path="/api/delete_agent_playbook",
+    request=memories.DeleteAgentPlaybookRequest,
+    answer_model=memories.DeletedResponse,
+    role=Role.REVIEWER,
+    summary="Delete an agent playbook.",
+)
+delete_user_playbook = Endpoint(
+    name="delete_user_playbook",
+    method="DELETE",
+    path="/api/delete_user_playbook",
+    request=memories.DeleteUserPlaybookRequest,
+    answer_model=memories.DeletedResponse,
+    role=Role.REVIEWER,
+    summary="Delete a user playbook.",
+)
+delete_requests_by_ids = Endpoint(
+    name="delete_requests_by_ids",
+    method="DELETE",
+    path="/api/delete_requests_by_ids",
+    request=memories.DeleteRequestsByIdsRequest,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.REVIEWER,
+    summary="Delete several requests with their turns.",
+)
+delete_profiles_by_ids = Endpoint(
+    name="delete_profiles_by_ids",
+    method="DELETE",
+    path="/api/delete_profiles_by_ids",
+    request=memories.DeleteProfilesByIdsRequest,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.REVIEWER,
+    summary="Delete several profiles.",
+)
+delete_agent_playbooks_by_ids = Endpoint(
+    name="delete_agent_playbooks_by_ids",
+    method="DELETE",
+    path="/api/delete_agent_playbooks_by_ids",
+    request=memories.DeleteAgentPlaybooksByIdsRequest,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.REVIEWER,
+    summary="Delete several agent playbooks.",
+)
+delete_user_playbooks_by_ids = Endpoint(
+    name="delete_user_playbooks_by_ids",
+    method="DELETE",
+    path="/api/delete_user_playbooks_by_ids",
+    request=memories.DeleteUserPlaybooksByIdsRequest,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.REVIEWER,
+    summary="Delete several user playbooks.",
+)
+delete_all_interactions = Endpoint(
+    name="delete_all_interactions",
+    method="DELETE",
+    path="/api/delete_all_interactions",
+    request=Nothing,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.ADMIN,
+    summary="Delete every request and turn.",
+)
+delete_all_profiles = Endpoint(
+    name="delete_all_profiles",
+    method="DELETE",
+    path="/api/delete_all_profiles",
+    request=Nothing,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.ADMIN,
+    summary="Delete every profile.",
+)
+delete_all_playbooks = Endpoint(
+    name="delete_all_playbooks",
+    method="DELETE",
+    path="/api/delete_all_playbooks",
+    request=Nothing,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.ADMIN,
+    summary="Delete every user and agent playbook.",
+)
+delete_all_user_playbooks = Endpoint(
+    name="delete_all_user_playbooks",
+    method="DELETE",
+    path="/api/delete_all_user_playbooks",
+    request=Nothing,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.ADMIN,
+    summary="Delete every user playbook.",
+)
+delete_all_agent_playbooks = Endpoint(
+    name="delete_all_agent_playbooks",
+    method="DELETE",
+    path="/api/delete_all_agent_playbooks",
+    request=Nothing,
+    answer_model=memories.BulkDeleteResponse,
+    role=Role.ADMIN,
+    summary="Delete every agent playbook.",
+)
+clear_user_data = Endpoint(
+    name="clear_user_data",
+    method="POST",
+    path="/api/clear_user_data",
+    request=memories.ClearUserDataRequest,
+    answer_model=memories.ClearUserDataResponse,
+    role=Role.ADMIN,
+    summary="Erase everything known of a user.",
+)
+storage_stats = Endpoint(
+    name="storage_stats",
+    method="GET",
+    path="/api/storage_stats",
+    request=memories.StorageStatsRequest,
+    answer_model=memories.StorageStatsResponse,
+    role=Role.READER,
+    summary="Count the memories of a user.",
+    where="query",
+)
+
+# --- meter and review ----------------------------------------------------------------------------------------------
+
+get_injection_stats = Endpoint(
+    name="get_injection_stats",
+    method="POST",
+    path="/api/get_injection_stats",
+    request=meter.GetInjectionStatsRequest,
+    answer_model=meter.GetInjectionStatsResponse,
+    role=Role.READER,
+    summary="Tell how often each memory was shown, and what that cost.",
+)
+get_memory_review = Endpoint(
+    name="get_memory_review",
+    method="POST",
+    path="/api/get_memory_review",
+    request=review.GetMemoryReviewRequest,
+    answer_model=review.GetMemoryReviewResponse,
+    role=Role.READER,
+    summary="List the memories that deserve a person's look, and why.",
+)
+
+# --- configuration -------------------------------------------------------------------------------------------------
+
+
+def _whole(config: Config) -> Config:
+    return config
+
+
+def _some(**fields: Any) -> ConfigUpdate:
+    return ConfigUpdate.model_validate(fields)
+
+
+get_config = Endpoint(
+    name="get_config",
+    method="GET",
+    path="/api/get_config",
+    request=Nothing,
+    answer_model=Config,
+    role=Role.READER,
+    summary="Read the configuration; secrets are masked.",
+    exclude_none=False,
+)
+set_config = Endpoint(
+    name="set_config",
+    method="POST",
+    path="/api/set_config",
+    request=_whole,
+    shape=Config,
+    answer_model=SetConfigResponse,
+    role=Role.ADMIN,
+    summary="Replace the configuration; a masked secret stays as it is.",
+    exclude_none=False,
+)
+update_config = Endpoint(
+    name="update_config",
+    method="POST",
+    path="/api/update_config",
+    request=_some,
+    shape=ConfigUpdate,
+    answer_model=SetConfigResponse,
+    role=Role.ADMIN,
+    summary="Replace some fields of the configuration.",
+    exclude_none=False,
+)
+
+# --- system --------------------------------------------------------------------------------------------------------
+
+whoami = Endpoint(
+    name="whoami",
+    method="GET",
+    path="/api/whoami",
+    request=Nothing,
+    answer_model=system.WhoamiResponse,
+    role=Role.READER,
+    summary="Tell whose key this is and where its data lives.",
+)
+my_config = Endpoint(
+    name="my_config",
+    method="GET",
+    path="/api/my_config",
+    request=Nothing,
+    answer_model=system.MyConfigResponse,
+    role=Role.ADMIN,
+    summary="Show where this org's data is stored.",
+)
+status = Endpoint(
+    name="status",
+    method="GET",
+    path="/api/status",
+    request=Nothing,
+    answer_model=system.StatusResponse,
+    role=Role.READER,
+    summary="Show jobs, dead letters, store, embedder, counts and coverage.",
+)
+list_keys = Endpoint(
+    name="list_keys",
+    method="GET",
+    path="/api/keys",
+    request=Nothing,
+    answer_model=system.ListKeysResponse,
+    role=Role.ADMIN,
+    summary="List keys, without their secrets.",
+)
+create_key = Endpoint(
+    name="create_key",
+    method="POST",
+    path="/api/keys",
+    request=system.CreateKeyRequest,
+    answer_model=system.CreateKeyResponse,
+    role=Role.ADMIN,
+    summary="Make a key; its secret is shown once.",
+    repeatable=False,
+)
+revoke_key = Endpoint(
+    name="revoke_key",
+    method="DELETE",
+    path="/api/keys",
+    request=system.RevokeKeyRequest,
+    answer_model=system.RevokeKeyResponse,
+    role=Role.ADMIN,
+    summary="Revoke a key; it stops working at once.",
+)
+version = Endpoint(
+    name="version",
+    method="GET",
+    path="/meta/version",
+    request=Nothing,
+    answer_model=system.VersionResponse,
+    role=Role.PUBLIC,
+    summary="Tell the versions of server and API.",
+    exclude_none=False,
+)
+welcome = Endpoint(
+    name="welcome",
+    method="GET",
+    path="/",
+    request=Nothing,
+    answer_model=system.WelcomeResponse,
+    role=Role.PUBLIC,
+    summary="Say hello.",
+)
+health = Endpoint(
+    name="health",
+    method="GET",
+    path="/health",
+    request=Nothing,
+    answer_model=system.ReadinessResponse,
+    role=Role.PUBLIC,
+    summary="Tell whether everything required works.",
+)
+health_live = Endpoint(
+    name="health_live",
+    method="GET",
+    path="/health/live",
+    request=Nothing,
+    answer_model=system.AliveResponse,
+    role=Role.PUBLIC,
+    summary="Tell that the process runs.",
+)
+health_ready = Endpoint(
+    name="health_ready",
+    method="GET",
+    path="/health/ready",
+    request=Nothing,
+    answer_model=system.ReadinessResponse,
+    role=Role.PUBLIC,
+    summary="Tell whether requests can be served.",
+)
+healthz = Endpoint(
+    name="healthz",
+    method="GET",
+    path="/healthz",
+    request=Nothing,
+    answer_model=system.AliveResponse,
+    role=Role.PUBLIC,
+    summary="Tell that the process runs, under the name some probes expect.",
+)
+
+ENDPOINTS: tuple[Endpoint[..., Any], ...] = tuple(
+    endpoint for endpoint in list(globals().values()) if isinstance(endpoint, Endpoint)
+)

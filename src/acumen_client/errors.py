@@ -1,0 +1,106 @@
+"""Every failure a caller can act on; the server raises the same names.
+
+AcumenError
+├── BadInput           400, 422  the request cannot be understood; the detail names the field
+├── NotAuthenticated   401       no key, or one that is unknown, expired or revoked
+├── NotAllowed         403       the key's role does not reach this far
+├── NotFound           404       there is no such thing
+├── Conflict           409       it contradicts what is stored
+├── TooLarge           413       the request is larger than the server takes
+├── ServerFailed       500       the fault is ours; quote the request id
+├── Unavailable        503       not now, or not reachable; try again later
+└── StorageFull        507       the disk is full; reading and deleting still work
+"""
+
+from pydantic import ValidationError
+
+
+class AcumenError(Exception):
+    """Something went wrong between you and Acumen. `status` is 0 when no reply came, or none was asked for."""
+
+    def __init__(self, detail: str, *, code: str = "", request_id: str = "", status: int = 0) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code
+        self.request_id = request_id
+        self.status = status
+
+    def __str__(self) -> str:
+        return f"{self.detail} (request {self.request_id})" if self.request_id else self.detail
+
+
+class BadInput(AcumenError):
+    """The request cannot be understood."""
+
+
+class NotAuthenticated(AcumenError):
+    """There is no key, or it is unknown, expired or revoked."""
+
+
+class NotAllowed(AcumenError):
+    """The key's role does not reach this far."""
+
+
+class NotFound(AcumenError):
+    """There is no such thing."""
+
+
+class Conflict(AcumenError):
+    """It contradicts what is stored."""
+
+
+class TooLarge(AcumenError):
+    """The request is larger than the server takes."""
+
+
+class ServerFailed(AcumenError):
+    """The server failed, or answered something that is not Acumen's."""
+
+
+class Unavailable(AcumenError):
+    """The server cannot be reached, or cannot serve now."""
+
+
+class StorageFull(AcumenError):
+    """The server's disk is full."""
+
+
+_BY_STATUS: dict[int, type[AcumenError]] = {
+    400: BadInput,
+    401: NotAuthenticated,
+    403: NotAllowed,
+    404: NotFound,
+    409: Conflict,
+    413: TooLarge,
+    422: BadInput,
+    429: Unavailable,
+    500: ServerFailed,
+    502: Unavailable,
+    503: Unavailable,
+    504: Unavailable,
+    507: StorageFull,
+}
+_CALLERS_FAULT = range(400, 500)
+
+
+def error_for(status: int) -> type[AcumenError]:
+    """The error that a status means, also where we have no name for it."""
+    return _BY_STATUS.get(status, BadInput if status in _CALLERS_FAULT else ServerFailed)
+
+
+# A request can be wrong in a thousand places; the first few tell what to correct.
+_FAULTS_SHOWN = 5
+_FAULT_LENGTH = 300
+
+
+def in_words(wrong: ValidationError) -> str:
+    """What is wrong with a request, naming each field, without repeating what was sent."""
+    faults = wrong.errors(include_url=False, include_input=False, include_context=False)
+    shown = [_fault(".".join(map(str, fault["loc"])), fault["msg"]) for fault in faults[:_FAULTS_SHOWN]]
+    more = len(faults) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def _fault(field: str, problem: str) -> str:
+    said = f"{field or 'request'}: {problem.removeprefix('Value error, ')}"
+    return "".join(c if c.isprintable() else "?" for c in said[:_FAULT_LENGTH])

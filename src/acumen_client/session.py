@@ -1,0 +1,124 @@
+"""One conversation, in the words an agent thinks in: say, ask for context, finish."""
+
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from acumen_client.wire.observe import FinalizeSessionResponse, PublishUserInteractionResponse, RetrievedLearning
+from acumen_client.wire.recall import UnifiedSearchViewResponse
+
+if TYPE_CHECKING:
+    from acumen_client.client import AsyncClient, Client
+
+_USER_ROLES = frozenset({"user", "human", "customer"})
+
+
+class Conversation:
+    """Who talks, where, and what the agent has been shown since it last spoke."""
+
+    def __init__(
+        self, user_id: str, session_id: str | None = None, *, source: str = "", agent_version: str = ""
+    ) -> None:
+        self.user_id = user_id
+        self.session_id = session_id or f"ses_{uuid.uuid4().hex}"
+        self.source = source
+        self.agent_version = agent_version
+        self._shown: dict[tuple[str, str], RetrievedLearning] = {}
+
+    def _turn(self, role: str, content: str, details: dict[str, Any]) -> dict[str, Any]:
+        """What to publish. What the agent was shown goes with the first turn that it speaks afterwards."""
+        turn = {"role": role, "content": content, **details}
+        if self._shown and not _by_user(role):
+            turn["retrieved_learnings"] = [*details.get("retrieved_learnings", ()), *self._shown.values()]
+        return {**self._self(), "interaction_data_list": [turn], "source": self.source, **self._version()}
+
+    def _spoken(self, role: str) -> None:
+        if not _by_user(role):
+            self._shown = {}
+
+    def _search(self, question: str, max_tokens: int | None) -> dict[str, Any]:
+        version = self._version() if self.agent_version else {}
+        return {**self._self(), "query": question, "max_tokens": max_tokens, **version}
+
+    def _self(self) -> dict[str, Any]:
+        return {"user_id": self.user_id, "session_id": self.session_id}
+
+    def _version(self) -> dict[str, Any]:
+        return {"agent_version": self.agent_version}
+
+    def _remember(self, found: UnifiedSearchViewResponse) -> str:
+        self._shown |= {(item.kind, item.learning_id): item for item in learnings_in(found)}
+        return found.context or ""
+
+
+def _by_user(role: str) -> bool:
+    return role.strip().lower() in _USER_ROLES
+
+
+def learnings_in(found: UnifiedSearchViewResponse) -> Iterator[RetrievedLearning]:
+    """The memories that went into the context of an answer."""
+    left_out = {(item.kind.value, item.id) for item in found.left_out}
+    hits = [
+        *(("profile", hit.profile_id) for hit in found.profiles),
+        *(("user_playbook", str(hit.user_playbook_id)) for hit in found.user_playbooks),
+        *(("agent_playbook", str(hit.agent_playbook_id)) for hit in found.agent_playbooks),
+    ]
+    for kind, memory_id in hits:
+        if (kind, memory_id) not in left_out:
+            yield RetrievedLearning.model_validate({"kind": kind, "learning_id": memory_id})
+
+
+class Session(Conversation):
+    """A conversation through a `Client`. As a context manager it finishes itself."""
+
+    def __init__(self, client: "Client", user_id: str, session_id: str | None = None, **about: str) -> None:
+        super().__init__(user_id, session_id, **about)
+        self._client = client
+
+    def say(self, role: str, content: str, **details: Any) -> PublishUserInteractionResponse:
+        """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`."""
+        answer = self._client.publish(**self._turn(role, content, details))
+        self._spoken(role)
+        return answer
+
+    def context(self, question: str, *, max_tokens: int | None = None) -> str:
+        """What is known that helps with the question, as text for the model; empty when there is nothing."""
+        return self._remember(self._client.search(**self._search(question, max_tokens)))
+
+    def finish(self) -> FinalizeSessionResponse:
+        """Say that the conversation is over, so that it is learned from now."""
+        return self._client.finalize_session(**self._self())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+
+class AsyncSession(Conversation):
+    """The same, for code that awaits."""
+
+    def __init__(self, client: "AsyncClient", user_id: str, session_id: str | None = None, **about: str) -> None:
+        super().__init__(user_id, session_id, **about)
+        self._client = client
+
+    async def say(self, role: str, content: str, **details: Any) -> PublishUserInteractionResponse:
+        """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`."""
+        answer = await self._client.publish(**self._turn(role, content, details))
+        self._spoken(role)
+        return answer
+
+    async def context(self, question: str, *, max_tokens: int | None = None) -> str:
+        """What is known that helps with the question, as text for the model; empty when there is nothing."""
+        return self._remember(await self._client.search(**self._search(question, max_tokens)))
+
+    async def finish(self) -> FinalizeSessionResponse:
+        """Say that the conversation is over, so that it is learned from now."""
+        return await self._client.finalize_session(**self._self())
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.finish()

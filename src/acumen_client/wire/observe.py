@@ -1,0 +1,317 @@
+"""Observe: publish what was said, end a session, follow what became of it, read it back."""
+
+import uuid
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+
+from acumen_client.wire.shapes import (
+    Answer,
+    Done,
+    ExperimentArm,
+    HowMany,
+    Id,
+    ImageUrl,
+    InQuery,
+    JsonObject,
+    Label,
+    MaybeId,
+    Offset,
+    Request,
+    Seconds,
+    Source,
+    Text,
+    TimeRange,
+    Tolerant,
+    storable,
+)
+
+
+class UserAction(StrEnum):
+    CLICK = "click"
+    SCROLL = "scroll"
+    TYPE = "type"
+    NONE = "none"
+
+
+def _brief_text(value: Any) -> str:
+    """Tools report their outcome in many types; whatever it is, keep a short text of it."""
+    return "" if value is None else str(storable(str(value)))[:100]
+
+
+class ToolUsed(Tolerant):
+    """A tool the agent called in a turn: `tool_data` holds its input and output."""
+
+    tool_name: Label
+    tool_data: JsonObject = Field(default_factory=dict)
+    status: Annotated[str, BeforeValidator(_brief_text)] = ""
+
+
+class Citation(Tolerant):
+    """A memory the agent says shaped its answer. `playbook` is the old word for `user_playbook`."""
+
+    kind: Literal["playbook", "profile", "user_playbook", "agent_playbook"]
+    real_id: Label
+    tag: Label = ""
+    title: Label = ""
+
+
+class RetrievedLearning(Tolerant):
+    """A memory that was in the agent's context, whether or not it helped."""
+
+    kind: Literal["profile", "user_playbook", "agent_playbook"]
+    learning_id: Annotated[str, Field(min_length=1, max_length=1_000), BeforeValidator(storable)]
+    exposure_receipt: Annotated[str, Field(max_length=8_192), BeforeValidator(storable)] | None = None
+    exposure_receipt_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+# Over all turns of one publish.
+MOST_LEARNINGS = 1_000
+# A turn that has none of these (and no user action) carries nothing to keep.
+CONTENT_FIELDS = (
+    "content",
+    "shadow_content",
+    "expert_content",
+    "interacted_image_url",
+    "image_encoding",
+    "tools_used",
+    "citations",
+    "retrieved_learnings",
+)
+
+
+class InteractionData(Tolerant):
+    """One turn. Without `created_at` it is dated on arrival."""
+
+    created_at: Seconds | None = None
+    role: Label = "User"
+    content: Text = ""
+    shadow_content: Text = ""
+    expert_content: Text = ""
+    user_action: UserAction = UserAction.NONE
+    user_action_description: Annotated[str, Field(max_length=10_000), BeforeValidator(storable)] = ""
+    interacted_image_url: ImageUrl = ""
+    image_encoding: Annotated[str, Field(max_length=15_000_000), BeforeValidator(storable)] = ""
+    tools_used: Annotated[list[ToolUsed], Field(max_length=1_000)] = Field(default_factory=list)
+    citations: Annotated[list[Citation], Field(max_length=1_000)] = Field(default_factory=list)
+    retrieved_learnings: Annotated[list[RetrievedLearning], Field(max_length=1_000)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if self.user_action != UserAction.NONE and not self.user_action_description:
+            raise ValueError("user_action requires a user_action_description")
+        if self.interacted_image_url and self.image_encoding:
+            raise ValueError("interacted_image_url and image_encoding cannot both be set")
+        return self
+
+    def is_empty(self) -> bool:
+        said = (getattr(self, name) for name in CONTENT_FIELDS)
+        return self.user_action == UserAction.NONE and not any(
+            part.strip() if isinstance(part, str) else part for part in said
+        )
+
+    def unknown_fields(self) -> list[str]:
+        """Names of dropped fields, those of nested parts as paths such as `tools_used[0].stat`."""
+        names = super().unknown_fields()
+        for part in ("tools_used", "citations", "retrieved_learnings"):
+            for index, item in enumerate(getattr(self, part)):
+                names += [f"{part}[{index}].{name}" for name in item.unknown_fields()]
+        return sorted(names)
+
+
+def fresh_request_id() -> str:
+    return f"req_{uuid.uuid4().hex}"
+
+
+# Names of unknown fields come from callers and go into replies and logs, so all three are bounded.
+_NAMES_SHOWN = 5
+_NAME_LENGTH = 64
+_WARNINGS_SHOWN = 20
+
+
+def _shown(names: list[str]) -> str:
+    brief = ["".join(c if c.isprintable() else "?" for c in name[:_NAME_LENGTH]) for name in names[:_NAMES_SHOWN]]
+    more = len(names) - len(brief)
+    return ", ".join(brief) + (f", +{more} more" if more else "")
+
+
+def _bounded(warnings: list[str]) -> list[str]:
+    more = len(warnings) - _WARNINGS_SHOWN
+    return warnings if more <= 0 else [*warnings[:_WARNINGS_SHOWN], f"and {more} more interaction(s) like these"]
+
+
+class PublishUserInteractionRequest(Tolerant):
+    """Some turns of one session, stored or refused together.
+
+    It has a `request_id` from the moment it is built, so sending it again is recognised and stores nothing twice.
+    Unknown fields and empty turns are left out; `warnings()` names them.
+    """
+
+    _harmless_extras: ClassVar[frozenset[str]] = frozenset()
+    _turn_warnings: list[str] = PrivateAttr(default_factory=list)
+    _skipped: list[int] = PrivateAttr(default_factory=list)
+
+    request_id: Id = Field(default_factory=fresh_request_id)
+    user_id: Id
+    interaction_data_list: Annotated[list[InteractionData], Field(min_length=1, max_length=1_000)]
+    source: Source = ""
+    agent_version: Label = ""
+    session_id: Id
+    session_finished: bool = False
+    skip_aggregation: bool = False
+    force_extraction: bool = False
+    evaluation_only: bool = False
+    override_learning_stall: bool = False
+    retrieval_experiment_id: MaybeId = None
+    retrieval_experiment_arm: ExperimentArm | None = None
+    wait_for_response: Annotated[bool, InQuery()] = False
+
+    @model_validator(mode="after")
+    def _options_agree(self) -> Self:
+        if self.evaluation_only and self.force_extraction:
+            raise ValueError("evaluation_only cannot be combined with force_extraction")
+        if (self.retrieval_experiment_id is None) != (self.retrieval_experiment_arm is None):
+            raise ValueError("retrieval_experiment_id and retrieval_experiment_arm must be given together")
+        if sum(len(turn.retrieved_learnings) for turn in self.interaction_data_list) > MOST_LEARNINGS:
+            raise ValueError(
+                f"a publish may carry at most {MOST_LEARNINGS} retrieved_learnings over all its interactions"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _skip_empty_turns(self) -> Self:
+        """Warnings count turns as they were sent, so they are written before any turn is left out."""
+        turns = self.interaction_data_list
+        self._turn_warnings = [
+            f"interaction_data_list[{index}]: ignored unknown field(s) {_shown(names)}"
+            for index, turn in enumerate(turns)
+            if (names := turn.unknown_fields())
+        ]
+        self._skipped = [index for index, turn in enumerate(turns) if turn.is_empty()]
+        if len(self._skipped) == len(turns):
+            raise ValueError("; ".join(["every interaction is empty: give at least one some content", *self._hints()]))
+        self.interaction_data_list = [turn for turn in turns if not turn.is_empty()]
+        return self
+
+    def _hints(self) -> list[str]:
+        return _bounded(self._turn_warnings)
+
+    def warnings(self) -> list[str]:
+        """What was left out, in words for the caller: names and places, never values."""
+        found = self._hints()
+        if names := self.unknown_fields():
+            found = [*found, f"publish request: ignored unknown field(s) {_shown(names)}"]
+        if self._skipped:
+            places = _shown([str(index) for index in self._skipped])
+            found = [*found, f"skipped {len(self._skipped)} empty interaction(s), at index(es) {places}"]
+        return found
+
+
+class PublishUserInteractionResponse(Done):
+    """Committed. `learning_status` tells whether the learning has happened too, `learning_reason` why not yet."""
+
+    message: str = ""
+    warnings: list[str] = Field(default_factory=list)
+    request_id: str | None = None
+    endpoint_url: str | None = None
+    storage_type: str | None = None
+    storage_label: str | None = None
+    profiles_added: int | None = None
+    profiles_updated: int | None = None
+    playbooks_added: int | None = None
+    playbooks_updated: int | None = None
+    learning_status: str | None = None
+    learning_reason: str | None = None
+
+
+class FinalizeSessionRequest(Request):
+    user_id: Id
+    session_id: Id
+
+
+class FinalizeSessionResponse(Done):
+    accepted: bool = False
+    message: str = ""
+
+
+class LearningStatusRequest(Request):
+    request_id: Id
+
+
+class LearningStatusResponse(Answer):
+    status: Literal["pending", "processing", "done", "failed", "not_tracked"]
+    reason: str | None = None
+
+
+class InteractionView(Answer):
+    """A turn as stored. `score` and `reasons` are present in search results only."""
+
+    interaction_id: int = 0
+    user_id: str
+    request_id: str
+    created_at: int
+    role: str = "User"
+    content: str = ""
+    user_action: UserAction = UserAction.NONE
+    user_action_description: str = ""
+    interacted_image_url: str = ""
+    shadow_content: str = ""
+    expert_content: str = ""
+    tools_used: list[dict[str, Any]] = Field(default_factory=list)
+    retrieved_learnings: list[dict[str, Any]] = Field(default_factory=list)
+    score: float | None = None
+    reasons: dict[str, float] | None = None
+
+
+class GetInteractionsRequest(TimeRange):
+    user_id: Id
+    top_k: HowMany = 30
+
+
+class GetAllInteractionsRequest(Request):
+    limit: HowMany = 100
+
+
+class GetInteractionsResponse(Done):
+    interactions: list[InteractionView] = Field(default_factory=list)
+    msg: str | None = None
+
+
+class GetRequestsRequest(TimeRange):
+    """`top_k` and `offset` count sessions; a session comes with all its requests."""
+
+    user_id: MaybeId = None
+    request_id: MaybeId = None
+    session_id: MaybeId = None
+    source: Source | None = None
+    top_k: HowMany = 30
+    offset: Offset = 0
+
+
+class RequestView(Answer):
+    request_id: str
+    user_id: str
+    created_at: int
+    source: str = ""
+    agent_version: str = ""
+    session_id: str
+    evaluation_only: bool = False
+    retrieval_experiment_id: str | None = None
+    retrieval_experiment_arm: ExperimentArm | None = None
+
+
+class RequestDataView(Answer):
+    request: RequestView
+    interactions: list[InteractionView] = Field(default_factory=list)
+
+
+class SessionView(Answer):
+    session_id: str
+    requests: list[RequestDataView] = Field(default_factory=list)
+
+
+class GetRequestsResponse(Done):
+    sessions: list[SessionView] = Field(default_factory=list)
+    has_more: bool = False
+    msg: str | None = None

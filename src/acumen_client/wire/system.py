@@ -1,0 +1,166 @@
+"""The system itself: who am I, is it well, what is it doing, who holds keys."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+
+from acumen_client.wire.shapes import Answer, Done, Id, NonEmpty, Request, Role, Seconds, When
+
+
+class WhoamiResponse(Done):
+    org_id: str
+    storage_type: str | None = None
+    storage_label: str | None = None
+    storage_configured: bool = False
+    role: Role | None = None
+    key_name: str | None = None
+    message: str = ""
+
+
+class MyConfigResponse(Done):
+    storage_config: dict[str, Any] | None = None
+    storage_type: str | None = None
+    message: str = ""
+
+
+class VersionResponse(Answer):
+    server_version: str
+    api_version: str = "v1"
+    min_client_version: str = "0.1.0"
+
+
+class WelcomeResponse(Answer):
+    service: str = "acumen"
+    version: str = ""
+    status: str = "ok"
+    docs: str | None = None
+
+
+class AliveResponse(Answer):
+    status: str = "ok"
+
+
+class ReadinessCheck(Answer):
+    status: Literal["passed", "failed", "pending", "not_checked"]
+    required: bool = True
+    reason: str | None = None
+    checked_at: When | None = None
+
+
+class ReadinessResponse(Answer):
+    """Unhealthy as soon as one required check is not passed."""
+
+    status: Literal["healthy", "unhealthy"] = "healthy"
+    checks: dict[str, ReadinessCheck] = Field(default_factory=dict)
+
+
+# --- what it is doing ----------------------------------------------------------------------------------------------
+
+
+class JobCount(Answer):
+    """How many jobs of a kind are in a state; `oldest_at` (epoch seconds) is when the first of them was made."""
+
+    kind: str
+    state: str
+    count: int
+    oldest_at: int | None = None
+
+
+class DeadLetter(Answer):
+    """A job that failed too often to be tried again, and the last cause."""
+
+    job_id: str
+    kind: str
+    cause: str
+    attempts: int = 0
+    failed_at: int | None = None
+
+
+class StoreStatus(Answer):
+    kind: str
+    label: str = ""
+    ok: bool = True
+    size_bytes: int | None = None
+    detail: str | None = None
+
+
+class EmbedderStatus(Answer):
+    name: str
+    ready: bool
+    dimensions: int | None = None
+    detail: str | None = None
+
+
+class MemoryCount(Answer):
+    kind: str
+    status: str
+    count: int
+
+
+class Coverage(Answer):
+    """How far the derived data follows the stored data."""
+
+    metering_enabled: bool = True
+    metered_since: int | None = None
+    unread_interactions: int = 0
+    memories_without_vector: int = 0
+
+
+class StatusResponse(Done):
+    version: str = ""
+    started_at: int | None = None
+    jobs: list[JobCount] = Field(default_factory=list)
+    dead_letters: list[DeadLetter] = Field(default_factory=list)
+    dead_letter_count: int = 0
+    store: StoreStatus
+    embedder: EmbedderStatus
+    memories: list[MemoryCount] = Field(default_factory=list)
+    coverage: Coverage = Field(default_factory=Coverage)
+
+
+# --- keys ----------------------------------------------------------------------------------------------------------
+
+
+class KeyView(Answer):
+    """A key without its secret; `hint` is enough of it to tell it from others."""
+
+    key_id: str
+    name: str
+    role: Role
+    hint: str = ""
+    created_at: int
+    expires_at: int | None = None
+    last_used_at: int | None = None
+
+
+class ListKeysResponse(Done):
+    keys: list[KeyView] = Field(default_factory=list)
+
+
+def _held_by_someone(role: Role) -> Role:
+    if role is Role.PUBLIC:
+        raise ValueError("must be reader, agent, reviewer or admin: public needs no key")
+    return role
+
+
+class CreateKeyRequest(Request):
+    """`expires_at` is in epoch seconds; without it the key lives until it is revoked."""
+
+    name: Annotated[NonEmpty, Field(max_length=255)]
+    role: Annotated[Role, AfterValidator(_held_by_someone)]
+    expires_at: Seconds | None = None
+
+
+class CreateKeyResponse(Done):
+    """The secret is shown here once, and never again."""
+
+    secret: str
+    key: KeyView
+
+
+class RevokeKeyRequest(Request):
+    key_id: Id
+
+
+class RevokeKeyResponse(Done):
+    message: str = ""

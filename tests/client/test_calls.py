@@ -1,0 +1,174 @@
+"""The table of endpoints: complete, consistent, and the same from both ends."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from acumen_client import calls
+from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.wire.config import Config
+from acumen_client.wire.observe import PublishUserInteractionRequest
+from acumen_client.wire.shapes import Role
+
+# The least that each endpoint needs; those not named here need nothing.
+LEAST: dict[str, dict[str, Any]] = {
+    "publish_interaction": {"user_id": "ada", "session_id": "s1", "interaction_data_list": [{"content": "hi"}]},
+    "finalize_session": {"user_id": "ada", "session_id": "s1"},
+    "learning_status": {"request_id": "r1"},
+    "get_interactions": {"user_id": "ada"},
+    "search": {"query": "tea"},
+    "search_profiles": {"user_id": "ada"},
+    "search_interactions": {"user_id": "ada"},
+    "get_profiles": {"user_id": "ada"},
+    "add_user_profile": {"user_profiles": [{"user_id": "ada", "content": "likes tea"}]},
+    "add_user_playbook": {"user_playbooks": [{"content": "Ask first."}]},
+    "add_agent_playbook": {"agent_playbooks": [{"trigger": "a refund"}]},
+    "update_user_profile": {"user_id": "ada", "profile_id": "p1"},
+    "update_user_playbook": {"user_playbook_id": 1},
+    "update_agent_playbook": {"agent_playbook_id": 1},
+    "update_agent_playbook_status": {"agent_playbook_id": 1, "playbook_status": "approved"},
+    "delete_profile": {"user_id": "ada", "profile_id": "p1"},
+    "delete_interaction": {"user_id": "ada", "interaction_id": 1},
+    "delete_request": {"request_id": "r1"},
+    "delete_session": {"session_id": "s1"},
+    "delete_agent_playbook": {"agent_playbook_id": 1},
+    "delete_user_playbook": {"user_playbook_id": 1},
+    "delete_requests_by_ids": {"request_ids": ["r1"]},
+    "delete_profiles_by_ids": {"profile_ids": ["p1"]},
+    "delete_agent_playbooks_by_ids": {"agent_playbook_ids": [1]},
+    "delete_user_playbooks_by_ids": {"user_playbook_ids": [1]},
+    "clear_user_data": {"user_id": "ada"},
+    "storage_stats": {"user_id": "ada"},
+    "get_memory_review": {"include_all_users": True},
+    "set_config": {"storage_config": None},
+    "create_key": {"name": "ci", "role": "agent"},
+    "revoke_key": {"key_id": "k1"},
+}
+
+every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+
+
+def least(endpoint: Endpoint[..., Any]) -> Any:
+    return endpoint.request_model.model_validate(LEAST.get(endpoint.name, {}))
+
+
+@every_endpoint
+def test_an_endpoint_is_found_under_its_name(endpoint: Endpoint[..., Any]):
+    assert getattr(calls, endpoint.name) is endpoint
+
+
+def test_no_two_endpoints_share_a_method_and_path():
+    assert len({(endpoint.method, endpoint.path) for endpoint in ENDPOINTS}) == len(ENDPOINTS)
+
+
+@every_endpoint
+def test_a_server_reads_what_a_client_sends(endpoint: Endpoint[..., Any]):
+    sent = least(endpoint)
+
+    query = {name: str(value) for name, value in endpoint.query_of(sent).items()}
+    body = json.loads(json.dumps(endpoint.body_of(sent)))
+
+    assert endpoint.parse(query, body) == sent
+
+
+@every_endpoint
+def test_every_optional_field_may_be_null(endpoint: Endpoint[..., Any]):
+    fields = endpoint.request_model.model_fields
+    said = LEAST.get(endpoint.name, {})
+    nulls = {name: None for name, field in fields.items() if not field.is_required() and name not in said}
+
+    with_nulls = endpoint.request_model.model_validate({**nulls, **said})
+
+    assert {name: value for name, value in with_nulls if name != "request_id"} == {
+        name: None if name in _MAY_BE_OFF and name in nulls else value
+        for name, value in least(endpoint)
+        if name != "request_id"
+    }
+
+
+# For these null is a value of its own: the step is off.
+_MAY_BE_OFF = {"profile_extractor_config", "user_playbook_extractor_config", "agent_success_config"}
+
+
+@every_endpoint
+def test_shapes_describe_themselves_as_json_schema(endpoint: Endpoint[..., Any]):
+    assert endpoint.request_model.model_json_schema()["type"] == "object"
+    assert endpoint.answer_model.model_json_schema(mode="serialization")["type"] == "object"
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@every_endpoint
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+@given(data=st.data())
+def test_no_body_does_worse_than_be_refused(endpoint: Endpoint[..., Any], data: st.DataObject):
+    names = st.sampled_from(sorted(endpoint.request_model.model_fields) or ["x"])
+    body = data.draw(json_values | st.dictionaries(names, json_values, max_size=4))
+
+    try:
+        request = endpoint.parse({}, body)
+    except ValidationError:
+        return
+
+    request.model_dump_json().encode()
+
+
+def test_wait_for_response_travels_in_the_query():
+    request = PublishUserInteractionRequest.model_validate(LEAST["publish_interaction"] | {"wait_for_response": True})
+
+    assert calls.publish_interaction.query_fields == {"wait_for_response"}
+    assert calls.publish_interaction.query_of(request) == {"wait_for_response": "true"}
+    assert "wait_for_response" not in calls.publish_interaction.body_of(request)
+
+
+def test_a_query_parameter_goes_before_the_same_field_of_the_body():
+    body = LEAST["publish_interaction"] | {"wait_for_response": True}
+
+    request = calls.publish_interaction.parse({"wait_for_response": "false", "utm": "x"}, body)
+
+    assert isinstance(request, PublishUserInteractionRequest)
+    assert not request.wait_for_response
+
+
+def test_an_unknown_query_parameter_is_refused_where_the_query_is_the_request():
+    with pytest.raises(ValidationError, match="limt"):
+        calls.get_all_profiles.parse({"limt": "3"}, None)
+
+
+@pytest.mark.parametrize("body", [None, [], "text", 3])
+def test_a_body_that_is_no_object_is_refused(body: object):
+    with pytest.raises(ValidationError):
+        calls.publish_interaction.parse({"wait_for_response": "true"}, body)
+
+
+def test_an_endpoint_without_parameters_needs_no_body():
+    assert calls.whoami.parse({"cache": "1"}, None) == least(calls.whoami)
+
+
+def test_nulls_are_left_out_of_a_reply_except_where_older_clients_want_them():
+    shown = json.loads(calls.get_config.dump(Config(storage_config=None)))
+
+    assert shown["storage_config"] is None
+    assert b"null" not in calls.whoami.dump(calls.whoami.answer_model(org_id="o"))
+
+
+def test_only_what_tells_nothing_is_public():
+    public = {endpoint.path for endpoint in ENDPOINTS if endpoint.role is Role.PUBLIC}
+
+    assert public == {"/", "/health", "/health/live", "/health/ready", "/healthz", "/meta/version"}
+
+
+def test_everything_at_once_is_for_admins():
+    sweeping = [endpoint for endpoint in ENDPOINTS if endpoint.path.startswith("/api/delete_all_")]
+
+    assert len(sweeping) == 5
+    assert {endpoint.role for endpoint in sweeping} == {Role.ADMIN}

@@ -1,0 +1,169 @@
+"""The configuration: its older names, its presets, its secrets."""
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from acumen_client.wire.config import MASK, Config, ConfigUpdate, StorageConfigPostgres, masked, unmasked
+
+PROMPT = "Note what matters."
+
+
+def config(**fields: Any) -> Config:
+    return Config.model_validate({"storage_config": None, **fields})
+
+
+def test_an_unknown_field_is_refused_at_any_depth():
+    with pytest.raises(ValidationError, match=r"retrieval_floor\.pool"):
+        config(retrieval_floor={"pool": 3})
+
+
+@pytest.mark.parametrize(
+    "older, newer",
+    [
+        ({"batch_size": 20}, {"window_size": 20}),
+        ({"extraction_window_stride": 4}, {"stride_size": 4}),
+        (
+            {"profile_extractor_configs": [{"profile_content_definition_prompt": PROMPT}, {"ignored": 1}]},
+            {"profile_extractor_config": {"extraction_definition_prompt": PROMPT}},
+        ),
+        (
+            {
+                "agent_feedback_configs": [
+                    {
+                        "feedback_definition_prompt": PROMPT,
+                        "feedback_aggregator_config": {"min_feedback_threshold": 3, "refresh_count": 4},
+                    }
+                ]
+            },
+            {
+                "user_playbook_extractor_config": {
+                    "extraction_definition_prompt": PROMPT,
+                    "aggregation_config": {"min_cluster_size": 3, "reaggregation_trigger_count": 4},
+                }
+            },
+        ),
+        ({"agent_success_configs": []}, {"agent_success_config": None}),
+    ],
+)
+def test_older_names_mean_the_same(older: dict[str, Any], newer: dict[str, Any]):
+    assert config(**older) == config(**newer)
+
+
+def test_todays_name_wins_over_an_older_one():
+    assert config(batch_size=30, window_size=20).window_size == 20
+
+
+def test_null_switches_an_extractor_off_and_leaves_a_number_at_its_default():
+    read = config(profile_extractor_config=None, window_size=None, retrieval_floor=None)
+
+    assert read.profile_extractor_config is None
+    assert (read.window_size, read.retrieval_floor.pool_size) == (10, 30)
+
+
+def test_numbers_stay_numbers_where_older_clients_cannot_read_null():
+    read = config(
+        retrieval_floor={"profile_floor": None},
+        user_playbook_extractor_config={
+            "extraction_definition_prompt": PROMPT,
+            "aggregation_config": {"clustering_similarity": None},
+        },
+    ).model_dump(mode="json")
+
+    assert read["retrieval_floor"]["profile_floor"] == -3.0
+    assert read["user_playbook_extractor_config"]["aggregation_config"]["clustering_similarity"] == 0.3
+
+
+def test_a_reflection_config_is_read_and_not_kept():
+    assert "reflection_config" not in config(reflection_config={"enabled": False, "model": None}).model_dump()
+
+
+def test_a_preset_fills_what_was_not_said():
+    assert config(extraction_preset="long_form", stride_size=5).window_size == 25
+    assert config(extraction_preset="long_form", stride_size=5).stride_size == 5
+
+
+def test_a_stride_does_not_exceed_its_window():
+    with pytest.raises(ValidationError, match="stride_size must not exceed window_size"):
+        config(window_size=4, stride_size=5)
+
+
+def test_a_prompt_loses_its_control_characters():
+    read = config(profile_extractor_config={"extraction_definition_prompt": "Note\x1b[31m all.\n"})
+
+    assert read.profile_extractor_config
+    assert read.profile_extractor_config.extraction_definition_prompt == "Note[31m all."
+
+
+def test_storage_is_told_apart_by_its_fields():
+    read = config(storage_config={"db_url": "postgresql://x", "schema": "s"})
+
+    assert isinstance(read.storage_config, StorageConfigPostgres)
+    assert read.model_dump()["storage_config"]["schema"] == "s"
+
+
+def test_a_storage_that_lacks_a_field_is_not_taken_for_another():
+    with pytest.raises(ValidationError):
+        config(storage_config={"url": "https://x", "key": "k"})
+
+
+def test_an_update_replaces_only_what_it_names():
+    before = config(agent_context_prompt="We sell tea.", window_size=20)
+
+    after = ConfigUpdate.model_validate({"batch_interval": 2}).applied_to(before)
+
+    assert (after.agent_context_prompt, after.window_size, after.stride_size) == ("We sell tea.", 20, 2)
+
+
+def test_an_update_to_a_preset_sets_window_and_stride():
+    after = ConfigUpdate.model_validate({"extraction_preset": "quick_chat"}).applied_to(config(window_size=40))
+
+    assert (after.window_size, after.stride_size) == (5, 3)
+
+
+def test_an_update_names_what_it_does_not_know():
+    with pytest.raises(ValidationError, match="windowsize"):
+        ConfigUpdate.model_validate({"windowsize": 3})
+
+
+def test_an_update_is_checked_as_a_whole():
+    with pytest.raises(ValidationError, match="stride_size"):
+        ConfigUpdate.model_validate({"window_size": 2}).applied_to(config())
+
+
+SECRET = {
+    "storage_config": {"db_url": "postgresql://ada:pw@host/db"},
+    "api_key_config": {"openai": {"api_key": "sk-1"}, "custom_endpoint": None},
+    "pending_tool_call_config": {"hmac_secrets": ["hush-1", "hush-2"]},
+}
+
+
+def test_masked_shows_no_secret():
+    shown = masked(config(**SECRET)).model_dump_json()
+
+    assert not any(secret in shown for secret in ("pw@host", "sk-1", "hush-1", "hush-2"))
+
+
+def test_what_was_masked_returns_when_it_is_sent_back():
+    stored = config(**SECRET)
+
+    assert unmasked(masked(stored), stored) == stored
+
+
+def test_a_new_secret_replaces_the_stored_one():
+    stored = config(**SECRET)
+    changed = masked(stored).model_dump()
+    changed["api_key_config"]["openai"]["api_key"] = "sk-2"
+
+    after = unmasked(Config.model_validate(changed), stored)
+
+    assert after.api_key_config
+    assert after.api_key_config.openai
+    assert after.api_key_config.openai.api_key == "sk-2"
+
+
+def test_a_mask_with_nothing_behind_it_stays():
+    sent = config(api_key_config={"anthropic": {"api_key": MASK}})
+
+    assert unmasked(sent, config()) == sent

@@ -1,0 +1,116 @@
+"""kill -9 at any moment: what was acknowledged is there, what was repeated is there once, what was begun is finished."""
+
+import logging
+import random
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from pathlib import Path
+
+
+
+from acumen.storage.tables import metadata
+from acumen_client import calls
+from tests.faults.agents import Agent, Findings, compare
+from tests.faults.conftest import StartServer
+from tests.faults.server import Server, wait_until
+
+log = logging.getLogger(__name__)
+
+AGENTS = 4
+KILLS = 20
+# Of these, so many come while the server is still starting.
+KILLS_AT_START = 3
+FINISH_SECONDS = 60.0
+
+
+def test_nothing_acknowledged_is_lost_or_doubled_by_twenty_kills(start_server: StartServer) -> None:
+    server = start_server(jobs__lease_seconds=5)
+    agents = [Agent(number, server) for number in range(AGENTS)]
+    for agent in agents:
+        agent.start()
+
+    for number in range(KILLS):
+        _kill_and_start_again(server, number)
+    for agent in agents:
+        agent.finish()
+
+    assert {agent.user: compare(agent, server) for agent in agents} == {
+        agent.user: Findings(lost=[], doubled=[], wrong=[]) for agent in agents
+    }
+    assert server.problems() == []
+    _assert_all_is_learned(server, agents)
+    _assert_all_is_found(server, agents)
+    for counted in ("acknowledged", "unanswered", "searches"):
+        log.info("%s: %s", counted, sum(getattr(agent.ledger, counted) for agent in agents))
+
+
+def _kill_and_start_again(server: Server, number: int) -> None:
+    chance = random.Random(number)
+    time.sleep(chance.uniform(0.2, 1.0))
+    server.kill()
+    if number < KILLS_AT_START:
+        server.launch()
+        time.sleep(chance.uniform(0.1, 0.8))
+        server.kill()
+    server.start()
+    assert server.problems() == [], number
+
+
+def _assert_all_is_learned(server: Server, agents: list[Agent]) -> None:
+    unfinished = {request for agent in agents for request in agent.ledger.turns}
+    assert unfinished
+
+    def done() -> bool:
+        for request in list(unfinished):
+            if server.call(calls.learning_status, {"request_id": request}).json["status"] == "done":
+                unfinished.discard(request)
+        return not unfinished
+
+    wait_until(done, FINISH_SECONDS, "all requests to be learned from")
+    wait_until(lambda: not _unfinished_jobs(server), FINISH_SECONDS, "all jobs to end")
+    assert server.call(calls.status).json["dead_letters"] == []
+
+
+def _unfinished_jobs(server: Server) -> list[object]:
+    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] != "hour"]
+
+
+def _assert_all_is_found(server: Server, agents: list[Agent]) -> None:
+    for agent in agents:
+        for request, turns in random.Random(1).sample(sorted(agent.ledger.turns.items()), 20):
+            asked = {"user_id": agent.user, "query": turns[0], "top_k": 1}
+            hits = server.call(calls.search_interactions, asked).json["interactions"]
+            assert [hit["request_id"] for hit in hits] == [request]
+
+
+def test_a_first_start_that_is_killed_leaves_all_of_the_schema_or_none(tmp_path: Path) -> None:
+    server = Server(tmp_path / "data")
+    tables_left = []
+
+    for number in range(5):
+        server.launch()
+        wait_until(server.database.exists, 60, "the database file")
+        time.sleep(number * 0.08)
+        server.kill()
+        tables_left.append(_tables_after_recovery(server, tmp_path / f"copy{number}"))
+    server.start()
+    published = server.call(calls.publish_interaction, _TURN)
+    server.stop()
+
+    assert all(tables in (set(), _TABLES) for tables in tables_left), tables_left
+    assert set() in tables_left, "every kill came too late to prove anything"
+    assert published.ok
+
+
+_TURN = {"user_id": "ada", "session_id": "s1", "interaction_data_list": [{"content": "Hello"}]}
+_TABLES = {*metadata.tables, "alembic_version", "sqlite_sequence"}
+
+
+def _tables_after_recovery(server: Server, copy: Path) -> set[str]:
+    """Read from a copy, so that the server itself has to recover what was left."""
+    shutil.copytree(server.data, copy)
+    with closing(sqlite3.connect(copy / server.database.name)) as conn:
+        assert conn.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return {name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}

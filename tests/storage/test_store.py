@@ -1,0 +1,190 @@
+"""Transactions: what is read is not written, what is written is committed, and one failure is nobody else's."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from acumen.errors import AcumenError, Unavailable
+from acumen.model.ids import OrgId
+from acumen.settings import Settings
+from acumen.storage.store import Store, Tx, connect
+from acumen.storage.tables import orgs
+from tests.world import ORG
+
+
+async def names(store: Store) -> list[str]:
+    return await store.read(lambda conn: list(conn.execute(sa.select(orgs.c.org_id).order_by(orgs.c.org_id)).scalars()))
+
+
+def make(store: Store, name: str):
+    return store.of(OrgId(name)).write(lambda tx: tx.orgs.ensure())
+
+
+class Held:
+    """A write that keeps the only writer of SQLite busy, so that others gather behind it."""
+
+    def __init__(self) -> None:
+        self._go_on = threading.Event()
+        self._begun = threading.Event()
+
+    def __call__(self, tx: Tx) -> None:
+        self._begun.set()
+        self._go_on.wait(10)
+
+    async def begun(self) -> None:
+        await asyncio.to_thread(self._begun.wait, 10)
+
+    def release(self) -> None:
+        self._go_on.set()
+
+
+@pytest.fixture
+def commits(store: Store) -> Iterator[list[sa.Connection]]:
+    """Grows by one with every commit."""
+    seen: list[sa.Connection] = []
+    engine = store.database.engine()
+
+    def note(conn: sa.Connection) -> None:
+        seen.append(conn)
+
+    sa.event.listen(engine, "commit", note)
+    yield seen
+    sa.event.remove(engine, "commit", note)
+
+
+async def test_a_read_cannot_write(store: Store):
+    with pytest.raises((AcumenError, sa.exc.DBAPIError)):
+        await store.of(ORG).read(lambda tx: tx.orgs.ensure())
+
+    assert await names(store) == []
+
+
+async def test_a_connection_that_read_can_still_not_write_and_one_that_failed_can_still_read(store: Store):
+    for _ in range(20):
+        with pytest.raises((AcumenError, sa.exc.DBAPIError)):
+            await store.of(ORG).read(lambda tx: tx.orgs.ensure())
+
+    assert await names(store) == []
+
+
+async def test_a_read_sees_one_moment(store: Store):
+    await make(store, "first")
+    counted, written = threading.Event(), threading.Event()
+
+    def look(conn: sa.Connection) -> tuple[int, int]:
+        count = sa.select(sa.func.count()).select_from(orgs)
+        before = conn.execute(count).scalar_one()
+        counted.set()
+        written.wait(10)
+        return before, conn.execute(count).scalar_one()
+
+    reading = asyncio.create_task(store.read(look))
+    await asyncio.to_thread(counted.wait, 10)
+    await make(store, "second")
+    written.set()
+
+    assert await reading == (1, 1)
+
+
+async def test_what_is_written_is_read_once_write_returns(store: Store):
+    await make(store, "acme")
+
+    assert await names(store) == ["acme"]
+
+
+async def test_a_failed_write_leaves_nothing_behind(store: Store):
+    def half(tx: Tx) -> None:
+        tx.orgs.ensure()
+        raise ValueError("changed my mind")
+
+    with pytest.raises(ValueError, match="changed my mind"):
+        await store.of(ORG).write(half)
+
+    assert await names(store) == []
+
+
+async def test_writes_that_wait_share_a_commit_and_one_that_fails_takes_nobody_along(store: Store, commits: list):
+    held = Held()
+    first = asyncio.create_task(store.of(ORG).write(held))
+    await held.begun()
+
+    def fail(tx: Tx) -> None:
+        tx.orgs.ensure()
+        raise ValueError("only mine")
+
+    def clash(tx: Tx) -> None:
+        tx.scope.add(orgs, [{"config_version": 0, "search_seq": 0, "generation": 0}] * 2)
+
+    waiting = [
+        asyncio.create_task(make(store, "before")),
+        asyncio.create_task(store.of(OrgId("failing")).write(fail)),
+        asyncio.create_task(store.of(OrgId("clashing")).write(clash)),
+        asyncio.create_task(make(store, "after")),
+    ]
+    await asyncio.sleep(0.05)
+    held.release()
+    await first
+    outcomes = await asyncio.gather(*waiting, return_exceptions=True)
+
+    assert [type(outcome) for outcome in outcomes] == [type(None), ValueError, sa.exc.IntegrityError, type(None)]
+    assert await names(store) == ["after", "before"]
+    if store.database.name == "sqlite":
+        assert len(commits) == 2
+
+
+async def test_a_hundred_writers_at_once_all_get_their_write(store: Store, commits: list):
+    await asyncio.gather(*(make(store, f"org-{number:03}") for number in range(100)))
+
+    assert await names(store) == [f"org-{number:03}" for number in range(100)]
+    if store.database.name == "sqlite":
+        assert len(commits) < 20
+
+
+async def test_a_write_that_breaks_its_whole_commit_does_not_stop_the_writer(store: Store):
+    """As SQLite does by itself when the disk is full: the transaction is gone, for all who shared it."""
+
+    def break_it(tx: Tx) -> None:
+        raw = tx.scope.conn.connection.dbapi_connection
+        assert raw is not None
+        raw.rollback()
+        raise ValueError("broken")
+
+    with pytest.raises((ValueError, Unavailable)):
+        await asyncio.wait_for(store.of(ORG).write(break_it), 5)
+
+    await asyncio.wait_for(make(store, "next"), 5)
+    assert await names(store) == ["next"]
+
+
+async def test_more_writes_than_may_wait_are_refused_rather_than_held(settings: Settings):
+    small = settings.model_copy(update={"limits": settings.limits.model_copy(update={"waiting_writes": 2})})
+    store = Store(connect(small))
+    held = Held()
+    first = asyncio.create_task(store.of(ORG).write(held))
+    await held.begun()
+
+    waiting = [asyncio.create_task(make(store, f"org-{number}")) for number in range(5)]
+    await asyncio.sleep(0.05)
+    held.release()
+    outcomes = await asyncio.gather(first, *waiting, return_exceptions=True)
+    store.close()
+
+    refused = [outcome for outcome in outcomes if isinstance(outcome, Unavailable)]
+    assert len(refused) in {3, 4}, outcomes
+    assert len([outcome for outcome in outcomes if outcome is None]) == 6 - len(refused)
+
+
+async def test_closing_finishes_what_was_handed_in(settings: Settings):
+    store = Store(connect(settings))
+    handed_in = [asyncio.create_task(make(store, f"org-{number}")) for number in range(10)]
+    await asyncio.sleep(0)
+
+    await asyncio.to_thread(store.close)
+    await asyncio.gather(*handed_in)
+
+    again = Store(connect(settings))
+    assert len(await names(again)) == 10
+    again.close()
