@@ -1,8 +1,9 @@
 """How well turns are found: LoCoMo and LongMemEval, turn level, ranked by the very code that answers searches.
 
 One corpus per conversation (LoCoMo) or per question (LongMemEval). A turn is published as its speaker (role), its text
-with the caption of a picture it shows, and its time; gold are the turns named as evidence.
-LoCoMo's category 5 and LongMemEval's `_abs` ask for what was never said; they are told apart and are no part of recall.
+with the caption of a picture it shows, and its time; it is embedded in passages, as the server does it. Gold are the
+turns named as evidence. LoCoMo's category 5 and LongMemEval's `_abs` ask for what was never said: told apart, they are
+no part of recall.
 """
 
 import argparse
@@ -25,6 +26,7 @@ from numpy.typing import NDArray
 from acumen.llm.embed import NAME, Embedder, load_embedder
 from acumen.model.search import Mode
 from acumen.recall.partition import Question
+from acumen.recall.passages import of_turn
 from acumen.recall.turns import TurnPartition
 from bench.figures import CannotMeasure, Figure, Run, Target, at_least
 
@@ -109,7 +111,8 @@ class Meanings:
 def locomo(data: Path) -> Iterator[Corpus]:
     for item in _read(data / LOCOMO):
         talk = item["conversation"]
-        turns, places = [], {}
+        turns: list[Turn] = []
+        places: dict[str, int] = {}
         for number in sorted(int(name[8:]) for name in talk if re.fullmatch(r"session_\d+", name)):
             at = _moment(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y")
             for turn in talk[f"session_{number}"]:
@@ -122,12 +125,13 @@ def locomo(data: Path) -> Iterator[Corpus]:
 def _locomo_question(qa: dict[str, Any], places: dict[str, int]) -> Asked:
     named = [name for entry in qa.get("evidence", []) for name in re.split(r"[;,\s]+", entry)]
     gold = frozenset(places[name] for name in named if name in places)
-    return Asked(qa["question"], gold, f"category {qa['category']}", qa["category"] != 5)  # noqa: PLR2004 - their number
+    return Asked(qa["question"], gold, f"category {qa['category']}", qa["category"] != 5)
 
 
 def longmemeval(data: Path) -> Iterator[Corpus]:
     for item in _read(data / LONGMEMEVAL):
-        turns, gold = [], set()
+        turns: list[Turn] = []
+        gold: set[int] = set()
         for number, (session, date) in enumerate(zip(item["haystack_sessions"], item["haystack_dates"], strict=True)):
             at = _moment(date, "%Y/%m/%d (%a) %H:%M")
             for turn in session:
@@ -159,9 +163,11 @@ def tallies(corpora: Sequence[Corpus], meanings: Meanings, mode: Mode = Mode.HYB
 
 def _indexed(corpus: Corpus, meanings: Meanings) -> TurnPartition[None]:
     partition = TurnPartition[None]()
-    vectors = meanings.of([turn.text for turn in corpus.turns])
-    for place, (turn, vector) in enumerate(zip(corpus.turns, vectors, strict=True)):
-        partition.put_turn(str(place), turn.session, turn.text, vector, None, role=turn.role, at=turn.at)
+    cut = [of_turn(turn.role, turn.text) for turn in corpus.turns]
+    vectors = meanings.of([passage for passages in cut for passage in passages])
+    ends = np.cumsum([len(passages) for passages in cut])
+    for place, (turn, meant) in enumerate(zip(corpus.turns, np.split(vectors, ends[:-1]), strict=True)):
+        partition.put_turn(str(place), turn.session, turn.text, meant, None, role=turn.role, at=turn.at)
     return partition
 
 

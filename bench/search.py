@@ -56,7 +56,8 @@ def over_http(run: Run, make_place: MakePlace, *, targets: bool = True) -> Itera
             asyncio.run(fill(place, rows))
             loaded = f"loaded in {time.perf_counter() - began:.1f} s"
             with serving(place.environ) as server:
-                yield from _asked(server, questions(WARM_UP + run.many(400, 5), seed=rows), f"3 × {rows:,}", target, loaded)
+                asked = questions(WARM_UP + run.many(400, 5), seed=rows)
+                yield from _asked(server, asked, f"3 × {rows:,}", target, loaded)
 
 
 def _asked(server: Server, sent: list[Request], name: str, target: Target | None, note: str) -> Iterator[Figure]:

@@ -57,7 +57,9 @@ def serving(environ: Mapping[str, str]) -> Iterator[Server]:
 
 
 def _surroundings() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(("ACUMEN_", "OPENBLAS_"))}
+    """Ours, but for what would make the server another one than a user starts."""
+    ours = ("ACUMEN_", "OPENBLAS_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
 
 def _wait_until_healthy(process: "subprocess.Popen[bytes]", port: int, log: Path) -> None:

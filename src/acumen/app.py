@@ -36,21 +36,18 @@ class App:
 
     def __init__(self, settings: Settings, clock: Callable[[], Millis] = now) -> None:
         self.settings = settings
+        self.storage_label = "PostgreSQL" if settings.database_url else str(settings.sqlite_path)
         self.started_at = clock()
         self._clock = clock
         self.store = Store(connect(settings), clock)
         self.meaning = Meaning(enabled=settings.recall.embeddings)
         self.search = Search(settings.recall.cache_mb * 1024 * 1024)
-        self.worker = Worker(self.store, self.run_job, settings.jobs)
+        self.worker = Worker(self.store, self.run_job, settings.jobs, clock)
         self._findable = Indexer(self.meaning)
         self._configs: dict[OrgId, tuple[float, Config]] = {}
         self._usage = Soon(self._record_usage, settings.meter.flush_seconds)
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-
-    @property
-    def storage_label(self) -> str:
-        return "PostgreSQL" if self.settings.database_url else str(self.settings.sqlite_path)
 
     # --- life ----------------------------------------------------------------------------------------------------
 
@@ -69,10 +66,18 @@ class App:
         """Finishes what was begun, writes what was counted, lets go of the database."""
         self._stop.set()
         self.worker.wake()
-        await asyncio.gather(*self._tasks)
+        await self._drain()
         await self._usage.flush()
         self.meaning.close()
         self.store.close()
+
+    async def _drain(self) -> None:
+        """A job that takes longer is let go of; it is begun again by whoever works next."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=self.settings.drain_seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def open_org(self, org: OrgId) -> None:
         """An org's rows exist, its hourly work is due, and it is known since when its use is counted."""
@@ -90,6 +95,10 @@ class App:
     # --- what handlers and jobs are given --------------------------------------------------------------------------
 
     async def deps_for(self, org: OrgId) -> Deps:
+        return self.deps(org, await self._config(org))
+
+    def deps(self, org: OrgId, config: Config) -> Deps:
+        """Without asking the database, which may be what is being asked about."""
         return Deps(
             org=org,
             store=self.store.of(org),
@@ -97,7 +106,7 @@ class App:
             findable=self._findable,
             now=self._clock,
             settings=self.settings,
-            config=await self._config(org),
+            config=config,
         )
 
     def forget_config(self, org: OrgId) -> None:
@@ -127,9 +136,9 @@ class App:
     async def run_job(self, job: Job) -> None:
         self.forget_config(job.org_id)
         deps = await self.deps_for(job.org_id)
-        await loop.run(job, deps)
-        if job.fact == Hour.name:
+        if job.fact == Hour.name:  # first, so that an hour which fails for good does not end the schedule
             await deps.store.write(lambda tx: tx.jobs.add(Hour(), Millis(tx.at + HOUR_MS)))
+        await loop.run(job, deps)
 
     # --- counting --------------------------------------------------------------------------------------------------
 

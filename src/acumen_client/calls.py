@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
 
 from pydantic import BaseModel
@@ -47,10 +48,7 @@ class Endpoint(Generic[P, A]):
     @property
     def query_fields(self) -> frozenset[str]:
         """Names of the fields that travel in the query string."""
-        fields = self.request_model.model_fields
-        if self.where == "query":
-            return frozenset(fields)
-        return frozenset(name for name, field in fields.items() if any(isinstance(m, InQuery) for m in field.metadata))
+        return frozenset(self.request_model.model_fields) if self.where == "query" else _in_query(self.request_model)
 
     def query_of(self, request: BaseModel) -> dict[str, Any]:
         """The query parameters of a request: only what was set, for a server has the same defaults."""
@@ -67,10 +65,10 @@ class Endpoint(Generic[P, A]):
         """The request that a server received. Raises pydantic's `ValidationError`.
 
         Query parameters that this endpoint does not have are refused where it reads the query, ignored where it
-        reads the body.
+        reads the body. A body that it does not have is refused: whoever sends one to `delete_all_…` means fewer.
         """
         if self.takes_nothing:
-            return Nothing()
+            return Nothing.model_validate({} if body is None else body)
         if self.where == "query":
             return self.request_model.model_validate(dict(query))
         marked = {name: query[name] for name in self.query_fields if name in query}
@@ -79,6 +77,12 @@ class Endpoint(Generic[P, A]):
     def dump(self, answer: BaseModel) -> bytes:
         """The reply as JSON."""
         return answer.model_dump_json(exclude_none=self.exclude_none, by_alias=True).encode()
+
+
+@cache
+def _in_query(shape: type[BaseModel]) -> frozenset[str]:
+    marked = (name for name, field in shape.model_fields.items() if any(isinstance(m, InQuery) for m in field.metadata))
+    return frozenset(marked)
 
 
 # --- observe -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ AcumenError
 ├── TooLarge           413       the request is larger than the server takes
 ├── ServerFailed       500       the fault is ours; quote the request id
 ├── Unavailable        503       not now, or not reachable; try again later
-└── StorageFull        507       the disk is full; reading and deleting still work
+└── StorageFull        507       the disk is full; reading still works
 """
 
 from pydantic import ValidationError

@@ -129,7 +129,7 @@ def test_an_update_names_what_it_does_not_know():
 
 def test_an_update_is_checked_as_a_whole():
     with pytest.raises(ValidationError, match="stride_size"):
-        ConfigUpdate.model_validate({"window_size": 2}).applied_to(config())
+        ConfigUpdate.model_validate({"window_size": 2}).applied_to(config(stride_size=3))
 
 
 SECRET = {

@@ -1,5 +1,6 @@
 """Agents that work against a server which may be killed at any moment, and keep a ledger of what it acknowledged."""
 
+import itertools
 import random
 import threading
 import time
@@ -29,10 +30,10 @@ class Ledger:
     turns: dict[str, list[str]] = field(default_factory=dict)  # by request id
     profiles: dict[str, str | None] = field(default_factory=dict)  # by id; None once deleted
     playbooks: set[str] = field(default_factory=set)  # by content
-    # Playbooks get their id from the server, so an add that nobody answered cannot be repeated: it may be stored or not.
+    # The server numbers playbooks, so an add that was not answered cannot be repeated: it is stored or it is not.
     perhaps: set[str] = field(default_factory=set)
     acknowledged: int = 0
-    unanswered: int = 0
+    cut_off: int = 0  # sent, and never answered
     searches: int = 0
 
 
@@ -49,14 +50,16 @@ class Write:
 class Agent(threading.Thread):
     """Sends one write after the other, each until it is acknowledged, and searches in between."""
 
-    def __init__(self, number: int, server: Server) -> None:
+    def __init__(self, number: int, server: Server, *, keeps_memories: bool) -> None:
         super().__init__(name=f"agent-{number}", daemon=True)
         self.user = f"user{number}"
         self.ledger = Ledger()
         self.failure: BaseException | None = None
         self._port = server.port
         self._random = random.Random(number)
-        self._writes = self._endless_writes()
+        # A memory is stored with its meaning, so after each start it waits for the model, and its writer with it.
+        self._writes = self._memories() if keeps_memories else self._publishes()
+        self._was_sent = False
         self._stop_asked = threading.Event()
 
     def run(self) -> None:
@@ -64,8 +67,8 @@ class Agent(threading.Thread):
             with closing(Caller(self._port)) as caller:
                 while not self._stop_asked.is_set():
                     self._settle(next(self._writes), caller)
-                    self._search(caller)
-                    time.sleep(self._random.uniform(0, 0.01))
+                    if self._random.random() < 0.2:
+                        self._search(caller)
         except BaseException as failure:  # noqa: BLE001 - the test that owns the thread raises it
             self.failure = failure
 
@@ -78,14 +81,10 @@ class Agent(threading.Thread):
             raise self.failure
 
     def _settle(self, write: Write, caller: Caller) -> None:
-        while True:
-            reply = self._reply_to(lambda: caller.call(write.endpoint, write.asked))
-            if reply is not None and reply.status != 503:
-                break
-            self.ledger.unanswered += 1
-            if write.give_up:
+        while (reply := self._reply_to(lambda: caller.call(write.endpoint, write.asked))) is None:
+            if write.give_up and self._was_sent:
                 return write.give_up()
-            time.sleep(0.03)
+            time.sleep(0.05)
         assert reply.status in write.settled_by, (write.endpoint.name, write.asked, reply)
         self.ledger.acknowledged += 1
         return write.note()
@@ -95,33 +94,36 @@ class Agent(threading.Thread):
         request_id, turns = next(reversed(self.ledger.turns.items()))
         asked = {"user_id": self.user, "query": turns[0], "top_k": 3, "search_mode": "fts"}
         reply = self._reply_to(lambda: caller.call(calls.search_interactions, asked))
-        if reply is None or reply.status == 503:
+        if reply is None:
             return
         assert reply.ok, reply
         assert turns[0] in [hit["content"] for hit in reply.json["interactions"]], (request_id, reply.json)
         self.ledger.searches += 1
 
     def _reply_to(self, send: Callable[[], Reply]) -> Reply | None:
+        self._was_sent = True
         try:
             return send()
+        except ConnectionRefusedError:
+            self._was_sent = False
         except NO_REPLY:
-            return None
+            self.ledger.cut_off += 1
+        return None
 
     # --- what is written -----------------------------------------------------------------------------------------
 
-    def _endless_writes(self) -> Iterator[Write]:
-        number = 0
-        while True:
-            number += 1
+    def _publishes(self) -> Iterator[Write]:
+        return map(self._publish, itertools.count())
+
+    def _memories(self) -> Iterator[Write]:
+        for number in itertools.count():
             yield self._publish(number)
-            if number % 3 == 0:
-                yield self._add_profile(number)
-            if number % 6 == 0:
+            yield self._add_profile(number)
+            if number % 2:
                 yield self._update_profile(number)
-            if number % 9 == 0:
+            if number % 3 == 0:
                 yield self._delete_profile(number)
-            if number % 7 == 0:
-                yield self._add_playbook(number)
+            yield self._add_playbook(number)
 
     def _publish(self, number: int) -> Write:
         said = self._random.choice(SAYINGS).format(f"{self.user}project{number}")

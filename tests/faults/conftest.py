@@ -16,7 +16,8 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
     started: list[Server] = []
 
     def start(data: Path | None = None, **settings: object) -> Server:
-        server = Server(data or tmp_path / f"data{len(started)}", **settings)
+        number = len(started)
+        server = Server(data or tmp_path / f"data{number}", tmp_path / f"server{number}.log", **settings)
         started.append(server)
         return server.start()
 
@@ -28,6 +29,7 @@ def start_server(tmp_path: Path) -> Iterator[StartServer]:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests of a file, where none of them breaks it."""
-    running = Server(tmp_path_factory.mktemp("faults") / "data").start()
+    folder = tmp_path_factory.mktemp("faults")
+    running = Server(folder / "data", folder / "server.log").start()
     yield running
     running.kill()

@@ -71,10 +71,10 @@ class Caller:
 class Server:
     """The folder and the port outlive the process."""
 
-    def __init__(self, data: Path, **settings: object) -> None:
+    def __init__(self, data: Path, log: Path, **settings: object) -> None:
         self.data = data
         self.port = free_port()
-        self._log = data.with_name(f"{data.name}.log")
+        self._log = log
         self._settings = {f"ACUMEN_{name.upper()}": str(value) for name, value in settings.items()}
         self._process: subprocess.Popen[bytes] | None = None
 

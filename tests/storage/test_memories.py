@@ -76,7 +76,7 @@ FULL = [
     ),
 ]
 PLAIN = [a_profile(), a_user_playbook(), a_user_playbook(user=None), an_agent_playbook()]
-ids = dict(ids=lambda memory: type(memory).__name__)
+ids = {"ids": lambda memory: type(memory).__name__}
 
 
 @pytest.mark.parametrize("memory", [*FULL, *PLAIN], **ids)
@@ -98,9 +98,7 @@ async def test_every_change_moves_updated_at_and_keeps_created_at(org_store: Org
     at = clock()
 
     before = await org_store.read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
-    await org_store.write(
-        lambda tx: tx.memories.change(ref, before, replace(before, tags=["new"]), None, JUST_BECAUSE)
-    )
+    await org_store.write(lambda tx: tx.memories.change(ref, before, replace(before, tags=["new"]), None, JUST_BECAUSE))
 
     after = await org_store.read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
     assert after.updated_at >= at
@@ -140,7 +138,9 @@ async def test_a_change_of_status_is_told_by_its_name(org_store: OrgStore):
 async def test_a_deleted_memory_leaves_no_words_behind(org_store: OrgStore, app, memory: Any, how: str):
     ref = await org_store.write(lambda tx: keep(tx, memory, words="zebra"))
     before = await org_store.read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
-    await org_store.write(lambda tx: tx.memories.change(ref, before, replace(before, tags=["zebra"]), None, JUST_BECAUSE))
+    await org_store.write(
+        lambda tx: tx.memories.change(ref, before, replace(before, tags=["zebra"]), None, JUST_BECAUSE)
+    )
 
     if how == "all":
         gone = await org_store.write(lambda tx: tx.memories.delete_all(ref.kind, JUST_BECAUSE))
@@ -159,7 +159,7 @@ async def test_more_memories_can_be_deleted_at_once_than_a_statement_can_name(or
 
     def multiply(tx) -> None:
         table = tx.profiles.mapping.table
-        columns = [f"'many-' || n" if c.name == "profile_id" else f'"{c.name}"' for c in table.columns]
+        columns = ["'many-' || n" if c.name == "profile_id" else f'"{c.name}"' for c in table.columns]
         tx.scope.conn.exec_driver_sql(
             f"INSERT INTO profiles ({', '.join(chr(34) + c.name + chr(34) for c in table.columns)}) "
             f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {many}) "

@@ -4,6 +4,7 @@ import ipaddress
 import secrets
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -109,10 +110,11 @@ def is_local(request: Request) -> bool:
         request.client is not None
         and is_loopback(request.client.host)
         and is_loopback(_host_of(request.headers.get("host", "")))
-        and (origin is None or is_loopback(urlsplit(origin).hostname or ""))
+        and (origin is None or is_loopback(_host_of(origin.partition("://")[2])))
     )
 
 
+@lru_cache(256)
 def is_loopback(host: str) -> bool:
     if host == "localhost":
         return True
@@ -122,6 +124,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+@lru_cache(256)
 def _host_of(header: str) -> str:
     try:
         return urlsplit(f"//{header}").hostname or ""

@@ -13,6 +13,7 @@ from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
 from acumen.app import LOCAL_ORG, App
 from acumen.errors import BadInput
+from acumen.model.config import Config
 from acumen.model.ids import fresh_id
 from acumen_client.calls import ENDPOINTS, Endpoint
 from acumen_client.wire.shapes import Role
@@ -36,7 +37,8 @@ def _route(endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doork
         try:
             caller = await _caller(endpoint, keys, request)
             asked = await _asked(endpoint, app, request)
-            answered = await handler(asked, Call(app, keys, caller, await app.deps_for(caller.org)))
+            deps = app.deps(caller.org, Config()) if caller is NOBODY else await app.deps_for(caller.org)
+            answered = await handler(asked, Call(app, keys, caller, deps))
             return _reply(endpoint, answered, request_id)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry
             return errors.reply(error, request_id)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, profile, user, user_playbook
+from acumen.errors import BadInput
 from acumen.model.ids import (
     InteractionId,
     Kind,
@@ -28,6 +29,8 @@ from acumen_client.wire import memories as wire
 from acumen_client.wire.shapes import NEVER, Nothing
 
 SOON_DAYS = 7
+# Digits that always fit a 64-bit number.
+LONGEST_ID = 19
 
 # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -268,9 +271,17 @@ async def update_user_playbook(asked: wire.UpdateUserPlaybookRequest, call: Call
     changes = {**_playbook_changes(asked), "metadata": asked.playbook_metadata}
     successor = (asked.playbook_metadata or {}).get("superseded_by")
     if successor is not None:
-        changes["superseded_by"] = PlaybookId(successor)
+        changes["superseded_by"] = _successor(successor)
     await actions.edit(MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id)), changes, call.deps)
     return wire.UpdatedResponse(msg="User playbook updated successfully")
+
+
+def _successor(named: object) -> PlaybookId:
+    """Metadata is free JSON, so the id may come as a number or as text."""
+    digits = str(named)
+    if not digits.isascii() or not digits.isdigit() or len(digits) >= LONGEST_ID:
+        raise BadInput("playbook_metadata.superseded_by must be the id of a user playbook.")
+    return PlaybookId(int(digits))
 
 
 @answers(calls.update_agent_playbook)

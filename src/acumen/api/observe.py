@@ -164,11 +164,17 @@ def _request(asked: PublishUserInteractionRequest, at: Millis) -> Request:
     )
 
 
+# The id is what the hash is stored under, and nothing that was said.
+_NOT_SAID: dict[str, Any] = {
+    "request_id": True,
+    "wait_for_response": True,
+    "interaction_data_list": {"__all__": {"created_at": True}},
+}
+
+
 def _hash(asked: PublishUserInteractionRequest) -> str:
     """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
-    said = asked.model_dump(
-        exclude={"wait_for_response": True, "interaction_data_list": {"__all__": {"created_at"}}}, exclude_defaults=True
-    )
+    said = asked.model_dump(exclude=_NOT_SAID, exclude_defaults=True)
     return hashlib.sha256(to_json(said)).hexdigest()
 
 

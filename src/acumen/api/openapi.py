@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from acumen import __version__
 from acumen_client.calls import ENDPOINTS, Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
+from acumen_client.wire.system import ReadinessResponse
 
 Shown = tuple[type[BaseModel], Literal["validation", "serialization"]]
 STATIC = Path(__file__).parent / "static"
@@ -63,6 +64,9 @@ def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, A
             **{status: _content(why, refs[ErrorBody, "serialization"]) for status, why in FAILURES.items()},
         },
     }
+    if endpoint.answer_model is ReadinessResponse:
+        unwell = _content("Something required does not work.", refs[ReadinessResponse, "serialization"])
+        operation["responses"]["503"] = unwell
     if endpoint.role is not Role.PUBLIC:
         operation["security"] = [{"key": []}, {}]
         operation["description"] = f"Needs the role {endpoint.role}."

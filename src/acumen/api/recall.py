@@ -1,5 +1,6 @@
 """Recall, over REST."""
 
+from dataclasses import replace
 from typing import Any
 
 from acumen.api.call import Call, answers
@@ -29,6 +30,8 @@ from acumen_client.wire.shapes import MemoryKind
 
 # Turns come in twos and threes around what they are about, so more of them make one answer.
 TURNS_BY_DEFAULT = 10
+# More than any scope holds.
+ALL = 1_000_000
 
 
 @answers(calls.search)
@@ -109,9 +112,11 @@ async def search_profiles(asked: SearchUserProfileRequest, call: Call) -> Search
         until=before(asked.end_time),
         unexpired_at=call.deps.now(),
     )
-    recalled = await _one_kind(Kind.PROFILE, wanted, asked, asked.top_k, call)
+    # Features are no part of what search ranks by, so they are looked for in all that it finds.
+    most = ALL if asked.custom_feature else asked.top_k
+    recalled = await _one_kind(Kind.PROFILE, wanted, asked, most, call)
     found = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], asked.custom_feature)]
-    views = [profile(*hit) for hit in found]
+    views = [profile(*hit) for hit in found[: asked.top_k]]
     return SearchProfilesViewResponse(
         **_told(recalled), user_profiles=views, msg=f"Found {len(views)} matching profile(s)"
     )
@@ -123,17 +128,7 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
 
 @answers(calls.search_user_playbooks)
 async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) -> SearchUserPlaybooksViewResponse:
-    wanted = Filter(
-        user_id=user(asked.user_id),
-        statuses=_statuses(asked.status_filter),
-        source=asked.source,
-        agent_version=asked.agent_version,
-        name=asked.playbook_name,
-        tags=tuple(asked.tags or ()) or None,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        by_creation=True,
-    )
+    wanted = replace(_playbooks(asked), user_id=user(asked.user_id), source=asked.source)
     recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
     return SearchUserPlaybooksViewResponse(
@@ -143,20 +138,23 @@ async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) ->
 
 @answers(calls.search_agent_playbooks)
 async def search_agent_playbooks(asked: SearchAgentPlaybookRequest, call: Call) -> SearchAgentPlaybooksViewResponse:
-    wanted = Filter(
+    wanted = replace(_playbooks(asked), approvals=_approvals(asked.playbook_status_filter))
+    recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
+    views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
+    return SearchAgentPlaybooksViewResponse(
+        **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
+    )
+
+
+def _playbooks(asked: SearchUserPlaybookRequest | SearchAgentPlaybookRequest) -> Filter:
+    return Filter(
         statuses=_statuses(asked.status_filter),
-        approvals=_approvals(asked.playbook_status_filter),
         agent_version=asked.agent_version,
         name=asked.playbook_name,
         tags=tuple(asked.tags or ()) or None,
         since=millis(asked.start_time),
         until=before(asked.end_time),
         by_creation=True,
-    )
-    recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
-    views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
-    return SearchAgentPlaybooksViewResponse(
-        **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
     )
 
 

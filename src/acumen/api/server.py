@@ -1,13 +1,13 @@
 """The web application: routes, and what every reply carries."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acumen.api import edge, errors, openapi
@@ -22,6 +22,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; connect-src 'self'; img-src 'self' data:; "
     "style-src 'self' 'unsafe-inline'; script-src 'self'; frame-ancestors 'none'; base-uri 'none'",
 }
+_RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 def web_app(app: App) -> ASGIApp:
@@ -31,12 +32,13 @@ def web_app(app: App) -> ASGIApp:
         yield
         await app.stop()
 
+    routes = edge.routes(app)
     web = Starlette(
-        routes=[*edge.routes(app), *openapi.routes()],
+        routes=[*routes, *openapi.routes()],
         lifespan=lifespan,
         exception_handlers={HTTPException: _unrouted},
     )
-    return Sealed(web)
+    return Sealed(Direct(routes, web))
 
 
 class Sealed:
@@ -48,10 +50,29 @@ class Sealed:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                message["headers"] = [*message["headers"], *_RAW_HEADERS]
             await send(message)
 
         await self._inner(scope, receive, sealed if scope["type"] == "http" else send)
+
+
+class Direct:
+    """Goes straight to the endpoint that method and path name; whatever else is asked, the router knows what to say.
+
+    Endpoints turn their own failures into replies, so the layers in between would only cost time: a tenth of a publish.
+    """
+
+    def __init__(self, routes: Sequence[Route], router: ASGIApp) -> None:
+        self._endpoints = {(method, route.path): route.endpoint for route in routes for method in route.methods or ()}
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        endpoint = self._endpoints.get((scope.get("method", ""), scope.get("path", "")))
+        if endpoint is None:
+            await self._router(scope, receive, send)
+        else:
+            response: Response = await endpoint(Request(scope, receive, send))
+            await response(scope, receive, send)
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:

@@ -40,6 +40,7 @@ ASSETS = ("docs.html", "swagger/swagger-ui-bundle.js", "swagger/swagger-ui.css")
 # Nobody can run this before it was written; a clock that says so is wrong.
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 PATIENCE_SECONDS = 3.0
+SEE_DATABASE = "See Database above."
 REINSTALL = "Run `make install` in the source folder, or install the wheel again."
 
 
@@ -142,7 +143,10 @@ def _schema(at: str | None, said: str, settings: Settings) -> Finding:
 def integrity(settings: Settings) -> Finding:
     if not database_exists(settings):
         return Finding("ok", "Integrity", "nothing to check yet")
-    problems = _asked(settings, lambda conn, db: db.problems(conn))
+    try:
+        problems = _asked(settings, lambda conn, db: db.problems(conn))
+    except Exception as wrong:  # noqa: BLE001 - a database can fail in every way a driver knows
+        return Finding("warn", "Integrity", f"cannot be checked: {sentence(wrong)}", SEE_DATABASE)
     if problems:
         fix = "Stop the server and restore a backup, or try `sqlite3 acumen.db .recover`."
         return Finding("fail", "Integrity", f"{len(problems)} problem(s): {problems[0]}", fix)
@@ -211,7 +215,8 @@ def _served_by_whom(settings: Settings, wrong: OSError) -> Finding:
     host = settings.host if is_loopback(settings.host) else "127.0.0.1"
     url = f"http://[{host}]:{settings.port}" if ":" in host else f"http://{host}:{settings.port}"
     try:
-        found = _client(url).welcome()
+        with _client(url) as client:
+            found = client.welcome()
     except ClientError:
         said = f"{settings.port} on {settings.host}: {wrong.strerror or wrong}"
         return Finding("fail", "Port", said, "Choose another with --port or ACUMEN_PORT.")
@@ -223,8 +228,8 @@ def _served_by_whom(settings: Settings, wrong: OSError) -> Finding:
 def keys(settings: Settings) -> Finding:
     try:
         exist = database_exists(settings) and _asked(settings, lambda conn, _db: _any_key(conn))
-    except Exception as wrong:  # noqa: BLE001 - told by the check of the database already; here it is only unknown
-        return Finding("warn", "Keys", f"cannot be read: {sentence(wrong)}", "See Database above.")
+    except Exception as wrong:  # noqa: BLE001 - a database can fail in every way a driver knows
+        return Finding("warn", "Keys", f"cannot be read: {sentence(wrong)}", SEE_DATABASE)
     if exist:
         return Finding("ok", "Keys", "there are keys: only callers who show one are answered")
     if not is_loopback(settings.host):
@@ -243,7 +248,8 @@ def server() -> Finding:
     if not url:
         return Finding("ok", "ACUMEN_URL", "not set: `publish`, `search` and the like ask this machine")
     try:
-        found = _client(url).whoami()
+        with _client(url) as client:
+            found = client.whoami()
     except (ClientError, AcumenError) as wrong:
         fix = "Start the server, correct ACUMEN_URL, or set ACUMEN_KEY."
         return Finding("fail", "ACUMEN_URL", sentence(wrong), fix)

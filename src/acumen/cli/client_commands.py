@@ -60,7 +60,8 @@ def publish(
     }
     about = {name: value for name, value in said.items() if value is not None}
     given = bodies(turns or [], file, stdin=stdin)
-    with Client(url, key) as client:
+    # A server lets a publish wait a minute for its learning; its answer must still arrive.
+    with Client(url, key, timeout=75) as client:
         talk.publish(client, given, about, wait=wait, as_json=as_json)
 
 

@@ -49,8 +49,12 @@ def agent(text: str, *, cites: bool = False, tools: tuple[dict[str, Any], ...] =
     return Say("Assistant", text, tools, cites)
 
 
-def tool(name: str, **given: Any) -> tuple[dict[str, Any], ...]:
+def uses(name: str, **given: str) -> tuple[dict[str, Any], ...]:
     return ({"tool_name": name, "tool_data": {"input": given}, "status": "success"},)
+
+
+def deploys(service: str, region: str) -> tuple[dict[str, Any], ...]:
+    return uses("deploy", service=service, region=region)
 
 
 # Long ago: some of this was used once and is not any more.
@@ -61,8 +65,8 @@ PAST = (
         user("Always mention the code BLOOM15 when a customer asks about the spring sale."),
     )),
     Session(80, "15:40", "maya", "coding", "The mobile build", (
-        user("The nightly build is red. We build the mobile app with Jenkins."),
-        agent("Looking at the Jenkins job of last night."),
+        user("Why is the nightly build red? We build the mobile app with Jenkins."),
+        agent("The Jenkins job of last night ran out of disk."),
     )),
     Session(79, "11:15", "petra", "reports", "The newsletter", (
         user("Write this month's newsletter."),
@@ -80,9 +84,9 @@ PAST = (
 DAY = (
     Session(0, "08:52", "jonas", "ops", "Morning deploy", (
         user("Roll out checkout 4.2 to production."),
-        agent("Rolling out checkout 4.2 to us-east-1.", tools=tool("deploy", service="checkout", region="us-east-1")),
+        agent("Rolling out checkout 4.2 to us-east-1.", tools=deploys("checkout", "us-east-1")),
         user("No. We never deploy production to us-east-1, always use us-west-2."),
-        agent("Stopped, and started again in us-west-2.", tools=tool("deploy", service="checkout", region="us-west-2")),
+        agent("Stopped, and started again in us-west-2.", tools=deploys("checkout", "us-west-2")),
     )),
     Session(0, "09:14", "lena", "support", "Ticket 881", (
         user("Draft a reply for ticket 881: the parcel came back to us."),
@@ -92,9 +96,9 @@ DAY = (
     )),
     Session(0, "09:40", "maya", "coding", "A test for the date parser", (
         user("Add a test for the date parser."),
-        agent("Added test_dates.py with unittest.TestCase.", tools=tool("write_file", path="test_dates.py")),
+        agent("Added test_dates.py with unittest.TestCase.", tools=uses("write_file", path="test_dates.py")),
         user("Don't use unittest, we always use pytest here."),
-        agent("Rewritten with pytest; it passes.", tools=tool("run", command="pytest test_dates.py")),
+        agent("Rewritten with pytest; it passes.", tools=uses("run", command="pytest test_dates.py")),
         user("I use uv for packages, never run pip install in this repo."),
     )),
     Session(0, "10:20", "omar", "reports", "Weekly revenue", (
@@ -106,40 +110,40 @@ DAY = (
     Session(0, "11:05", "jonas", "ops", "Deploy of the billing service", (
         Recall("which region do I deploy production to"),
         user("Deploy billing 2.0 to production."),
-        agent("Deploying billing 2.0 to us-west-2.", cites=True, tools=tool("deploy", service="billing", region="us-west-2")),
+        agent("Deploying billing 2.0 to us-west-2.", cites=True, tools=deploys("billing", "us-west-2")),
         user("Good."),
     )),
     Session(0, "11:30", "lena", "support", "Ticket 902", (
-        Recall("customer returned the parcel and wants a refund"),
+        Recall("may I promise a refund for a returned parcel"),
         user("Draft a reply for ticket 902: she sent the shoes back and asks for her money."),
         agent("Draft: we refund you once the warehouse has your return.", cites=True),
         user("Please keep replies under 120 words."),
     )),
     Session(0, "13:10", "maya", "coding", "A new endpoint", (
-        Recall("how do we write tests and install packages"),
+        Recall("write a test and install a package"),
         user("Add an endpoint for exports, with tests."),
-        agent("Added with pytest tests, dependencies through uv.", cites=True, tools=tool("run", command="uv add orjson")),
+        agent("Added, tested with pytest.", cites=True, tools=uses("run", command="uv add orjson")),
         user("I prefer bullet points over long paragraphs."),
         LogPrompt(),
     )),
     Session(0, "14:25", "jonas", "ops", "The order queue is stuck", (
         Recall("restart the consumers of the order queue"),
         user("The order queue is stuck, restart the consumers."),
-        agent("Restarting all consumers at once.", tools=tool("restart", service="consumers")),
+        agent("Restarting all consumers at once.", tools=uses("restart", service="consumers")),
         user("Don't restart all consumers at once, restart them one by one."),
-        agent("Restarting them one by one.", tools=tool("restart", service="consumer-1")),
+        agent("Restarting them one by one.", tools=uses("restart", service="consumer-1")),
     )),
     Session(0, "15:02", "jonas", "ops", "The region moves", (
         Recall("which region do I deploy production to"),
         user("Deploy checkout 4.3 to production."),
-        agent("Deploying checkout 4.3 to us-west-2.", cites=True, tools=tool("deploy", service="checkout", region="us-west-2")),
+        agent("Deploying checkout 4.3 to us-west-2.", cites=True, tools=deploys("checkout", "us-west-2")),
         user("The region changed. We no longer deploy production to us-west-2, always use eu-central-1 from now on."),
         agent("Stopped, and started again in eu-central-1."),
     )),
     Session(0, "16:20", "jonas", "ops", "Evening deploy", (
         Recall("which region do I deploy production to"),
         user("Deploy search 1.9 to production."),
-        agent("Deploying search 1.9 to eu-central-1.", cites=True, tools=tool("deploy", service="search", region="eu-central-1")),
+        agent("Deploying search 1.9 to eu-central-1.", cites=True, tools=deploys("search", "eu-central-1")),
         user("Before you run a migration, always take a snapshot of the database."),
     )),
     Session(0, "16:50", "omar", "reports", "Numbers for the board", (

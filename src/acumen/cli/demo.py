@@ -3,12 +3,11 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import httpx
 from rich.console import Console
@@ -18,23 +17,27 @@ from acumen.api.server import web_app
 from acumen.app import App
 from acumen.cli import demo_report as report
 from acumen.cli.day import DAY, PAST, LogPrompt, Recall, Say, Session
-from acumen.cli.output import WIDTH_WITHOUT_SCREEN
-from acumen.errors import BadSettings
+from acumen.errors import BadSettings, Unavailable
 from acumen.model.ids import Millis, now
 from acumen.settings import Settings
 from acumen_client.client import AsyncClient
 from acumen_client.session import learnings_in
+from acumen_client.wire.observe import Citation, InteractionData, PublishUserInteractionResponse, RetrievedLearning
 from acumen_client.wire.recall import UnifiedSearchViewResponse
 
 # Metering starts a while before anything is learned, so that what it says of the past is complete.
 STARTED_DAYS_BEFORE = 85
+WIDEST = 118
 SECONDS_BETWEEN_STEPS = 45
 LOOK_EVERY_SECONDS = 0.02
+PATIENCE_SECONDS = 30.0
+UNDER_WAY = ("waiting", "running")
 
 
 def run(data: Path | None, *, as_json: bool) -> None:
     folder = _folder(data)
-    console = Console(quiet=as_json, highlight=False, width=None if Console().is_terminal else WIDTH_WITHOUT_SCREEN)
+    console = Console(quiet=as_json, highlight=False)
+    console.width = min(console.width, WIDEST) if console.is_terminal else WIDEST
     summary = asyncio.run(_play(folder, console))
     report.show(summary, console, as_json=as_json)
 
@@ -55,10 +58,11 @@ async def _play(folder: Path, console: Console) -> report.Summary:
         with _progress(console) as bar:
             task = bar.add_task("", total=sum(len(session.steps) for session in sessions))
             player = Player(client, clock, console, bar, task)
+            report.tell_beginning(console, folder)
             for session in sessions:
                 await player.play(session)
         clock.set(now())
-        return await report.gathered(client, folder, player.counts)
+        return await report.gathered(client, folder, player.searches)
 
 
 @asynccontextmanager
@@ -95,8 +99,9 @@ def _moment(days_before: int, at: str) -> Millis:
 
 
 def _progress(console: Console) -> Progress:
-    columns = [TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn()]
-    return Progress(*columns, console=console, transient=True)
+    percent = TextColumn("{task.percentage:>3.0f}%")
+    told = TextColumn("{task.description}")
+    return Progress(BarColumn(), percent, TimeElapsedColumn(), told, console=console, transient=True)
 
 
 @dataclass(slots=True)
@@ -108,9 +113,10 @@ class Player:
     console: Console
     bar: Progress
     task: TaskID
-    counts: report.Counts = field(default_factory=report.Counts)
+    searches: int = 0
     _shown: UnifiedSearchViewResponse | None = None
-    _said: list[dict[str, Any]] = field(default_factory=list)
+    _prompt: str = ""
+    _said: list[InteractionData] = field(default_factory=list)
 
     async def play(self, session: Session) -> None:
         start = _moment(session.days_before, session.at)
@@ -121,9 +127,9 @@ class Player:
             self.clock.set(Millis(start + place * SECONDS_BETWEEN_STEPS * 1000))
             await self._step(session, step)
             self.bar.advance(self.task)
-        await self._publish(session)
+        if self._said:
+            await self._publish(session)
         await self._settled()
-        self.counts.sessions += 1
 
     async def _step(self, session: Session, step: Say | Recall | LogPrompt) -> None:
         match step:
@@ -140,31 +146,27 @@ class Player:
         self._shown = await self.client.search(
             query=question, user_id=session.user, session_id=_id(session), max_tokens=report.BUDGET
         )
-        self.counts.searches += 1
+        self._prompt = self._shown.context or ""
+        self.searches += 1
         report.tell_recall(self.console, question, self._shown)
 
-    def _turn(self, step: Say) -> dict[str, Any]:
-        turn: dict[str, Any] = {"role": step.role, "content": step.text, "tools_used": list(step.tools)}
+    def _turn(self, step: Say) -> InteractionData:
+        turn = InteractionData.model_validate({"role": step.role, "content": step.text, "tools_used": step.tools})
         if step.role == "Assistant" and self._shown is not None:
-            shown = list(learnings_in(self._shown))
-            turn["retrieved_learnings"] = shown
-            if step.cites:
-                turn["citations"] = [{"kind": each.kind, "real_id": each.learning_id} for each in shown]
-                self.counts.citations += len(shown)
+            turn.retrieved_learnings = list(learnings_in(self._shown))
             self._shown = None
+            if step.cites:
+                turn.citations = [_citation(shown) for shown in turn.retrieved_learnings]
+                report.tell_citations(self.console, turn.citations)
         return turn
 
     async def _log_prompt(self, session: Session) -> None:
         """What we said comes back; nothing may be learned from it."""
-        found = await self.client.search(query=session.title, user_id=session.user, session_id=_id(session))
-        self.counts.searches += 1
-        self._said.append({"role": "System", "content": f"You are a coding agent.\n{found.context}"})
-        report.tell_log(self.console, found)
-        await self._publish(session)
+        self._said.append(InteractionData(role="System", content=f"You are a helpful agent.\n{self._prompt}"))
+        answer = await self._publish(session)
+        report.tell_echo(self.console, answer)
 
-    async def _publish(self, session: Session) -> None:
-        if not self._said:
-            return
+    async def _publish(self, session: Session) -> PublishUserInteractionResponse:
         said, self._said = self._said, []
         answer = await self.client.publish(
             user_id=session.user,
@@ -174,15 +176,21 @@ class Player:
             interaction_data_list=said,
             wait_for_response=True,
         )
-        self.counts.turns += len(said)
-        self.counts.publishes += 1
         await report.tell_learned(self.client, self.console, session.user, answer)
+        return answer
 
     async def _settled(self) -> None:
         """Until everything that the session caused is done, so that the clock may move on."""
-        while any(job.kind != "hour" for job in (await self.client.status()).jobs):
+        give_up_at = time.monotonic() + PATIENCE_SECONDS
+        while any(job.state in UNDER_WAY and job.kind != "hour" for job in (await self.client.status()).jobs):
+            if time.monotonic() > give_up_at:
+                raise Unavailable("The background work does not come to an end, so the day cannot go on.")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
 
 
 def _id(session: Session) -> str:
     return f"{session.user}-{session.title.lower().replace(' ', '-')}"
+
+
+def _citation(shown: RetrievedLearning) -> Citation:
+    return Citation(kind=shown.kind, real_id=shown.learning_id)

@@ -13,7 +13,7 @@ def _said(failure: BaseException) -> str:
     if isinstance(failure, Unavailable) and failure.__cause__ is not None:
         return f"{failure} ({_cause(failure.__cause__)})"
     if isinstance(failure, client.Unavailable) and failure.code == "unreachable":
-        return f"{failure}. Is the server running there? `acumen serve` starts one."
+        return f"{str(failure).rstrip('.')}. Is the server running there? `acumen serve` starts one."
     if isinstance(failure, AcumenError | client.AcumenError):
         return str(failure)
     if isinstance(failure, OSError) and failure.strerror:

@@ -5,6 +5,8 @@ Each imports its file when it runs: `acumen serve` starts faster for not loading
 # ruff: noqa: PLC0415 - see above
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -41,11 +43,20 @@ def serve(
     as_json: AsJson = False,
 ) -> None:
     """Serve the API, and do the background work, until stopped."""
-    gc.disable()  # loading leaves no garbage: looking for it takes a tenth of the start
-    from acumen.cli import serve as room
-    from acumen.cli.local import settings_of
+    with _no_garbage():
+        from acumen.cli import serve as room
+        from acumen.cli.local import settings_of
 
     room.run(settings_of(data, config, host=host, port=port, **_jobs(workers)), as_json=as_json)
+
+
+@contextmanager
+def _no_garbage() -> Iterator[None]:
+    """What is loaded stays for good: looking through it for garbage takes a tenth of the start, and then goes on."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 @app.command(epilog=examples("ACUMEN_DATABASE_URL=postgresql://… acumen worker --workers 4"))

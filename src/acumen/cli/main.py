@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # What goes wrong is told below; only `serve` and `worker` keep a log as well.
     logging.getLogger("acumen").addHandler(logging.NullHandler())
     try:
-        app(arguments)
+        app(arguments, prog_name="acumen")
     except Exception as failure:  # noqa: BLE001 - nobody at a terminal wants a traceback
         _tell(failure)
         raise SystemExit(1) from None

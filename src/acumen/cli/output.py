@@ -24,8 +24,8 @@ def as_json_text(value: Mapping[str, Any] | BaseModel) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns in line. What is too wide for the screen is folded inside its column."""
+def table(headings: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None) -> str:
+    """Columns in line. What is wider than `width` (or the screen) is folded inside its column."""
     from rich.console import Console  # noqa: PLC0415 - a command that prints one line should not load Rich
     from rich.table import Table  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
@@ -36,7 +36,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     for row in rows:
         # As Text, so that a memory with [brackets] is not taken for markup.
         grid.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
-    console = Console(width=None if sys.stdout.isatty() else WIDTH_WITHOUT_SCREEN, color_system=None)
+    console = Console(width=width or (None if sys.stdout.isatty() else WIDTH_WITHOUT_SCREEN), color_system=None)
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -1,12 +1,15 @@
 """`acumen memory-review` and `acumen stats`: what memories cost, and which deserve a look."""
 
 from acumen.cli.output import show, table, when
+from acumen.errors import BadInput
 from acumen_client.client import Client
 from acumen_client.wire.meter import InjectionStat
 from acumen_client.wire.review import MemoryReviewCandidate
 
 
 def memory_review(client: Client, user: str | None, *, all_users: bool, days: int, limit: int, as_json: bool) -> None:
+    if user is None and not all_users:
+        raise BadInput("Say whose memories to look through: --user NAME, or --all-users.")
     found = client.memory_review(user_id=user, include_all_users=all_users, days_back=days, limit=limit)
     rows = [[one.score, one.entity_type, one.entity_id, one.user_id, one.title, _why(one)] for one in found.candidates]
     listed = table(["score", "kind", "id", "user", "memory", "why"], rows) + "\n\n" if rows else ""

@@ -2,7 +2,6 @@
 
 import asyncio
 import errno
-import gc
 import json
 import logging
 import signal
@@ -18,6 +17,7 @@ from acumen import __version__
 from acumen.api.auth import is_loopback
 from acumen.api.server import web_app
 from acumen.app import App
+from acumen.cli.heads import BoundedHeads
 from acumen.cli.local import reach
 from acumen.errors import BadSettings
 from acumen.settings import Settings
@@ -29,7 +29,6 @@ BACKLOG = 2048
 
 def run(settings: Settings, *, as_json: bool) -> None:
     """Returns, or leaves with 0, when everything under way is finished."""
-    log_to_stderr(settings.log_level)
     leave_on_signals()
     with listen(settings.host, settings.port) as listener:
         app = App(settings)
@@ -42,12 +41,19 @@ async def _serve(app: App, server: uvicorn.Server, listener: socket.socket) -> N
     try:
         await reach(app)
         await _refuse_strangers(app)
+        log_to_stderr(app.settings.log_level)
         await app.start()
-        await server.serve(sockets=[listener])
-    except OSError as wrong:
-        raise _cannot_listen(app.settings.host, app.settings.port, wrong) from wrong
+        await _accept(server, listener, app.settings)
     finally:
         await app.stop()
+
+
+async def _accept(server: uvicorn.Server, listener: socket.socket, settings: Settings) -> None:
+    """Until a signal comes; then until the last request under way is answered."""
+    try:
+        await server.serve(sockets=[listener])
+    except OSError as wrong:
+        raise _cannot_listen(settings.host, settings.port, wrong) from wrong
 
 
 async def _refuse_strangers(app: App) -> None:
@@ -60,17 +66,19 @@ async def _refuse_strangers(app: App) -> None:
 
 
 class Announced(uvicorn.Server):
-    """Says so, in one line, when it can be reached."""
+    """Says so, in one line, when it can be reached; told twice to stop, it does not wait."""
 
     def __init__(self, config: uvicorn.Config, told: dict[str, Any]) -> None:
         super().__init__(config)
         self._told = told
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """The first signal waits for what is under way, the second does not."""
+        self.force_exit = self.should_exit
+        super().handle_exit(sig, frame)
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        # All that was loaded stays for good: the garbage collector, off until now, need not look at it ever again.
-        gc.freeze()
-        gc.enable()
         announce(**self._told)
 
 
@@ -86,6 +94,7 @@ def _config(app: App) -> uvicorn.Config:
     return uvicorn.Config(
         web_app(app),
         interface="asgi3",
+        http=BoundedHeads,
         # We start and stop the app ourselves, so that its failures are ours to word.
         lifespan="off",
         ws="none",
@@ -147,6 +156,12 @@ def _leave(number: int, _frame: FrameType | None) -> NoReturn:
 
 def log_to_stderr(level: str) -> None:
     logging.basicConfig(level=level.upper(), format=LOG_FORMAT, stream=sys.stderr)
+    logging.getLogger("uvicorn.error").addFilter(_unless_cut_off)
     if level != "debug":
         for chatty in ("alembic", "uvicorn"):
             logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _unless_cut_off(record: logging.LogRecord) -> bool:
+    """A request that outlives the drain is cut off on purpose: that it happened is told, where it stood is not."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

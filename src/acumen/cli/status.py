@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 import typer
 
@@ -17,7 +18,13 @@ CLEAR_SCREEN = "\x1b[2J\x1b[H"
 def run(client: Client, *, watch: bool, as_json: bool) -> None:
     """Once, or again and again until Ctrl-C."""
     _show(client.status(), as_json=as_json)
-    while watch:
+    if watch:
+        with suppress(KeyboardInterrupt):
+            _watch(client, as_json=as_json)
+
+
+def _watch(client: Client, *, as_json: bool) -> None:
+    while True:
         time.sleep(LOOK_EVERY_SECONDS)
         status = client.status()
         if sys.stdout.isatty() and not as_json:

@@ -96,7 +96,7 @@ def _search_words(found: UnifiedSearchViewResponse) -> str:
         return found.msg or "Nothing relevant is known."
     best_first = sorted(hits, key=lambda hit: -(hit.score or 0))
     listed = table(
-        ["score", "kind", "memory"], [[f"{hit.score:.3f}", kind_of(hit), line_of(hit)] for hit in best_first]
+        ["score", "kind", "memory"], [[f"{hit.score or 0:.3f}", kind_of(hit), line_of(hit)] for hit in best_first]
     )
     parts = [listed, "", f"Context, {found.context_tokens or 0} tokens:", found.context or ""]
     if found.left_out:

@@ -17,7 +17,6 @@ from acumen.settings import Settings
 def run(settings: Settings, *, as_json: bool) -> None:
     """Until SIGTERM or SIGINT; then finishes the jobs it has begun."""
     _refuse_idleness(settings)
-    log_to_stderr(settings.log_level)
     asyncio.run(_work(settings, as_json=as_json))
 
 
@@ -35,6 +34,7 @@ async def _work(settings: Settings, *, as_json: bool) -> None:
     app = App(settings)
     try:
         await reach(app)
+        log_to_stderr(settings.log_level)
         await app.start()
         stopped = _told_to_stop()
         _announce(app, as_json=as_json)

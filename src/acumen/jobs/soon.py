@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 log = logging.getLogger(__name__)
 F = TypeVar("F")
 
-# Past this the oldest are dropped, and the drop is counted: memory is not a queue without end.
+# Past this new ones are dropped, and the drop is counted: memory is not a queue without end.
 MOST_WAITING = 50_000
 
 
@@ -20,6 +20,7 @@ class Soon(Generic[F]):
         self._hand_over = hand_over
         self._seconds = seconds
         self._waiting: list[F] = []
+        self._handing_over = asyncio.Lock()
         self.dropped = 0
 
     def note(self, fact: F) -> None:
@@ -36,6 +37,11 @@ class Soon(Generic[F]):
             await self.flush()
 
     async def flush(self) -> None:
+        """Everything noted so far is handed over when this returns, whoever does it."""
+        async with self._handing_over:
+            await self._flush()
+
+    async def _flush(self) -> None:
         facts, self._waiting = self._waiting, []
         if not facts:
             return

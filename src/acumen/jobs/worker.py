@@ -28,10 +28,17 @@ class Worker:
 
     _of_this_process: ClassVar[set[str]] = set()
 
-    def __init__(self, store: Store, run: Callable[[Job], Awaitable[None]], settings: Settings) -> None:
+    def __init__(
+        self,
+        store: Store,
+        run: Callable[[Job], Awaitable[None]],
+        settings: Settings,
+        clock: Callable[[], Millis] = now,
+    ) -> None:
         self._store = store
         self._run = run
         self._settings = settings
+        self._now = clock
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._news = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
@@ -45,14 +52,20 @@ class Worker:
     async def serve(self, stop: asyncio.Event) -> None:
         """Until `stop`; then finishes what it has begun."""
         keeping = asyncio.create_task(self._keep_leases())
+        try:
+            await self._work(stop)
+        finally:
+            for task in (keeping, *self._running):
+                task.cancel()
+            self._of_this_process.discard(self._owner)
+
+    async def _work(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
             self._news.clear()
             if not await self._take_or_tell():
                 await self._wait(stop)
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.lease_seconds)
-        keeping.cancel()
-        self._of_this_process.discard(self._owner)
 
     async def take_over(self) -> None:
         """What killed processes of this machine had begun can be begun again at once."""
@@ -114,19 +127,19 @@ class Worker:
             await self._store.lease(lambda leases: leases.finish(job, self._owner))
 
     async def _failed(self, job: Job, error: Exception) -> None:
-        cause = f"{type(error).__name__}: {error}"
+        cause = _cause(error)
         last = job.attempts >= self._settings.attempts
         log.warning(
             "job %s %s failed (%s of %s): %s", job.fact, job.scope, job.attempts, self._settings.attempts, cause
         )
-        retry_at = None if last else Millis(now() + int(1000 * self._backoff(job.attempts)))
+        retry_at = None if last else Millis(self._now() + int(1000 * self._backoff(job.attempts)))
         await self._store.lease(lambda leases: leases.fail(job, self._owner, cause, retry_at))
 
     def _backoff(self, attempts: int) -> float:
         return min(self._settings.backoff_seconds * 2.0 ** (attempts - 1), LONGEST_BACKOFF_SECONDS)
 
     def _lease_end(self) -> Millis:
-        return Millis(now() + 1000 * self._settings.lease_seconds)
+        return Millis(self._now() + 1000 * self._settings.lease_seconds)
 
     async def _keep_leases(self) -> None:
         while True:
@@ -168,3 +181,10 @@ class Worker:
         )
         for task in waits:
             task.cancel()
+
+
+def _cause(error: Exception) -> str:
+    """Of steps that failed together, each one's own."""
+    if isinstance(error, ExceptionGroup):
+        return "; ".join(_cause(one) for one in error.exceptions)
+    return f"{type(error).__name__}: {error}"

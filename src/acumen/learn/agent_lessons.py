@@ -7,10 +7,10 @@ from typing import Any
 
 from acumen.learn import keys, voice
 from acumen.learn.clauses import Person
-from acumen.learn.lessons import request_named, shortened
 from acumen.learn.reading import read
 from acumen.learn.secrets import redact
 from acumen.learn.sentences import sentences
+from acumen.learn.triggers import request_named, shortened
 from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence
 from acumen.model.playbook import Lesson, PlaybookNote
@@ -22,10 +22,15 @@ MAX_CHANGED = 2
 # An expert's sentence is news when no more of its words than this were in the agent's answer.
 MAX_SHARED = 0.5
 
-_BLOCKS = [
-    ("permission_denied", re.compile(r"permission denied|access denied|not authori[sz]ed|unauthori[sz]ed|forbidden|\b403\b|\b401\b|insufficient (?:scope|privileg|permission)", re.IGNORECASE)),
-    ("missing_tool", re.compile(r"command not found|no such tool|tool not (?:found|available)|not installed|unknown tool", re.IGNORECASE)),
-]  # fmt: skip
+_BLOCKS = {
+    "permission_denied": re.compile(
+        r"(?:permission|access) denied|(?:not |un)authori[sz]ed|forbidden|\b40[13]\b|insufficient (?:scope|permission)",
+        re.IGNORECASE,
+    ),
+    "missing_tool": re.compile(
+        r"command not found|no such tool|tool not (?:found|available)|not installed|unknown tool", re.IGNORECASE
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,7 @@ def _listed(arguments: dict[str, Any], names: list[str]) -> str:
 
 
 def _blocked(call: _Call) -> Iterator[PlaybookNote]:
-    kind = next((kind for kind, pattern in _BLOCKS if pattern.search(call.message)), None)
+    kind = next((kind for kind, pattern in _BLOCKS.items() if pattern.search(call.message)), None)
     if kind is None:
         return
     what = "is not permitted here" if kind == "permission_denied" else "is not available here"

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from acumen.learn import verbs
+from acumen.learn.kinds import kind_of
 from acumen.learn.words import Word
 
 FIRST = frozenset("i we".split())
@@ -11,21 +12,24 @@ SECOND = frozenset("you".split())
 THIRD = frozenset(
     "he she it they this that these those there everyone everybody nobody someone somebody everything nothing".split()
 )
+WH = frozenset("what why how who whom whose which where when".split())
 DETERMINERS = frozenset(
     "the a an this that these those my our your his her its their some any each every no all both another".split()
 )
 PREPOSITIONS = frozenset(
-    "in on at to for from with by about of as into onto over under during without within via per through between against across than "
-    "like towards toward upon around near except unless-for regarding".split()
+    "in on at to for from with by about of as into onto over under during without within via per through "
+    "between against across than like towards toward upon around near except unless-for regarding".split()
 )
 ADVERBS = frozenset(
-    "always never usually generally normally typically often sometimes rarely hardly seldom mostly mainly only just really currently "
-    "still already also even ever simply strictly absolutely definitely please kindly probably recently primarily exclusively "
-    "ideally first literally honestly personally basically constantly repeatedly regularly then instead now actually completely "
-    "totally all both finally explicitly automatically immediately directly carefully consistently kinda quite very so too".split()
+    "always never usually generally normally typically often sometimes rarely hardly seldom mostly mainly "
+    "only just really currently still already also even ever simply strictly absolutely definitely please "
+    "kindly probably recently primarily exclusively ideally first literally honestly personally basically "
+    "constantly repeatedly regularly then instead now actually completely totally all both finally "
+    "explicitly automatically immediately directly carefully consistently kinda quite very so too".split()
 )
 HABIT = frozenset(
-    "always never usually generally normally typically often mostly mainly only exclusively primarily rarely seldom".split()
+    "always never usually generally normally typically often mostly mainly only exclusively primarily "
+    "rarely seldom".split()
 )
 BE = frozenset("am is are was were be been being".split())
 HAVE = frozenset("have has had having".split())
@@ -45,15 +49,16 @@ class Role(StrEnum):
     ASIDE = "aside"  # although, while: neither said nor denied
 
 
-_SUBORDINATORS: dict[tuple[str, ...], Role] = {
-    ("because",): Role.WHY, ("since",): Role.WHY, ("as",): Role.WHY, ("so", "that"): Role.WHY, ("otherwise",): Role.WHY, ("as", "otherwise"): Role.WHY,
-    ("when",): Role.WHEN, ("whenever",): Role.WHEN, ("if",): Role.WHEN, ("unless",): Role.WHEN, ("before",): Role.WHEN,
-    ("after",): Role.WHEN, ("once",): Role.WHEN, ("every", "time"): Role.WHEN, ("each", "time"): Role.WHEN, ("any", "time"): Role.WHEN,
-    ("anytime",): Role.WHEN, ("everytime",): Role.WHEN, ("as", "soon", "as"): Role.WHEN, ("in", "case"): Role.WHEN,
-    ("while",): Role.WHEN, ("wherever",): Role.WHEN, ("the", "next", "time"): Role.WHEN, ("next", "time"): Role.WHEN,
-    ("until",): Role.UNTIL, ("although",): Role.ASIDE, ("though",): Role.ASIDE, ("even", "though"): Role.ASIDE,
-    ("even", "if"): Role.ASIDE, ("whereas",): Role.MAIN,
-}  # fmt: skip
+_MARKERS = {
+    Role.WHY: "because|since|as|so that|otherwise|as otherwise",
+    Role.WHEN: "when|whenever|if|unless|before|after|once|every time|each time|any time|anytime|everytime|as soon as|"
+    "in case|while|wherever|the next time|next time",
+    Role.UNTIL: "until",
+    Role.ASIDE: "although|though|even though|even if",
+    Role.MAIN: "whereas",
+}
+_SUBORDINATORS = {tuple(phrase.split()): role for role, phrases in _MARKERS.items() for phrase in phrases.split("|")}
+_FIRST_OF_MARKERS = frozenset(marker[0] for marker in _SUBORDINATORS)
 _LONGEST = 3
 # These also lead plain phrases ("before Friday", "since 2019"): a clause needs a verb soon after.
 _ALSO_PREPOSITIONS = frozenset("before after since until once while".split())
@@ -98,6 +103,8 @@ def clauses(sentence: list[Word]) -> list[Clause]:
 
 
 def _subordinator(words: list[Word], at: int) -> tuple[Role, int] | None:
+    if words[at].low not in _FIRST_OF_MARKERS:
+        return None
     for length in range(_LONGEST, 0, -1):
         key = tuple(word.low for word in words[at : at + length])
         role = _SUBORDINATORS.get(key)
@@ -152,7 +159,8 @@ def _breaks(words: list[Word], at: int) -> bool:
     if word.low == ",":
         return starts_clause(words, at + 1, after_comma=True)
     if word.low in _CONJUNCTIONS and 0 < at < len(words) - 1:
-        return starts_clause(words, at + 1, after_comma=False)
+        follows = word.low == "so" and len(_ahead(words, at + 1, 3)) > 1
+        return starts_clause(words, at + 1, after_comma=follows)
     return False
 
 
@@ -171,23 +179,43 @@ def starts_clause(words: list[Word], at: int, *, after_comma: bool) -> bool:
     first, second = ahead[0].low, ahead[1].low if len(ahead) > 1 else ""
     if first in _CONJUNCTIONS and after_comma:
         return starts_clause(words, at + 1, after_comma=True)
+    if _starts_with_subject(ahead):
+        return True
+    if first in ("never", "always"):
+        return verbs.is_base(second)
+    if first in (_OPENERS if after_comma else _STRONG_OPENERS) or (first == "do" and second == "not"):
+        return second != "to"
+    return after_comma and _starts_after_comma(words, at, ahead)
+
+
+def _starts_with_subject(ahead: list[Word]) -> bool:
+    """'I live', 'now we use', 'that one is', 'my team has'."""
+    first, second = ahead[0].low, ahead[1].low if len(ahead) > 1 else ""
+    if first == "let" or (first in ("now", "then", "today", "currently", "usually") and second in FIRST):
+        return True
     if first in ("that", "this", "these", "those") and any(word.low in AUXILIARIES for word in ahead[1:4]):
         return True
     if first in FIRST | SECOND | THIRD:
-        return second in AUXILIARIES or second in ADVERBS or verbs.base(second) is not None or second in FIRST
-    if first in ("my", "our", "your", "the"):
-        return any(word.low in AUXILIARIES or verbs.is_third(word.low) for word in ahead[2:7])
-    if first in (_OPENERS if after_comma else _STRONG_OPENERS) or (first == "do" and second == "not"):
-        return second != "to"
-    if first == "let" or (first in ("from", "going", "next", "in", "for", "with", "on") and after_comma):
-        return first == "let" or any(word.low in FIRST | SECOND for word in ahead[1:6])
-    return bool(after_comma and verbs.is_base(first) and not _list_item(words, at))
+        return second in AUXILIARIES | ADVERBS | FIRST or verbs.base(second) is not None
+    owned = first in ("my", "our", "your", "the")
+    return owned and any(word.low in AUXILIARIES or verbs.is_third(word.low) for word in ahead[2:7])
+
+
+def _starts_after_comma(words: list[Word], at: int, ahead: list[Word]) -> bool:
+    """', just get to the point', ', for children you …', ', use tabs'."""
+    first, second = ahead[0].low, ahead[1].low if len(ahead) > 1 else ""
+    if first in ("just", "instead", "simply"):
+        return verbs.is_base(second)
+    if first in ("from", "going", "next", "in", "for", "with", "on"):
+        return any(word.low in FIRST | SECOND for word in ahead[1:6])
+    return verbs.is_base(first) and not _list_item(words, at)
 
 
 def _list_item(words: list[Word], at: int) -> bool:
     """'design, test, and deploy': a bare word between commas is an item, not a clause."""
-    after = words[at + 1] if at + 1 < len(words) else None
-    return after is None or after.low in (",", "and", "or", ".", "!")
+    after = words[at + 1].low if at + 1 < len(words) else ""
+    last = after in ("", ".", "!")
+    return after in (",", "and", "or") or (last and any(word.low in (",", "and", "or") for word in words[: at - 1]))
 
 
 class Person(StrEnum):
@@ -287,6 +315,8 @@ def _subject(words: tuple[Word, ...], at: int) -> tuple[Person, int]:
         return Person.NONE, at
     first = words[at].low
     second = words[at + 1].low if at + 1 < len(words) else ""
+    if first == "no" and second not in ("one", "body"):
+        return Person.NONE, at
     if first in FIRST or first == "user":
         return Person.FIRST, at + 1
     if (first, second) == ("the", "user"):
@@ -306,12 +336,12 @@ def _subject(words: tuple[Word, ...], at: int) -> tuple[Person, int]:
 
 # Bare words that open a clause far more often as something else than as a command.
 _SELDOM_COMMANDS = frozenset(
-    "like need want order account issue time cost work question number state sound mind value interest function result water love hate hope "
-    "wish thank thanks type guess last matter project model market program profile price place lack fit face wonder please well can will "
-    "see appreciate happen depend mean die welcome seem appear look position sign source test bug design plan code bill report package "
-    "class light lead back process level line total name object message mail detail second version welcome cause understand know believe "
-    "have "
-    "".split()
+    "like need want order account issue time cost work question number state sound mind value interest "
+    "function result water love hate hope wish thank thanks type guess last matter project model market "
+    "program profile price place lack fit face wonder please well can will see appreciate happen depend "
+    "mean die welcome seem appear look position sign source test bug design plan code bill report package "
+    "class light lead back process level line total name object message mail detail second version cause "
+    "understand know believe have".split()
 )
 
 
@@ -375,7 +405,12 @@ def _verb_follows(words: tuple[Word, ...], at: int) -> bool:
 def _plural_before(words: tuple[Word, ...], start: int, place: int) -> bool:
     """Whether the words up to here are a plural subject, so that a bare verb agrees with it."""
     counted = words[place - 1].low[:1].isdigit() or words[place - 1].low[:1] in "$€£" or words[place - 1].text.isupper()
-    return _is_plural(words[place - 1].low) or (counted and _is_plural(words[max(start, 0)].low))
+    plural = _is_plural(words[max(start, 0)].low)
+    return _is_plural(words[place - 1].low) or (plural and (counted or words[place].low in _PLAIN_VERBS))
+
+
+# Bare words that are hardly ever nouns.
+_PLAIN_VERBS = frozenset("go get need come take require belong live follow expire have".split())
 
 
 def _is_plural(low: str) -> bool:
@@ -383,64 +418,111 @@ def _is_plural(low: str) -> bool:
 
 
 _SEMI_MODALS = {
-    ("need", "to"): "must", ("needs", "to"): "must", ("have", "to"): "must", ("has", "to"): "must", ("got", "to"): "must",
-    ("ought", "to"): "should", ("supposed", "to"): "meant", ("required", "to"): "must", ("allowed", "to"): "may",
-    ("going", "to"): "will", ("used", "to"): "used", ("better",): "should", ("able", "to"): "can", ("expected", "to"): "meant",
-    ("meant", "to"): "meant",
-}  # fmt: skip
+    (word, "to"): modal
+    for modal, listed in {
+        "must": "need needs have has got required",
+        "should": "ought",
+        "meant": "supposed expected meant",
+        "may": "allowed",
+        "will": "going",
+        "can": "able",
+        "used": "used",
+    }.items()
+    for word in listed.split()
+}
+
+
+@dataclass(slots=True)
+class _Chain:
+    """The auxiliaries and adverbs before a verb, gathered word by word."""
+
+    modal: str = ""
+    negated: bool = False
+    adverbs: set[str] = field(default_factory=set)
+    helpers: set[str] = field(default_factory=set)
+
+    def take(self, words: tuple[Word, ...], at: int, person: Person) -> int:
+        """How many words at this place belong to the chain; 0 at the verb."""
+        low = words[at].low
+        after = words[at + 1].low if at + 1 < len(words) else ""
+        if (low, after) in _SEMI_MODALS:
+            self.modal = _SEMI_MODALS[low, after]
+            return 2
+        if (low, after) == ("no", "longer"):
+            self.negated = True
+            self.adverbs.add("anymore")
+            return 2
+        if low in verbs.MODALS or (low == "better" and "had" in self.helpers):
+            self.modal = "should" if low == "better" else low
+            return 1
+        if low in _NOT or low in ADVERBS or _is_adverb(low):
+            self.negated = self.negated or low in _NOT
+            self.adverbs |= {low} - {"not"}
+            return 1
+        if low in AUXILIARIES and _is_helper(words, at, person):
+            self.helpers.add(low)
+            return 1
+        return 0
+
+
+def _is_adverb(low: str) -> bool:
+    return low.endswith("ly") and len(low) > 4 and verbs.base(low) is None
 
 
 def _predicate(words: tuple[Word, ...], begin: int, person: Person, at: int) -> Frame:
     """Auxiliaries and adverbs until the main verb, then the rest."""
-    subject = words[begin:at] if person is not Person.COMMAND else ()
-    chain_start, modal, negated = at, "", _has_never(words[:begin])
-    seen: set[str] = set(_adverbs(words[:begin]))
-    helpers: list[str] = []
-    while at < len(words):
-        low = words[at].low
-        pair = (low, words[at + 1].low) if at + 1 < len(words) else (low,)
-        if pair in _SEMI_MODALS:
-            modal, at = _SEMI_MODALS[pair], at + 2
-        elif low == "better" and "had" in [*helpers, "had"] and helpers:
-            modal, at = "should", at + 1
-        elif low in _NOT:
-            negated, at = True, at + 1
-            seen |= {low} & ADVERBS
-        elif low == "no" and at + 1 < len(words) and words[at + 1].low == "longer":
-            negated, at = True, at + 2
-            seen.add("anymore")
-        elif low in ADVERBS or (low.endswith("ly") and len(low) > 4 and verbs.base(low) is None):
-            seen.add(low)
-            at += 1
-        elif low in verbs.MODALS:
-            modal, at = low, at + 1
-        elif low in AUXILIARIES and _is_helper(words, at, person):
-            helpers.append(low)
-            at += 1
-        else:
-            break
-    if at >= len(words):
-        at = _last_helper(words, chain_start, at)
+    subject = () if person is Person.COMMAND else words[begin:at]
+    chain = _Chain(negated=_has_never(words[:begin]), adverbs=set(_adverbs(words[:begin])))
+    start = at
+    while at < len(words) and (taken := chain.take(words, at, person)):
+        at += taken
+    at = _last_helper(words, start, at) if at >= len(words) else at
     word = words[at] if at < len(words) else None
     if word is None or word.is_mark or word.opaque:
         return Frame(
-            person, subject, words[chain_start:at], "", None, words[at:], modal, negated, frozenset(seen), words=words
+            person,
+            subject,
+            words[start:at],
+            "",
+            None,
+            words[at:],
+            chain.modal,
+            chain.negated,
+            frozenset(chain.adverbs),
+            words=words,
         )
+    return _framed(words, person, subject, chain, (start, at))
+
+
+def _framed(
+    words: tuple[Word, ...], person: Person, subject: tuple[Word, ...], chain: _Chain, span: tuple[int, int]
+) -> Frame:
+    """The frame around a verb; `span` is where its chain starts and where the verb stands."""
+    start, at = span
+    word = words[at]
     verb = verbs.base(word.low) or word.low
     after = at + 1
     while verb == "be" and after < len(words) and words[after].low in ADVERBS | _NOT:
-        negated = negated or words[after].low in _NOT
-        seen |= {words[after].low} & ADVERBS
+        chain.take(words, after, person)
         after += 1
+    simple_past = word.low in ("was", "were") or (verbs.is_past(word.low) and not chain.helpers)
     return Frame(
-        person=person, subject=subject, chain=words[chain_start:at], verb=verb, verb_word=word, rest=words[after:],
-        trail=words[at + 1 : after], modal=modal, negated=negated, adverbs=frozenset(seen),
-        past=(verbs.is_past(word.low) and not helpers) or bool({"was", "were", "did", "had"} & set(helpers)) or word.low in ("was", "were"),
-        progressive=bool(set(helpers) & BE) and word.low.endswith("ing"),
-        perfect=bool(set(helpers) & HAVE),
-        passive=bool(set(helpers) & BE) and not word.low.endswith("ing"),
+        person=person,
+        subject=subject,
+        chain=words[start:at],
+        verb=verb,
+        verb_word=word,
+        rest=words[after:],
+        modal=chain.modal,
+        negated=chain.negated,
+        adverbs=frozenset(chain.adverbs),
+        past=simple_past or bool(chain.helpers & {"was", "were", "did", "had"}),
+        progressive=bool(chain.helpers & BE) and word.low.endswith("ing"),
+        perfect=bool(chain.helpers & HAVE),
+        passive=bool(chain.helpers & BE) and not word.low.endswith("ing"),
         words=words,
-    )  # fmt: skip
+        trail=words[at + 1 : after],
+    )
 
 
 def _last_helper(words: tuple[Word, ...], start: int, end: int) -> int:
@@ -453,32 +535,22 @@ def _last_helper(words: tuple[Word, ...], start: int, end: int) -> int:
 
 def _is_helper(words: tuple[Word, ...], at: int, person: Person) -> bool:
     """Whether be, have or do at this place only helps the verb after it."""
-    low = words[at].low
-    after = at + 1
-    while after < len(words) and (words[after].low in ADVERBS | _NOT):
+    low, after = words[at].low, at + 1
+    while after < len(words) and words[after].low in ADVERBS | _NOT:
         after += 1
     if after >= len(words) or words[after].opaque:
         return False
     following = words[after].low
     if low in DO:
-        return verbs.is_base(following) and (
-            any(word.low in _NOT for word in words[at + 1 : after]) or person is not Person.COMMAND
-        )
-    if following in ("supposed", "required", "allowed", "going", "expected", "meant", "able") and low in BE:
-        return after + 1 < len(words) and words[after + 1].low == "to"
+        denied = any(word.low in _NOT for word in words[at + 1 : after])
+        return verbs.is_base(following) and (denied or person is not Person.COMMAND)
     if low in HAVE:
-        return (
-            following == "been"
-            or (verbs.is_past(following) or following in _SAME_PARTICIPLE)
-            or following in ("better", "got")
-        )
-    if following in BE:
+        return verbs.is_past(following) or following in _SAME_PARTICIPLE | {"been", "better", "got"}
+    if (following, "to") in _SEMI_MODALS:
+        return after + 1 < len(words) and words[after + 1].low == "to"
+    if following in BE or verbs.is_gerund(following) or _like_gerund(following):
         return True
-    return (
-        verbs.is_gerund(following)
-        or _like_gerund(following)
-        or (verbs.is_past(following) and following not in _ADJECTIVES)
-    )
+    return verbs.is_past(following) and following not in _ADJECTIVES and kind_of(following) is None
 
 
 def _like_gerund(low: str) -> bool:
@@ -486,10 +558,12 @@ def _like_gerund(low: str) -> bool:
 
 
 _THINGS = frozenset(
-    "morning evening nothing something anything everything wedding building meeting ceiling housing clothing willing interesting amazing boring".split()
+    "morning evening nothing something anything everything wedding building meeting ceiling housing "
+    "clothing willing interesting amazing boring".split()
 )
 _SAME_PARTICIPLE = frozenset("become come run put set cut read hit let cost quit reset".split())
 # Participles that describe a state rather than report an act.
 _ADJECTIVES = frozenset(
-    "married interested tired worried confused annoyed retired located based used fed concerned divorced engaged experienced self-employed broken left".split()
+    "married interested tired worried confused annoyed retired located based used fed concerned divorced "
+    "engaged experienced self-employed broken left".split()
 )

@@ -7,10 +7,11 @@ from dataclasses import replace
 from acumen.learn import keys, lifetimes, verbs, voice
 from acumen.learn.belongings import call_me, of_project, of_theirs
 from acumen.learn.clauses import FIRST, Clause, Frame, Person, frame
-from acumen.learn.reading import Cue, Part, Reading, read
+from acumen.learn.cues import Cue
+from acumen.learn.reading import Part, Reading, read
 from acumen.learn.sentences import sentences
 from acumen.learn.speaker import TASTES, of_speaker
-from acumen.learn.statements import Fact
+from acumen.learn.statements import Fact, stated
 from acumen.model.ids import Millis
 from acumen.model.profile import TimeToLive
 
@@ -28,7 +29,7 @@ def facts(reading: Reading, at: Millis, taught: Sequence[tuple[str, str]] = ()) 
     """The statements about the user in one sentence; `taught` are the keys of the lessons it also holds."""
     if reading.has(Cue.QUESTION) or any(_supposes(clause) for clause in reading.situations):
         return []
-    found: list[Fact] = []
+    found = [fact for part in reading.parts[:1] if (fact := _told_to_keep(part, reading))]
     for place, part in enumerate((*reading.parts, *_vouched(reading.reasons))):
         fact = _fact(part, reading)
         if fact and part.frame.adverbs & _POLICY and part.frame.person is Person.FIRST:
@@ -54,6 +55,13 @@ def _supposes(clause: Clause) -> bool:
     return clause.marker == "if" and clause.words[0].low in FIRST
 
 
+def _told_to_keep(part: Part, reading: Reading) -> Fact | None:
+    """'my company won't pay more than 200 a night, remember that': kept as it stands, whatever it is."""
+    framed = part.frame
+    told = reading.has(Cue.KEPT) and framed.verb and framed.person in (Person.FIRST, Person.MINE, Person.NOUN)
+    return stated(framed, 0.6) if told and _fact(part, reading) is None else None
+
+
 def _vouched(reasons: Sequence[Clause]) -> list[Part]:
     """Reasons that are statements of their own: 'because I am vegan'. 'As I start' is a time, no reason."""
     own = [
@@ -75,8 +83,8 @@ def _fact(part: Part, reading: Reading) -> Fact | None:
 _GENERIC = frozenset("project something stuff thing task assignment lot bit way anything everything it".split())
 _POINTING = frozenset("this these those it them yet".split())
 _PERIODS = frozenset(
-    "week month year morning afternoon evening weekend quarter semester summer winter spring fall autumn term season sprint day "
-    "days coming".split()
+    "week month year morning afternoon evening weekend quarter semester summer winter spring fall autumn "
+    "term season sprint day days coming".split()
 )
 
 
@@ -104,10 +112,12 @@ def _whole_policy(fact: Fact, following: Sequence[Part], taught: Sequence[tuple[
 
 # One may use, know and like many things of a kind at once …
 _MANY = frozenset(
-    "use know speak have own like love work code write play take eat drink enjoy build develop support maintain read study "
-    "learn".split()
+    "use know speak have own like love work code write play take eat drink enjoy build develop support "
+    "maintain read study learn".split()
 )
-# … unless the words tell of a change.
+# … but has one of these at a time …
+_SINGLE = frozenset("home employer role name nickname age team".split())
+# … and the words may tell of a change.
 _CHANGED_NOW = re.compile(r"\b(?:now|nowadays|these days|instead|currently|only|exclusively|not)\b")
 
 
@@ -119,4 +129,5 @@ def _timed(fact: Fact, part: Part, reading: Reading, at: Millis) -> Fact:
     if ttl is TimeToLive.INFINITY and framed.progressive and framed.verb not in ("live", "work", "use"):
         ttl = TimeToLive.ONE_QUARTER
     changed = _CHANGED_NOW.search(low) or reading.has(Cue.DENIAL, Cue.ANYMORE) or framed.adverbs & _POLICY
-    return replace(fact, ttl=ttl, exclusive=bool(changed) or framed.verb not in _MANY)
+    exclusive = bool(changed) or framed.verb not in _MANY or fact.subject in _SINGLE or fact.subject.endswith(" number")
+    return replace(fact, ttl=TimeToLive.INFINITY if reading.has(Cue.STANDING) else ttl, exclusive=exclusive)

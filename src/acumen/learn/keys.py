@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from acumen.learn import verbs
 from acumen.learn.clauses import ADVERBS, AUXILIARIES, DETERMINERS, PREPOSITIONS
-from acumen.learn.kinds import kind_in_place, kind_of
+from acumen.learn.kinds import KINDS, kind_in_place, kind_of
 from acumen.learn.words import Word, words
 
 YES, NO = "yes", "no"
@@ -14,26 +14,54 @@ NOT = "not "
 _EMPTY = (
     (ADVERBS | AUXILIARIES | DETERMINERS | PREPOSITIONS)
     | frozenset(
-        "i me my mine we us our you your he she it they them their his her user user's users agent agent's not no yes and or but if when whenever before after "
-        "because so that which who what how why where there here to too also anymore longer more again thing things stuff something "
-        "anything please sure make ensure remember keep use using do does prefer want like need get got give go let put try be new own "
-        "switch change switched one ones other else since until while once time times every each next from now on future forward".split()
+        "i me my mine we us our you your he she it they them their his her user user's users agent agent's "
+        "not no yes and or but if when whenever before after because so that which who what how why where "
+        "there here to too also anymore longer more again thing things stuff something anything please sure "
+        "make ensure remember keep use using do does prefer want like need get got give go let put try be "
+        "new own switch change switched one ones other else since until while once time times every each "
+        "next from now on future forward".split()
     )
 ) - {"production", "before"}
-# Words that mean the same to an agent.
+# Words that mean the same to an agent, under the first of each row.
 _SAME = {
-    "reply": "answer", "respond": "answer", "response": "answer", "replies": "answer",
-    "prod": "production", "deployment": "deploy", "db": "database", "repo": "repository", "docs": "documentation",
-    "favourite": "favorite", "colour": "color", "emojis": "emoji", "release": "deploy", "ship": "deploy", "reside": "live",
-    "postgresql": "postgres", "golang": "go", "js": "javascript", "ts": "typescript", "node.js": "node", "nodejs": "node", "mac": "macos",
-    "vscode": "vscode", "colleague": "coworker", "kids": "child", "kid": "child", "children": "child", "people": "person", "wife": "spouse",
-    "husband": "spouse", "mongo": "mongodb", "texts": "text", "shorter": "short", "brief": "short", "concise": "short", "terse": "short",
-    "briefer": "short", "longer": "long", "detailed": "long", "verbose": "long", "lengthy": "long", "thorough": "long", "in-depth": "long",
-    "informal": "casual", "tab": "tabs", "repository": "repository", "summarise": "summarize", "organise": "organize",
-}  # fmt: skip
+    other: row.split()[0]
+    for row in """
+        answer reply respond response replies
+        production prod
+        deploy deployment release ship
+        database db
+        repository repo
+        documentation docs
+        favorite favourite
+        color colour
+        emoji emojis
+        live reside
+        postgres postgresql
+        go golang
+        javascript js
+        typescript ts
+        node node.js nodejs
+        macos mac
+        mongodb mongo
+        coworker colleague
+        child kid kids children
+        person people
+        spouse wife husband
+        short shorter brief briefer concise terse
+        long longer detailed verbose lengthy thorough in-depth
+        casual informal
+        tabs tab
+        summarize summarise
+        organize organise
+    """.strip().split("\n")
+    for other in row.split()[1:]
+}
 _NUMBERS = {
-    "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8", "nine": "9", "ten": "10",
-    "eleven": "11", "twelve": "12", "twenty": "20", "thirty": "30", "fifty": "50", "hundred": "100", "once": "1", "twice": "2",
+    word: str(number)
+    for number, word in [
+        *enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1),
+        (20, "twenty"), (30, "thirty"), (50, "fifty"), (100, "hundred"), (1, "once"), (2, "twice"),
+    ]
 }  # fmt: skip
 
 
@@ -98,9 +126,15 @@ def _is_count(low: str) -> bool:
 
 
 # "two years ago", "last month", "since 2019": when a thing came about is not what it is.
+_PERIOD = r"(?:years?|months?|weeks?|days?)"
+_COUNT = rf"(?:\d+|an?|a few|a couple of|several|many|{'|'.join(list(_NUMBERS)[:10])})"
+_NAMED_PERIOD = (
+    r"(?:year|month|week|night|summer|winter|spring|fall|january|february|march|april|may|june|july|august|september|"
+    r"october|november|december)"
+)
 _WHEN = re.compile(
-    r"\b(?:(?:about |over |almost |nearly |around )?(?:\d+|an?|a few|a couple of|several|many|one|two|three|four|five|six|seven|eight|nine|ten) (?:years?|months?|weeks?|days?) ago|(?:last|this|next|past) (?:year|month|week|night|summer|winter|spring|fall|"
-    r"january|february|march|april|may|june|july|august|september|october|november|december)|since \w+|(?:now|nowadays|currently|anymore|today|recently|lately|these days))\b"
+    rf"\b(?:(?:about |over |almost |around )?{_COUNT} {_PERIOD} ago|(?:last|this|next|past) {_NAMED_PERIOD}|since \w+|"
+    r"now|nowadays|currently|anymore|today|recently|lately|these days)\b"
 )
 
 
@@ -141,6 +175,11 @@ def keyed(listed: Sequence[Word], *, holds: bool, about: Sequence[Word] = ()) ->
     found = typed(listed)
     if found:
         word, kind = found
+        count = number(listed[max(listed.index(word) - 1, 0) : listed.index(word)])
+        if kind in ("units", "currency") and count:
+            measured = [other for other in [*about, *listed] if other not in (word, count)]
+            said = value(f"{count.low} {word.low}")
+            return " ".join([*sorted(roots(measured)), "number"]), said if holds else NOT + said
         others = [other for other in [*about, *listed] if other is not word and kind_of(other.low) != kind]
         return attribute(others, kind, word.low.strip("`\"'"), holds=holds)
     count = number(listed)
@@ -148,6 +187,11 @@ def keyed(listed: Sequence[Word], *, holds: bool, about: Sequence[Word] = ()) ->
         others = [*about, *(other for other in listed if other is not count)]
         return " ".join([*sorted(roots(others)), "number"]), value(count.low) if holds else NOT + value(count.low)
     return proposition([*about, *listed], holds=holds)
+
+
+def kind_at_end(subject: str) -> str | None:
+    """The kind of value that a subject ends in, if it is one we know."""
+    return next((kind for kind in KINDS if subject == kind or subject.endswith(f" {kind}")), None)
 
 
 def conflict(one: str, other: str) -> bool:

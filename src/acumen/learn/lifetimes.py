@@ -17,20 +17,11 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" if name != "may" else "may" for name in _MONTHS) + ")"
 _NUMBERS = {
-    "a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 4, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
-    "nine": 9, "ten": 10, "twelve": 12,
-}  # fmt: skip
-_UNITS = {
-    "hour": 0.05,
-    "day": 1.0,
-    "night": 1.0,
-    "week": 7.0,
-    "fortnight": 14.0,
-    "month": 30.0,
-    "quarter": 90.0,
-    "year": 365.0,
-    "sprint": 14.0,
+    word: count
+    for count, names in enumerate("a an one|two couple|three|four few|five|six|seven|eight|nine|ten".split("|"), 1)
+    for word in names.split()
 }
+_UNITS = {"hour": 0.05, "day": 1, "night": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 90, "year": 365}
 
 # A span counted from now: "for the next three weeks", "over the coming days".
 _SPAN = re.compile(
@@ -39,16 +30,25 @@ _SPAN = re.compile(
     + "|".join(_NUMBERS)
     + r")?(?: more)?(?: of)?\s?(?P<unit>hour|day|night|week|fortnight|month|quarter|year)s?\b"
 )
+_END = r"end of (?:the )?"
+_SEASON = r"(?:quarter|summer|winter|spring|fall|autumn|semester|term|season)"
+# Days that named times last at most, the shortest first.
 _NAMED = [
-    (1, re.compile(r"\b(?:today|tonight|this (?:morning|afternoon|evening)|(?:right|just) now|for the day|end of (?:the )?day|eod)\b")),
-    (7, re.compile(r"\b(?:tomorrow|this (?:coming )?(?:week|weekend)|end of (?:the )?week|eow|for now|at the moment|temporarily|for the time being)\b")),
-    (14, re.compile(r"\b(?:next (?:week|weekend)|this sprint|fortnight)\b")),
-    (31, re.compile(r"\b(?:this month|end of (?:the )?month|eom|these days)\b")),
-    (61, re.compile(r"\b(?:next month)\b")),
-    (92, re.compile(r"\b(?:this (?:quarter|summer|winter|spring|fall|autumn|semester|term|season)|end of (?:the )?(?:quarter|summer|semester|term)|q[1-4])\b")),
-    (183, re.compile(r"\b(?:next (?:quarter|summer|semester|term))\b")),
-    (366, re.compile(r"\b(?:this year|end of (?:the )?year|eoy|next year|pregnant|expecting a baby)\b")),
-]  # fmt: skip
+    (days, re.compile(rf"\b(?:{pattern})\b"))
+    for days, pattern in [
+        (1, rf"today|tonight|this (?:morning|afternoon|evening)|(?:right|just) now|for the day|{_END}day|eod"),
+        (
+            7,
+            rf"tomorrow|this (?:coming )?week(?:end)?|{_END}week|eow|for now|at the moment|temporarily|the time being",
+        ),
+        (14, r"next week(?:end)?|this sprint|fortnight"),
+        (31, rf"this month|{_END}month|eom"),
+        (61, r"next month"),
+        (92, rf"this {_SEASON}|{_END}{_SEASON}|q[1-4]"),
+        (183, rf"next {_SEASON}"),
+        (366, rf"this year|{_END}year|eoy|next year|pregnant|expecting a baby"),
+    ]
+]
 _WEEKDAY = re.compile(r"\b(?:until|through|by|before|on|this|next|till) (?P<day>" + "|".join(_WEEKDAYS) + r")\b")
 _DATE = re.compile(
     r"\b(?:until|through|by|before|on|till|is|due)?\s?(?:the )?(?:"
@@ -60,7 +60,11 @@ _UNTIL_MONTH = re.compile(
 )
 # Time words that speak of the past or of a habit do not end anything.
 _OPEN_ENDED = re.compile(
-    r"\b(?:since|ago|every|each|last|past|used to|born|anniversary|birthday|always|never|usually|experience)\b|\b(?:for|over) (?:\w+ ){1,3}(?:years|months|weeks) (?:now|already)\b"
+    r"\b(?:since|ago|every|each|last|past|used to|born|anniversary|birthday|always|never|usually|experience)\b|"
+    r"\b(?:for|over) (?:\w+ ){1,3}(?:years|months|weeks) (?:now|already)\b"
+)
+_RECURRING = re.compile(
+    r"\b(?:mornings|afternoons|evenings|nights|weekends|weekdays|(?:" + "|".join(_WEEKDAYS) + r")s)\b"
 )
 _ENDS = re.compile(r"\buntil\b|\bthrough\b|\btill\b|\bexpires?\b|\bthis week\b|\btoday\b|\bfor now\b")
 
@@ -73,8 +77,20 @@ def lifetime(text: str, at: Millis, *, perfect: bool = False) -> TimeToLive:
     return next((limit for most, limit in _LIMITS if days <= most), TimeToLive.INFINITY)
 
 
+_BOUNDED = re.compile(
+    r"\b(?:until|through|till|today|tonight|temporarily|for now|for the (?:next|coming|rest|time being|day)|"
+    r"this (?:week|weekend|month|quarter|year|sprint|semester|summer|winter|morning|afternoon|evening)|"
+    r"for (?:an?|one|two|three|\d+) (?:days?|weeks?|months?))\b"
+)
+
+
+def bounded(text: str, at: Millis) -> TimeToLive:
+    """How long an instruction holds: only words that bound it count, not those about its content ('within two days')."""
+    return lifetime(text, at) if _BOUNDED.search(text) else TimeToLive.INFINITY
+
+
 def days_left(text: str, at: Millis, *, perfect: bool = False) -> float | None:
-    if _OPEN_ENDED.search(text) and not _ENDS.search(text):
+    if _RECURRING.search(text) or (_OPEN_ENDED.search(text) and not _ENDS.search(text)):
         return None
     if not perfect:
         span = _SPAN.search(text)

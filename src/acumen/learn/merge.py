@@ -97,8 +97,8 @@ def profiles(known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis)
     return _Merge(entries, _of_profile_note, lambda note: note.content).run(notes)
 
 
-def playbooks(known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote], at: Millis) -> PlaybookChanges:
-    """What the notes change in the lessons of one user."""
+def playbooks(known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote], _at: Millis) -> PlaybookChanges:
+    """What the notes change in the lessons of one user. Lessons do not expire; the time is for the twin's sake."""
     entries = [_of_playbook(playbook) for playbook in known]
     return _Merge(entries, _of_playbook_note, lambda note: note.lesson.content).run(notes)
 
@@ -120,7 +120,8 @@ class _Entry(Generic[Id]):
     ends: tuple[frozenset[str], ...] = ()
     exclusive: bool = True
     live: bool = True
-    gone: bool = False  # replaced or forgotten in this pass
+    gone: bool = False  # replaced in this pass
+    forgotten: bool = False
 
     def __post_init__(self) -> None:
         self.tokens = frozenset(self.subject.split())
@@ -211,54 +212,57 @@ class _Merge(Generic[Id, Note]):
         return entry.which
 
     def _forget(self, note: Note) -> None:
-        text = self.text_of(note)
-        wish = keys.content_roots(text) - _NAMING
-        said = facts.keys_of(text)
+        """What is older than the wish and matches it goes, replaced or not."""
         for entry in self.entries:
-            if entry.gone or (entry.which.known is not None and entry.newest >= note.evidence.interaction_id):
+            newer = entry.which.known is not None and entry.newest >= note.evidence.interaction_id
+            if entry.forgotten or newer or not _wished_away(self.text_of(note), entry):
                 continue
-            shared = len(wish & (entry.roots | entry.tokens))
-            if (
-                text == EVERYTHING
-                or said == (entry.subject, entry.value)
-                or (wish
-                and shared >= FORGET_MATCH * len(wish))
-            ):
-                entry.gone = True
-                if entry.which.known is not None:
-                    self.forgotten.append(
-                        Forgotten(entry.which.known, f'The user asked to forget: "{note.evidence.text}"')
-                    )
+            entry.forgotten = entry.gone = True
+            self._unlink(entry.which)
+            if entry.which.known is not None:
+                because = f'The user asked to forget: "{note.evidence.text}"'
+                self.forgotten.append(Forgotten(entry.which.known, because))
+
+    def _unlink(self, forgotten: Which[Id]) -> None:
+        """What it had replaced in this pass stands again, or points to what replaced it in turn."""
+        heir = next((one.new for one in self.superseded if one.old == forgotten), None)
+        for one in self.superseded:
+            if one.new == forgotten and heir is None:
+                next(entry for entry in self.entries if entry.which == one.old).gone = False
+        linked = [replace(one, new=heir) if heir and one.new == forgotten else one for one in self.superseded]
+        self.superseded = [one for one in linked if forgotten not in (one.old, one.new)]
 
     def _changes(self) -> Changes[Id, Note]:
         """The result, without what was added and then forgotten in the same pass."""
-        replaced = {change.old.added for change in self.superseded}
-        dropped = {entry.which.added for entry in self.entries if entry.gone} - replaced - {None}
+        dropped = {entry.which.added for entry in self.entries if entry.forgotten} - {None}
         places = [place for place in range(len(self.added)) if place not in dropped]
         moved = {old: new for new, old in enumerate(places)}
 
         def renumbered(which: Which[Id]) -> Which[Id]:
             return which if which.added is None else replace(which, added=moved[which.added])
 
-        kept = [
-            change for change in self.superseded if change.new.added not in dropped and change.old.added not in dropped
-        ]
+        forgotten = {entry.which for entry in self.entries if entry.forgotten}
         return Changes(
             tuple(self.added[place] for place in places),
-            tuple(
-                replace(change, which=renumbered(change.which))
-                for change in self.mentioned
-                if change.which.added not in dropped
-            ),
-            tuple(replace(change, old=renumbered(change.old), new=renumbered(change.new)) for change in kept),
+            tuple(replace(one, which=renumbered(one.which)) for one in self.mentioned if one.which not in forgotten),
+            tuple(replace(one, old=renumbered(one.old), new=renumbered(one.new)) for one in self.superseded),
             tuple(self.forgotten),
             tuple(self.outdated),
         )
 
 
+def _wished_away(wish: str, entry: _Entry[Id]) -> bool:
+    """Whether a wish to forget means this memory: by its key, or by most of the words of the wish."""
+    if wish == EVERYTHING or facts.keys_of(wish) == (entry.subject, entry.value):
+        return True
+    words = keys.content_roots(wish) - _NAMING
+    return bool(words) and len(words & (entry.roots | entry.tokens)) >= FORGET_MATCH * len(words)
+
+
 # Words that name a memory rather than say what it holds.
 _NAMING = frozenset(
-    "rule instruction preference fact note information detail thing memory everything remember know tell say".split()
+    "rule instruction preference fact note information detail thing memory everything remember know tell say old "
+    "previous".split()
 )
 
 
@@ -272,29 +276,37 @@ def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _same(note: _Entry[Id], other: _Entry[Id]) -> bool:
     """Whether two statements say the same thing."""
-    if note.roots == other.roots and note.roots and note.value == other.value:
-        return True
-    if not note.subject or note.value != other.value:
+    if note.value != other.value:
         return False
-    least = SAME_STATEMENT if note.is_statement else SAME_ATTRIBUTE
-    return _overlap(note.tokens, other.tokens) >= least and (note.is_statement or _kind(note) == _kind(other))
+    return (bool(note.roots) and note.roots == other.roots) or _alike(note, other, SAME_STATEMENT)
 
 
 def _rival(note: _Entry[Id], other: _Entry[Id]) -> bool:
     """Whether the note's words leave no room for the other's."""
-    if any(end and end <= other.roots for end in note.ends) and not other.value.startswith((keys.NO, keys.NOT)):
+    denied = other.value == keys.NO or other.value.startswith(keys.NOT)
+    if any(end and end <= other.roots for end in note.ends) and not denied:
         return True
-    if not note.subject or not keys.conflict(note.value, other.value) or note.is_statement != other.is_statement:
+    if not keys.conflict(note.value, other.value) or note.is_statement != other.is_statement:
         return False
-    if note.is_statement:
-        return _overlap(note.tokens, other.tokens) >= OPPOSITE_STATEMENT
-    denial = note.value.startswith(keys.NOT) or other.value.startswith(keys.NOT)
-    return (
-        (note.exclusive or denial)
-        and _kind(note) == _kind(other)
-        and _overlap(note.tokens, other.tokens) >= SAME_ATTRIBUTE
-    )
+    denial = denied or note.value.startswith(keys.NOT)
+    return (note.is_statement or note.exclusive or denial) and _alike(note, other, OPPOSITE_STATEMENT)
 
 
-def _kind(entry: _Entry[Id]) -> str:
-    return entry.subject.rsplit(" ", 1)[-1]
+def _alike(note: _Entry[Id], other: _Entry[Id], least: float) -> bool:
+    """Whether two subjects are one. `least` is for statements; attributes must be of a kind and of one scope."""
+    if not note.tokens or not other.tokens or note.is_statement:
+        return _overlap(note.tokens, other.tokens) >= least
+    kind = keys.kind_at_end(note.subject)
+    if kind != keys.kind_at_end(other.subject):
+        return False
+    if kind is None:
+        one_head = note.subject.split()[-1] == other.subject.split()[-1]
+        return one_head and _overlap(note.tokens, other.tokens) >= SAME_ATTRIBUTE
+    scopes = [entry.tokens - frozenset(kind.split()) for entry in (note, other)]
+    if all(scopes):
+        return _overlap(*scopes) >= SAME_ATTRIBUTE
+    return all(scope <= _ANY_SCOPE for scope in scopes)
+
+
+# Scopes that mean no more than none at all: "answer in French" and "use French".
+_ANY_SCOPE = frozenset("answer message unit mode write".split())

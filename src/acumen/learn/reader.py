@@ -9,7 +9,7 @@ from acumen.learn.merge import Changes, Which
 from acumen.learn.windows import Due, come_back, next_due
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
-from acumen.model.ids import Kind, MemoryRef, Millis, UserId
+from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, UserId
 from acumen.model.memories import searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import PlaybookNote, UserPlaybook
@@ -54,12 +54,14 @@ class Reader(Generic[M, N]):
 
         def store(tx: Tx) -> None:
             tx.conversations.move_bookmark(user, extractor.name, due.seen, due.until)
-            self._apply(tx, changes, fresh, rows)
+            self._apply(tx, changes, fresh, rows, due.window.turns[-1].request_id)
 
         await deps.store.write(store)
         return True
 
-    def _apply(self, tx: Tx, changes: Changes[Any, N], fresh: list[M], rows: list[SearchRow]) -> None:
+    def _apply(
+        self, tx: Tx, changes: Changes[Any, N], fresh: list[M], rows: list[SearchRow], request_id: RequestId
+    ) -> None:
         """What is new comes first, so that what it replaces can point to it."""
         ids = []
         for added, memory, row in zip(changes.added, fresh, rows, strict=True):
@@ -70,9 +72,9 @@ class Reader(Generic[M, N]):
         for mention in changes.mentioned:
             self._mention(tx, _id(mention.which, ids), mention.note, mention.because)
         for gone in changes.superseded:
-            self._retire(tx, _id(gone.old, ids), gone.because, successor=_id(gone.new, ids))
+            self._retire(tx, _id(gone.old, ids), gone.because, request_id, successor=_id(gone.new, ids))
         for forgotten in changes.forgotten:
-            self._retire(tx, str(forgotten.id), forgotten.because)
+            self._retire(tx, str(forgotten.id), forgotten.because, request_id)
 
     def _mention(self, tx: Tx, memory_id: str, note: N, reason: str) -> None:
         before = tx.by_kind[self.kind].get(memory_id)
@@ -82,14 +84,16 @@ class Reader(Generic[M, N]):
             after = self.refresh(before, note, tx.at)  # type: ignore[arg-type]
             tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 
-    def _retire(self, tx: Tx, memory_id: str, reason: str, successor: str | None = None) -> None:
+    def _retire(
+        self, tx: Tx, memory_id: str, reason: str, request_id: RequestId, successor: str | None = None
+    ) -> None:
         """Leaves search, stays in history. A wish to forget archives; erasing for good is its owner's to order."""
         rows = tx.by_kind[self.kind]
         before = rows.get(memory_id)
         if before is not None:
             status = Status.SUPERSEDED if successor else Status.ARCHIVED
             by = rows.mapping.parse_id(successor) if successor else None
-            because = Because(reason, sources=[successor] if successor else ())
+            because = Because(reason, request_id=request_id, sources=[successor] if successor else ())
             after = replace(before, status=status, superseded_by=by)
             tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 

@@ -3,18 +3,28 @@
 import re
 
 _SECRETS = [
-    ("private key", re.compile(r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?")),
-    ("token", re.compile(r"\beyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?")),
-    ("key", re.compile(
-        r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or|svcacct)?[-_]?[A-Za-z0-9_-]{16,200}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|"
-        r"\b(?:ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[abprs]|npm|pypi|hf|dop_v1|shpat|rflx|acm)[-_][A-Za-z0-9_-]{16,300}|\bAIza[\w-]{30,50}")),
-    ("token", re.compile(r"(?i)\bbearer\s+[\w.~+/-]{16,2000}=*")),
-]  # fmt: skip
+    (name, re.compile(pattern))
+    for name, pattern in [
+        (
+            "private key",
+            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?",
+        ),
+        ("token", r"\beyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?"),
+        ("token", r"(?i)\bbearer\s+[\w.~+/-]{16,2000}=*"),
+        ("key", r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or|svcacct)?[-_]?[A-Za-z0-9_-]{16,200}"),
+        (
+            "key",
+            r"\b(?:ghp|gho|ghu|ghs|ghr|github_pat|glpat|npm|pypi|hf|dop_v1|shpat|rflx|acm)[-_][A-Za-z0-9_-]{16,300}",
+        ),
+        ("key", r"\bxox[abprs]-[A-Za-z0-9-]{16,300}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,50}"),
+    ]
+]
 # user:password@host in an address.
 _ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
 # "password is hunter2", "API_KEY=abc", "my pin: 4711".
 _NAMED = re.compile(
-    r"(?i)\b(pass(?:word|phrase|code|wd)|pwd|secret(?: key| access key)?|(?:api|access|auth|private|client)[ _-]?(?:key|token|secret)|token|pin|cvv|cvc|otp|ssn|"
+    r"(?i)\b(pass(?:word|phrase|code|wd)|pwd|secret(?: key| access key)?|"
+    r"(?:api|access|auth|private|client)[ _-]?(?:key|token|secret)|token|pin|cvv|cvc|otp|ssn|"
     r"social security(?: number)?|recovery code|verification code)"
     r"((?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
 )
@@ -23,8 +33,8 @@ _SOCIAL = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
 _LONG = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
 # Words after "password is" that say something about it rather than being it.
 _ABOUT = frozenset(
-    "wrong correct incorrect expired required not too the a an my in stored reset invalid missing set being used changed needed there "
-    "always never rotated kept saved managed weak strong that for on at".split()
+    "wrong correct incorrect expired required not too the a an my in stored reset invalid missing set being "
+    "used changed needed there always never rotated kept saved managed weak strong that for on at".split()
 )
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 # Longer "sentences" are pasted material: people do not speak in them.
 MAX_SENTENCE = 700
-# A turn with more sentences than this is a document; its opening and its end are where its writer speaks.
+# A turn with more than this is a document; its opening and its end are where its writer speaks.
+MAX_CHARACTERS = 200_000
 MAX_SENTENCES = 1200
 
 
@@ -27,14 +28,16 @@ _STRAIGHT = str.maketrans(
 _FENCE = re.compile(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
 _FORWARDED = re.compile(
-    r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|from: .{1,200}\n(?:sent|date|to|subject): )",
+    r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|"
+    r"from: .{1,200}\n(?:sent|date|to|subject): )",
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE_LINE = re.compile(
-    r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|(?:const|let|var) \w+ ?=|"
-    r"return\b.*;|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|File \".*\", line \d+|Traceback \(|"
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
-    r"[+-]{3} [ab]/|@@ -\d|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
+    r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
+    r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
+    r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|"
+    r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
+    r"[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )
 _CODE_MARK = re.compile(r"[{}\[\]();=<>|\\$_*^~]")
 # Where a sentence ends: a full stop before a space, a line break, a semicolon. Quotes and inline code are stepped over.
@@ -43,7 +46,7 @@ _STEP = re.compile(
     r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？]|[.!?]+(?=[A-Z][a-z]))"
 )
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|no|approx|jr|sr|inc|ltd|co|dept|fig|[a-z])\.$", re.IGNORECASE
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
 # "Anna: hello" on several lines is a conversation pasted in.
 _SPEAKER = re.compile(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
@@ -53,24 +56,34 @@ _BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
 
 def sentences(text: str) -> list[Sentence]:
     """The writer's own sentences in order, with their places in `text`."""
-    plain = _own_words(text.translate(_STRAIGHT))
-    found = list(_cut(plain))
+    found = list(_cut(_own_words(_ends(text).translate(_STRAIGHT))))
     if len(found) > MAX_SENTENCES:
         found = found[: MAX_SENTENCES // 2] + found[-MAX_SENTENCES // 2 :]
     return found
 
 
+def _ends(text: str) -> str:
+    """The text at the same length, with the middle of a long one left blank."""
+    half = MAX_CHARACTERS // 2
+    return text if len(text) <= MAX_CHARACTERS else text[:half] + _gap(len(text) - 2 * half) + text[-half:]
+
+
+def _gap(length: int) -> str:
+    """A blank of a given length that no sentence reaches across."""
+    return "\n" + " " * (length - 2) + "\n" if length > 1 else "\n" * length
+
+
 def _own_words(text: str) -> str:
-    """The text at the same length, with all that its writer did not say turned into line breaks."""
+    """The text at the same length, with all that its writer did not say left blank."""
     text = _without_fences(text)
     text = _without_elements(text)
     forwarded = _FORWARDED.search(text)
     if forwarded:
-        text = text[: forwarded.start()] + "\n" * (len(text) - forwarded.start())
+        text = text[: forwarded.start()] + _gap(len(text) - forwarded.start())
     lines = text.split("\n")
     transcript = sum(bool(_SPEAKER.match(line)) for line in lines) >= MIN_TRANSCRIPT
     return "\n".join(
-        "\n" * len(line) if _foreign(line) or (transcript and _SPEAKER.match(line)) else line for line in lines
+        _gap(len(line)) if _foreign(line) or (transcript and _SPEAKER.match(line)) else line for line in lines
     )
 
 
@@ -80,7 +93,7 @@ def _without_fences(text: str) -> str:
     for opening, closing in zip(marks[::2], [*marks[1::2], len(text)], strict=False):
         end = text.find("\n", closing)
         end = len(text) if end < 0 else end
-        parts += [text[at:opening], "\n" * (end - opening)]
+        parts += [text[at:opening], _gap(end - opening)]
         at = end
     return "".join([*parts, text[at:]])
 
@@ -96,7 +109,7 @@ def _without_elements(text: str) -> str:
         elif name in open_at:
             start = open_at.pop(name)
             if start >= at:
-                parts += [text[at:start], "\n" * (tag.end() - start)]
+                parts += [text[at:start], _gap(tag.end() - start)]
                 at = tag.end()
                 open_at.clear()
     return "".join([*parts, text[at:]])

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from acumen.learn import keys, lifetimes, verbs, voice
 from acumen.learn.clauses import ADVERBS, FIRST, HABIT, PREPOSITIONS, Frame
-from acumen.learn.reading import Cue, Reading
+from acumen.learn.cues import Cue
+from acumen.learn.reading import Reading
 from acumen.learn.statements import VAGUE, Fact, head, noun, stated, valued
 from acumen.learn.words import Word, joined
 from acumen.model.ids import Millis
@@ -39,22 +40,27 @@ def of_speaker(framed: Frame, reading: Reading) -> Fact | None:
 
 def _past_unmarked(framed: Frame, reading: Reading) -> bool:
     """'I quit smoking two years ago': the past of some verbs looks like their present."""
-    same = framed.verb in ("quit", "cut", "set", "put", "let", "cost", "hit", "split")
+    if framed.verb == "quit" and not framed.adverbs:
+        return True
+    same = framed.verb in ("cut", "set", "put", "let", "cost", "hit", "split")
     return same and bool(re.search(r"\b(?:ago|last|yesterday|in \d{4})\b", reading.low))
 
 
 # --- can, will, must, used to
 
 _ABILITIES = frozenset(
-    "eat drink drive walk hear tolerate digest afford speak travel fly lift swim have take work attend use install".split()
+    "eat drink drive walk hear tolerate digest afford speak travel fly lift swim have take work attend use "
+    "install".split()
 )
 _DUTIES = frozenset("take avoid follow limit wear comply use eat".split())
 
 
 def _with_modal(framed: Frame, reading: Reading) -> Fact | None:
     if framed.modal == "used":
-        past = stated(replace(framed, negated=True), 0.6)
-        return replace(past, content=voice.fact(framed))
+        past = replace(framed, negated=True)
+        return replace(_placed(past) or stated(past, 0.6), content=voice.fact(framed))
+    if framed.modal == "can" and framed.negated and framed.verb in ("stand", "bear"):
+        return taste(replace(framed, verb="hate", negated=False), reading, content=voice.fact(framed))
     if framed.modal == "can":
         limit = framed.negated and framed.verb in _ABILITIES and not reading.has(Cue.TROUBLE)
         return stated(framed, 0.65) if limit or framed.verb == "speak" or "only" in framed.adverbs else None
@@ -67,23 +73,25 @@ def _with_modal(framed: Frame, reading: Reading) -> Fact | None:
 # --- to be
 
 _UNDERGONE = frozenset(
-    "diagnose base bear allow prescribe hire promote employ train license certify enroll register engage marry raise locate "
-    "assign pay call name".split()
+    "diagnose base bear lay fire furlough vaccinate elect award allow prescribe hire promote employ train "
+    "license certify enroll register engage marry raise locate assign pay call name".split()
 )
 _MOODS = frozenset(
-    "sorry sure afraid confused happy glad curious ready done back here stuck tired lost good fine ok able trying looking getting "
-    "wondering worried frustrated annoyed upset disappointed certain aware excited pleased grateful impressed right wrong late "
-    "early unsure surprised satisfied hungry bored angry mad unable hoping thinking asking seeing having unhappy furious "
-    "desperate thankful sad nervous concerned delighted".split()
+    "sorry sure afraid confused happy glad curious ready done back here stuck tired lost good fine ok able "
+    "trying looking getting wondering worried frustrated annoyed upset disappointed certain aware excited "
+    "pleased grateful impressed right wrong late early unsure surprised satisfied hungry bored angry mad "
+    "unable hoping thinking asking seeing having unhappy furious desperate thankful sad nervous concerned "
+    "delighted".split()
 )
-_STATES = frozenset(
-    "allergic based located responsible vegetarian vegan pescatarian diabetic dyslexic celiac coeliac asthmatic epileptic "
-    "autistic colorblind colourblind color-blind married single divorced engaged widowed pregnant retired unemployed "
-    "self-employed freelance left-handed right-handed deaf blind lactose gluten intolerant sensitive fluent bilingual interested "
-    "new born originally years old into passionate available unavailable busy away out off immunocompromised hypertensive "
-    "anemic remote part-time full-time jewish muslim christian catholic hindu buddhist atheist german french british american "
-    "indian canadian italian spanish irish nearsighted obsessed comfortable terrified used accustomed bound subject "
-    "limited".split()
+STATES = frozenset(
+    "allergic based located responsible vegetarian vegan pescatarian diabetic dyslexic celiac coeliac "
+    "asthmatic epileptic autistic colorblind colourblind color-blind married single divorced engaged "
+    "widowed pregnant retired unemployed self-employed freelance left-handed right-handed deaf blind "
+    "lactose gluten intolerant sensitive fluent bilingual interested new born originally years old into "
+    "passionate available unavailable busy away out off immunocompromised hypertensive anemic remote "
+    "part-time full-time jewish muslim christian catholic hindu buddhist atheist german french british "
+    "american indian canadian italian spanish irish nearsighted obsessed comfortable terrified used "
+    "accustomed bound subject limited".split()
 )
 _CONDITION_ENDINGS = (
     "-blind -free -intolerant -handed tarian phobic -based etic -certified -compliant -only -first".split()
@@ -109,11 +117,13 @@ def _being(framed: Frame, reading: Reading) -> Fact | None:
         return None
     if first in ("a", "an"):
         return _identity(framed, rest[1:])
+    if [word.low for word in rest[:3]] == ["more", "of", "a"]:
+        return stated(framed, 0.6)
     if first in ("in", "from", "at", "on", "with") and len(rest) > 1:
         return _where(framed, rest)
     if first in ("based", "located") and len(rest) > 2 and rest[2].low != "the":
         return valued(framed, "home", rest[2:], 0.8)
-    if first in _STATES or (rest[1:2] and rest[1].low == "handed") or first.endswith(tuple(_CONDITION_ENDINGS)):
+    if first in STATES or (rest[1:2] and rest[1].low == "handed") or first.endswith(tuple(_CONDITION_ENDINGS)):
         return _state(framed, rest)
     return _named_or_aged(framed, reading, rest)
 
@@ -122,6 +132,8 @@ def _named_or_aged(framed: Frame, reading: Reading, rest: list[Word]) -> Fact | 
     """'I am Sam', 'I am 34 years old', 'I am the head of sales'."""
     first, second = rest[0].low, rest[1].low if len(rest) > 1 else ""
     if keys.number(rest[:1]):
+        if any(word.low in STATES for word in rest[1:]) and second != "years":
+            return stated(framed, 0.7)
         aged = second in ("years", "year", "", ",", "and") or "old" in reading.low
         return valued(framed, "age", rest[:1], 0.75) if aged else None
     if first == "the" and second and not framed.negated:
@@ -145,10 +157,16 @@ def _state(framed: Frame, rest: list[Word]) -> Fact | None:
 
 
 _ROLES = frozenset(
-    "nurse chef cook doctor dev sre lead head pm cto ceo cfo coo vp intern ops freelancer student therapist dba qa mom dad "
-    "parent coach pilot judge clerk paralegal".split()
+    "nurse chef cook doctor dev sre lead head pm cto ceo cfo coo vp intern ops freelancer student therapist "
+    "dba qa coach pilot judge clerk paralegal".split()
 )
 _ROLE_ENDINGS = ("er", "or", "ist", "ian", "ant", "eer", "yst", "ect", "ent", "wright", "man", "woman")
+# They sound like a profession, and one may be many of them beside it.
+_NO_ROLES = frozenset(
+    "father mother brother sister parent beginner runner gamer smoker owner lover swimmer cyclist hiker "
+    "reader newcomer believer user customer member drinker eater sleeper walker traveler traveller person "
+    "patient human woman man christian".split()
+)
 
 
 def _identity(framed: Frame, rest: list[Word]) -> Fact | None:
@@ -161,14 +179,16 @@ def _identity(framed: Frame, rest: list[Word]) -> Fact | None:
     found = keys.typed(named[-1:])
     if found:
         return valued(framed, found[1], named[-1:], 0.75)
-    role = named[-1].low.endswith(_ROLE_ENDINGS) or named[-1].low in _ROLES
+    noun_of_role = named[-1].low
+    role = noun_of_role in _ROLES or (noun_of_role.endswith(_ROLE_ENDINGS) and noun_of_role not in _NO_ROLES)
     return valued(framed, "role", named, 0.8) if role else stated(framed, 0.6)
 
 
 _AWAY = frozenset("vacation leave holiday pto parental maternity paternity call sick".split())
 _COURSES = frozenset("plan diet medication tier version".split())
 _CIRCLES = frozenset(
-    "charge school college finance sales marketing timezone zone remission recovery healthcare therapy grade year".split()
+    "charge school college finance sales marketing timezone zone remission recovery healthcare therapy "
+    "grade year".split()
 )
 
 
@@ -188,8 +208,8 @@ def _where(framed: Frame, rest: list[Word]) -> Fact | None:
 # --- to like, to have
 
 
-def taste(framed: Frame, reading: Reading) -> Fact | None:
-    """'I prefer window seats', 'I hate small talk', 'I like my coffee black'."""
+def taste(framed: Frame, reading: Reading, content: str = "") -> Fact | None:
+    """'I prefer window seats', 'I hate small talk', 'I like my coffee black'; `content` if worded otherwise."""
     rest = framed.rest
     if not rest or framed.past or framed.progressive:
         return None
@@ -197,13 +217,18 @@ def taste(framed: Frame, reading: Reading) -> Fact | None:
     habit = first in ("it", "when") and len(rest) > 3 and bool(reading.situations)
     if first in _POINTED | {"how", "what", "the", "your", "you", "when"} and not habit:
         return None
-    if first == "to" and rest[1:2] and rest[1].low in _MENTAL | {"have", "be"}:
+    if (
+        framed.verb not in ("prefer", "favor", "favour")
+        and first == "to"
+        and rest[1:2]
+        and rest[1].low in _MENTAL | {"be"}
+    ):
         return None
     if framed.verb in ("prefer", "favor", "favour"):
         return preference(framed, reading)
     positive = (framed.verb not in ("hate", "dislike")) != framed.negated
     subject, value = keys.proposition(rest, holds=positive)
-    return Fact(voice.fact(framed), f"{subject} taste", value, confidence=0.75)
+    return Fact(content or voice.fact(framed), f"{subject} taste", value, confidence=0.75)
 
 
 _RIVALS = frozenset("over to rather instead than".split())
@@ -246,7 +271,9 @@ def _having(framed: Frame, reading: Reading) -> Fact | None:
     rest = framed.rest
     if not rest or reading.has(Cue.TROUBLE) or noun(rest) in VAGUE:
         return None
-    if (framed.past and not framed.perfect) or (framed.perfect and framed.verb == "have"):
+    if framed.perfect and framed.verb == "have" and not keys.number(rest[:1]):
+        return None
+    if framed.past and not framed.perfect:
         return None
     return stated(framed, 0.7) if framed.negated or rest[0].low not in _NOT_OWNED else None
 
@@ -254,13 +281,13 @@ def _having(framed: Frame, reading: Reading) -> Fact | None:
 # --- what changed
 
 _CHANGES = frozenset(
-    "move switch change migrate relocate join quit leave retire graduate marry divorce adopt become buy sell hire upgrade "
-    "diagnose promote stop convert transition transfer replace drop ditch cancel rename start begin bear found prescribe raise "
-    "grow".split()
+    "move switch change migrate relocate join quit leave retire graduate marry divorce adopt become buy "
+    "sell hire upgrade diagnose promote stop convert transition transfer replace drop ditch cancel rename "
+    "start begin bear found prescribe raise grow".split()
 )
 _DURABLE = frozenset(
-    "work build learn study train plan move migrate use prepare save take live write develop raise manage lead run teach switch "
-    "rent renovate pursue launch transition host renew".split()
+    "work build learn study train plan move migrate use prepare save take live write develop raise manage "
+    "lead run teach switch rent renovate pursue launch transition host renew".split()
 )
 _LASTING = frozenset("live work use be own manage lead teach study play practice practise code develop follow".split())
 _GAINED = frozenset("married divorced engaged promoted laid diagnosed hired fired accepted".split())
@@ -292,11 +319,18 @@ def _changed(framed: Frame, reading: Reading) -> Fact | None:
 def _replacement(framed: Frame) -> Fact | None:
     """'switched from A to B', 'replaced A with B': A ends, B begins."""
     old, new = _exchange(framed)
-    if not new or (framed.verb in ("move", "relocate") and not keys.typed(new)):
+    if not new and old:
+        subject, value = keys.keyed(old, holds=False)
+        return Fact(voice.fact(framed), subject, value, confidence=0.75, ends=(keys.proposition(old, holds=True)[0],))
+    if not new:
         return None
-    subject, value = keys.keyed(new, holds=True)
     ended = keys.proposition(old, holds=True)[0] if old else ""
-    return Fact(voice.fact(framed), subject, value, confidence=0.8, ends=(ended,) if ended else ())
+    ends = (ended,) if ended else ()
+    if framed.verb in ("move", "relocate") and not (keys.typed(new) or (old and framed.subject[0].low == "we")):
+        home = _placed(framed)
+        return replace(home, ends=ends) if home else None
+    subject, value = keys.keyed(new, holds=True)
+    return Fact(voice.fact(framed), subject, value, confidence=0.8, ends=ends)
 
 
 _SWITCHING = frozenset("switch move migrate change convert transition relocate transfer upgrade".split())
@@ -354,7 +388,8 @@ def _ceased(framed: Frame) -> Fact | None:
     if framed.verb not in ("quit", "stop", "leave", "drop", "ditch", "cancel"):
         return None
     if framed.verb == "leave" and rest[0].text[:1].isupper():
-        return replace(valued(framed, "employer", rest[:2], 0.65), value=keys.NOT + keys.value(joined(rest[:2])))
+        left = head(rest)
+        return replace(valued(framed, "employer", left, 0.65), value=keys.NOT + keys.value(joined(left)))
     subject, value = keys.proposition(keys.timeless(rest), holds=False)
     return Fact(voice.fact(framed), subject, value, confidence=0.75)
 
@@ -364,15 +399,27 @@ def _ceased(framed: Frame) -> Fact | None:
 _PLANNED = _CHANGES | frozenset("visit travel arrive launch study learn have get run take".split())
 
 
+_GOALS = frozenset(
+    "lose gain save quit reduce cut learn improve stop pay become conceive retire move buy eat drink".split()
+)
+
+
 def _doing(framed: Frame, reading: Reading) -> Fact | None:
     """'I am learning Rust', 'we are migrating to Postgres'."""
     rest = framed.rest
     for_a_time = framed.verb not in _MENTAL and lifetimes.days_left(reading.low, Millis(0)) is not None
     awaited = framed.verb == "expect" and any(word.low in ("baby", "child", "twins") for word in rest)
-    if reading.has(Cue.TROUBLE) or not rest or framed.past or not (framed.verb in _DURABLE or for_a_time or awaited):
+    if (
+        reading.has(Cue.TROUBLE)
+        or not rest
+        or framed.past
+        or not (framed.verb in _DURABLE | {"try", "hope", "aim"} or for_a_time or awaited)
+    ):
         return None
     if {word.low for word in rest[:2]} & _POINTED:
         return None
+    if framed.verb in ("try", "hope", "aim", "look") and rest[0].low == "to":
+        return stated(framed, 0.55) if rest[1:2] and rest[1].low in _GOALS and len(rest) > 2 else None
     if framed.verb == "plan" and rest[0].low in ("to", "on"):
         return stated(framed, 0.55) if rest[1:2] and verbs.base(rest[1].low) in _PLANNED else None
     return _placed(framed) or stated(framed, 0.65)
@@ -380,23 +427,32 @@ def _doing(framed: Frame, reading: Reading) -> Fact | None:
 
 # Verbs that speak of the talk or the moment, not of the speaker.
 _MENTAL = frozenset(
-    "think believe guess know want wish hope mean see understand need get wonder agree disagree appreciate thank remember feel say "
-    "ask tell suggest try find notice look forget bet assume suppose doubt realize realise hear swear apologize apologise expect "
-    "click receive seem let recommend imagine figure read check attach paste request confirm promise admit recognize recognise "
-    "please question propose do reckon insist repeat mention misread mind care trust stand beg keep wait happen regret concede "
-    "gather sense fear recall quote reiterate type press come".split()
+    "think believe guess know want wish hope mean see understand need get wonder agree disagree appreciate "
+    "thank remember feel say ask tell suggest try find notice look forget bet assume suppose doubt realize "
+    "realise hear swear apologize apologise expect click receive seem let recommend imagine figure read "
+    "check attach paste request confirm promise admit recognize recognise please question propose do reckon "
+    "insist repeat mention misread mind care trust stand beg keep wait happen regret concede gather sense "
+    "fear recall quote reiterate type press come".split()
 )
 # Never habits, however often they are said to happen.
 _FLEETING = frozenset("think know want get feel understand wish hope mean wonder forget need try seem".split())
 # Acts: a habit with an open object ("I make candles"), a step just taken with a definite one ("I open the file").
 _ACTS = frozenset(
-    "run open enter select submit log add lose give put make show begin leave go move report order pick point turn fix debug test "
-    "implement create update edit call send accept refuse upload miss set start stop change remove delete install scroll hit load "
-    "close save pull push commit copy write apply switch restart reboot return".split()
+    "run open enter select submit log add lose give put make show begin leave go move report order pick "
+    "point turn fix debug test implement create update edit call send accept refuse upload miss set start "
+    "stop change remove delete install scroll hit load close save pull push commit copy write apply switch "
+    "restart reboot return".split()
 )
 _AT_HAND = _POINTED | frozenset("the your you on in into out up back".split())
 _SCHEDULES = frozenset(
-    "every daily weekly monthly weekends weekdays mornings evenings twice once mondays fridays annually quarterly".split()
+    "every daily weekly monthly weekends weekdays mornings evenings twice once mondays fridays annually "
+    "quarterly".split()
+)
+
+
+# Habits that need no object.
+_ALONE = frozenset(
+    "smoke drink drive run swim meditate code snore teach paint sing dance commute cook bike ski knit".split()
 )
 
 
@@ -411,7 +467,9 @@ def _habit(framed: Frame, reading: Reading) -> Fact | None:
     if (reading.has(Cue.TROUBLE) and not framed.habitual) or verbs.base(framed.verb) is None:
         return None
     if rest and rest[0].low == "by" and framed.verb == "go":
-        return valued(framed, "name", rest[1:2], 0.8)
+        return valued(framed, "nickname", rest[1:2], 0.8)
+    if framed.verb == "get" and any(word.low == "from" for word in rest[1:]) and not reading.has(Cue.QUESTION):
+        return stated(framed, 0.6) if rest[0].low not in _AT_HAND | {"a", "an", "my"} else None
     if rest and rest[0].low == "from" and framed.verb == "come":
         return stated(framed, 0.7)
     if not _is_habit(framed):
@@ -424,11 +482,12 @@ def _habit(framed: Frame, reading: Reading) -> Fact | None:
 def _is_habit(framed: Frame) -> bool:
     rest = framed.rest
     if not rest:
-        return framed.negated and framed.verb not in _MENTAL
+        return framed.verb in _ALONE or (framed.negated and framed.verb not in _MENTAL)
     if rest[0].low in _AT_HAND and len(rest) == 1:
         return False
     if framed.verb in _MENTAL and framed.verb not in _FLEETING:
         return bool(framed.adverbs & HABIT) or (framed.verb == "see" and scheduled(framed))
     if framed.verb in _ACTS and rest[0].low in _AT_HAND:
-        return bool(framed.adverbs & HABIT) or scheduled(framed)
+        routine = framed.subject[0].low == "we" and any(word.low in PREPOSITIONS for word in rest[2:])
+        return bool(framed.adverbs & HABIT) or scheduled(framed) or routine
     return framed.verb not in _FLEETING

@@ -58,8 +58,8 @@ def noun(rest: Sequence[Word]) -> str:
 
 # Nouns of the talk and the moment: what is said of them tells nothing lasting.
 VAGUE = frozenset(
-    "question problem issue idea error feeling doubt point guess bad fault understanding concern request opinion apologies "
-    "thanks thought thoughts questions problems issues trouble clue choice chance moment minute second look time hope mistake "
-    "reason way suggestion feedback bug impression theory lot bit hurry hard sense message comment example following few "
-    "couple luck one".split()
+    "question problem issue idea error feeling doubt point guess bad fault understanding concern request "
+    "opinion apologies thanks thought thoughts questions problems issues trouble clue choice chance moment "
+    "minute second look time hope mistake reason way suggestion feedback bug impression theory lot bit "
+    "hurry hard sense message comment example following few couple luck one".split()
 )

@@ -6,63 +6,60 @@ from acumen.learn import verbs
 from acumen.learn.clauses import ADVERBS, AUXILIARIES, DETERMINERS, FIRST, PREPOSITIONS, Frame, Person
 from acumen.learn.words import Word, joined
 
-_OF_USER = {
-    "i": "they", "me": "them", "my": "their", "mine": "theirs", "myself": "themselves", "we": "they", "us": "them", "our": "their",
-    "ours": "theirs", "ourselves": "themselves", "you": "the agent", "your": "the agent's", "yours": "the agent's",
-}  # fmt: skip
-_FOR_AGENT = {
-    "i": "the user", "me": "the user", "my": "the user's", "mine": "the user's", "myself": "the user", "we": "the user",
-    "us": "the user", "our": "the user's", "ours": "the user's", "ourselves": "the user",
-}  # fmt: skip
+# How the speaker is called in a fact, and in an instruction to the agent.
+_OF_USER = dict(
+    pair.split("=")
+    for pair in (
+        "i=they,me=them,my=their,mine=theirs,myself=themselves,we=they,us=them,our=their,ours=theirs,ourselves=themselves,"
+        "you=the agent,your=the agent's,yours=the agent's"
+    ).split(",")
+)
+_FOR_AGENT = dict.fromkeys("i me myself we us ourselves".split(), "the user") | dict.fromkeys(
+    "my mine our ours".split(), "the user's"
+)
 # Adverbs that carry tone, not meaning.
 _TONE = frozenset(
-    "please kindly just simply literally honestly basically then so actually really very also all now absolutely definitely".split()
+    "please kindly just simply literally honestly basically then so actually really very also all now "
+    "absolutely definitely".split()
+)
+# "We are a team of eight": the user is not the team.
+_GROUPS = frozenset(
+    "team company startup group agency firm shop nonprofit family couple practice business clinic school studio store "
+    "restaurant bank hospital department organization organisation charity".split()
 )
 _DANGLING = frozenset("and but so or then , ; : - – — too also please instead".split())
 
 
 def fact(frame: Frame) -> str:
-    """'I live in Berlin' → 'User lives in Berlin.'."""
+    """'I live in Berlin' → 'User lives in Berlin'."""
     if frame.person is Person.FIRST:
-        return sentence(["User", *_finite(frame), *_theirs(frame)])
+        part = ["part", "of"] if frame.verb == "be" and any(word.low in _GROUPS for word in frame.rest[:4]) else []
+        return sentence(["User", *_finite(frame), *(part if frame.subject[0].low == "we" else []), *_theirs(frame)])
     if frame.person is Person.MINE:
-        return sentence(
-            [
-                "User's",
-                *of_user(frame.subject[1:]),
-                *of_user(_predicate(frame)[: -len(frame.rest) or None]),
-                *_theirs(frame),
-            ]
-        )
-    return sentence(_renamed(frame.words, _OF_USER))
+        return sentence(["User's", *of_user(frame.subject[1:]), *of_user(_verbal(frame)), *_theirs(frame)])
+    return sentence(for_agent(frame.words))
 
 
-def _predicate(frame: Frame) -> tuple[Word, ...]:
-    return (*frame.chain, *([frame.verb_word] if frame.verb_word else ()), *frame.trail, *frame.rest)
+def _verbal(frame: Frame) -> list[Word]:
+    """Auxiliaries, adverbs and the verb."""
+    return [*frame.chain, *([frame.verb_word] if frame.verb_word else ()), *frame.trail]
 
 
 def _finite(frame: Frame) -> list[str]:
-    """Auxiliaries and verb, the first of them agreeing with 'User'."""
-    early = [
-        word for word in frame.words if word.low in frame.adverbs and word.low not in _TONE and word not in frame.chain
-    ]
-    said = [
-        word
-        for word in (*frame.chain, *([frame.verb_word] if frame.verb_word else ()), *frame.trail)
-        if word.low not in _TONE
-    ]
-    result = [
-        word.low for word in early if word.low in ADVERBS and frame.subject and word.start < frame.subject[0].start
-    ]
+    """The same, the first verb of them agreeing with 'User'; an adverb before the subject moves behind it."""
+    moved = (
+        frame.words[: frame.words.index(frame.subject[0])] if frame.subject and frame.subject[0] in frame.words else ()
+    )
+    result = [word.low for word in moved if word.low in ADVERBS and word.low not in _TONE]
     agreed = False
-    for word in said:
-        if frame.past and not agreed and word is frame.verb_word:
-            result.append(word.low)
-        elif not agreed and word.low not in ADVERBS and word.low not in ("not", "no", "longer"):
-            result.append(agreeing(word.low))
-            agreed = True
-        else:
+    for word in _verbal(frame):
+        if word.low in _TONE:
+            continue
+        if agreed or word.low in ADVERBS or word.low in ("not", "no", "longer"):
             result.append(word.text)
+        else:
+            result.append(word.low if frame.past and word is frame.verb_word else agreeing(word.low))
+            agreed = True
     return result
 
 
@@ -77,23 +74,17 @@ def agreeing(low: str) -> str:
 
 def _theirs(frame: Frame) -> list[str]:
     """The rest of the clause in the third person; verbs joined by 'and' agree too."""
-    bare = (
-        frame.verb_word is not None
-        and verbs.is_base(frame.verb_word.low)
-        and not frame.modal
-        and frame.person is Person.FIRST
-    )
-    bare = bare and not any(word.low in AUXILIARIES for word in frame.chain)
+    verb = frame.verb_word.low if frame.verb_word else ""
+    helped = bool(frame.modal) or any(word.low in AUXILIARIES for word in frame.chain)
+    agrees = frame.person is Person.FIRST and verbs.is_base(verb) and not helped
     renamed = []
     for place, word in enumerate(frame.rest):
-        if bare and place and _continues(frame.rest, place):
+        if agrees and place and _continues(frame.rest, place):
             renamed.append(verbs.third_person(word.low))
+        elif place and frame.rest[place - 1].low in FIRST:
+            renamed.append(_after_they(word))
         else:
-            renamed += (
-                _renamed((word,), _OF_USER)
-                if place == 0 or frame.rest[place - 1].low not in FIRST
-                else [_after_they(word)]
-            )
+            renamed += of_user([word])
     return renamed
 
 
@@ -122,7 +113,7 @@ def of_user(words: Iterable[Word]) -> list[str]:
 
 
 def instruction(frame: Frame, *, positive: bool | None = None) -> str:
-    """The clause as a command: 'we never deploy on Fridays' → 'Never deploy on Fridays.'."""
+    """The clause as a command: 'we never deploy on Fridays' → 'Never deploy on Fridays'."""
     return sentence(command(frame, positive=positive))
 
 

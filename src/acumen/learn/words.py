@@ -1,6 +1,7 @@
 """A sentence as words: contractions opened, chat spelling and common typos mended, quotes and code kept whole."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -16,22 +17,28 @@ class Word:
 
     @property
     def is_mark(self) -> bool:
-        return not (self.opaque or any(map(str.isalnum, self.low)))
+        return not (self.low[0].isalnum() or self.opaque or any(map(str.isalnum, self.low)))
 
 
 _TOKEN = re.compile(
     r"(?P<opaque>`[^`]{1,300}`|\"[^\"]{1,400}\"|(?<!\w)'[^']{2,300}'(?!\w))"
-    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|\d[\d,.:]*\d[\w%]*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|#(?!\w)|%)?)"
+    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|\d[\d,.:/]*\d[\w%]*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|#(?!\w)|%)?)"
     r"|(?P<mark>\.{2,}|--+|[^\w\s])"
 )
 
+# A contraction, with or without its apostrophe, and the words it stands for.
 _OPENED = {
-    "cannot": ("can", "not"), "won't": ("will", "not"), "can't": ("can", "not"), "shan't": ("shall", "not"), "ain't": ("is", "not"),
-    "let's": ("let", "us"), "wanna": ("want", "to"), "gonna": ("going", "to"), "gotta": ("have", "to"), "gimme": ("give", "me"),
-    "lemme": ("let", "me"), "dunno": ("do", "not", "know"), "im": ("i", "am"), "ive": ("i", "have"), "youre": ("you", "are"),
-    "thats": ("that", "is"), "whats": ("what", "is"), "theres": ("there", "is"), "wont": ("will", "not"), "cant": ("can", "not"),
-    "youve": ("you", "have"), "weve": ("we", "have"), "theyre": ("they", "are"), "shouldve": ("should", "have"),
-}  # fmt: skip
+    short: tuple(full.split())
+    for short, full in (
+        pair.split("=")
+        for pair in (
+            "cannot=can not,won't=will not,can't=can not,shan't=shall not,ain't=is not,let's=let us,wanna=want to,"
+            "gonna=going to,gotta=have to,gimme=give me,lemme=let me,dunno=do not know,im=i am,ive=i have,"
+            "youre=you are,thats=that is,whats=what is,theres=there is,wont=will not,cant=can not,youve=you have,"
+            "weve=we have,theyre=they are,shouldve=should have"
+        ).split(",")
+    )
+}
 _OPENED |= {
     f"{aux}{tail}": (aux, "not")
     for aux in "do does did is are was were have has had should would could must need".split()
@@ -40,26 +47,31 @@ _OPENED |= {
 _TAILS = {"'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
 _IS_AFTER = frozenset("it that he she there here what who how where this everything name".split())
 
-_CHAT = {
-    "u": "you", "ur": "your", "r": "are", "pls": "please", "plz": "please", "plse": "please", "bc": "because", "cuz": "because",
-    "cos": "because", "coz": "because", "thx": "thanks", "ty": "thanks", "tho": "though", "ya": "you", "yea": "yes", "yeah": "yes",
-    "yep": "yes", "yup": "yes", "nope": "no", "nah": "no", "w/o": "without", "w/": "with", "abt": "about", "rn": "now", "tmrw": "tomorrow",
-    "tmr": "tomorrow", "tonite": "tonight", "ppl": "people", "prod": "production", "k": "ok", "okay": "ok", "favourite": "favorite",
-    "btw": "btw", "fyi": "fyi", "wich": "which", "teh": "the", "thier": "their", "recieve": "receive", "definately": "definitely",
-    "anymore": "anymore", "til": "until", "till": "until", "'til": "until", "infuture": "in future", "becuase": "because",
-}  # fmt: skip
+_CHAT = dict(
+    pair.split("=")
+    for pair in (
+        "u=you ur=your r=are pls=please plz=please plse=please bc=because cuz=because cos=because coz=because "
+        "becuase=because thx=thanks ty=thanks tho=though ya=you yea=yes yeah=yes yep=yes yup=yes nope=no nah=no "
+        "w/o=without w/=with abt=about rn=now tmrw=tomorrow tmr=tomorrow tonite=tonight ppl=people prod=production "
+        "k=ok okay=ok favourite=favorite wich=which teh=the thier=their recieve=receive definately=definitely "
+        "til=until till=until"
+    ).split()
+)
 
 # Names that would read as pronouns.
 _CAPITALS = {"US": "usa", "IT": "information-technology"}
 
 # Words a reading hangs on; one slip in any of them (a letter lost, doubled or swapped) is mended.
-_KEYWORDS = """always never please prefer instead remember should because every forget forward usually actually correct wrong
-language whenever before without again future until allergic favorite stop please avoid ensure
+_KEYWORDS = """
+always never please prefer instead remember should because every forget forward usually actually correct wrong
+language whenever before without again future until allergic favorite stop avoid ensure
 """.split()
 # Words that look like a slip of a keyword and are words of their own.
 _REAL = frozenset(
-    """ever fever lever sever newer refer before pleas pease leas place bead shoulder could would corrects tops sop top sop
-step shop stops stoop after gain against untie lease plead prefers forgets evry forge forget forgot forwards very wring strop
+    """
+ever fever lever sever newer refer before pleas pease leas place bead shoulder could would corrects tops sop top step
+shop stops stoop after gain against untie lease plead prefers forgets avid ensue forge forget forgot forwards very wring
+strop
 """.split()
 )
 
@@ -129,7 +141,7 @@ def _parts(text: str, parts: tuple[str, ...], start: int, end: int) -> list[Word
 _CLINGS = frozenset(",.;:!?)%")
 
 
-def joined(pieces: "list[Word] | tuple[Word, ...]") -> str:
+def joined(pieces: Iterable[Word]) -> str:
     """Words as running text."""
     text = ""
     for piece in pieces:

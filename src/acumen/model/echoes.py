@@ -39,10 +39,10 @@ def without_echoes(text: str, shown: Iterable[Shown]) -> Heard:
     joined = " " + " ".join(word for word, _, _ in words) + " "
     echoed = []
     for memory in shown:
-        found = _find(joined, memory.text, words)
+        found = list(_find(joined, memory.text, words))
         if found:
             echoed.append(memory.ref)
-            spans.append(found)
+            spans += found
     return Heard(_blanked(text, spans), tuple(dict.fromkeys(echoed)))
 
 
@@ -55,15 +55,17 @@ def _contexts(text: str) -> Iterable[tuple[int, int]]:
         start = text.find(CONTEXT_OPEN, stop)
 
 
-def _find(joined: str, memory: str, words: list[tuple[str, int, int]]) -> tuple[int, int] | None:
+def _find(joined: str, memory: str, words: list[tuple[str, int, int]]) -> Iterable[tuple[int, int]]:
+    """Every place where the memory's words stand."""
     wanted = [match.group().lower() for match in _WORD.finditer(memory)]
     if len(wanted) < FEWEST_WORDS:
-        return None
-    at = joined.find(f" {' '.join(wanted)} ")
-    if at < 0:
-        return None
-    first = joined.count(" ", 0, at)
-    return words[first][1], words[first + len(wanted) - 1][2]
+        return
+    text = f" {' '.join(wanted)} "
+    at = joined.find(text)
+    while at >= 0:
+        first = joined.count(" ", 0, at)
+        yield words[first][1], words[first + len(wanted) - 1][2]
+        at = joined.find(text, at + len(text) - 1)
 
 
 def _blanked(text: str, spans: list[tuple[int, int]]) -> str:

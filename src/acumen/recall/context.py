@@ -1,5 +1,6 @@
 """Fit what was found into a token budget, as text ready to put before a model. Pure."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ HEADINGS = {
     Kind.AGENT_PLAYBOOK: "Learned from all users:",
 }
 OVER_BUDGET = "over the token budget"
+
+_MARK = re.compile(r"<(/?\s*acumen-context)\s*>", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,12 @@ class Context:
 
 
 def line_of(memory: Memory) -> str:
-    return f"- {memory.content if isinstance(memory, Profile) else _lesson(memory.lesson)}"
+    return f"- {_framed(memory.content if isinstance(memory, Profile) else _lesson(memory.lesson))}"
+
+
+def _framed(text: str) -> str:
+    """A memory must not end the frame it stands in, nor look like the next line of it."""
+    return _MARK.sub(r"(\1)", text).replace("\n", "\n  ")
 
 
 def fit(candidates: Sequence[Candidate], budget: int, count: Callable[[str], int]) -> Context:

@@ -20,6 +20,8 @@ _PATTERNS = [
         rf"\b(?:in|of|since|during|until|by|from|last|this|next|early|late|mid)[\s-]+(?P<month>{_NAME})\b",
     )
 ]
+# Most questions name no day, and this tells so ten times faster.
+_PERHAPS = re.compile(rf"\d{{4}}|\b(?:{_NAME})\b", re.IGNORECASE)
 # Dates stand at the front or the end of questions; a longer text is not a question about a day.
 LONGEST = 2_000
 
@@ -37,6 +39,8 @@ def days(text: str) -> tuple[Day, ...]:
     """In the order of how exactly they are written; a date is read once."""
     found: dict[Day, None] = {}
     rest = text[:LONGEST]
+    if not _PERHAPS.search(rest):
+        return ()
     for pattern in _PATTERNS:
         for match in pattern.finditer(rest):
             day = _day(match.groupdict())
@@ -49,6 +53,6 @@ def days(text: str) -> tuple[Day, ...]:
 def _day(parts: dict[str, str | None]) -> Day | None:
     month, day, year = parts.get("month") or "", parts.get("day"), parts.get("year")
     number = int(month) if month.isdigit() else _NUMBER[month.lower()]
-    if not 1 <= number <= len(_MONTHS) or (day and not 1 <= int(day) <= 31):  # noqa: PLR2004 - days of a month
+    if not 1 <= number <= len(_MONTHS) or (day and not 1 <= int(day) <= 31):
         return None
     return Day(number, int(day) if day else None, int(year) if year else None)

@@ -1,42 +1,52 @@
 """How words and meaning become one score from 0 to 1 that means the same for every question. Pure."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
+Flags = NDArray[np.bool_]
 
 # BM25's two dials: how soon repeats of a word stop counting, and how much a long text is held against a match.
-# The usual values: facts and chat are content with any, long answers of assistants need the length to count.
+# The usual values: facts and chat are content with any, long answers of assistants need their length to count.
 K1 = 1.2
 B = 0.75
+
+# What a word of asking ("recommend", "number") is worth beside a word of the subject.
+ASKING = 0.5
 
 # Unrelated sentences lie about .1 apart in all-MiniLM-L6-v2, close paraphrases about .8; between them it is linear.
 UNRELATED = 0.1
 PARAPHRASE = 0.8
-# Talk is loose: what a turn means for a question shows earlier, and averaged with its neighbours it never comes as close.
-UNRELATED_TURN = 0.05
-PARAPHRASE_IN_TALK = 0.6
 
 # Words and meaning weigh the same. Measured on facts about people (LoCoMo's observations): flat from .4 to .6.
 MEANING = 0.5
-# A shared word whose meaning points elsewhere is mostly chance, yet ids and names have little meaning to point with.
+# A shared word whose meaning points elsewhere is mostly chance, yet ids and names have little meaning to point with:
+# such a word counts half, and in full from where the meaning agrees this much.
 CHANCE = 0.5
 AGREES = 0.3
 
-# A turn answers the one before it, so it holds that one's words almost as its own; less those before and after.
+# Talk is loose: meaning shows at smaller cosines, and averaged with its neighbours a turn never comes as close.
+UNRELATED_TURN = 0.05
+PARAPHRASE_IN_TALK = 0.6
+# A turn answers the one before it and so holds that one's words almost as its own; those further off it holds less.
 BEFORE = 0.8
 LONG_BEFORE = 0.3
 AFTER = 0.5
 # The same for meaning, where a turn is averaged with its neighbours.
 BEFORE_MEANS = 0.6
 AFTER_MEANS = 0.5
-# Shares of a turn's score: its words, its meaning, its meaning in the talk, the words of its session.
-TURN_SHARES = (0.38, 0.15, 0.23, 0.24)
-# On top: the question names who speaks, the user speaks (facts about people come from themselves), it was that day.
-NAMED = 0.18
-BY_USER = 0.07
-ON_THE_DAY = 0.26
-# These and the session support a turn that says something itself; from here on they count in full.
+# What a turn says itself is judged by its words, its meaning, and its meaning together with its neighbours.
+OF_WORDS, OF_MEANING, OF_TALK = 0.5, 0.2, 0.3
+# Its session as a whole has this share of the score, what the turn says itself has the rest.
+OF_SESSION = 0.23
+# On top of that: the question names the speaker; the user speaks (people know best about themselves); it was that day.
+NAMED = 0.19
+BY_USER = 0.08
+ON_THE_DAY = 0.27
+# Session and extras only support a turn that says something itself; from here on they count in full, below it the
+# less the closer to nothing.
 SPEAKS = 0.1
 
 # Below this a hit is more often noise than help: words alone must cover a fifth of the question, meaning alone must
@@ -51,7 +61,8 @@ def rarity(rows: int, holding: int) -> float:
 
 def hold(counts: Floats, lengths: Floats, mean_length: float) -> Floats:
     """How firmly texts hold a word, 0 to 1: said once in a text of average length is 1."""
-    held: Floats = counts * np.float32(1 + K1) / (counts + np.float32(K1) * (np.float32(1 - B) + np.float32(B / mean_length) * lengths))
+    patience = np.float32(K1 * (1 - B)) + np.float32(K1 * B / mean_length) * lengths
+    held: Floats = np.divide(counts * np.float32(1 + K1), counts + patience)
     return np.minimum(held, 1, out=held)
 
 
@@ -61,25 +72,39 @@ def meaning(cosines: Floats, unrelated: float = UNRELATED, paraphrase: float = P
     return np.clip(share, 0, 1, out=share)
 
 
-def both(words: Floats, meanings: Floats, known: NDArray[np.bool_]) -> Floats:
-    """The score of a memory. One that has no vector yet is judged by its words alone."""
+def memory(words: Floats, meanings: Floats, known: Flags) -> Floats:
+    """The score of a text that stands by itself. One that has no vector yet is judged by its words alone."""
     trust = np.float32(CHANCE) + np.float32(1 - CHANCE) * np.minimum(meanings / np.float32(AGREES), 1)
     fused = np.float32(1 - MEANING) * words * trust + np.float32(MEANING) * meanings
     return np.where(known, fused, words)
 
 
-def talk(
-    words: Floats | None, meanings: Floats | None, around: Floats | None, session: Floats | None, favour: Floats
-) -> Floats:
-    """The score of a turn. An arm that was not asked leaves its share to the others."""
-    itself = [arm is not None for arm in (words, meanings, around)]
-    shares = [share for share, asked in zip(TURN_SHARES, itself, strict=False) if asked]
-    said = np.zeros(len(favour), np.float32)
-    for arm, share in zip((words, meanings, around), TURN_SHARES, strict=False):
-        if arm is not None:
-            said += np.float32(share) * arm
-    said /= np.float32(sum(shares))
-    support = favour if session is None else favour + np.float32(TURN_SHARES[3]) * session
-    part = 1 - TURN_SHARES[3] if session is not None else 1.0
-    scores: Floats = np.float32(part) * said + support * np.minimum(said / np.float32(SPEAKS), 1)
-    return np.minimum(scores, 1, out=scores)
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The meaning of turns: their own, and together with their neighbours."""
+
+    alone: Floats
+    in_talk: Floats
+    known: Flags
+
+
+def turn(words: Floats | None, meant: Meant | None, session: Floats | None, favour: Floats) -> Floats:
+    """The score of a turn. An arm that was not asked leaves its share to the others.
+
+    `favour` is added on top, beyond 1 if need be, so that it still tells the best apart.
+    """
+    said = _said(words, meant, len(favour))
+    own = 1.0 if session is None else 1 - OF_SESSION
+    support = favour if session is None else favour + np.float32(OF_SESSION) * session
+    scores: Floats = np.float32(own) * said + support * np.minimum(said / np.float32(SPEAKS), 1) ** 2
+    return scores
+
+
+def _said(words: Floats | None, meant: Meant | None, size: int) -> Floats:
+    """What turns say themselves, 0 to 1."""
+    if meant is None:
+        return np.zeros(size, np.float32) if words is None else words
+    meanings = np.float32(OF_MEANING) * meant.alone + np.float32(OF_TALK) * meant.in_talk
+    if words is None:
+        return meanings * np.float32(1 / (OF_MEANING + OF_TALK))
+    return np.where(meant.known, np.float32(OF_WORDS) * words + meanings, words)

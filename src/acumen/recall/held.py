@@ -58,8 +58,9 @@ class HeldMemories:
         return terms(searchable(memory)) if memory else []
 
     def _facets(self, tx: Tx, ids: list[str]) -> dict[str, Facet]:
-        wanted = Filter(user_id=self._user, statuses=None, ids=tuple(ids) if len(ids) < MANY else None)
-        return tx.by_kind[self._kind].facets(wanted) if ids else {}
+        few = Filter(statuses=None, ids=tuple(ids))
+        all_of_user = Filter(user_id=self._user, statuses=None)
+        return tx.by_kind[self._kind].facets(few if len(ids) < MANY else all_of_user) if ids else {}
 
 
 class HeldTurns:

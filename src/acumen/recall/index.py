@@ -1,6 +1,7 @@
 """Make text findable: its words always, its meaning when there is a model."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,28 +68,40 @@ def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[tuple[Interact
 
 
 async def backfill(_fact: Hour, deps: Deps) -> None:
-    """Give memories a vector that have none, or one of another model."""
+    """Give memories and turns a vector that have none, or one of another model."""
     if deps.meaning.problem:
         return
-    for kind in Kind:
+    for kind in (*Kind, TURN):
         while await _backfill_some(kind, deps):
             pass
 
 
-async def _backfill_some(kind: Kind, deps: Deps) -> bool:
+async def _backfill_some(kind: str, deps: Deps) -> bool:
     name = deps.meaning.name
     found = await deps.store.read(
-        lambda tx: tx.by_kind[kind].by_ids(tx.search_rows.without_vector_of(name, kind, BACKFILL_AT_ONCE))
+        lambda tx: _texts(tx, kind, tx.search_rows.without_vector_of(name, kind, BACKFILL_AT_ONCE))
     )
     if not found or deps.meaning.problem:
         return False
-    rows = await deps.findable([Findable(kind, owner(memory), searchable(memory)) for memory in found.values()])
-    filed = [
-        SearchRow(kind, memory_id, row.user_id, row.terms, row.analyser, row.vector, row.model)
-        for memory_id, row in zip(found, rows, strict=True)
-    ]
-    await deps.store.write(lambda tx: tx.search_rows.put(filed))
+    rows = await deps.findable(list(found.values()))
+
+    def store(tx: Tx) -> None:
+        """What was changed or deleted meanwhile is somebody else's to file."""
+        now = _texts(tx, kind, list(found))
+        filed = zip(found.items(), rows, strict=True)
+        tx.search_rows.put([replace(row, entity_id=key) for (key, text), row in filed if now.get(key) == text])
+
+    await deps.store.write(store)
     return True
+
+
+def _texts(tx: Tx, kind: str, ids: Sequence[str]) -> dict[str, Findable]:
+    """What there is under these ids, as it is to be found."""
+    if kind == TURN:
+        turns = tx.conversations.by_ids([InteractionId(int(turn_id)) for turn_id in ids])
+        return {str(turn.id): Findable(TURN, turn.user_id, turn.content) for turn in turns}
+    memories = tx.by_kind[Kind(kind)].by_ids(ids)
+    return {key: Findable(kind, owner(memory), searchable(memory)) for key, memory in memories.items()}
 
 
 def vector_of(row: SearchRow, model: str) -> Vector | None:

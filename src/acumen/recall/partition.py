@@ -92,9 +92,7 @@ class Partition(Generic[F]):
         """About how much memory this holds."""
         return self._rows.bytes + self._words.bytes + self._vectors.bytes
 
-    def put(
-        self, key: str, text: str, vector: Floats | None, facet: F, *, words: Sequence[str] | None = None
-    ) -> None:
+    def put(self, key: str, text: str, vector: Floats | None, facet: F, *, words: Sequence[str] | None = None) -> None:
         """Insert or replace. `words` are the terms of the text if the caller has them already."""
         self.drop(key)
         self._rows.add(key, facet)
@@ -119,6 +117,10 @@ class Partition(Generic[F]):
         self._vectors.set(row, vector)
         return True
 
+    def facet(self, key: str) -> F:
+        """KeyError if there is no such row."""
+        return self._rows.facet_of(key)
+
     def rank(
         self,
         question: Question,
@@ -127,20 +129,22 @@ class Partition(Generic[F]):
         threshold: float | None = None,
     ) -> list[Hit]:
         """The best rows that `accept` lets through, best first, newest first among equals; perhaps none."""
-        if not len(self) or limit <= 0:
+        if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
-        words = meanings = None
-        if question.by_words:
-            holdings = self._words.holdings(question.terms, self._rows.alive())
-            words = coverage(holdings, self._words.size)
-        if question.by_meaning and question.vector is not None:
-            meanings = self._vectors.near(question.vector, limit)
-        return best(self._rows, _Memories(words, meanings, limit), question.floor(threshold), limit, accept)
+        words = self._covered(question) if question.by_words else None
+        near = (
+            None if question.vector is None or not question.by_meaning else self._vectors.near(question.vector, limit)
+        )
+        judge = _Memories(words, near)
+        if words is not None:
+            judge.sharpen(leaders(words, BY_WORDS * limit))
+        return best(self._rows, judge, question.floor(threshold), limit, accept)
+
+    def _covered(self, question: Question) -> Floats:
+        return coverage(self._words.holdings(question.terms, self._rows.alive()), self._words.size)
 
 
-def best(
-    rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None
-) -> list[Hit]:
+def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
     """Walk down the ranking of all rows, look closely at those that may matter, and rank these for good."""
     scores = judge.scores()
     seen = rows.first(scores, floor / 2, max(CLOSER_LOOK * limit, AT_LEAST), accept)
@@ -156,17 +160,15 @@ def best(
 class _Memories:
     """Judges texts that stand by themselves."""
 
-    def __init__(self, words: Floats | None, near: Near | None, wanted: int) -> None:
+    def __init__(self, words: Floats | None, near: Near | None) -> None:
         self._words = words
         self._near = near
-        if words is not None and near is not None:
-            near.sharpen(leaders(words, BY_WORDS * wanted))
 
     def scores(self) -> Floats:
         if self._near is None:
-            return self._words if self._words is not None else np.zeros(0, np.float32)
+            return np.zeros(0, np.float32) if self._words is None else self._words
         meanings = fuse.meaning(self._near.cosines)
-        return meanings if self._words is None else fuse.both(self._words, meanings, self._near.known)
+        return meanings if self._words is None else fuse.memory(self._words, meanings, self._near.known)
 
     def sharpen(self, rows: RowIds) -> bool:
         return self._near is not None and self._near.sharpen(rows)

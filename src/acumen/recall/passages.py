@@ -1,47 +1,43 @@
-"""Cut a long text into passages, each short enough that one vector can mean it."""
+"""Cut a text into passages, each short enough that one vector can mean it."""
 
 import re
 
-# About forty words. Measured on LongMemEval: a fact said in passing drowns in the vector of a longer text.
-LENGTH = 240
-# A text never costs more vectors than this; the passages of a very long one grow instead.
-MOST = 8
+from acumen.recall.threads import is_agent
+
+# Some thirty-five words. Measured on LongMemEval: a fact said in passing drowns in the vector of a longer text.
+LENGTH = 200
+# What follows these passages is found by its words alone. Measured: more vectors cost much and find nothing more, and
+# the long answers of agents would crowd out what people said of themselves.
+MOST = 4
+MOST_OF_AGENT = 2
 
 # Where a sentence or a line ends; scripts without spaces put none after their full stops.
 _END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？।])")
 
 
-def passages(text: str) -> list[str]:
-    """Whole sentences where they fit, in order, nothing left out; a short text is one passage."""
-    text = text.strip()
-    length = max(LENGTH, -(-len(text) // MOST))
-    found = _packed(text, length)
-    while len(found) > MOST:
-        length += length // 4
-        found = _packed(text, length)
-    return found or [text]
+def of_turn(role: str, text: str) -> list[str]:
+    """The passages of a turn that are given a vector each."""
+    return passages(text, MOST_OF_AGENT if is_agent(role) else MOST)
 
 
-def _packed(text: str, length: int) -> list[str]:
-    found: list[list[str]] = []
-    room = 0
-    for sentence in _END.split(text):
-        for piece in _pieces(sentence.strip(), length):
-            room -= len(piece) + 1
-            if room < 0:
-                found.append([])
-                room = length - len(piece)
-            found[-1].append(piece)
-    return [" ".join(pieces) for pieces in found]
+def passages(text: str, most: int = MOST) -> list[str]:
+    """The first few passages, of whole sentences where these fit; a short text is one passage."""
+    found: list[str] = []
+    for sentence in _END.split(text.strip()[: 2 * LENGTH * most]):
+        for piece in _pieces(sentence.strip()):
+            if found and len(found[-1]) + len(piece) < LENGTH:
+                found[-1] = f"{found[-1]} {piece}"
+            else:
+                found.append(piece)
+    return found[:most] or [text.strip()]
 
 
-def _pieces(sentence: str, length: int) -> list[str]:
-    """A sentence that is no longer than `length`, or its parts, cut between words where there are any."""
-    pieces = []
-    start = 0
-    while len(sentence) - start > length:
-        cut = sentence.rfind(" ", start + length // 2, start + length)
-        end = cut if cut > 0 else start + length
+def _pieces(sentence: str) -> list[str]:
+    """The sentence, or where it is too long its parts, cut between words where there are any."""
+    pieces, start = [], 0
+    while len(sentence) - start > LENGTH:
+        cut = sentence.rfind(" ", start + LENGTH // 2, start + LENGTH)
+        end = cut if cut > 0 else start + LENGTH
         pieces.append(sentence[start:end].strip())
         start = end
     return [piece for piece in [*pieces, sentence[start:].strip()] if piece]

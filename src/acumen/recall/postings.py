@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
 from acumen.recall.rows import RowIds
+from acumen.recall.words import asking_terms, is_one_sign
 
 # One entry is the row and, in its last eight bits, how often the row says the word.
 COUNT_BITS = 8
@@ -77,23 +78,34 @@ class Postings:
         self._lengths = array("f", self.lengths()[kept].tobytes())
 
     def holdings(self, words: Sequence[str], alive: NDArray[np.bool_]) -> list[Holding]:
-        """What living rows hold of each word. A word that no row holds still weighs: it was asked for and is missing."""
+        """What living rows hold of each word. A word that none holds weighs too: it was asked for."""
         lengths = self.lengths()
         living = int(np.count_nonzero(alive))
         mean = max(float(lengths[alive].mean()), 1.0) if living else 1.0
         return [self._holding(word, lengths, mean, alive, living) for word in dict.fromkeys(words)]
 
-    def _holding(
-        self, word: str, lengths: Floats, mean: float, alive: NDArray[np.bool_], living: int
-    ) -> Holding:
-        packed = np.array(self._lists.get(word, ()), np.uint32)
-        rows = (packed >> COUNT_BITS).astype(np.intp)
-        counts = (packed & MOST).astype(np.float32)
+    def _holding(self, word: str, lengths: Floats, mean: float, alive: NDArray[np.bool_], living: int) -> Holding:
+        rows, counts = self._entries_of(word)
         if living < len(lengths):
             still = alive[rows]
             rows, counts = rows[still], counts[still]
         held = fuse.hold(counts, lengths[rows], mean)
-        return Holding(fuse.rarity(living, len(rows)), rows, counts, held)
+        worth = fuse.ASKING if word in asking_terms() else 1.0
+        return Holding(worth * fuse.rarity(living, len(rows)), rows, counts, held)
+
+    def _entries_of(self, word: str) -> tuple[RowIds, Floats]:
+        packed = np.array(self._lists.get(word, ()), np.uint32)
+        if not word.isascii() and is_one_sign(word):
+            packed = np.concatenate(
+                [packed, *(np.array(self._lists[pair], np.uint32) for pair in self._pairs_of(word))]
+            )
+            rows, first = np.unique(packed >> COUNT_BITS, return_index=True)
+            return rows.astype(np.intp), (packed[first] & MOST).astype(np.float32)
+        return (packed >> COUNT_BITS).astype(np.intp), (packed & MOST).astype(np.float32)
+
+    def _pairs_of(self, sign: str) -> list[str]:
+        """Texts without spaces are kept as pairs of signs; a sign asked for alone is in any pair that has it."""
+        return [word for word in self._lists if len(word) == 2 and sign in word]
 
 
 def coverage(holdings: Sequence[Holding], size: int) -> Floats:

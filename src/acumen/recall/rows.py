@@ -49,6 +49,9 @@ class Rows(Generic[F]):
     def facet(self, row: int) -> F:
         return self._facets[row]
 
+    def facet_of(self, key: str) -> F:
+        return self._facets[self._of_key[key]]
+
     def alive(self) -> NDArray[np.bool_]:
         # A copy, because a view would forbid the rows to grow for as long as anyone holds it.
         return np.array(self._alive, np.bool_)
@@ -91,9 +94,9 @@ class Rows(Generic[F]):
 
 
 def newest_first(rows: RowIds, scores: Floats) -> RowIds:
-    """Best first; among equals the newest."""
+    """Best first; among equals (the last digits of a float are chance) the newest."""
     rows = np.sort(rows)[::-1]
-    return rows[np.argsort(-scores[rows], kind="stable")]
+    return rows[np.argsort(-np.round(scores[rows], 6), kind="stable")]
 
 
 def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:

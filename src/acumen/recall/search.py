@@ -126,10 +126,11 @@ class Search:
 
     def _turns(self, tx: Tx, ask: "AskTurns", understood: _Understood, deps: Deps) -> list[TurnHit]:
         if understood.question is None:
+            wanted = ask.wanted
             listed = tx.conversations.newest(
-                ask.user_id, ask.most_recent or ask.top_k, ask.wanted.since, ask.wanted.until
+                ask.user_id, ask.most_recent or ask.top_k, wanted.since, wanted.until, wanted.request_id
             )
-            return [TurnHit(turn, None) for turn in listed if _of_request(turn, ask.wanted)]
+            return [TurnHit(turn, None) for turn in listed]
         held = self._shelf.turns(tx, ask.user_id)
         found = _rank(tx, held, ask.wanted, understood.question, ask, deps)
         ids = [InteractionId(int(one.entity_id)) for one in found]
@@ -180,7 +181,3 @@ async def _understand(query: str | None, mode: Mode, deps: Deps) -> _Understood:
             Question.of(text, None, Mode.FTS), Mode.FTS, f"searched by words only: {deps.meaning.problem}"
         )
     return _Understood(Question.of(text, vector, mode), mode)
-
-
-def _of_request(turn: Interaction, wanted: Filter) -> bool:
-    return wanted.request_id is None or turn.request_id == wanted.request_id

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from acumen.model.conversation import USER_ROLES
 from acumen.recall.days import Day
 from acumen.recall.fuse import Floats
 from acumen.recall.rows import RowIds
@@ -18,9 +19,9 @@ Ints = NDArray[np.int32]
 NONE = -1
 MONTHS = 12
 
-# Roles of the side a memory is kept for, and roles that are no one's name.
-USER_ROLES = frozenset({"user", "human", "customer"})
-NAMELESS = USER_ROLES | {"", "assistant", "agent", "ai", "bot", "model", "system", "developer", "tool", "function"}
+# Roles that are no one's name; a role that is one may be anybody's.
+AGENT_ROLES = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "developer", "tool", "function"})
+NAMELESS = USER_ROLES | AGENT_ROLES | {""}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,15 @@ class Voices:
             for word in set(terms(name)):
                 self._names.setdefault(word, []).append(number)
         return number
+
+
+def is_agent(role: str) -> bool:
+    return role.strip().casefold() in AGENT_ROLES
+
+
+def name_in(role: str) -> list[str]:
+    """The terms of a role that is someone's name; none of "user", "assistant" and the like."""
+    return [] if role.strip().casefold() in NAMELESS else terms(role)
 
 
 class Times:

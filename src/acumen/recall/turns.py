@@ -1,6 +1,7 @@
 """An index over the turns of conversations: what was said around a turn speaks for it too. Not thread-safe."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from acumen.recall.fuse import Floats
 from acumen.recall.partition import BY_WORDS, Hit, Question, best, leaders
 from acumen.recall.postings import Holding, Postings
 from acumen.recall.rows import RowIds, Rows
-from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices
+from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices, name_in
 from acumen.recall.vectors import Near, Vectors
 from acumen.recall.words import terms
 
@@ -54,10 +55,13 @@ class TurnPartition(Generic[F]):
         at: int | None = None,
         words: Sequence[str] | None = None,
     ) -> None:
-        """Insert at the end of its session, or replace in place. `at` is in epoch milliseconds."""
+        """Insert at the end of its session, or replace in place. `at` is in epoch milliseconds.
+
+        A role that is someone's name is among the words of the turn.
+        """
         old = self._rows.kill(key)
         self._rows.add(key, facet)
-        self._words.append(terms(text) if words is None else words)
+        self._words.append([*(terms(text) if words is None else words), *name_in(role)])
         self._vectors.append(vector)
         self._threads.append(session, instead_of=old)
         self._voices.append(role, text)
@@ -81,6 +85,10 @@ class TurnPartition(Generic[F]):
         self._vectors.set(row, vector)
         return True
 
+    def facet(self, key: str) -> F:
+        """KeyError if there is no such turn."""
+        return self._rows.facet_of(key)
+
     def rank(
         self,
         question: Question,
@@ -89,11 +97,16 @@ class TurnPartition(Generic[F]):
         threshold: float | None = None,
     ) -> list[Hit]:
         """The best turns that `accept` lets through, best first, newest first among equals; perhaps none."""
-        if not len(self) or limit <= 0:
+        if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
         holdings = self._words.holdings(question.terms, self._rows.alive()) if question.by_words else None
-        near = self._vectors.near(question.vector, limit) if question.by_meaning and question.vector is not None else None
-        judge = _Turns(holdings, near, self._threads.links(), self._session_lengths(), self._favour(question), limit)
+        near = (
+            None if question.vector is None or not question.by_meaning else self._vectors.near(question.vector, limit)
+        )
+        heard = None if holdings is None else Heard.of(holdings, self._threads.links(), self._session_lengths())
+        judge = _Turns(heard, near, self._threads.links(), self._favour(question))
+        if heard is not None:
+            judge.sharpen(leaders(heard.words, BY_WORDS * limit))
         return best(self._rows, judge, question.floor(threshold), limit, accept)
 
     def _session_lengths(self) -> Floats:
@@ -116,29 +129,37 @@ class TurnPartition(Generic[F]):
                 part.sweep(kept)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What turns and their sessions hold of a question's words."""
+
+    words: Floats
+    session: Floats
+
+    @staticmethod
+    def of(holdings: Sequence[Holding], links: Links, session_lengths: Floats) -> "Heard":
+        return Heard(overheard(holdings, links), in_session(holdings, links.session, session_lengths))
+
+
 class _Turns:
     """Judges turns by what they say, what is said around them, and their session as a whole."""
 
-    def __init__(
-        self, holdings: list[Holding] | None, near: Near | None, links: Links, session_lengths: Floats, favour: Floats, wanted: int
-    ) -> None:
+    def __init__(self, heard: Heard | None, near: Near | None, links: Links, favour: Floats) -> None:
+        self._heard = heard
         self._near = near
         self._links = links
         self._favour = favour
-        self._words = self._session = None
-        if holdings is not None:
-            self._words = overheard(holdings, links)
-            self._session = in_session(holdings, links.session, session_lengths)
-        if near is not None and self._words is not None:
-            self.sharpen(leaders(self._words, BY_WORDS * wanted))
 
     def scores(self) -> Floats:
-        if self._near is None:
-            return fuse.talk(self._words, None, None, self._session, self._favour)
-        cosines = self._near.cosines
-        meanings = fuse.meaning(cosines, fuse.UNRELATED_TURN)
-        around = fuse.meaning(in_talk(cosines, self._links), fuse.UNRELATED_TURN, fuse.PARAPHRASE_IN_TALK)
-        return fuse.talk(self._words, meanings, around, self._session, self._favour)
+        words, session = (self._heard.words, self._heard.session) if self._heard else (None, None)
+        return fuse.turn(words, None if self._near is None else self._meant(self._near), session, self._favour)
+
+    def _meant(self, near: Near) -> fuse.Meant:
+        return fuse.Meant(
+            fuse.meaning(near.cosines, fuse.UNRELATED_TURN),
+            fuse.meaning(in_talk(near, self._links), fuse.UNRELATED_TURN, fuse.PARAPHRASE_IN_TALK),
+            near.known,
+        )
 
     def sharpen(self, rows: RowIds) -> bool:
         """A turn is judged with its neighbours, so theirs are made sure of too."""
@@ -149,9 +170,9 @@ class _Turns:
 
     def reasons(self, row: int) -> dict[str, float]:
         found = {}
-        if self._words is not None and self._session is not None:
-            found["fts"] = round(float(self._words[row]), 4)
-            found["session"] = round(float(self._session[row]), 4)
+        if self._heard is not None:
+            found["fts"] = round(float(self._heard.words[row]), 4)
+            found["session"] = round(float(self._heard.session[row]), 4)
         if self._near is not None:
             found["vector"] = round(float(self._near.cosines[row]), 4)
         return found
@@ -194,14 +215,12 @@ def in_session(holdings: Sequence[Holding], session: Ints, lengths: Floats) -> F
     return covered[session] / np.float32(total or 1.0)
 
 
-def in_talk(cosines: Floats, links: Links) -> Floats:
-    """The cosine of each turn together with the one before and the one after it."""
-    has_before, has_after = links.before != NONE, links.after != NONE
-    summed = (
-        cosines
-        + np.float32(fuse.BEFORE_MEANS) * np.where(has_before, cosines[links.before], 0)
-        + np.float32(fuse.AFTER_MEANS) * np.where(has_after, cosines[links.after], 0)
-    )
-    weights = 1 + np.float32(fuse.BEFORE_MEANS) * has_before + np.float32(fuse.AFTER_MEANS) * has_after
-    averaged: Floats = summed / weights
+def in_talk(near: Near, links: Links) -> Floats:
+    """The cosine of each turn together with the one before and the one after it, as far as these have vectors."""
+    summed, weights = near.cosines.copy(), near.known.astype(np.float32)
+    for neighbours, share in ((links.before, fuse.BEFORE_MEANS), (links.after, fuse.AFTER_MEANS)):
+        there = np.float32(share) * ((neighbours != NONE) & near.known[neighbours])
+        summed += there * near.cosines[neighbours]
+        weights += there
+    averaged: Floats = np.divide(summed, np.maximum(weights, np.float32(1)))
     return averaged

@@ -5,6 +5,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 
 import Stemmer
 
@@ -14,7 +15,7 @@ LONGEST = 64
 # Recently seen tokens and their terms: text repeats itself, so this is most of the speed. Emptied when full.
 MEMO_SIZE = 20_000
 
-# Function words carry no subject. Measured on LoCoMo and LongMemEval: dropping them costs no recall and halves postings.
+# Function words carry no subject. On LoCoMo and LongMemEval dropping them costs no recall, and it halves the postings.
 STOP_WORDS = frozenset(
     """
     a about above after again all also am an and any are as at be because been before being below between both but by
@@ -48,18 +49,28 @@ _IRREGULAR = {
     for form in forms.split()[1:]
 }
 
-# Letters that Unicode does not decompose, the curly apostrophe, and the invisible characters found inside words.
-_LETTERS = str.maketrans(
-    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th"}
-    | {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ı": "i", "’": "'", "ʼ": "'", "\u00ad": "", "\u200b": " "}
-    | {"\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": "", "‐": "-", "‑": "-"}
-)
+# Words of asking rather than of what is asked about ("can you recommend", "the total number of"): they count less.
+_ASKING = """
+    advice amount ask chat conversation current currently different discuss help kind know look many mention name number
+    previous recent recently recommend recommendation remember remind say sort specific suggest suggestion talk tell
+    thing think tip total type various way wonder
+    """.split()
 
-# Dakuten and handakuten tell kana apart (か, が) and compose again; every other combining mark is folded away.
+# Letters that Unicode does not decompose, the curly apostrophe, and the invisible characters found inside words.
+_SIMPLER = {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th"}
+_SIMPLER |= {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ı": "i", "’": "'", "ʼ": "'", "‐": "-", "‑": "-"}
+_SIMPLER |= {"\u00ad": "", "\u200b": " ", "\u200c": "", "\u200d": "", "\u2060": "", "\ufeff": ""}
+
 _KANA_MARKS = "\u3099\u309a"
 
+# Chinese, Japanese and Korean as they are usually written have nothing to fold.
+_FOLDABLE = re.compile(r"[^\x00-\x7f\u3001-\u3029\u3030-\u3098\u309d-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
+
 # \w misses the vowel signs of Indic, Thai, Lao, Tibetan, Myanmar and Khmer writing.
-_LETTER = r"\w\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ecd\u0f90-\u0fbc\u102b-\u103e\u17b4-\u17d3"
+_LETTER = (
+    r"\w\u0900-\u0963\u0966-\u0dff\u0e31-\u0e3a\u0e47-\u0e4e\u0eb1-\u0ebc\u0ec8-\u0ecd\u0f90-\u0fbc"
+    r"\u102b-\u103e\u17b4-\u17d3"
+)
 # Writing without spaces: Thai, Lao, Myanmar, Khmer, kana, Bopomofo, Han. Hangul glues particles to its words.
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u318f\u31a0-\u31bf\u31f0-\u31ff"
@@ -94,6 +105,17 @@ def terms(text: str) -> list[str]:
     return found
 
 
+@cache
+def asking_terms() -> frozenset[str]:
+    """Terms that say that something is asked, and little of what."""
+    return frozenset(term for word in _ASKING for term in terms(word))
+
+
+def is_one_sign(term: str) -> bool:
+    """Whether a term is a single character of a script without spaces, which texts hold within pairs."""
+    return len(term) == 1 and _UNSPACED_ANY.match(term) is not None
+
+
 def prefix_of(text: str) -> str:
     """Whom a text names as its speaker: "Ann: I see" is Ann's. Empty if it names no one."""
     match = _PREFIX.match(text)
@@ -102,20 +124,36 @@ def prefix_of(text: str) -> str:
 
 def _folded(text: str) -> str:
     """The text without accents and compatibility forms; capitals stay, because CamelCase is read from them."""
-    if not text.isascii():
-        # Marks go first: sorting long runs of them is what makes normalisation slow on hostile input.
-        decomposed = unicodedata.normalize("NFKD", _marks().sub("", text))
-        composed = unicodedata.normalize("NFC", _marks().sub("", decomposed)).translate(_LETTERS)
-        # One sign can stand for a whole phrase; only text made of nothing else grows beyond this.
-        text = composed[: 2 * len(text) + LONGEST]
+    if not text.isascii() and _FOLDABLE.search(text):
+        text = _unadorned(text)
     return _THOUSANDS.sub("", text) if "," in text else text
+
+
+def _unadorned(text: str) -> str:
+    # Sorting long runs of marks is what makes normalisation slow on hostile input, so these go first.
+    decomposed = unicodedata.normalize("NFKD", _marks().sub("", text))
+    composed = unicodedata.normalize("NFC", decomposed.translate(_letters()))
+    # One sign can stand for a whole phrase; only text made of nothing else grows beyond this.
+    return composed[: 2 * len(text) + LONGEST]
 
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """Every combining mark of the planes that have any but for the two of kana, and the ligatures of whole phrases."""
+    """A run of combining marks that no word needs, and the two ligatures that stand for a whole phrase."""
+    return re.compile(f"[{_KANA_MARKS}{''.join(_combining())}]{{8,}}|[\ufdfa\ufdfb]+")
+
+
+@cache
+def _letters() -> dict[int, str]:
+    """Every combining mark goes; letters that Unicode does not decompose are written in simpler ones."""
+    return {ord(mark): "" for mark in _combining()} | {ord(letter): simple for letter, simple in _SIMPLER.items()}
+
+
+@cache
+def _combining() -> list[str]:
+    """The marks of all scripts but for the two of kana, which tell か from が and are composed again."""
     marks = (chr(code) for code in range(0x300, 0x1F000) if unicodedata.combining(chr(code)))
-    return re.compile(f"[\ufdfa\ufdfb{''.join(mark for mark in marks if mark not in _KANA_MARKS)}]+")
+    return [mark for mark in marks if mark not in _KANA_MARKS]
 
 
 def _learned(token: str) -> tuple[str, ...]:
@@ -155,7 +193,7 @@ def _piece(piece: str) -> Iterator[str]:
         return  # don't, can't, won't: function words all
     lowered = _CONTRACTION.sub("", lowered)
     words = [word for word in _INNER.split(piece[: len(lowered)]) if word]
-    if len(words) > 1 or lowered.endswith("++"):
+    if [word.casefold() for word in words] != [lowered]:
         yield lowered[:LONGEST]
         if _VERSION.match(lowered):
             yield lowered[1:LONGEST]
@@ -173,7 +211,7 @@ def _word(word: str) -> Iterator[str]:
 
 def _bigrams(run: str) -> Iterator[str]:
     """Without spaces, two characters are the unit that finds most and confuses least."""
-    return map("".join, zip(run, run[1:], strict=False)) if len(run) > 1 else iter(run)
+    return map("".join, pairwise(run)) if len(run) > 1 else iter(run)
 
 
 def _plain(word: str) -> Iterator[str]:

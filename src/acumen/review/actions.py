@@ -37,6 +37,8 @@ async def edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Use
     """Only the fields named in `changes` move; their words are searchable when this returns."""
     before = await deps.store.read(lambda tx: _existing(tx, ref, user))
     after = _changed(before, changes)
+    if not searchable(after).strip():
+        raise BadInput("content must not be empty: a memory without words says nothing.")
     reworded = searchable(after) != searchable(before)
     rows = await deps.findable([Findable(ref.kind, owner(after), searchable(after))]) if reworded else [None]
 
@@ -115,7 +117,8 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
 
     def store(tx: Tx) -> int:
         ids = tx.conversations.ids_of_session(session)
-        tx.conversations.delete_session_rows(session)
+        if not tx.conversations.delete_session_rows(session) and not ids:
+            raise NotFound(f"There is no session {session!r}.")
         return _delete_requests(tx, ids)
 
     return await deps.store.write(store)
@@ -149,7 +152,7 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
             **tx.conversations.delete_user(user),
             "lineage": tx.lineage.delete_user(user),
         }
-        tx.jobs.delete_scope(user)
+        tx.jobs.delete_user(user)
         tx.search_rows.erase_user(user)
         return counts
 

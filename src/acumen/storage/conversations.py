@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from acumen.errors import Conflict
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.prepared import Prepared
+from acumen.storage.scope import Scope, in_batches, org_of
 from acumen.storage.tables import bookmarks, interactions, requests, sessions
 
 _JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
@@ -26,10 +27,10 @@ class Conversations:
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
         self.hold(request.user_id)
-        added = s.conn.execute(_add_once(s.db.insert), s.stamp(_request_row(request))).rowcount
+        added = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request))])
         if not added:
             return self._same_again(request)
-        s.conn.execute(_ADD_TURNS, [s.stamp(_turn_row(turn)) for turn in turns])
+        _ADD_TURNS.run(s.conn, [s.stamp(_turn_row(turn)) for turn in turns])
         return True
 
     def hold(self, user: UserId) -> None:
@@ -81,15 +82,22 @@ class Conversations:
         return self._turns(interactions.c.request_id.in_(ids))
 
     def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
-        return self._turns(interactions.c.interaction_id.in_(ids))
+        return [_turn(row) for row in self._scope.all(_BY_IDS, org=self._scope.org, ids=ids)]
 
     def newest(
-        self, user: UserId | None, limit: int | None, since: Millis | None = None, until: Millis | None = None
+        self,
+        user: UserId | None,
+        limit: int | None,
+        since: Millis | None = None,
+        until: Millis | None = None,
+        request: str | None = None,
     ) -> list[Interaction]:
         """The latest turns of a user or of all, oldest first."""
         query = sa.select(interactions).where(*self._mine(interactions))
         if user is not None:
             query = query.where(interactions.c.user_id == user)
+        if request is not None:
+            query = query.where(interactions.c.request_id == request)
         query = _between(query, interactions.c.created_at, since, until)
         rows = self._scope.all(query.order_by(interactions.c.interaction_id.desc()).limit(limit))
         return [_turn(row) for row in reversed(rows)]
@@ -229,12 +237,17 @@ class Conversations:
 
 
 @cache
-def _add_once(insert: Callable[[sa.Table], Any]) -> Any:
-    """Built once per database: building costs more than running."""
-    return insert(requests).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(requests).on_conflict_do_nothing())
 
 
-_ADD_TURNS = sa.insert(interactions)
+_ADD_TURNS = Prepared(sa.insert(interactions))
+_BY_IDS = (
+    sa.select(interactions)
+    .where(org_of(interactions.c.interaction_id) == sa.bindparam("org"))
+    .where(interactions.c.interaction_id.in_(sa.bindparam("ids", expanding=True)))
+    .order_by(interactions.c.interaction_id)
+)
 
 
 def _between(

@@ -30,12 +30,16 @@ class Database(Protocol):
         """Whether a JSON list holds at least one of the values."""
         ...
 
+    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+        """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
+        ...
+
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """From here to COMMIT no other transaction passes the same key: ids are committed in their order."""
         ...
 
     def waiting(self) -> int:
-        """Writes that stand in line right now."""
+        """Writes that are not answered yet."""
         ...
 
     def size_bytes(self, conn: sa.Connection) -> int: ...

@@ -6,10 +6,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.facts import Fact
-from acumen.model.ids import Millis, OrgId
+from acumen.model.facts import Fact, Published, SessionEnded
+from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.job import Job, JobState
 from acumen.storage.database import Database
+from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope
 from acumen.storage.tables import jobs
 
@@ -26,7 +27,7 @@ class Jobs:
     def add(self, fact: Fact, at: Millis | None = None) -> None:
         """Folds into the waiting job of the same scope, which then runs at the earlier of the two times."""
         s = self._scope
-        s.conn.execute(_fold_in(s.db.insert), s.stamp(_new_job(fact, s.at if at is None else at)))
+        _fold_in(s.db.insert).run(s.conn, [s.stamp(_new_job(s.org, fact, s.at if at is None else at))])
 
     def of_scope(self, fact: str, scope: str) -> list[Job]:
         c = jobs.c
@@ -47,8 +48,10 @@ class Jobs:
         query = sa.select(jobs).where(c.org_id == self._scope.org, c.state == JobState.DEAD)
         return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
 
-    def delete_scope(self, scope: str) -> int:
-        return self._scope.delete(jobs, jobs.c.scope == scope)
+    def delete_user(self, user: UserId) -> int:
+        """What was to be done about a user; the schedule is nobody's, whatever the user is called."""
+        facts = (Published.name, SessionEnded.name)
+        return self._scope.delete(jobs, jobs.c.fact.in_(facts), jobs.c.scope == user)
 
 
 class JobLeases:
@@ -78,7 +81,10 @@ class JobLeases:
         ids = [row.job_id for row in self._conn.execute(due)]
         if not ids:
             return []
-        self._set(ids, state=JobState.RUNNING, lease_owner=owner, lease_until=until, attempts=jobs.c.attempts + 1)
+        attempts_now = jobs.c.attempts + 1
+        self._set(
+            ids, state=JobState.RUNNING, waiting_key=None, lease_owner=owner, lease_until=until, attempts=attempts_now
+        )
         return [_job(row) for row in self._conn.execute(sa.select(jobs).where(jobs.c.job_id.in_(ids)))]
 
     def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
@@ -148,16 +154,11 @@ class JobLeases:
     def _wait_again(self, job_id: int, cause: str, at: Millis) -> None:
         """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
         job = self._conn.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).one()
-        twin = self._conn.execute(
-            sa.select(jobs.c.job_id).where(
-                jobs.c.org_id == job.org_id,
-                jobs.c.fact == job.fact,
-                jobs.c.scope == job.scope,
-                jobs.c.state == JobState.WAITING,
-            )
-        ).first()
+        key = _waiting_key(job.org_id, job.fact, job.scope)
+        twin = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
         if twin is None:
-            self._set([job_id], state=JobState.WAITING, lease_owner=None, last_error=cause, run_at=at)
+            waiting = {"state": JobState.WAITING, "waiting_key": key, "lease_owner": None}
+            self._set([job_id], **waiting, last_error=cause, run_at=at)
             return
         self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job_id))
         self._set([twin.job_id], attempts=job.attempts, last_error=cause, run_at=at)
@@ -167,19 +168,21 @@ class JobLeases:
 
 
 @cache
-def _fold_in(insert: Callable[[sa.Table], Any]) -> Any:
-    """Built once per database: building costs more than running."""
+def _fold_in(insert: Callable[[sa.Table], Any]) -> Prepared:
     new = insert(jobs)
     earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
-    return new.on_conflict_do_update(
-        index_elements=["org_id", "fact", "scope"],
-        index_where=sa.text("state = 'waiting'"),
-        set_={"wishes": jobs.c.wishes + 1, "run_at": earlier, "updated_at": new.excluded.updated_at},
-    )
+    wishes = jobs.c.wishes + new.excluded.wishes
+    folded = {"wishes": wishes, "run_at": earlier, "updated_at": new.excluded.updated_at}
+    return Prepared(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
 
 
-def _new_job(fact: Fact, run_at: Millis) -> dict[str, Any]:
+def _waiting_key(org: str, fact: str, scope: str) -> str:
+    return f"{org}\x1f{fact}\x1f{scope}"
+
+
+def _new_job(org: OrgId, fact: Fact, run_at: Millis) -> dict[str, Any]:
     return {
+        "waiting_key": _waiting_key(org, fact.name, fact.scope),
         "fact": fact.name,
         "scope": fact.scope,
         "payload": fact.payload(),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -9,7 +10,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Status
 from acumen.model.search import Facet, Filter
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.scope import Scope, in_batches, org_of
 
 M = TypeVar("M")
 
@@ -58,8 +59,8 @@ class MemoryRows(Generic[M]):
 
     def by_ids(self, ids: Sequence[str]) -> dict[str, M]:
         """Those that exist; ids nobody has are left out."""
-        query = sa.select(self._table).where(*self._mine())
-        rows = [row for some in self._parsed(ids) for row in self._scope.all(query.where(self._id.in_(some)))]
+        query, org = _by_ids(self._id), self._scope.org
+        rows = [row for some in self._parsed(ids) for row in self._scope.all(query, org=org, ids=some)]
         return {str(getattr(row, self.mapping.id_column)): self._memory(row) for row in rows}
 
     def find(self, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
@@ -129,7 +130,9 @@ class MemoryRows(Generic[M]):
             "request_id": wanted.request_id,
             "ttl": wanted.ttl,
         }
-        query = query.where(*self._mine(), *(c[name] == value for name, value in equal.items() if value is not None))
+        org = c.org_id if wanted.ids is None else org_of(self._id)
+        query = query.where(org == self._scope.org)
+        query = query.where(*(c[name] == value for name, value in equal.items() if value is not None))
         at = c.created_at if wanted.by_creation else c.updated_at
         conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
             (wanted.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in wanted.ids or ()])),
@@ -137,13 +140,19 @@ class MemoryRows(Generic[M]):
             (wanted.approvals is not None, lambda: c.approval.in_([str(a) for a in wanted.approvals or ()])),
             (bool(wanted.tags), lambda: self._scope.db.has_any(c.tags, wanted.tags or ())),
             (wanted.extractor is not None, lambda: self._scope.db.has_any(c.extractors, (wanted.extractor or "",))),
-            (bool(wanted.text), lambda: c.content.icontains(wanted.text, autoescape=True)),
+            (bool(wanted.text), lambda: self._scope.db.holds(c.content, wanted.text or "")),
             (wanted.since is not None, lambda: at >= wanted.since),
             (wanted.until is not None, lambda: at <= wanted.until),
             # Only profiles expire.
             (wanted.unexpired_at is not None and "expires_at" in c, lambda: c.expires_at > wanted.unexpired_at),
         )
         return query.where(*(condition() for asked, condition in conditions if asked))
+
+
+@cache
+def _by_ids(column: sa.Column[Any]) -> sa.Select[Any]:
+    wanted = column.in_(sa.bindparam("ids", expanding=True))
+    return sa.select(column.table).where(org_of(column) == sa.bindparam("org"), wanted)
 
 
 def memory_columns(memory: Any) -> dict[str, Any]:

@@ -58,11 +58,14 @@ class Postgres:
         found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
         return found
 
+    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+        return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
+
     def in_order(self, conn: sa.Connection, key: str) -> None:
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))
 
     def waiting(self) -> int:
-        return max(0, self._waiting - CONNECTIONS)
+        return self._waiting
 
     def size_bytes(self, conn: sa.Connection) -> int:
         return int(conn.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())

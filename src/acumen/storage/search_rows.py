@@ -20,13 +20,15 @@ class Mark:
     seq: int
 
 
+_MARK = sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org"))
+
+
 class SearchRows:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     def mark(self) -> Mark:
-        query = sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == self._scope.org)
-        row = self._scope.one(query)
+        row = self._scope.one(_MARK, org=self._scope.org)
         return Mark(row.generation, row.search_seq) if row else Mark(0, 0)
 
     def since(self, kind: str, user: str | None, seq: int) -> list[tuple[SearchRow, int, bool]]:

@@ -54,6 +54,7 @@ class Sqlite:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._most_waiting = most_waiting
+        self._waiting = 0
         self._writer = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
         self._writer.start()
 
@@ -61,23 +62,30 @@ class Sqlite:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
 
     async def write(self, fn: Callable[[sa.Connection], T]) -> T:
-        if self._queue.qsize() >= self._most_waiting:
+        if self._waiting >= self._most_waiting:
             raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
         loop = asyncio.get_running_loop()
         waiting = _Waiting(fn, loop, loop.create_future())
-        self._queue.put(waiting)
-        value: T = await waiting.future
+        self._waiting += 1
+        try:
+            self._queue.put(waiting)
+            value: T = await waiting.future
+        finally:
+            self._waiting -= 1
         return value
 
     def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         item = sa.func.json_each(column).table_valued("value")
         return sa.exists(sa.select(1).select_from(item).where(item.c.value.in_(values)))
 
+    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+        return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
+
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """One writer: everything is in order already."""
 
     def waiting(self) -> int:
-        return self._queue.qsize()
+        return self._waiting
 
     def size_bytes(self, conn: sa.Connection) -> int:
         pages, size = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
@@ -105,8 +113,8 @@ class Sqlite:
         try:
             with self._reading.connect() as conn, conn.begin():
                 return fn(conn)
-        except sa.exc.OperationalError as wrong:
-            raise _translated(wrong) from wrong
+        except sa.exc.DatabaseError as wrong:
+            raise (_translated(wrong) if _is_the_files(wrong) else wrong) from wrong.__cause__
 
     def _write_until_closed(self) -> None:
         open_for_more = True
@@ -148,7 +156,7 @@ def _run_in_savepoint(conn: sa.Connection, waiting: _Waiting) -> _Outcome:
         if not raw.in_transaction:
             raise  # SQLite gave up the whole transaction (disk full): the others' writes are gone too
         raw.execute("ROLLBACK TO one")
-        outcome = _Outcome(waiting, error=_translated(error) if isinstance(error, sa.exc.OperationalError) else error)
+        outcome = _Outcome(waiting, error=_translated(error) if _is_the_files(error) else error)
     raw.execute("RELEASE one")
     return outcome
 
@@ -172,6 +180,11 @@ def _resolve(outcomes: list[_Outcome]) -> None:
             future.set_result(outcome.value)
         else:
             future.set_exception(outcome.error)
+
+
+def _is_the_files(wrong: BaseException) -> bool:
+    """Locked, full, unreadable or damaged; a statement that is wrong by itself is another matter."""
+    return isinstance(wrong, sa.exc.OperationalError) or type(wrong) is sa.exc.DatabaseError
 
 
 def _translated(wrong: BaseException) -> Exception:

@@ -402,6 +402,8 @@ jobs = sa.Table(
     _text("scope"),
     _json("payload"),
     _text("state"),
+    # Org, fact and scope of a job that waits; null for the others. Being unique, it makes later wishes fold in.
+    _text("waiting_key", null=True),
     sa.Column("wishes", sa.Integer, nullable=False),
     sa.Column("attempts", sa.Integer, nullable=False),
     _time("run_at"),
@@ -409,16 +411,7 @@ jobs = sa.Table(
     _time("lease_until", null=True),
     _text("last_error", null=True),
     *_made(),
-    # One waiting job per scope: later wishes fold into it.
-    sa.Index(
-        "ix_jobs_one_waiting",
-        "org_id",
-        "fact",
-        "scope",
-        unique=True,
-        sqlite_where=sa.text("state = 'waiting'"),
-        postgresql_where=sa.text("state = 'waiting'"),
-    ),
+    sa.Index("ix_jobs_waiting_key", "waiting_key", unique=True),
     sa.Index("ix_jobs_due", "state", "run_at"),
     sa.Index("ix_jobs_scope", "org_id", "fact", "scope", "state"),
     sqlite_autoincrement=True,

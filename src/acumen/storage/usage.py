@@ -110,7 +110,9 @@ class Usage:
         """Also what was counted for one of their requests or sessions without saying whose it is."""
         gone = self._scope.delete(table, table.c.user_id == user)
         for column, ids in ((table.c.request_id, request_ids), (table.c.session_id, session_ids)):
-            gone += sum(self._scope.delete(table, table.c.user_id.is_(None), column.in_(some)) for some in in_batches(ids))
+            gone += sum(
+                self._scope.delete(table, table.c.user_id.is_(None), column.in_(some)) for some in in_batches(ids)
+            )
         return gone
 
     def _per_entity(self, kind: str, event: str, since: Millis) -> dict[str, tuple[int, int, int]]:

@@ -525,7 +525,11 @@ class ConfigUpdate(Shape):
     def _known_fields_only(self) -> Self:
         if unknown := sorted(self.changes.keys() - Config.model_fields.keys()):
             raise ValueError(f"unknown field(s): {', '.join(name[:64] for name in unknown[:5])}")
-        plain_json(self.changes)
+        for name, value in self.changes.items():
+            try:
+                plain_json({name: value})
+            except ValueError as wrong:
+                raise ValueError(f"{name} {wrong}") from None
         return self
 
     @property

@@ -123,6 +123,10 @@ class GetUserProfilesRequest(TimeRange):
     tags: Tags | None = None
 
 
+# What a text may be that travels in a URL: percent-encoded it still fits into one.
+InUrl = Annotated[Str, Field(max_length=4_000)]
+
+
 def _no_filter(value: Any) -> Any:
     """`?status_filter=` with nothing after it asks for no filter."""
     return None if value == "" else value
@@ -135,7 +139,7 @@ class GetAllProfilesRequest(Request):
     status_filter: Annotated[StatusWord | None, BeforeValidator(_no_filter)] = None
     profile_id: MaybeId = None
     user_id: MaybeId = None
-    query: Text | None = None
+    query: InUrl | None = None
     source: Source | None = None
     profile_time_to_live: Annotated[TimeToLive | None, BeforeValidator(_no_filter)] = None
     start_time: Seconds | None = None

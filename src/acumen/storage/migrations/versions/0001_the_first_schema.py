@@ -3,7 +3,6 @@
 import sqlalchemy as sa
 from alembic import op
 
-
 revision = "0001"
 down_revision = None
 
@@ -178,6 +177,7 @@ def upgrade() -> None:
         sa.Column("scope", sa.Text(), nullable=False),
         sa.Column("payload", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("state", sa.Text(), nullable=False),
+        sa.Column("waiting_key", sa.Text(), nullable=True),
         sa.Column("wishes", sa.Integer(), nullable=False),
         sa.Column("attempts", sa.Integer(), nullable=False),
         sa.Column("run_at", sa.BigInteger(), nullable=False),
@@ -191,14 +191,8 @@ def upgrade() -> None:
     )
     with op.batch_alter_table("jobs", schema=None) as batch_op:
         batch_op.create_index("ix_jobs_due", ["state", "run_at"], unique=False)
-        batch_op.create_index(
-            "ix_jobs_one_waiting",
-            ["org_id", "fact", "scope"],
-            unique=True,
-            sqlite_where=sa.text("state = 'waiting'"),
-            postgresql_where=sa.text("state = 'waiting'"),
-        )
         batch_op.create_index("ix_jobs_scope", ["org_id", "fact", "scope", "state"], unique=False)
+        batch_op.create_index("ix_jobs_waiting_key", ["waiting_key"], unique=True)
 
     op.create_table(
         "lineage",

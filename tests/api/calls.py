@@ -1,0 +1,82 @@
+"""A valid call of every endpoint, for tests that walk all of them."""
+
+from typing import Any
+
+from acumen_client.calls import ENDPOINTS, Endpoint
+from tests.world import Org, playbook, profile, said
+
+BY_NAME: dict[str, Endpoint[..., Any]] = {endpoint.name: endpoint for endpoint in ENDPOINTS}
+
+# Names that stand for ids which a test knows only once it has stored something.
+Ids = dict[str, Any]
+NOBODYS: Ids = {
+    "user": "nobody",
+    "session": "no-session",
+    "request": "no-request",
+    "profile": "no-profile",
+    "turn": 987_654_321,
+    "user_playbook": 987_654_321,
+    "agent_playbook": 987_654_321,
+    "key": "no-key",
+}
+
+
+def call_of(name: str, ids: Ids) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """The body and the query of a call that names these ids."""
+    return _BODIES[name](ids) if name in _BODIES else None, _QUERIES[name](ids) if name in _QUERIES else {}
+
+
+async def send(org: Org, name: str, ids: Ids) -> Any:
+    body, query = call_of(name, ids)
+    endpoint = BY_NAME[name]
+    return await org.http.request(endpoint.method, endpoint.path, json=body, params=query)
+
+
+_QUERIES: dict[str, Any] = {
+    "learning_status": lambda ids: {"request_id": ids["request"]},
+    "get_all_interactions": lambda _: {"limit": 1_000},
+    "get_all_profiles": lambda _: {"limit": 1_000, "include_tombstones": "true"},
+    "storage_stats": lambda ids: {"user_id": ids["user"]},
+}
+_SEARCH = {"query": "zebra secret", "search_mode": "fts"}
+_BODIES: dict[str, Any] = {
+    "publish_interaction": lambda ids: said("hello", user=ids["user"], session="new"),
+    "finalize_session": lambda ids: {"user_id": ids["user"], "session_id": ids["session"]},
+    "get_requests": lambda ids: {"user_id": ids["user"]},
+    "get_interactions": lambda ids: {"user_id": ids["user"]},
+    "search": lambda ids: {**_SEARCH, "user_id": ids["user"]},
+    "search_profiles": lambda ids: {**_SEARCH, "user_id": ids["user"]},
+    "search_user_playbooks": lambda _: _SEARCH,
+    "search_agent_playbooks": lambda _: _SEARCH,
+    "search_interactions": lambda ids: {**_SEARCH, "user_id": ids["user"]},
+    "get_profiles": lambda ids: {"user_id": ids["user"]},
+    "get_user_playbooks": lambda _: {},
+    "get_agent_playbooks": lambda _: {},
+    "add_user_profile": lambda ids: {"user_profiles": [profile("theirs", ids["user"])]},
+    "add_user_playbook": lambda ids: {"user_playbooks": [playbook("theirs", ids["user"])]},
+    "add_agent_playbook": lambda _: {"agent_playbooks": [{"content": "theirs"}]},
+    "update_user_profile": lambda ids: {"user_id": ids["user"], "profile_id": ids["profile"], "content": "theirs"},
+    "update_user_playbook": lambda ids: {"user_playbook_id": ids["user_playbook"], "content": "theirs"},
+    "update_agent_playbook": lambda ids: {"agent_playbook_id": ids["agent_playbook"], "content": "theirs"},
+    "update_agent_playbook_status": lambda ids: {
+        "agent_playbook_id": ids["agent_playbook"],
+        "playbook_status": "rejected",
+    },
+    "delete_profile": lambda ids: {"user_id": ids["user"], "profile_id": ids["profile"]},
+    "delete_interaction": lambda ids: {"user_id": ids["user"], "interaction_id": ids["turn"]},
+    "delete_request": lambda ids: {"request_id": ids["request"]},
+    "delete_session": lambda ids: {"session_id": ids["session"]},
+    "delete_agent_playbook": lambda ids: {"agent_playbook_id": ids["agent_playbook"]},
+    "delete_user_playbook": lambda ids: {"user_playbook_id": ids["user_playbook"]},
+    "delete_requests_by_ids": lambda ids: {"request_ids": [ids["request"]]},
+    "delete_profiles_by_ids": lambda ids: {"profile_ids": [ids["profile"]]},
+    "delete_agent_playbooks_by_ids": lambda ids: {"agent_playbook_ids": [ids["agent_playbook"]]},
+    "delete_user_playbooks_by_ids": lambda ids: {"user_playbook_ids": [ids["user_playbook"]]},
+    "clear_user_data": lambda ids: {"user_id": ids["user"]},
+    "get_injection_stats": lambda _: {"days_back": 30},
+    "get_memory_review": lambda _: {"include_all_users": True},
+    "set_config": lambda _: {"storage_config": None, "agent_context_prompt": "theirs"},
+    "update_config": lambda _: {"agent_context_prompt": "theirs"},
+    "create_key": lambda _: {"name": "theirs", "role": "reader"},
+    "revoke_key": lambda ids: {"key_id": ids["key"]},
+}

@@ -1,0 +1,149 @@
+"""An org's configuration, over REST."""
+
+import pytest
+
+from acumen_client import Config
+from acumen_client.wire.config import MASK
+from tests.world import Org, join
+
+SECRET = "sk-the-secret"
+WITH_SECRET = {"openai": {"api_key": SECRET}, "anthropic": {"api_key": "another-secret"}}
+
+
+async def test_an_org_that_has_set_nothing_has_the_defaults(org: Org):
+    config = await org.sdk.config()
+
+    assert (config.window_size, config.stride_size) == (10, 1)
+    assert config.profile_extractor_config
+    assert config.user_playbook_extractor_config
+    assert config.storage_config.storage_type == org.app.store.database.name
+
+
+async def test_a_whole_configuration_comes_back_as_it_was_set(org: Org):
+    wanted = Config.model_validate(
+        {
+            "storage_config": {"type": "sqlite", "db_path": "/somewhere"},
+            "agent_context_prompt": "An assistant for deployments",
+            "tool_can_use": [{"tool_name": "bash", "tool_description": "a shell"}],
+            "window_size": 20,
+            "stride_size": 5,
+            "user_playbook_extractor_config": None,
+        }
+    )
+
+    answer = await org.sdk.set_config(wanted)
+
+    assert answer.msg == "Configuration set successfully"
+    assert await org.sdk.config() == wanted
+
+
+async def test_setting_what_holds_already_changes_nothing(org: Org):
+    await org.sdk.update_config(window_size=20)
+    before = await org.rows()
+
+    answers = [await org.sdk.set_config(await org.sdk.config()), await org.sdk.update_config(window_size=20)]
+
+    assert {answer.msg for answer in answers} == {"Configuration unchanged"}
+    assert await org.rows() == before
+
+
+async def test_an_update_replaces_the_fields_it_names_and_keeps_the_rest(org: Org):
+    await org.sdk.update_config(window_size=20, agent_context_prompt="one")
+
+    await org.sdk.update_config(agent_context_prompt="two", lineage_gc={"enabled": False})
+
+    config = await org.sdk.config()
+    assert (config.window_size, config.agent_context_prompt) == (20, "two")
+    assert (config.lineage_gc.enabled, config.lineage_gc.tombstone_grace_window_days) == (False, 90)
+
+
+async def test_secrets_are_masked_for_whoever_reads(org: Org):
+    await org.sdk.update_config(api_key_config=WITH_SECRET)
+
+    reply = await org.send("GET", "/api/get_config")
+
+    assert SECRET not in reply.text
+    assert reply.json()["api_key_config"]["openai"]["api_key"] == MASK
+    assert SECRET in str((await org.rows())["orgs"])
+
+
+async def test_the_address_of_the_database_is_masked_with_its_password(org: Org):
+    await org.sdk.update_config(storage_config={"type": "postgres", "db_url": "postgresql://u:hunter2@h/d"})
+
+    assert "hunter2" not in (await org.send("GET", "/api/get_config")).text
+
+
+async def test_a_configuration_read_and_written_back_keeps_its_secrets(org: Org):
+    await org.sdk.update_config(api_key_config=WITH_SECRET)
+    read = (await org.send("GET", "/api/get_config")).json()
+
+    await org.send("POST", "/api/set_config", {**read, "window_size": 20})
+    await org.sdk.update_config(api_key_config=read["api_key_config"])
+
+    stored = (await org.rows())["orgs"][0]["config"]
+    assert stored["api_key_config"]["openai"]["api_key"] == SECRET
+    assert stored["window_size"] == 20
+
+
+@pytest.mark.parametrize(
+    "wrong, field",
+    [
+        ({"colour": "red"}, "colour"),
+        ({"window_size": 0}, "window_size"),
+        ({"window_size": "many"}, "window_size"),
+        ({"stride_size": 11}, "stride_size"),
+        ({"tool_can_use": [{"tool_name": "bash"}]}, "tool_can_use.0.tool_description"),
+        ({"profile_extractor_config": {"colour": "red"}}, "profile_extractor_config"),
+        ({"agent_success_config": {"success_definition_prompt": "x", "sampling_rate": 2}}, "sampling_rate"),
+        ({"api_key_config": {"openai": {}}}, "api_key"),
+    ],
+    ids=str,
+)
+async def test_what_cannot_be_configured_is_refused_by_name(org: Org, wrong: dict, field: str):
+    before = await org.rows()
+    whole = (await org.send("GET", "/api/get_config")).json()
+
+    replies = [
+        await org.send("POST", "/api/update_config", wrong),
+        await org.send("POST", "/api/set_config", {**whole, **wrong}),
+    ]
+
+    assert [reply.status_code for reply in replies] == [422, 422]
+    assert all(field in reply.json()["detail"] for reply in replies)
+    assert await org.rows() == before
+
+
+@pytest.mark.parametrize("body", [[], "text", 7, None], ids=str)
+async def test_a_configuration_is_an_object(org: Org, body: object):
+    for path in ("set_config", "update_config"):
+        assert (await org.send("POST", f"/api/{path}", body)).status_code == 422
+
+
+async def test_a_configuration_without_storage_is_incomplete(org: Org):
+    reply = await org.send("POST", "/api/set_config", {"window_size": 20})
+
+    assert reply.status_code == 422
+    assert "storage_config" in reply.json()["detail"]
+
+
+async def test_names_of_older_clients_are_understood(org: Org):
+    await org.sdk.update_config(batch_size=30, batch_interval=3)
+
+    config = await org.sdk.config()
+
+    assert (config.window_size, config.stride_size) == (30, 3)
+
+
+async def test_a_preset_sets_window_and_stride(org: Org):
+    await org.sdk.update_config(extraction_preset="long_form")
+
+    config = await org.sdk.config()
+
+    assert (config.window_size, config.stride_size) == (25, 10)
+
+
+async def test_what_one_org_sets_holds_for_no_other(org: Org):
+    other = await join(org.app)
+    await org.sdk.update_config(window_size=20)
+
+    assert (await other.sdk.config()).window_size == 10

@@ -1,0 +1,52 @@
+"""Each line of the bench still measures what it claims; tried quickly, its numbers mean nothing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+P = ("p50", "p99")
+FIGURES = {
+    "machine": {"load average", "Python", "numpy", "fsync"},
+    "start": {"healthy, empty data folder", "healthy, used data folder"},
+    "memory": {"idle", "after the first search", "after 5 searches"},
+    "install": {"packages", "on disk"},
+    "publish": {"requests a second, 64 clients", *(f"{p}, {n} client{s}" for p in P for n, s in ((1, ""), (64, "s")))},
+    "search": {f"3 × {rows}, {what}" for rows in (20, 40) for what in ("p50", "p95", "the first ever")},
+    "search-in-process": {f"3 × {rows}, {what}" for rows in (20, 40) for what in ("p50", "p95")},
+    "org": {
+        *(f"one user's 20 of 60, {what}" for what in ("p50", "p95", "the first ever")),
+        *(f"all 60, {what}" for what in ("p50", "p95", "the first ever")),
+        "another user's 20, p50",
+        "memory with all held",
+    },
+}
+FIGURES |= {f"{name}-postgres": FIGURES[name] for name in ("publish", "search")}
+
+
+@pytest.mark.parametrize("line", FIGURES)
+def test_a_line_runs_alone_and_yields_its_figures(line: str, tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+
+    done = _bench(line, "--quick", "--out", str(out))
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    told = json.loads(out.read_text())
+    assert told["quick"] is True
+    assert {figure["name"] for figure in told["lines"][line]} == FIGURES[line]
+    assert all(figure["value"] >= 0 for figure in told["lines"][line])
+
+
+def test_a_line_that_does_not_exist_is_refused() -> None:
+    done = _bench("speed-of-light")
+
+    assert done.returncode == 2
+    assert "speed-of-light" in done.stderr
+
+
+def _bench(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "bench", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)

@@ -1,0 +1,70 @@
+"""`acumen doctor`: finds what is wrong, says how to put it right, and changes nothing."""
+
+import socket
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from acumen.llm.embed import load_embedder
+from tests.cli.conftest import Run, Served
+
+
+def _levels(result) -> dict[str, str]:
+    return {check["about"]: check["level"] for check in result.json["checks"]}
+
+
+def test_a_fresh_machine_is_well_and_stays_untouched(run: Run, tmp_path: Path):
+    result = run("doctor", "--json", "--data", str(tmp_path / "new"), "--port", _free_port())
+
+    assert result.code == 0
+    assert set(_levels(result).values()) == {"ok"}
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_served_machine_is_well_too(run: Run, server: Served, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ACUMEN_URL", server.url)
+
+    result = run("doctor", "--data", str(server.data), "--port", server.url.rsplit(":", 1)[1])
+
+    assert result.code == 0
+    assert "is served by Acumen" in result.out
+    assert "All is well." in result.out
+
+
+def test_each_mistake_is_found_and_comes_with_its_cure(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "acumen.db").write_text("not a database" * 100)
+    monkeypatch.setattr("acumen.cli.checks.STATIC", tmp_path)
+    monkeypatch.setattr("acumen.cli.checks.load_embedder", partial(load_embedder, tmp_path))
+    monkeypatch.setenv("ACUMEN_URL", "http://127.0.0.1:9")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+
+        result = run("doctor", "--json", "--data", str(tmp_path), "--port", port)
+
+    levels = _levels(result)
+    assert result.code == 1
+    assert {levels[about] for about in ("Database", "Embeddings", "Port", "ACUMEN_URL")} == {"fail"}
+    assert levels["Docs page"] == "warn"
+    assert all(check["fix"] for check in result.json["checks"] if check["level"] != "ok")
+
+
+def test_a_setting_that_does_not_exist_is_found(run: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ACUMEN_PROT", "8061")
+
+    result = run("doctor", "--json")
+
+    assert result.code == 1
+    assert _levels(result)["Settings"] == "fail"
+    assert "ACUMEN_PROT" in result.out
+
+
+def test_listening_to_all_without_a_key_is_found(run: Run, tmp_path: Path):
+    result = run("doctor", "--json", "--data", str(tmp_path), "--host", "0.0.0.0", "--port", _free_port())
+
+    assert _levels(result)["Keys"] == "fail"
+
+
+def _free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return str(free.getsockname()[1])

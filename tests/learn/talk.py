@@ -1,0 +1,92 @@
+"""Conversations written as lines, what is learned from them, and memories as they stand after a merge."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from acumen.learn.extract_rules import playbook_notes, profile_notes
+from acumen.learn.merge import PlaybookChanges, ProfileChanges
+from acumen.model.conversation import Turn, Window
+from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
+from acumen.model.memory import Status
+from acumen.model.playbook import PlaybookNote, UserPlaybook
+from acumen.model.profile import Profile, ProfileNote
+
+# A Wednesday: 2025-10-15, noon UTC.
+NOON = Millis(1_760_529_600_000)
+
+
+def turn(number: int, line: str, **more: Any) -> Turn:
+    """'agent: …' is the agent's; all else is the user's."""
+    by_user = not line.startswith("agent: ")
+    text = line.removeprefix("agent: ").removeprefix("user: ")
+    return Turn(InteractionId(number), RequestId("req"), SessionId("ses"), by_user, text, at=NOON, **more)
+
+
+def window(*lines: str) -> Window:
+    return Window(UserId("ann"), tuple(turn(number, line) for number, line in enumerate(lines, 1)))
+
+
+def facts(*lines: str) -> list[str]:
+    return [note.content for note in profile_notes(window(*lines))]
+
+
+def lessons(*lines: str) -> list[str]:
+    return [note.lesson.content for note in playbook_notes(window(*lines))]
+
+
+def only_fact(*lines: str) -> ProfileNote:
+    (note,) = profile_notes(window(*lines))
+    return note
+
+
+def only_lesson(*lines: str) -> PlaybookNote:
+    (note,) = playbook_notes(window(*lines))
+    return note
+
+
+def profiles_after(known: Sequence[Profile], changes: ProfileChanges) -> list[Profile]:
+    """The profiles as a store would hold them once the changes are applied."""
+    ids = [ProfileId(f"p{len(known) + place}") for place in range(len(changes.added))]
+    held = {profile.id: profile for profile in known}
+    for fresh, added in zip(ids, changes.added, strict=True):
+        note = added.note
+        held[fresh] = Profile(
+            fresh, UserId("ann"), note.content, NOON, NOON, ttl=note.ttl, expires_at=note.ttl.expires(NOON),
+            interaction_ids=[note.evidence.interaction_id], subject=note.subject, value=note.value,
+        )  # fmt: skip
+    for mention in changes.mentioned:
+        which = ids[mention.which.added] if mention.which.added is not None else mention.which.known
+        held[which].interaction_ids.append(mention.note.evidence.interaction_id)
+    for gone in changes.superseded:
+        old, new = (ids[one.added] if one.added is not None else one.known for one in (gone.old, gone.new))
+        held[old] = replace(held[old], status=Status.SUPERSEDED, superseded_by=new)
+    for forgotten in changes.forgotten:
+        held[forgotten.id] = replace(held[forgotten.id], status=Status.ARCHIVED)
+    return list(held.values())
+
+
+def playbooks_after(known: Sequence[UserPlaybook], changes: PlaybookChanges) -> list[UserPlaybook]:
+    """The same for lessons."""
+    ids = [PlaybookId(len(known) + place + 1) for place in range(len(changes.added))]
+    held = {playbook.id: playbook for playbook in known}
+    for fresh, added in zip(ids, changes.added, strict=True):
+        note = added.note
+        held[fresh] = UserPlaybook(
+            fresh, UserId("ann"), note.lesson, NOON, NOON,
+            interaction_ids=[note.evidence.interaction_id], subject=note.subject, value=note.value,
+        )  # fmt: skip
+    for mention in changes.mentioned:
+        which = ids[mention.which.added] if mention.which.added is not None else mention.which.known
+        held[which].interaction_ids.append(mention.note.evidence.interaction_id)
+    for gone in changes.superseded:
+        old, new = (ids[one.added] if one.added is not None else one.known for one in (gone.old, gone.new))
+        held[old] = replace(held[old], status=Status.SUPERSEDED, superseded_by=new)
+    for forgotten in changes.forgotten:
+        held[forgotten.id] = replace(held[forgotten.id], status=Status.ARCHIVED)
+    return list(held.values())
+
+
+def current(memories: Sequence[Profile] | Sequence[UserPlaybook]) -> list[str]:
+    live = [memory for memory in memories if memory.status is Status.CURRENT]
+    return [memory.content if isinstance(memory, Profile) else memory.lesson.content for memory in live]

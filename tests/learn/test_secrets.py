@@ -1,0 +1,51 @@
+"""Secrets are taken out of text, and nothing else is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acumen.learn.secrets import redact
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("use sk-proj-abcdefghij0123456789ABCD now", "use [redacted key] now"),
+        ("token ghp_abcdefghijklmnopqrstuvwxyz0123", "token [redacted key]"),
+        ("AKIAIOSFODNN7EXAMPLE is ours", "[redacted key] is ours"),
+        ("Authorization: Bearer abcdefghijklmnop.qrstuvwx", "Authorization: [redacted token]"),
+        ("my password is hunter2.", "my password is [redacted password]"),
+        ("API_KEY=abc123xyz", "API_KEY=[redacted api_key]"),
+        ("pin: 4711", "pin: [redacted pin]"),
+        ("postgres://ann:s3cret@db:5432/x", "postgres://ann:[redacted password]@db:5432/x"),
+        ("card 4111 1111 1111 1111 please", "card [redacted card] please"),
+        ("ssn 078-05-1120", "ssn [redacted number]"),
+        ("key d8Kf02mQpLz7Xw41RtYbN5vHc3GsEj9U", "key [redacted key]"),
+    ],
+)
+def test_a_secret_is_replaced_by_its_name(text: str, shown: str):
+    assert redact(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password is wrong.",
+        "My token is expired.",
+        "The secret is being rotated.",
+        "Order 1234 5678 9012 3456 arrived.",
+        "Deploy to us-west-2 with version 1.2.3.",
+        "See https://example.org/a/very/long/path/without/any/secret/in/it/at/all",
+        "antidisestablishmentarianism-and-other-long-words-without-digits",
+        "Call me at 14:30 on 2024-05-01.",
+    ],
+)
+def test_plain_words_stay_as_they_are(text: str):
+    assert redact(text) == text
+
+
+@given(st.text(max_size=300))
+def test_redacting_twice_is_redacting_once(text: str):
+    once = redact(text)
+
+    assert redact(once) == once

@@ -1,0 +1,17 @@
+"""Ids and facts."""
+
+from acumen.loop import FACTS
+from acumen.model.facts import Hour, Published, SessionEnded
+from acumen.model.ids import RequestId, SessionId, UserId, fresh_id
+
+
+def test_fresh_ids_are_unique_and_sort_by_the_time_they_were_made():
+    made = [fresh_id("x") for _ in range(1_000)]
+
+    assert len(set(made)) == 1_000
+    assert [name[:16] for name in made] == sorted(name[:16] for name in made)
+
+
+def test_a_fact_comes_back_from_its_payload():
+    for fact in (Published(UserId("u"), RequestId("r")), SessionEnded(UserId("u"), SessionId("s")), Hour()):
+        assert FACTS[fact.name].of(fact.payload()) == fact

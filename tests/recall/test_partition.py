@@ -1,0 +1,388 @@
+"""A partition finds what is in it, all of what is in it, and nothing else."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from acumen.llm.embed import Embedder, load_embedder
+from acumen.model.search import Mode
+from acumen.recall import fuse
+from acumen.recall.partition import Hit, Partition, Question
+from acumen.recall.rows import FEW_DEAD
+from acumen.recall.vectors import ALL_EXACT
+from acumen.recall.words import terms
+
+Vector = NDArray[np.float32]
+
+DEPLOYING = {
+    "region": "User never deploys production to us-east-1 and always uses us-west-2",
+    "migrations": "Run the database migrations before restarting the workers",
+    "health": "After a deployment check the health endpoint first",
+    "rollback": "Roll back when the error rate passes two percent",
+    "code": "ERR_CONN_42 means that the pool of connections is exhausted",
+}
+DIMS = 32
+
+
+def lessons() -> Partition[None]:
+    partition = Partition[None]()
+    for key, text in DEPLOYING.items():
+        partition.put(key, text, None, None)
+    return partition
+
+
+def keys(hits: Sequence[Hit]) -> list[str]:
+    return [hit.key for hit in hits]
+
+
+def vectors(count: int, seed: int = 0) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).standard_normal((count, DIMS)).astype(np.float32)
+
+
+# ---------- words
+
+
+def test_the_row_that_holds_most_of_the_question_comes_first() -> None:
+    assert keys(lessons().rank(Question.of("restarting workers after migrations"), 5))[0] == "migrations"
+
+
+@pytest.mark.parametrize("asked", ["ERR_CONN_42", "err_conn_42?", "conn 42", "us-west-2"])
+def test_an_id_finds_its_row(asked: str) -> None:
+    expected = "region" if "west" in asked else "code"
+
+    assert keys(lessons().rank(Question.of(asked, mode=Mode.FTS), 5))[0] == expected
+
+
+@pytest.mark.parametrize("asked", ["how do I bake bread", "who are you", "", "?!"])
+def test_nothing_relevant_is_an_answer(asked: str) -> None:
+    assert lessons().rank(Question.of(asked), 5) == []
+
+
+def test_full_text_needs_a_shared_word_that_is_not_a_function_word() -> None:
+    assert lessons().rank(Question.of("when the and to", mode=Mode.FTS), 5) == []
+    assert keys(lessons().rank(Question.of("the rate", mode=Mode.FTS), 5)) == ["rollback"]
+
+
+def test_a_word_of_asking_counts_less_than_a_word_of_the_subject() -> None:
+    partition = Partition[None]()
+    partition.put("subject", "guitar", None, None)
+    partition.put("asking", "recommend", None, None)
+
+    hits = partition.rank(Question.of("recommend a guitar"), 5)
+
+    assert keys(hits) == ["subject", "asking"]
+    assert hits[0].score > hits[1].score
+
+
+def test_a_sign_asked_for_alone_is_found_within_a_text_without_spaces() -> None:
+    partition = Partition[None]()
+    partition.put("tea", "我喜欢喝绿茶", None, None)
+    partition.put("coffee", "我喜欢喝咖啡", None, None)
+
+    assert keys(partition.rank(Question.of("茶"), 5)) == ["tea"]
+
+
+def test_scores_lie_between_nothing_and_one_and_come_with_reasons() -> None:
+    hits = lessons().rank(Question.of("health endpoint deployment"), 5)
+
+    assert all(0 < hit.score <= 1 for hit in hits)
+    assert hits[0].reasons == {"fts": pytest.approx(hits[0].score, abs=1e-3)}
+
+
+# ---------- meaning
+
+
+def test_meaning_finds_what_shares_no_word() -> None:
+    partition = lessons()
+    matrix = np.eye(DIMS, dtype=np.float32)
+    for key, vector in zip(DEPLOYING, matrix, strict=False):
+        assert partition.set_vector(key, vector)
+
+    hits = partition.rank(Question.of("which place do my services live in", matrix[0]), 5)
+
+    assert keys(hits) == ["region"]
+    assert hits[0].reasons["fts"] == 0
+    assert hits[0].reasons["vector"] == pytest.approx(1, abs=0.005)
+
+
+def test_each_mode_asks_only_its_own_arm() -> None:
+    partition = Partition[None]()
+    matrix = vectors(2)
+    partition.put("said", "green tea", matrix[0], None)
+    partition.put("meant", "something else", matrix[1], None)
+
+    by_words = partition.rank(Question.of("green tea", matrix[1], Mode.FTS), 5)
+    by_meaning = partition.rank(Question.of("green tea", matrix[1], Mode.VECTOR), 5)
+
+    assert (keys(by_words), list(by_words[0].reasons)) == (["said"], ["fts"])
+    assert (keys(by_meaning), list(by_meaning[0].reasons)) == (["meant"], ["vector"])
+
+
+def test_a_question_by_meaning_alone_without_a_vector_finds_nothing() -> None:
+    assert lessons().rank(Question.of("health endpoint", None, Mode.VECTOR), 5) == []
+
+
+def test_words_and_meaning_together_beat_either() -> None:
+    partition = Partition[None]()
+    matrix = vectors(3)
+    partition.put("words", "green tea in the morning", matrix[1], None)
+    partition.put("both", "green tea in the evening", matrix[0], None)
+    partition.put("meaning", "an infusion of leaves", matrix[0], None)
+
+    hits = partition.rank(Question.of("green tea", matrix[0]), 5)
+
+    assert keys(hits)[0] == "both"
+    assert {"both", "meaning", "words"} == set(keys(hits))
+
+
+def test_a_threshold_draws_another_line() -> None:
+    partition, matrix = Partition[None](), vectors(2)
+    partition.put("near", "a", matrix[0], None)
+    partition.put("far", "b", matrix[0] + 3 * matrix[1], None)
+    question = Question.of("?", matrix[0])
+
+    assert keys(partition.rank(question, 5, threshold=0.01)) == ["near", "far"]
+    assert keys(partition.rank(question, 5, threshold=0.4)) == ["near"]
+    assert keys(partition.rank(question, 5, threshold=0.99)) == []
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return load_embedder()
+
+
+@pytest.fixture(scope="module")
+def meant(embedder: Embedder) -> Partition[None]:
+    partition = lessons()
+    for key, vector in zip(DEPLOYING, embedder.embed(list(DEPLOYING.values())), strict=True):
+        partition.set_vector(key, vector)
+    return partition
+
+
+@pytest.mark.parametrize(
+    "asked, first",
+    [
+        ("which region do I deploy to", "region"),
+        ("what comes before a restart of the background processes", "migrations"),
+        ("is the app healthy after a release", "health"),
+        ("too many failures, should I revert", "rollback"),
+        ("what is ERR_CONN_42", "code"),
+    ],
+)
+def test_a_paraphrase_finds_its_row(meant: Partition[None], embedder: Embedder, asked: str, first: str) -> None:
+    assert keys(meant.rank(Question.of(asked, embedder.embed_one(asked)), 5))[:1] == [first]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "how do I bake bread",
+        "what is the capital of France",
+        "tell me a joke",
+        "best pasta recipe",
+        "when was Mozart born",
+    ],
+)
+def test_what_has_nothing_to_do_with_any_row_finds_none(meant: Partition[None], embedder: Embedder, asked: str) -> None:
+    assert meant.rank(Question.of(asked, embedder.embed_one(asked)), 5) == []
+
+
+# ---------- putting, dropping
+
+
+def test_a_row_put_again_is_found_by_its_new_words_only() -> None:
+    partition = lessons()
+
+    partition.put("region", "User prefers green tea", None, None)
+
+    assert keys(partition.rank(Question.of("green tea"), 5)) == ["region"]
+    assert "region" not in keys(partition.rank(Question.of("us-east-1 production"), 5))
+    assert len(partition) == len(DEPLOYING)
+
+
+def test_a_dropped_row_is_gone() -> None:
+    partition = lessons()
+
+    assert partition.drop("region")
+
+    assert "region" not in partition
+    assert partition.rank(Question.of("us-east-1"), 5) == []
+    assert not partition.drop("region")
+    assert not partition.set_vector("region", vectors(1)[0])
+
+
+def test_among_equals_the_newest_comes_first() -> None:
+    partition = Partition[None]()
+    for number in range(200):
+        partition.put(str(number), "the same words", None, None)
+
+    hits = partition.rank(Question.of("same words"), 3)
+
+    assert keys(hits) == ["199", "198", "197"]
+
+
+def test_a_partition_that_changes_for_long_does_not_grow() -> None:
+    partition = Partition[None]()
+    matrix = vectors(64)
+    for number in range(20 * FEW_DEAD):
+        partition.put(str(number % 50), f"note {number}", matrix[number % 64], None)
+
+    assert partition.bytes < 50 * FEW_DEAD * 20
+    assert keys(partition.rank(Question.of(f"note {20 * FEW_DEAD - 1}"), 1)) == [str((20 * FEW_DEAD - 1) % 50)]
+
+
+def test_bytes_grow_with_the_rows() -> None:
+    partition = Partition[None]()
+    empty = partition.bytes
+    for number, vector in enumerate(vectors(1000)):
+        partition.put(str(number), f"note number {number}", vector, None)
+
+    assert partition.bytes > empty + 1000 * DIMS
+
+
+def test_no_limit_no_hits() -> None:
+    assert lessons().rank(Question.of("health"), 0) == []
+
+
+# ---------- properties
+
+WORDS = "tea coffee milk sugar water bread salt rice".split()
+texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join)
+vector_numbers = st.none() | st.integers(0, 7)
+puts = st.tuples(st.just("put"), st.integers(0, 9), texts, vector_numbers)
+drops = st.tuples(st.just("drop"), st.integers(0, 9), st.just(""), st.none())
+histories = st.lists(puts | drops, max_size=30)
+MEANINGS = vectors(8, seed=4)
+questions = st.tuples(texts, st.integers(0, 7), st.sampled_from(list(Mode))).map(
+    lambda asked: Question.of(asked[0], MEANINGS[asked[1]], asked[2])
+)
+
+
+def played(history: Sequence[tuple[str, int, str, int | None]]) -> Partition[str]:
+    partition = Partition[str]()
+    for what, key, text, meaning in history:
+        if what == "put":
+            partition.put(str(key), text, None if meaning is None else MEANINGS[meaning], text)
+        else:
+            partition.drop(str(key))
+    return partition
+
+
+def last_of(history: Sequence[tuple[str, int, str, int | None]]) -> list[tuple[str, int, str, int | None]]:
+    """Only the puts whose rows are still there in the end, in their order."""
+    last = {key: place for place, (_, key, _, _) in enumerate(history)}
+    return [one for place, one in enumerate(history) if one[0] == "put" and last[one[1]] == place]
+
+
+def seen(hits: Sequence[Hit]) -> list[tuple[str, float]]:
+    return [(hit.key, round(hit.score, 4)) for hit in hits]
+
+
+@given(histories, questions)
+def test_how_a_partition_came_to_be_does_not_matter(
+    history: list[tuple[str, int, str, int | None]], question: Question
+) -> None:
+    grown, fresh = played(history), played(last_of(history))
+
+    assert seen(grown.rank(question, 20)) == seen(fresh.rank(question, 20))
+
+
+@given(histories, questions)
+def test_a_swept_partition_answers_as_before(
+    history: list[tuple[str, int, str, int | None]], question: Question
+) -> None:
+    partition = played(history)
+    before = seen(partition.rank(question, 20))
+
+    for number in range(FEW_DEAD + 20):
+        partition.put("passing", f"tea {number}", MEANINGS[0], "")
+    partition.drop("passing")
+
+    assert seen(partition.rank(question, 20)) == before
+    assert partition._words.size <= FEW_DEAD + 20
+
+
+@given(histories, questions, st.sampled_from(WORDS))
+def test_a_filter_leaves_out_what_it_refuses_and_nothing_else(
+    history: list[tuple[str, int, str, int | None]], question: Question, word: str
+) -> None:
+    partition = played(history)
+
+    everything = partition.rank(question, 100)
+    filtered = partition.rank(question, 100, lambda text: word in text)
+
+    assert seen(filtered) == [one for one in seen(everything) if word in partition.facet(one[0])]
+
+
+@given(histories, questions, st.integers(1, 5))
+def test_a_smaller_limit_shows_the_beginning_of_the_same_ranking(
+    history: list[tuple[str, int, str, int | None]], question: Question, limit: int
+) -> None:
+    partition = played(history)
+
+    assert seen(partition.rank(question, limit)) == seen(partition.rank(question, 100))[:limit]
+
+
+@given(histories, questions)
+def test_scores_are_those_of_plain_arithmetic(
+    history: list[tuple[str, int, str, int | None]], question: Question
+) -> None:
+    rows = last_of(history)
+
+    found = played(history).rank(question, 100, threshold=0)
+
+    expected = {key: score for key, score in plain_scores(rows, question).items() if score > 1e-6}
+    assert {hit.key: hit.score for hit in found} == pytest.approx(expected, abs=0.01)
+
+
+def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: Question) -> dict[str, float]:
+    """BM25 and cosine as one would write them down, one row at a time."""
+    bags = {str(key): terms(text) for _, key, text, _ in rows}
+    mean = max(sum(map(len, bags.values())) / max(len(bags), 1), 1)
+    asked = dict.fromkeys(question.terms)
+    weights = {word: fuse.rarity(len(bags), sum(word in bag for bag in bags.values())) for word in asked}
+    scores = {}
+    for _, number, _, meaning in rows:
+        bag = bags[str(number)]
+        patience = fuse.K1 * (1 - fuse.B + fuse.B * len(bag) / mean)
+        held = {word: min(bag.count(word) * (1 + fuse.K1) / (bag.count(word) + patience), 1) for word in asked}
+        words = sum(weights[word] * held[word] for word in asked) / sum(weights.values()) if weights else 0.0
+        cosine = 0.0 if meaning is None or question.vector is None else _cosine(MEANINGS[meaning], question.vector)
+        scores[str(number)] = plain_score(words, cosine, question.mode, known=meaning is not None)
+    return scores
+
+
+def plain_score(words: float, cosine: float, mode: Mode, *, known: bool) -> float:
+    share = min(max((cosine - fuse.UNRELATED) / (fuse.PARAPHRASE - fuse.UNRELATED), 0), 1)
+    if mode == Mode.FTS:
+        return words
+    if mode == Mode.VECTOR:
+        return share
+    trust = fuse.CHANCE + (1 - fuse.CHANCE) * min(share / fuse.AGREES, 1)
+    return (1 - fuse.MEANING) * words * trust + fuse.MEANING * share if known else words
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 1000))
+def test_a_filter_that_few_rows_pass_finds_the_best_of_them_among_many(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    matrix = random.standard_normal((2 * ALL_EXACT, 384)).astype(np.float32)
+    partition = Partition[int]()
+    for number, vector in enumerate(matrix):
+        partition.put(str(number), "", vector, number, words=[])
+    question = random.standard_normal(384).astype(np.float32) + 0.5 * matrix[7]
+    passing = np.arange(7, len(matrix), 500)
+
+    hits = partition.rank(Question([], question, Mode.VECTOR), 3, lambda number: number % 500 == 7, threshold=-1)
+
+    cosines = np.array([_cosine(matrix[row], question) for row in passing])
+    above = passing[np.argsort(-cosines)][: max(1, min(3, int((cosines > fuse.UNRELATED + 0.01).sum())))]
+    assert keys(hits)[: len(above)] == [str(row) for row in above]

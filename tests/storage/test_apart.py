@@ -1,0 +1,159 @@
+"""One org never sees or touches what is another's, through any repository."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from acumen.errors import AcumenError
+from acumen.model.facts import Published
+from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, Millis, OrgId, RequestId, SessionId, UserId
+from acumen.model.search import Filter, SearchRow
+from acumen.model.usage import CITED, SHOWN, Injection, UsageEvent
+from acumen.storage.keys import Key
+from acumen.storage.store import OrgStore, Store, Tx
+from tests.world import (
+    ADA,
+    JUST_BECAUSE,
+    a_profile,
+    a_request,
+    a_turn,
+    a_user_playbook,
+    an_agent_playbook,
+    keep,
+    rows_of,
+)
+
+OURS, THEIRS = OrgId("ours"), OrgId("theirs")
+EVER = Filter(statuses=None)
+SESSION, REQUEST = SessionId("s1"), RequestId("r1")
+PROFILE = MemoryRef(Kind.PROFILE, "prof_1")
+TURN = InteractionId(1)
+PLAYBOOK = "1"
+
+
+def fill(tx: Tx) -> None:
+    """A little of everything. Ids that the database gives start at 1, for the store is empty."""
+    request = a_request(source="slack")
+    tx.orgs.ensure()
+    tx.orgs.set_config({"window_size": 3}, 0)
+    tx.keys.add(Key("key_1", tx.scope.org, "laptop", "admin", "acm_", Millis(0), None, None), "secret")
+    tx.conversations.add(request, [a_turn("a secret", request)])
+    tx.conversations.finish_session(ADA, SESSION)
+    tx.conversations.move_bookmark(ADA, "profiles", InteractionId(0), TURN)
+    for memory in (a_profile("a secret", id=PROFILE.id), a_user_playbook("a secret"), an_agent_playbook("a secret")):
+        keep(tx, memory)
+    tx.search_rows.put([SearchRow("turn", "1", "ada", "secret", "w1", b"\x00", "m")])
+    shown = [{"kind": "profile", "id": PROFILE.id, "shown": True, "line": "a secret", "tokens": 2}]
+    injection = Injection(InjectionId("i1"), "ada", "s1", "r1", "production_agent", "q", "a secret", 2, shown, tx.at)
+    events = [UsageEvent(name, name, tx.at, "ada", "r1", "s1", "i1", "profile", PROFILE.id) for name in (SHOWN, CITED)]
+    tx.usage.add([injection], events)
+    tx.usage.begin_metering(tx.at)
+    tx.jobs.add(Published(ADA, REQUEST))
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def theirs(store: Store) -> OrgStore:
+    """Another org on the database on which ours has something of everything."""
+    await store.of(OURS).write(fill)
+    await store.of(THEIRS).write(lambda tx: tx.orgs.ensure())
+    return store.of(THEIRS)
+
+
+READS: dict[str, Callable[[Tx], Any]] = {
+    "config": lambda tx: tx.orgs.config().config,
+    "keys": lambda tx: tx.keys.all(),
+    "request": lambda tx: tx.conversations.request(REQUEST),
+    "requests": lambda tx: tx.conversations.sessions_page(tx.conversations.requests(), 10, 0)[0],
+    "by_request": lambda tx: tx.conversations.by_request([REQUEST]),
+    "of_requests": lambda tx: tx.conversations.of_requests([REQUEST]),
+    "by_ids": lambda tx: tx.conversations.by_ids([TURN]),
+    "newest": lambda tx: tx.conversations.newest(None, 10),
+    "newest of the user": lambda tx: tx.conversations.newest(ADA, 10),
+    "after": lambda tx: tx.conversations.after(ADA, InteractionId(0)),
+    "before": lambda tx: tx.conversations.before(ADA, TURN, 10),
+    "last id": lambda tx: tx.conversations.last_id_of_request(REQUEST),
+    "finished": lambda tx: tx.conversations.finished_sessions(ADA, [SESSION]),
+    "has session": lambda tx: tx.conversations.has_session(ADA, SESSION),
+    "ids of session": lambda tx: tx.conversations.ids_of_session(SESSION),
+    "ids of user": lambda tx: tx.conversations.ids_of_user(ADA)[0],
+    "bookmark": lambda tx: tx.conversations.bookmark(ADA, "profiles"),
+    "turns counted": lambda tx: tx.conversations.count_turns(),
+    **{f"{kind} found": lambda tx, kind=kind: tx.by_kind[kind].find(EVER) for kind in Kind},
+    **{f"{kind} got": lambda tx, kind=kind: tx.by_kind[kind].by_ids([PROFILE.id, PLAYBOOK]) for kind in Kind},
+    **{f"{kind} ids": lambda tx, kind=kind: tx.by_kind[kind].ids(EVER) for kind in Kind},
+    **{f"{kind} facets": lambda tx, kind=kind: tx.by_kind[kind].facets(EVER) for kind in Kind},
+    **{f"{kind} counted": lambda tx, kind=kind: tx.by_kind[kind].count(EVER) for kind in Kind},
+    "past": lambda tx: tx.profiles.past(Millis(9_999_999_999_999)),
+    "search rows": lambda tx: tx.search_rows.since("profile", None, 0),
+    "search rows of user": lambda tx: tx.search_rows.since("turn", "ada", 0),
+    "search mark": lambda tx: tx.search_rows.mark().seq,
+    "without vector": lambda tx: tx.search_rows.without_vector_of("other", "turn", 10),
+    "without vector counted": lambda tx: tx.search_rows.count_without_vector_of("other", "turn"),
+    "lineage": lambda tx: tx.lineage.of(PROFILE),
+    "caused by": lambda tx: [one for one in tx.lineage.caused_by("") if one],
+    "stats": lambda tx: tx.usage.stats(Millis(0), 10, 0)[0],
+    "last shown": lambda tx: tx.usage.last_shown("profile", Millis(0)),
+    "last cited": lambda tx: tx.usage.last_cited("profile", Millis(0)),
+    "shown lately": lambda tx: tx.usage.shown_lately("ada", tx.at),
+    "injection": lambda tx: tx.usage.injection("i1"),
+    "metered since": lambda tx: tx.usage.metered_since(),
+    "jobs of scope": lambda tx: tx.jobs.of_scope("published", "ada"),
+    "jobs counted": lambda tx: tx.jobs.counts(),
+}
+
+
+async def test_no_read_of_another_org_finds_anything_of_ours(theirs: OrgStore, store: Store):
+    ours = await store.of(OURS).read(lambda tx: {name: read(tx) for name, read in READS.items()})
+    seen = await theirs.read(lambda tx: {name: read(tx) for name, read in READS.items()})
+
+    assert [name for name, found in ours.items() if not found] == []
+    assert {name: found for name, found in seen.items() if found} == {}
+
+
+WRITES: dict[str, Callable[[Tx], Any]] = {
+    "set config": lambda tx: tx.orgs.set_config({"window_size": 9}, 0),
+    "revoke": lambda tx: tx.keys.revoke("key_1"),
+    "delete turn": lambda tx: tx.conversations.delete_turn(ADA, TURN),
+    "delete requests": lambda tx: tx.conversations.delete_requests([REQUEST]),
+    "delete session": lambda tx: tx.conversations.delete_session_rows(SESSION),
+    "delete user": lambda tx: tx.conversations.delete_user(ADA),
+    "delete all turns": lambda tx: tx.conversations.delete_all(),
+    "finish session": lambda tx: tx.conversations.finish_session(ADA, SESSION),
+    "move bookmark": lambda tx: tx.conversations.move_bookmark(ADA, "profiles", TURN, TURN),
+    "replace": lambda tx: tx.profiles.replace(PROFILE.id, a_profile("theirs", id=PROFILE.id)),
+    "delete memories": lambda tx: [tx.memories.delete(kind, [PROFILE.id, PLAYBOOK], JUST_BECAUSE) for kind in Kind],
+    "delete all memories": lambda tx: [tx.memories.delete_all(kind, JUST_BECAUSE) for kind in Kind],
+    "delete rows": lambda tx: [tx.by_kind[kind].delete([PROFILE.id, PLAYBOOK]) for kind in Kind],
+    "touch": lambda tx: tx.search_rows.touch("profile", PROFILE.id),
+    "drop": lambda tx: tx.search_rows.drop("profile", {PROFILE.id: "ada"}),
+    "erase": lambda tx: (tx.search_rows.erase_user("ada"), tx.search_rows.erase_kind("profile")),
+    "forget lineage": lambda tx: tx.lineage.delete_user("ada"),
+    "pause metering": lambda tx: tx.usage.pause_metering(),
+    "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999)),
+    "delete usage": lambda tx: tx.usage.delete_user("ada", ["r1"], ["s1"]),
+    "count again": lambda tx: tx.usage.add([], [UsageEvent(SHOWN, SHOWN, tx.at)]),
+    "add job": lambda tx: tx.jobs.add(Published(ADA, RequestId("theirs"))),
+    "delete jobs": lambda tx: tx.jobs.delete_user(UserId("ada")),
+    "same request": lambda tx: tx.conversations.add(a_request(body_hash="other"), [a_turn("x", a_request())]),
+    "same profile": lambda tx: keep(tx, a_profile("theirs", id=PROFILE.id)),
+}
+
+
+async def test_no_write_of_another_org_changes_anything_of_ours(theirs: OrgStore, store: Store):
+    before = await rows_of(store, OURS)
+
+    for name, write in WRITES.items():
+        try:
+            await theirs.write(write)
+        except AcumenError:
+            assert name == "move bookmark"  # there is no such turn of theirs
+        assert await rows_of(store, OURS) == before, name
+
+
+@pytest.mark.parametrize("taken", ["request", "profile", "event"])
+async def test_two_orgs_may_use_the_same_ids(theirs: OrgStore, store: Store, taken: str):
+    await theirs.write(WRITES[{"request": "same request", "profile": "same profile", "event": "count again"}[taken]])
+
+    assert len((await rows_of(store, THEIRS))[{"event": "usage_events"}.get(taken, f"{taken}s")]) == 1

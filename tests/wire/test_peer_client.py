@@ -1,0 +1,372 @@
+"""The peer's own client, unchanged, drives our server over a real connection."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+import requests
+import uvicorn
+
+from acumen.api.server import web_app
+from acumen.llm.embed import Embedder
+from acumen.model.ids import fresh_id
+from tests.world import Template, make_app
+
+CORRECTION = "we never deploy production to us-east-1, always use us-west-2"
+
+
+class Serving(threading.Thread):
+    """A server on a loopback port of its own choice."""
+
+    def __init__(self, web: Any) -> None:
+        super().__init__(daemon=True)
+        self._server = uvicorn.Server(uvicorn.Config(web, host="127.0.0.1", port=0, log_level="warning"))
+
+    def run(self) -> None:
+        self._server.run()
+
+    def __enter__(self) -> str:
+        self.start()
+        until(lambda: self._server.started)
+        port = self._server.servers[0].sockets[0].getsockname()[1]
+        return f"http://127.0.0.1:{port}"
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self.join(10)
+
+
+def until(true: Callable[[], object]) -> None:
+    give_up_at = time.monotonic() + 20
+    while not true():
+        assert time.monotonic() < give_up_at, "it did not happen in time"
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def url(template: Template, embedder: Embedder, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with (
+        template.copied(tmp_path_factory.mktemp("served")) as settings,
+        Serving(web_app(make_app(settings, embedder))) as address,
+    ):
+        yield address
+
+
+@pytest.fixture
+def peer(reflexio: ModuleType, url: str) -> Iterator[Any]:
+    client = reflexio.ReflexioClient(url_endpoint=url, api_key="any", timeout=30)
+    yield client
+    client.session.close()
+
+
+@pytest.fixture
+def user() -> str:
+    return fresh_id("user")
+
+
+def learned(peer: Any, user: str) -> Any:
+    """Teaches the example of the README and returns what publish answered."""
+    turns = [{"role": "user", "content": CORRECTION}, {"role": "assistant", "content": "Understood."}]
+    return peer.publish_interaction(user, turns, session_id=f"s-{user}", source="slack", wait_for_response=True)
+
+
+def a_profile(user: str, content: str = "Likes zebras") -> dict[str, Any]:
+    now = int(time.time())
+    return {
+        "profile_id": fresh_id("prof"),
+        "user_id": user,
+        "content": content,
+        "last_modified_timestamp": now,
+        "generated_from_request_id": "r1",
+    }
+
+
+def a_user_playbook(user: str, content: str = "Mention zebras") -> dict[str, Any]:
+    return {"user_id": user, "agent_version": "v1", "request_id": "r1", "content": content, "trigger": "when asked"}
+
+
+# --- observe -------------------------------------------------------------------------------------------------------
+
+
+def test_publish_learns_and_tells_what_it_learned(peer: Any, user: str):
+    answer = learned(peer, user)
+
+    assert answer.success
+    assert answer.request_id
+    assert (answer.profiles_added, answer.playbooks_added) == (1, 1)
+
+
+def test_publish_without_waiting_is_learned_in_the_background(peer: Any, user: str):
+    peer.publish_interaction(user, [{"role": "user", "content": CORRECTION}], session_id="s1")
+
+    until(lambda: peer.get_profiles(user_id=user, force_refresh=True).user_profiles)
+
+
+def test_every_field_of_a_turn_of_the_peer_is_understood(peer: Any, reflexio: ModuleType, user: str):
+    turn = reflexio.InteractionData(
+        role="assistant",
+        content="done",
+        user_action="click",
+        user_action_description="pressed it",
+        interacted_image_url="data:image/png;base64,iVBORw0KGgo=",
+        tools_used=[{"tool_name": "bash", "tool_data": {"input": "ls"}}],
+    )
+
+    answer = peer.publish_interaction(user, [turn], session_id="s1", agent_version="v2", force_extraction=True)
+
+    (stored,) = peer.get_interactions(user_id=user).interactions
+    assert answer.warnings == []
+    assert (stored.content, stored.user_action_description) == ("done", "pressed it")
+    assert stored.tools_used[0].tool_name == "bash"
+
+
+def test_requests_and_interactions_are_read_back(peer: Any, user: str):
+    published = learned(peer, user)
+
+    sessions = peer.get_requests(user_id=user, top_k=5).sessions
+    turns = peer.get_interactions(user_id=user, top_k=1).interactions
+    everyone = peer.get_all_interactions(limit=1_000).interactions
+
+    assert [one.request.request_id for session in sessions for one in session.requests] == [published.request_id]
+    assert [turn.content for turn in turns] == ["Understood."]
+    assert user in {turn.user_id for turn in everyone}
+
+
+# --- recall --------------------------------------------------------------------------------------------------------
+
+
+def test_search_finds_what_was_learned(peer: Any, user: str):
+    learned(peer, user)
+
+    found = peer.search(
+        query="which region do I deploy to",
+        user_id=user,
+        top_k=3,
+        entity_types=["profiles", "user_playbooks", "agent_playbooks"],
+        agent_playbook_status_filter=["pending", "approved"],
+        search_mode="hybrid",
+    )
+
+    assert "us-west-2" in found.profiles[0].content
+    assert "us-west-2" in found.user_playbooks[0].content
+    assert found.user_playbooks[0].trigger
+
+
+def test_each_kind_is_searched_by_itself(peer: Any, user: str):
+    learned(peer, user)
+    name = fresh_id("playbook")
+    shared = {"agent_version": name, "content": "Check the region first", "playbook_status": "pending"}
+    peer.add_agent_playbooks([{**shared, "playbook_metadata": ""}])
+
+    with pytest.deprecated_call():
+        profiles = peer.search_profiles(user_id=user, query="region", threshold=0.05)
+    same = peer.search_user_profiles(user_id=user, query="region", threshold=0.05)
+    lessons = peer.search_user_playbooks(user_id=user, query="region", status_filter=[None])
+    for_all = peer.search_agent_playbooks(query="region", agent_version=name)
+    turns = peer.search_interactions(user_id=user, query="us-west-2", top_k=1)
+
+    assert len(profiles.user_profiles) == len(same.user_profiles) == 1
+    assert len(lessons.user_playbooks) == 1
+    assert [one.content for one in for_all.agent_playbooks] == ["Check the region first"]
+    assert [turn.content for turn in turns.interactions] == [CORRECTION]
+
+
+# --- memories ------------------------------------------------------------------------------------------------------
+
+
+def test_profiles_are_added_read_and_deleted(peer: Any, reflexio: ModuleType, user: str):
+    first, second, third = (a_profile(user, content) for content in ("Likes zebras", "Likes apples", "Likes pears"))
+
+    added = peer.add_user_profile([first, reflexio.UserProfile(**second), third])
+    listed = peer.get_profiles(user_id=user, force_refresh=True, status_filter=[None])
+    everyone = peer.get_all_profiles(limit=1_000, status_filter="current")
+    gone = peer.delete_profile(user, profile_id=first["profile_id"], wait_for_response=True)
+    by_query = peer.delete_profile(user, search_query="apples", wait_for_response=True)
+    many = peer.delete_profiles_by_ids([third["profile_id"]])
+
+    assert (added.success, added.added_count) == (True, 3)
+    assert {one.content for one in listed.user_profiles} == {"Likes zebras", "Likes apples", "Likes pears"}
+    assert user in {one.user_id for one in everyone.user_profiles}
+    assert gone.success
+    assert by_query.success
+    assert many.deleted_count == 1
+    assert peer.get_profiles(user_id=user, force_refresh=True).user_profiles == []
+
+
+def test_user_playbooks_are_added_read_changed_and_deleted(peer: Any, user: str):
+    added = peer.add_user_playbook([a_user_playbook(user), a_user_playbook(user, "Mention apples")])
+    listed = peer.get_user_playbooks(user_id=user, agent_version="v1", status_filter=[None]).user_playbooks
+    first, second = sorted(one.user_playbook_id for one in listed)
+    changed = peer.update_user_playbook(first, content="Mention pears", rationale="they asked")
+    (after,) = [one for one in peer.get_user_playbooks(user_id=user).user_playbooks if one.user_playbook_id == first]
+    old = peer.search_user_playbooks(user_id=user, query="zebras", search_mode="fts")
+    gone = peer.delete_user_playbook(first, wait_for_response=True)
+    many = peer.delete_user_playbooks_by_ids([second])
+
+    assert added.added_count == 2
+    assert changed.success
+    assert (after.content, after.trigger, after.rationale) == ("Mention pears", "when asked", "they asked")
+    assert old.user_playbooks == []
+    assert gone.success
+    assert many.deleted_count == 1
+
+
+def test_agent_playbooks_are_added_read_changed_and_deleted(peer: Any, reflexio: ModuleType):
+    name = fresh_id("name")
+    new = {"agent_version": "v1", "playbook_name": name, "playbook_status": "pending", "playbook_metadata": ""}
+
+    added = peer.add_agent_playbooks([{**new, "content": "one"}, {**new, "content": "two"}])
+    listed = peer.get_agent_playbooks(playbook_name=name, force_refresh=True).agent_playbooks
+    first, second = sorted(one.agent_playbook_id for one in listed)
+    changed = peer.update_agent_playbook(first, content="changed")
+    approved = peer.update_agent_playbook_status(first, playbook_status=reflexio.PlaybookStatus.APPROVED)
+    after = peer.get_agent_playbooks(
+        playbook_name=name, playbook_status_filter=reflexio.PlaybookStatus.APPROVED, force_refresh=True
+    ).agent_playbooks
+    gone = peer.delete_agent_playbook(first, wait_for_response=True)
+    many = peer.delete_agent_playbooks_by_ids([second])
+
+    assert added.added_count == 2
+    assert changed.success
+    assert approved.success
+    assert [(one.content, one.playbook_name) for one in after] == [("changed", name)]
+    assert gone.success
+    assert many.deleted_count == 1
+
+
+def test_turns_requests_sessions_and_users_are_deleted(peer: Any, user: str):
+    published = [
+        peer.publish_interaction(user, [{"role": "user", "content": f"turn {n}"}], session_id=f"{user}-{n}")
+        for n in range(4)
+    ]
+    first, *_ = peer.get_interactions(user_id=user).interactions
+
+    turn = peer.delete_interaction(user, first.interaction_id, wait_for_response=True)
+    request = peer.delete_request(published[1].request_id, wait_for_response=True)
+    session = peer.delete_session(f"{user}-2", wait_for_response=True)
+    left = peer.get_interactions(user_id=user).interactions
+    many = peer.delete_requests_by_ids([published[3].request_id])
+    cleared = peer.clear_user_data(user)
+
+    assert turn.success
+    assert request.success
+    assert session.deleted_requests_count == 1
+    assert [one.content for one in left] == ["turn 3"]
+    assert many.deleted_count == 1
+    assert cleared.success
+    assert cleared.deleted_counts["interactions"] == 0
+
+
+def test_a_deletion_nobody_waits_for_happens_all_the_same(peer: Any, user: str):
+    new = a_profile(user)
+    peer.add_user_profile([new])
+
+    assert peer.delete_profile(user, profile_id=new["profile_id"]) is None
+
+    until(lambda: not peer.get_profiles(user_id=user, force_refresh=True).user_profiles)
+
+
+def test_storage_stats_count_what_a_user_has(peer: Any, user: str):
+    peer.add_user_profile([a_profile(user)])
+    peer.add_user_playbook([a_user_playbook(user)])
+
+    counted = peer.storage_stats(user)
+
+    assert (counted.profile_count, counted.playbook_count) == (1, 1)
+    assert counted.oldest_profile_modified is not None
+
+
+def test_all_of_a_kind_are_deleted_and_counted(peer: Any, user: str):
+    peer.publish_interaction(user, [{"role": "user", "content": "hello"}], session_id="s1")
+    peer.add_user_profile([a_profile(user)])
+    peer.add_user_playbook([a_user_playbook(user)])
+    peer.add_agent_playbooks([{"agent_version": "v1", "content": "x", "playbook_status": "pending",
+                               "playbook_metadata": ""}])  # fmt: skip
+
+    gone = [
+        peer.delete_all_interactions(),
+        peer.delete_all_profiles(),
+        peer.delete_all_user_playbooks(),
+        peer.delete_all_agent_playbooks(),
+    ]
+    peer.add_user_playbook([a_user_playbook(user)])
+
+    assert all(answer.success and answer.deleted_count >= 1 for answer in gone)
+    assert peer.delete_all_playbooks().deleted_count == 1
+    assert peer.get_all_profiles().user_profiles == []
+
+
+# --- configuration and system --------------------------------------------------------------------------------------
+
+
+def test_the_configuration_is_read_written_and_changed(peer: Any):
+    config = peer.get_config()
+    config.agent_context_prompt = "An assistant for deployments"
+
+    written = peer.set_config(config)
+    changed = peer.update_config({"window_size": 12})
+
+    after = peer.get_config()
+    assert written["success"]
+    assert changed["success"]
+    assert (after.agent_context_prompt, after.window_size) == ("An assistant for deployments", 12)
+
+
+def test_a_configuration_that_cannot_be_is_refused(peer: Any):
+    with pytest.raises(requests.HTTPError, match="422"):
+        peer.update_config({"window_size": 0})
+
+
+def test_whoami_and_my_config_answer(peer: Any):
+    assert peer.whoami().org_id == "self-host-org"
+    assert peer.whoami().storage_configured
+    assert peer.get_my_config().success
+
+
+def test_a_failure_is_a_status_that_the_client_raises(peer: Any):
+    with pytest.raises(requests.HTTPError, match="404"):
+        peer.update_user_playbook(987_654_321, content="x")
+
+
+def test_the_endpoints_without_a_method_answer_too(peer: Any, url: str, user: str):
+    learned(peer, user)
+    profile = peer.get_profiles(user_id=user, force_refresh=True).user_profiles[0]
+    request = profile.generated_from_request_id
+    session = {"user_id": user, "session_id": f"s-{user}"}
+    calls = [
+        ("POST", "/api/finalize_session", session),
+        ("GET", f"/api/learning_status?request_id={request}", None),
+        ("GET", "/api/get_profile_statistics", None),
+        ("PUT", "/api/update_user_profile", {"user_id": user, "profile_id": profile.profile_id, "content": "New"}),
+        ("GET", "/meta/version", None),
+        ("GET", "/", None),
+        ("GET", "/health", None),
+        ("GET", "/health/live", None),
+        ("GET", "/health/ready", None),
+        ("GET", "/openapi.json", None),
+        ("GET", "/docs", None),
+    ]
+
+    replies = [requests.request(method, url + path, json=body, timeout=30) for method, path, body in calls]
+
+    assert [reply.status_code for reply in replies] == [200] * len(calls)
+
+
+# --- awaiting ------------------------------------------------------------------------------------------------------
+
+
+def test_deletions_from_within_a_running_loop_happen_too(peer: Any, user: str):
+    new = a_profile(user)
+    peer.add_user_profile([new])
+
+    async def delete() -> None:
+        peer.delete_profile(user, profile_id=new["profile_id"])
+        await asyncio.sleep(0.2)
+
+    asyncio.run(delete())
+
+    until(lambda: not peer.get_profiles(user_id=user, force_refresh=True).user_profiles)
