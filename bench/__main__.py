@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import machine
-from bench.figures import CannotMeasure, Figure, Line, Run
+from bench.figures import CannotMeasure, Figure, Line, Measured, Run
 from bench.lines import LINES
 
 RESULTS = Path("bench") / "results"
@@ -29,18 +29,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """1 when a line could not be measured; a missed target is told, not punished."""
     asked = _parser().parse_args(arguments)
     chosen = [line for line in LINES if not asked.lines or line.name in asked.lines]
-    described, failed = machine.described(), False
-    measured: dict[str, list[Figure]] = {}
+    described = machine.described()
+    measured: dict[str, Measured] = {}
     with tempfile.TemporaryDirectory(prefix="acumen-bench-") as folder:
         for line in chosen:
             console.print(f"[dim]{line.name}: {line.says} …")
-            measured[line.name], fine = _measured(line, Run(Path(folder), quick=asked.quick))
-            failed |= not fine
-    console.print(_table(chosen, measured))
+            measured[line.name] = _measured(line, Run(Path(folder), quick=asked.quick))
+    console.print(_table(measured))
     console.print(f"Load average {described['load_average']:.2f} before, {machine.load_average():.2f} after.")
-    written = _write(asked.out, described, measured, quick=asked.quick)
-    console.print(f"Written to {written}.")
-    return int(failed)
+    console.print(f"Written to {_write(asked.out, described, measured, quick=asked.quick)}.")
+    return int(not all(line.whole for line in measured.values()))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -57,9 +55,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _measured(line: Line, run: Run) -> tuple[list[Figure], bool]:
-    """The figures as far as they came, and whether all of them did."""
+def _measured(line: Line, run: Run) -> Measured:
     figures: list[Figure] = []
+    whole, before = True, machine.pace()
     try:
         for figure in line.measure(run):
             figures.append(figure)
@@ -67,21 +65,21 @@ def _measured(line: Line, run: Run) -> tuple[list[Figure], bool]:
     except CannotMeasure as reason:
         console.print(f"[yellow]  skipped: {reason}")
     except Exception:  # noqa: BLE001 - one line that breaks does not keep the others from being measured
+        whole = False
         console.print(f"[red]  {line.name} broke")
         traceback.print_exc()
-        return figures, False
-    return figures, True
+    return Measured(figures, whole, machine.load_average(), (before, machine.pace()))
 
 
-def _table(chosen: Sequence[Line], measured: dict[str, list[Figure]]) -> Table:
+def _table(measured: dict[str, Measured]) -> Table:
     table = Table("line", "figure", title="Acumen, measured")
     for heading in ("value", "target", "", "server CPU"):
         table.add_column(heading, justify="right")
     table.add_column("note", style="dim")
-    for line in chosen:
-        for figure in measured[line.name]:
+    for name, line in measured.items():
+        for figure in line.figures:
             table.add_row(
-                line.name,
+                name,
                 figure.name,
                 _value(figure),
                 str(figure.target or ""),
@@ -89,6 +87,9 @@ def _table(chosen: Sequence[Line], measured: dict[str, list[Figure]]) -> Table:
                 "" if figure.cpu_ms is None else f"{figure.cpu_ms:.2f} ms",
                 figure.note,
             )
+        before, after = line.python_ms
+        pace = f"load {line.load_average:.1f}; fixed Python {before:.0f} ms before, {after:.0f} ms after"
+        table.add_row(name, "[dim]the machine", "", "", "", "", pace)
         table.add_section()
     return table
 
@@ -99,11 +100,14 @@ def _value(figure: Figure) -> str:
     return f"{number} {figure.unit}".rstrip()
 
 
-def _write(out: Path | None, described: dict[str, Any], measured: dict[str, list[Figure]], *, quick: bool) -> Path:
+def _write(out: Path | None, described: dict[str, Any], measured: dict[str, Measured], *, quick: bool) -> Path:
     at = datetime.now(UTC)
     path = out or RESULTS / f"{at:%Y%m%d-%H%M%S}{'-quick' if quick else ''}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = {name: [_as_json(figure) for figure in figures] for name, figures in measured.items()}
+    lines = {
+        name: {**asdict(line), "figures": [_as_json(figure) for figure in line.figures]}
+        for name, line in measured.items()
+    }
     told = {"at": at.isoformat(timespec="seconds"), "quick": quick, "machine": described, "lines": lines}
     path.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     return path

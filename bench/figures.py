@@ -70,6 +70,16 @@ class Line:
     measure: Callable[[Run], Iterator[Figure]]
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The figures of a line as far as they came, and how busy the machine was around them."""
+
+    figures: list[Figure]
+    whole: bool
+    load_average: float
+    python_ms: tuple[float, float]  # what `machine.pace` told before and after
+
+
 class CannotMeasure(Exception):
     """Something that is not ours to bring is missing here; the message says what."""
 

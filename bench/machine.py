@@ -33,6 +33,11 @@ def load_average() -> float:
     return os.getloadavg()[0]
 
 
+def pace() -> float:
+    """Milliseconds for a fixed piece of Python, right now: others who compute make it longer."""
+    return _median_ms(_count, 5)
+
+
 def cpu_seconds(pid: int) -> float:
     """Computed by a process since it began, in its own code and in the kernel's."""
     after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

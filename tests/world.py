@@ -92,6 +92,10 @@ def database(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+# For tests in which the database plays no part.
+once = pytest.mark.parametrize("database", ["sqlite"], indirect=True, scope="session")
+
+
 @dataclass(frozen=True, slots=True)
 class Template:
     """A migrated database of which each test may have a copy; migrating anew would take longer."""

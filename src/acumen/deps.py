@@ -19,6 +19,7 @@ class Findable:
     kind: str
     user_id: str
     text: str
+    passages: tuple[str, ...] = ()  # given a vector each; by default the text is one
 
 
 class MakeFindable(Protocol):

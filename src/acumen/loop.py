@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from acumen.deps import Deps
+from acumen.errors import Conflict
 from acumen.learn import playbooks, profiles
 from acumen.meter import usage
 from acumen.model.facts import Fact, Hour, Published, SessionEnded
@@ -26,6 +27,9 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
 
 FACTS = {fact.name: fact for fact in CAUSES}
 
+# More often than this a step is not overtaken by chance.
+OVERTAKEN = 5
+
 
 async def run(job: Job, deps: Deps) -> None:
     """Every step the fact causes; one that fails does not keep the others from running."""
@@ -34,8 +38,18 @@ async def run(job: Job, deps: Deps) -> None:
     failures: list[Exception] = []
     for step in CAUSES[kind]:
         try:
-            await step(fact, deps)
+            await _take(step, fact, deps)
         except Exception as failure:  # noqa: BLE001 - collected here, raised below
             failures.append(failure)
     if failures:
         raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} steps failed", failures)
+
+
+async def _take(step: Step, fact: Fact, deps: Deps) -> None:
+    """A step that another worker has overtaken begins anew from where that one stands."""
+    for _ in range(OVERTAKEN):
+        try:
+            return await step(fact, deps)
+        except Conflict:
+            continue
+    return await step(fact, deps)

@@ -23,7 +23,7 @@ NOBODYS: Ids = {
 
 def call_of(name: str, ids: Ids) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     """The body and the query of a call that names these ids."""
-    return _BODIES[name](ids) if name in _BODIES else None, _QUERIES[name](ids) if name in _QUERIES else {}
+    return BODIES[name](ids) if name in BODIES else None, QUERIES[name](ids) if name in QUERIES else {}
 
 
 async def send(org: Org, name: str, ids: Ids) -> Any:
@@ -32,14 +32,14 @@ async def send(org: Org, name: str, ids: Ids) -> Any:
     return await org.http.request(endpoint.method, endpoint.path, json=body, params=query)
 
 
-_QUERIES: dict[str, Any] = {
+QUERIES: dict[str, Any] = {
     "learning_status": lambda ids: {"request_id": ids["request"]},
     "get_all_interactions": lambda _: {"limit": 1_000},
     "get_all_profiles": lambda _: {"limit": 1_000, "include_tombstones": "true"},
     "storage_stats": lambda ids: {"user_id": ids["user"]},
 }
 _SEARCH = {"query": "zebra secret", "search_mode": "fts"}
-_BODIES: dict[str, Any] = {
+BODIES: dict[str, Any] = {
     "publish_interaction": lambda ids: said("hello", user=ids["user"], session="new"),
     "finalize_session": lambda ids: {"user_id": ids["user"], "session_id": ids["session"]},
     "get_requests": lambda ids: {"user_id": ids["user"]},

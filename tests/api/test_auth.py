@@ -8,8 +8,8 @@ import pytest
 from acumen.model.ids import Millis, OrgId, now
 from acumen_client.calls import ENDPOINTS
 from acumen_client.wire.shapes import Role
-from tests.api.calls import BY_NAME, NOBODYS, send
-from tests.world import Org, Start, give_key, http_to, join, local, playbook, profile, said
+from tests.api.calls import BODIES, BY_NAME, NOBODYS, QUERIES, send
+from tests.world import Org, Start, give_key, http_to, join, local, once, playbook, profile, said
 
 ROLES = [Role.READER, Role.AGENT, Role.REVIEWER, Role.ADMIN]
 
@@ -18,13 +18,12 @@ ROLES = [Role.READER, Role.AGENT, Role.REVIEWER, Role.ADMIN]
 
 
 def test_every_endpoint_has_a_call_to_be_walked_with():
-    from tests.api import calls  # noqa: PLC0415 - only here
-
     takes_something = {endpoint.name for endpoint in ENDPOINTS if not endpoint.takes_nothing}
 
-    assert calls._BODIES.keys() | calls._QUERIES.keys() == takes_something
+    assert BODIES.keys() | QUERIES.keys() == takes_something
 
 
+@once
 @pytest.mark.parametrize("name", sorted(BY_NAME))
 async def test_an_endpoint_answers_its_role_and_those_above_it(org: Org, name: str):
     needed = BY_NAME[name].role
@@ -92,6 +91,7 @@ async def test_an_expired_key_is_refused(org: Org):
     assert reply.status_code == 401
 
 
+@once
 async def test_a_header_that_is_no_key_is_refused(org: Org):
     for header in ("Basic abc", "Bearer", "Bearer ", "bearer\t", "acm_x", "Bearer é".encode()):
         reply = await http_to(org.app).get("/api/whoami", headers={"Authorization": header})
@@ -251,6 +251,7 @@ async def test_health_answers_everybody(start: Start):
         assert (await http.get(path, headers={"Host": "acumen.example"})).status_code == 200, path
 
 
+@once
 async def test_a_page_of_another_site_is_not_told_that_it_may_read(org: Org):
     """CORS is closed: without these headers a browser keeps the answer from the page."""
     asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}

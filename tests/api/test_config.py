@@ -4,7 +4,7 @@ import pytest
 
 from acumen_client import Config
 from acumen_client.wire.config import MASK
-from tests.world import Org, join
+from tests.world import Org, join, once
 
 SECRET = "sk-the-secret"
 WITH_SECRET = {"openai": {"api_key": SECRET}, "anthropic": {"api_key": "another-secret"}}
@@ -85,6 +85,7 @@ async def test_a_configuration_read_and_written_back_keeps_its_secrets(org: Org)
     assert stored["window_size"] == 20
 
 
+@once
 @pytest.mark.parametrize(
     "wrong, field",
     [
@@ -113,12 +114,14 @@ async def test_what_cannot_be_configured_is_refused_by_name(org: Org, wrong: dic
     assert await org.rows() == before
 
 
+@once
 @pytest.mark.parametrize("body", [[], "text", 7, None], ids=str)
 async def test_a_configuration_is_an_object(org: Org, body: object):
     for path in ("set_config", "update_config"):
         assert (await org.send("POST", f"/api/{path}", body)).status_code == 422
 
 
+@once
 async def test_a_configuration_without_storage_is_incomplete(org: Org):
     reply = await org.send("POST", "/api/set_config", {"window_size": 20})
 

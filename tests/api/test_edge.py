@@ -6,7 +6,10 @@ import zlib
 
 import pytest
 
-from tests.world import Org, said
+from tests.api.calls import BODIES, BY_NAME, NOBODYS, call_of
+from tests.world import Org, once, said
+
+pytestmark = once
 
 JSON = {"Content-Type": "application/json"}
 MEGABYTE = 1024 * 1024
@@ -155,3 +158,16 @@ async def test_long_input_is_not_repeated_in_the_failure(org: Org):
 
     assert reply.status_code == 422
     assert len(reply.text) < 1_000
+
+
+# An update of the configuration has no fields of its own.
+@pytest.mark.parametrize("name", sorted(BODIES.keys() - {"update_config"}))
+async def test_null_is_accepted_for_every_field_that_may_be_left_out(org: Org, name: str):
+    endpoint = BY_NAME[name]
+    body, _ = call_of(name, NOBODYS)
+    shape = endpoint.request_model.model_fields
+    options = [field for field in shape if not shape[field].is_required() and field not in endpoint.query_fields]
+
+    reply = await org.send(endpoint.method, endpoint.path, {**dict.fromkeys(options), **(body or {})})
+
+    assert reply.status_code in (200, 404), reply.text

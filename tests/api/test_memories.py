@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acumen_client import AcumenError, BadInput, Conflict, NotFound
-from tests.world import Org, playbook, profile, said
+from tests.world import Org, once, playbook, profile, said
 
 NOW = datetime.now(UTC)
 MONTH_AGO = int((NOW - timedelta(days=30)).timestamp())
@@ -457,6 +457,7 @@ async def test_what_is_not_there_is_not_found_and_nothing_changes(org: Org, meth
     assert await org.rows() == before
 
 
+@once
 @pytest.mark.parametrize(
     "method, path, body, field",
     [

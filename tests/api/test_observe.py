@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from acumen_client import BadInput, Conflict, NotFound
-from tests.world import Org, said
+from tests.world import Org, once, said
 
 YESTERDAY = int((datetime.now(UTC) - timedelta(days=1)).timestamp())
 LAST_WEEK = int((datetime.now(UTC) - timedelta(days=7)).timestamp())
@@ -95,6 +95,7 @@ async def test_another_body_under_a_taken_request_id_is_a_conflict_and_changes_n
     assert await org.rows() == before
 
 
+@once
 @pytest.mark.parametrize(
     "wrong, field",
     [
@@ -213,6 +214,7 @@ async def test_a_request_is_told_with_its_turns(org: Org):
     assert [(turn.role, turn.content) for turn in one.interactions] == [("user", "hello"), ("assistant", "hi")]
 
 
+@once
 @pytest.mark.parametrize("path", ["get_interactions", "get_requests", "search_interactions", "get_profiles"])
 async def test_a_time_that_ends_before_it_starts_is_refused(org: Org, path: str):
     body = {"user_id": "ada", "start_time": "2026-01-02T00:00:00Z", "end_time": "2026-01-01T00:00:00Z"}

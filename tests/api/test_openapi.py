@@ -7,7 +7,7 @@ import schemathesis
 
 from acumen.api.openapi import document
 from acumen_client.calls import ENDPOINTS
-from tests.world import Org
+from tests.world import Org, once
 
 
 def test_the_description_is_valid_openapi():
@@ -36,6 +36,7 @@ def test_every_reference_leads_somewhere():
     assert len(references) > 50
 
 
+@once
 async def test_an_answer_is_what_the_description_promises(org: Org):
     described = (await org.send("GET", "/openapi.json")).json()
 
@@ -47,6 +48,7 @@ async def test_an_answer_is_what_the_description_promises(org: Org):
         assert jsonschema_rs.validator_for(schema).is_valid(answer), path
 
 
+@once
 async def test_the_page_of_the_docs_loads_only_what_we_serve(org: Org):
     page = (await org.send("GET", "/docs")).text
     assets = re.findall(r'(?:src|href)="([^"]+)"', page)
@@ -59,6 +61,7 @@ async def test_the_page_of_the_docs_loads_only_what_we_serve(org: Org):
         assert len(reply.content) > 50, asset
 
 
+@once
 async def test_files_beside_the_assets_are_not_served(org: Org):
     for path in ("/static/../openapi.py", "/static/%2e%2e/openapi.py", "/static/swagger/../../server.py", "/static/"):
         assert (await org.http.get(path)).status_code == 404, path

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from acumen.llm.tokens import count_tokens
-from tests.world import Org, playbook, profile, said
+from tests.world import Org, once, playbook, profile, said
 
 NOW = datetime.now(UTC)
 WEEK_AGO = int((NOW - timedelta(days=7)).timestamp())
@@ -321,6 +321,7 @@ async def test_null_is_accepted_for_every_optional_field_of_a_search(org: Org):
     assert len(reply.json()["profiles"]) == 1
 
 
+@once
 @pytest.mark.parametrize(
     "wrong, field",
     [

@@ -36,8 +36,9 @@ def test_a_line_runs_alone_and_yields_its_figures(line: str, tmp_path: Path) -> 
     assert done.returncode == 0, done.stdout + done.stderr
     told = json.loads(out.read_text())
     assert told["quick"] is True
-    assert {figure["name"] for figure in told["lines"][line]} == FIGURES[line]
-    assert all(figure["value"] >= 0 for figure in told["lines"][line])
+    figures = told["lines"][line]["figures"]
+    assert {figure["name"] for figure in figures} == FIGURES[line]
+    assert all(figure["value"] >= 0 for figure in figures)
 
 
 def test_a_line_that_does_not_exist_is_refused() -> None:

@@ -24,7 +24,7 @@ def _settings(shape: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tu
             yield ".".join((*path, name)), field.default, field.description or ""
 
 
-@pytest.mark.parametrize(("name", "default", "reason"), _settings(Settings))
+@pytest.mark.parametrize("name,default,reason", list(_settings(Settings)))
 def test_every_setting_is_documented_with_its_default_and_its_reason(name: str, default: object, reason: str):
     variable = PREFIX + "__".join(part.upper() for part in name.split("."))
 

@@ -52,6 +52,13 @@ from tests.learn.talk import facts, only_fact
         ("I have two kids.", "User has two kids."),
         ("I drive a 2016 Honda Civic.", "User drives a 2016 Honda Civic."),
         ("We're a team of eight.", "User is part of a team of eight."),
+        ("Thursday is my day off.", "Thursday is the user's day off."),
+        ("I can only meet on Tuesdays.", "User can only meet on Tuesdays."),
+        ("I used to live in Oslo.", "User used to live in Oslo."),
+        ("Our office is closed on Mondays.", "User's office is closed on Mondays."),
+        ("I can't stand small talk.", "User cannot stand small talk."),
+        ("We process around 2,000 orders a day.", "User processes around 2,000 orders a day."),
+        ("My husband and I split expenses.", "User splits expenses."),
         # spelling as it comes
         ("btw im vegan", "User is vegan."),
         ("i dont eat gluten", "User does not eat gluten."),

@@ -47,6 +47,19 @@ from tests.learn.talk import facts, lessons, only_lesson
         ("You're not allowed to modify the billing module.", "Do not modify the billing module."),
         ("Under no circumstances should you restart the primary database.", "Do not restart the primary database."),
         ("We require two reviewers on every merge request.", "Require two reviewers on every merge request."),
+        (
+            "Reports go out on the last business day, never earlier.",
+            "Reports go out on the last business day, not earlier.",
+        ),
+        (
+            "Anything touching payments needs a second pair of eyes.",
+            "Anything touching payments needs a second pair of eyes.",
+        ),
+        ("Do not, under any circumstances, quote prices without tax.", "Do not quote prices without tax."),
+        ("Once a claim is overdue, send it to collections.", "Send it to collections once a claim is overdue."),
+        ("I need you to log your work in Jira.", "Log your work in Jira."),
+        ("I hate it when you repeat my question.", "Do not repeat the user's question."),
+        ("You can skip the unit tests for prototypes.", "Skip the unit tests for prototypes."),
         # contrasts and fragments
         ("Use tabs, not spaces.", "Use tabs, not spaces."),
         ("Instead of yarn, use pnpm.", "Use pnpm, not yarn."),
@@ -123,6 +136,33 @@ def test_a_short_correction_is_understood_from_the_conversation():
     assert lesson.content == "Use pytest, not unittest."
     assert lesson.trigger == "Writing tests"
     assert lesson.pitfall == "Using unittest."
+
+
+@pytest.mark.parametrize(
+    "request_, done, said, instruction",
+    [
+        ("push it", "Pushed to main.", "hey, pushes to main go through a PR", "Pushes to main go through a PR."),
+        (
+            "rename the column",
+            "Renamed it to CustomerID.",
+            "we do snake_case for columns",
+            "Do snake_case for columns.",
+        ),
+        ("format it", "Formatted with Black.", "we've standardized on ruff format", "Use ruff format."),
+        (
+            "post it",
+            "Posted to #general.",
+            "wrong channel, updates belong in #releases",
+            "Updates belong in #releases.",
+        ),
+    ],
+)
+def test_a_plain_remark_on_what_was_done_is_a_correction(request_: str, done: str, said: str, instruction: str):
+    assert lessons(request_, f"agent: {done}", said) == [instruction]
+
+
+def test_an_answer_to_the_agents_question_is_no_correction():
+    assert lessons("set up the project", "agent: Which database do you use?", "We use Postgres.") == []
 
 
 def test_a_denial_in_one_sentence_makes_the_next_a_correction():

@@ -3,7 +3,10 @@
 import asyncio
 
 import pytest
+import sqlalchemy as sa
 
+from acumen.model.ids import Millis, now
+from acumen.storage.tables import jobs
 from tests.world import Org, Start, local, said
 
 CORRECTION = "we never deploy production to us-east-1, always use us-west-2"
@@ -183,3 +186,17 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_running(org: Or
     assert len(await facts(org)) == 1
     waiting = [job for job in (await org.rows())["jobs"] if job["fact"] == "published"]
     assert [(job["state"], job["last_error"]) for job in waiting] == [("waiting", "ValueError: torn page")]
+
+
+async def test_two_jobs_about_one_user_at_once_do_not_fail_each_other(org: Org):
+    """A session that ends right after its last turn, as most do."""
+    await org.sdk.publish(**said(CORRECTION, request_id="r1", session="s1"))
+    await org.sdk.finalize_session(user_id="ada", session_id="s1")
+    until = Millis(now() + 60_000)
+    await org.app.store.database.write(lambda conn: conn.execute(sa.delete(jobs).where(jobs.c.org_id != org.id)))
+    both = await org.app.store.lease(lambda leases: leases.claim("me", until, 10, 5))
+
+    await asyncio.gather(*(org.app.run_job(job) for job in both))
+
+    assert {job.fact for job in both} == {"published", "session_ended"}
+    assert (len(await facts(org)), len(await lessons(org))) == (1, 1)

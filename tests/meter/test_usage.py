@@ -4,7 +4,7 @@ import pytest
 
 from acumen.llm.tokens import count_tokens
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN
-from tests.world import Clock, Org, Start, local, playbook, profile, said
+from tests.world import Clock, Org, Start, local, once, playbook, profile, said
 
 ZEBRAS = "Keeps three zebras in the garden"
 CATS = "I live in Paris with three cats"
@@ -159,6 +159,7 @@ async def test_injection_stats_look_back_as_far_as_asked_and_page(start: Start, 
     assert ([stat.entity_id for stat in page.stats], page.total) == (["p0"], 2)
 
 
+@once
 @pytest.mark.parametrize("wrong, field", [({"days_back": 0}, "days_back"), ({"limit": 0}, "limit"), ({"x": 1}, "x")])
 async def test_injection_stats_that_cannot_be_asked_for_are_refused_by_name(org: Org, wrong: dict, field: str):
     reply = await org.send("POST", "/api/get_injection_stats", wrong)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from acumen.llm.embed import DIMS
 from acumen.model.ids import Kind
 from acumen.model.search import TURN, Mode, SearchRow
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
@@ -27,7 +28,7 @@ from tests.world import (
 )
 
 MODEL = "model-a"
-VECTOR = np.ones(4, np.float16).tobytes()
+VECTOR = np.ones(DIMS, np.float16).tobytes()
 
 
 def found_by(words: str, **more: object) -> SearchRow:
@@ -109,7 +110,7 @@ async def test_a_vector_of_another_model_is_not_compared(org_store: OrgStore, mo
     held = HeldMemories(Kind.PROFILE, ADA)
     await caught_up(org_store, held, model)
 
-    hits = held.rows.rank(Question.of("", np.ones(4, np.float32), Mode.VECTOR), 10)
+    hits = held.rows.rank(Question.of("", np.ones(DIMS, np.float32), Mode.VECTOR), 10)
 
     assert bool(hits) == known
 

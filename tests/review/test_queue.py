@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.model.ids import OrgId
-from tests.world import Clock, Org, Start, local, playbook, profile
+from tests.world import Clock, Org, Start, local, once, playbook, profile
 
 
 async def fill(org: Org) -> None:
@@ -110,6 +110,7 @@ async def test_signals_filter_and_pages_page(start: Start, clock: Clock):
     assert (len(page.candidates), page.total) == (1, 5)
 
 
+@once
 @pytest.mark.parametrize(
     "body, field",
     [({}, "user_id"), ({"user_id": "ada", "days_back": 0}, "days_back"), ({"user_id": " "}, "user_id"),

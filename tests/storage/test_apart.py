@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 
 from acumen.errors import AcumenError
 from acumen.model.facts import Published
@@ -150,6 +151,23 @@ async def test_no_write_of_another_org_changes_anything_of_ours(theirs: OrgStore
         except AcumenError:
             assert name == "move bookmark"  # there is no such turn of theirs
         assert await rows_of(store, OURS) == before, name
+
+
+async def test_every_update_says_when_it_happened(theirs: OrgStore, store: Store):
+    """Whatever a repository changes carries a new `updated_at`; here all that they can change is changed."""
+    updates: set[str] = set()
+
+    def note(conn: Any, cursor: Any, statement: str, *_: Any) -> None:
+        if statement.startswith("UPDATE") or "DO UPDATE" in statement:
+            updates.add(statement)
+
+    sa.event.listen(store.database.engine(), "before_cursor_execute", note)
+    for name, write in WRITES.items():
+        if name != "move bookmark":
+            await theirs.write(write)
+
+    assert len(updates) > 5
+    assert [statement for statement in updates if "updated_at" not in statement] == []
 
 
 @pytest.mark.parametrize("taken", ["request", "profile", "event"])

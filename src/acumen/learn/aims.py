@@ -60,7 +60,7 @@ def _pointing_at(said: list[str], place: int) -> bool:
     if low == "one" and after and before not in ("the", "this", "that"):
         return False  # a number: "one paragraph"
     if low in ("above", "below"):
-        return not after[:1].isdigit() and after[:1] not in "$€£"
+        return not after or not (after[0].isdigit() or after[0] in "$€£")
     return low in _POINTING
 
 
@@ -121,7 +121,7 @@ def every_time(framed: Frame) -> bool:
     low = [word.low for word in framed.rest]
     triples = zip(low, low[1:], [*low[2:], ""], strict=False)
     return any(
-        one in PREPOSITIONS
+        one in PREPOSITIONS - {"of", "about"}
         and other in ("every", "each", "all", "any")
         and thing not in _PARTS | DETERMINERS | {"", "of"}
         for one, other, thing in triples

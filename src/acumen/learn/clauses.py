@@ -130,6 +130,8 @@ def _verb_soon(words: list[Word], at: int) -> bool:
     ahead = _ahead(words, at, 7)
     if not ahead:
         return False
+    if any(word.low in FIRST for word in ahead[1:3]):
+        return False  # "since January I …": the clause comes after the phrase
     if ahead[0].low in FIRST | SECOND | THIRD - {"this", "that", "these", "those"} or verbs.is_gerund(ahead[0].low):
         return True
     return any(word.low in AUXILIARIES or verbs.is_third(word.low) for word in ahead[1:])
@@ -202,12 +204,14 @@ def _starts_with_subject(ahead: list[Word]) -> bool:
 
 
 def _starts_after_comma(words: list[Word], at: int, ahead: list[Word]) -> bool:
-    """', just get to the point', ', for children you …', ', use tabs'."""
+    """', just get to the point', ', for children you …', ', updates belong in …', ', use tabs'."""
     first, second = ahead[0].low, ahead[1].low if len(ahead) > 1 else ""
     if first in ("just", "instead", "simply"):
         return verbs.is_base(second)
     if first in ("from", "going", "next", "in", "for", "with", "on"):
         return any(word.low in FIRST | SECOND for word in ahead[1:6])
+    if _is_plural(first) and second in _PLAIN_VERBS:
+        return True
     return verbs.is_base(first) and not _list_item(words, at)
 
 

@@ -62,14 +62,16 @@ def _standing(heard: Heard, framed: Frame, *, wanted: bool) -> float | None:
         return 0.9
     if heard.has(Cue.ANYMORE) and not wanted:
         return 0.85
-    if any(_is_general(clause) for clause in heard.reading.situations) or every_time(framed):
+    once = heard.has(Cue.QUESTION) and framed.verb in WORK
+    if any(_is_general(clause) for clause in heard.reading.situations) or (every_time(framed) and not once):
         return 0.8  # "it" may well be the thing of the situation
-    if not framed.rest and any(recurs(clause) for clause in heard.reading.situations):
+    if not framed.rest and any(recurs(clause) and clause.marker != "if" for clause in heard.reading.situations):
         return 0.7
     if points(framed):
         return None
     if not wanted:
-        return 0.75
+        of_this_work = heard.setting.with_work and definite(framed) and not heard.corrects
+        return None if of_this_work else 0.75
     return None if heard.has(Cue.QUESTION) else _lasting(heard, framed)
 
 
@@ -108,6 +110,8 @@ def _is_manner(heard: Heard, framed: Frame) -> bool:
     """'keep it short', 'write in prose'; after an answer also 'give weights in pounds'."""
     if framed.verb in MANNER or (framed.rest[:1] and framed.rest[0].low == "in"):
         return True
+    if framed.rest and framed.rest[-1].low.endswith("ly") and framed.rest[0].low not in DETERMINERS | {"me", "us"}:
+        return len(framed.rest) > 1  # "phrase things positively"
     told_in = any(word.low == "in" for word in framed.rest) and framed.rest[0].low not in DETERMINERS | {"me", "us"}
     return heard.setting.answered and told_in and framed.verb in ("give", "show", "express", "report", "state", "list")
 
@@ -138,7 +142,10 @@ def told(heard: Heard) -> Directive | None:
     if not framed.verb:
         return None
     forbidden = framed.modal in ("can", "may") and framed.negated and not framed.past
-    if framed.modal in _RULES or forbidden:
+    spared = framed.modal in ("can", "may") and framed.verb in ("skip", "omit", "ignore", "leave", "drop", "assume")
+    if framed.modal in _RULES and not framed.negated and _asks_to_cease(framed):
+        return made(heard, _ceased(framed), wanted=False, confidence=0.8)
+    if framed.modal in _RULES or forbidden or spared:
         return made(heard, framed, wanted=not framed.negated, confidence=0.8) if _is_rule(heard) else None
     return None if framed.modal else _complained(heard)
 
@@ -164,6 +171,8 @@ def _complained(heard: Heard) -> Directive | None:
     if points(framed) or (heard.has(Cue.QUESTION) and not framed.habitual):
         return None
     bare = replace(framed, adverbs=framed.adverbs - {"always", "never"})
+    if Cue.HATED in heard.part.cues:
+        return made(heard, bare, wanted=framed.negated, confidence=0.75)
     if framed.negated and framed.past and not framed.progressive and heard.setting.answered:
         return made(heard, bare, wanted=True, confidence=0.6)
     often = framed.adverbs & {"always", "never", "constantly", "repeatedly"}

@@ -14,6 +14,7 @@ class Cue(StrEnum):
     NOTED = "noted"  # by the way, keep in mind …
     ASKED = "asked"  # can you …, I want you to …
     WISHED = "wished"  # I'd appreciate it if you …: milder than asking, and meant for longer
+    HATED = "hated"  # I hate it when you …
     REMINDED = "reminded"  # make sure, remember to …
     CONFIRMED = "confirmed"  # that worked, exactly …
     ANYMORE = "anymore"
@@ -117,6 +118,7 @@ ASKING: tuple[tuple[Cue, re.Pattern[str]], ...] = tuple(
         (Cue.REMINDED, r"(?:do not|never|not) forget (?:to |that you (?:should|must|need to) )"),
         (Cue.REMINDED, r"ensure (?:that )?(?:you )?"),
         (Cue.DENIAL, r"why (?:do|did|are|would|must|have) (?=you )"),
+        (Cue.HATED, r"(?:i|we)(?: \w+)? (?:hate|dislike|do not like|can not stand) (?:it )?(?:when|that|how) (?=you )"),
     ]
 )
 
@@ -135,7 +137,7 @@ _SIGNS: dict[Cue, re.Pattern[str]] = {
         r"you (?:skipped|overlooked|left out|failed|keep|always|never|did not|should (?:not )?have|are supposed)",
         r"i (?:did not|never) (?:ask|say|want|mean|request|tell)|i (?:meant|asked for|wanted|said|told)",
         r"why (?:did|do|are|would|did not|do not) you|(?:actually|no) (?:it|that|we|i|the|use) ",
-        r"(?:way|far|much) too \w+|^too \w+",
+        r"(?:way|far|much) too \w+|^too \w+|^wrong \w+",
         r"(?:sick|tired) of|fed up|(?:driving|drives) me (?:crazy|nuts|mad|insane)|annoy(?:s|ing)|enough (?:of|with)",
     ),
     Cue.CONFIRMED: _any(

@@ -26,6 +26,7 @@ _FORGET = [
     for pattern in (
         rf"\bnot (?:want|need) you to {_KEEP} (?P<what>.+)",
         rf"{_ASKED}(?:forget|disregard|unlearn)(?: about)? (?P<what>(?!it\b|to\b|this\b|about it).+)",
+        rf"\b(?:erase|unlearn|purge) (?P<what>(?:my|our) (?:\w+ ){{0,2}}{_PRIVATE})\b",
         rf"{_DROP} (?P<what>.+?) (?:from|in|out of) (?:(?:your|the|my) )?{_MEMORY}\b",
         rf"{_DROP} (?P<what>(?:everything|anything|all|what) .*\b(?:know|remember|stored|saved|learned|have)\b.*)",
         rf"\b(?:do not|stop|never|no need to|do not need to|should not|quit) {_KEEP} (?P<what>{_WHO}.+)",

@@ -134,9 +134,9 @@ def _pitfall(reading: Reading, main: Directive, rejected: Directive | None, sett
         return shortened(voice.sentence([voice.act(rejected.frame)]))
     if rejected and rejected.frame.person is Person.YOURS:
         return shortened(voice.sentence(rejected.text.split()[1:]))
-    if main.spare:
+    if main.spare and main.frame.person not in (Person.NOUN, Person.MINE, Person.THIRD):
         return shortened(voice.sentence([voice.act(replace(main.frame, rest=_swapped(main)))]))
-    return _first_act(setting.agent) if corrects(reading, setting) else None
+    return _first_act(setting.agent) if main.spare or corrects(reading, setting) else None
 
 
 def _swapped(main: Directive) -> tuple[Word, ...]:

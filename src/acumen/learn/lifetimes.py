@@ -85,7 +85,7 @@ _BOUNDED = re.compile(
 
 
 def bounded(text: str, at: Millis) -> TimeToLive:
-    """How long an instruction holds: only words that bound it count, not those about its content ('within two days')."""
+    """How long an instruction holds: only words that bound it count, not 'within two days'."""
     return lifetime(text, at) if _BOUNDED.search(text) else TimeToLive.INFINITY
 
 

@@ -84,9 +84,7 @@ class Reader(Generic[M, N]):
             after = self.refresh(before, note, tx.at)  # type: ignore[arg-type]
             tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 
-    def _retire(
-        self, tx: Tx, memory_id: str, reason: str, request_id: RequestId, successor: str | None = None
-    ) -> None:
+    def _retire(self, tx: Tx, memory_id: str, reason: str, request_id: RequestId, successor: str | None = None) -> None:
         """Leaves search, stays in history. A wish to forget archives; erasing for good is its owner's to order."""
         rows = tx.by_kind[self.kind]
         before = rows.get(memory_id)

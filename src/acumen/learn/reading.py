@@ -124,7 +124,7 @@ def _contrasts_last(found: list[Clause]) -> list[Clause]:
     return found
 
 
-_LEADING = (PREPOSITIONS | {"before", "after"}) - {"like", "to", "of", "than"}
+_LEADING = (PREPOSITIONS | {"before", "after", "since"}) - {"like", "to", "of", "than"}
 
 
 def _is_phrase(clause: Sequence[Word]) -> bool:
@@ -173,9 +173,9 @@ def _part(clause: Clause, asked: set[Cue]) -> Part:
 
 
 def _goes_on(part: Part, before: Part) -> bool:
-    """'You are persistent and do not give up': no command, the subject goes on."""
-    denied = part.joint == "and" and part.frame.person is Person.COMMAND and part.frame.negated
-    return denied and before.frame.person in (Person.SECOND, Person.THIRD, Person.NOUN)
+    """'You are persistent and do not give up', 'I sand it, and tape the edges': no command, the subject goes on."""
+    bare = part.frame.person is Person.COMMAND and not part.cues and not part.frame.adverbs & {"always", "never"}
+    return part.joint == "and" and bare and before.frame.person not in (Person.COMMAND, Person.NONE, Person.YOURS)
 
 
 # Words that open a clause of their own: a verb after them may not be the speaker's.

@@ -74,16 +74,19 @@ def _is_custom(heard: Heard) -> bool:
     framed = heard.frame
     opens = framed.subject[0].low if framed.subject else ""
     kind = opens.endswith("s") or (heard.corrects and bool(heard.spare))
-    of_kind = framed.person is Person.NOUN and kind and opens not in DETERMINERS and not framed.passive
-    fixed = heard.has(Cue.STANDING) or framed.adverbs & {"always", "never", "only"}
-    fixed = fixed or heard.spare or heard.setting.retort
+    if opens in ("this", "all", "every"):
+        kind = len(framed.subject) > 1 and (opens != "this" or heard.setting.retort)
+    of_kind = framed.person is Person.NOUN and kind and opens not in DETERMINERS - {"this", "all", "every"}
+    of_kind = of_kind and not framed.passive
+    always = heard.has(Cue.STANDING) or bool(framed.adverbs & {"always", "never", "only"})
+    fixed = always or bool(heard.spare) or heard.setting.retort
     return (
         of_kind
-        and bool(fixed)
+        and fixed
         and not framed.progressive
         and not framed.modal
         and (framed.verb not in _MISHAPS or bool(heard.spare) or _is_class(framed))
-        and not heard.has(Cue.TROUBLE)
+        and (heard.corrects or not heard.has(Cue.TROUBLE))
     )
 
 
@@ -93,7 +96,8 @@ def _is_class(framed: Frame) -> bool:
 
 
 _MISHAPS = frozenset(
-    "crash fail break hang freeze stop die work load be have forget happen complain come lie look seem sound feel".split()
+    "crash fail break hang freeze stop die work load be have forget happen complain come lie look seem "
+    "sound feel".split()
 )
 
 
@@ -101,7 +105,7 @@ def _is_law(framed: Frame) -> bool:
     if (
         framed.verb in ("work", "seem", "happen", "take", "arrive")
         or len(framed.subject) > 7
-        or {word.low for word in framed.subject} & _PUBLIC
+        or {word.low for word in framed.subject[:2]} & _PUBLIC
     ):
         return False
     ruled = framed.modal in ("must", "should", "shall") or (framed.modal in ("can", "may") and framed.negated)

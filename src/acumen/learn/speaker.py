@@ -125,6 +125,10 @@ def _being(framed: Frame, reading: Reading) -> Fact | None:
         return valued(framed, "home", rest[2:], 0.8)
     if first in STATES or (rest[1:2] and rest[1].low == "handed") or first.endswith(tuple(_CONDITION_ENDINGS)):
         return _state(framed, rest)
+    if lifetimes.days_left(reading.low, Millis(0)) is not None and len(rest) > 2:
+        return stated(framed, 0.55)  # "down with the flu this week"
+    if rest[1:2] and rest[1].low == "of" and first not in ("part", "kind", "sort"):
+        return stated(framed, 0.55)  # "hard of hearing", "short of staff"
     return _named_or_aged(framed, reading, rest)
 
 
@@ -297,6 +301,8 @@ _GAINED_THINGS = frozenset("new job dog cat puppy kitten promotion raise house c
 def _changed(framed: Frame, reading: Reading) -> Fact | None:
     """'I moved to Porto', 'we switched from MySQL to Postgres', 'I have been using Vim for years'."""
     rest = framed.rest
+    if framed.perfect and framed.progressive and not rest and framed.verb not in _MENTAL:
+        return stated(framed, 0.6)  # "I've been freelancing"
     if reading.has(Cue.TROUBLE) or (framed.negated and not reading.has(Cue.ANYMORE)) or not rest:
         return None
     if {word.low for word in rest[:2]} & _POINTED:
@@ -466,6 +472,8 @@ def _habit(framed: Frame, reading: Reading) -> Fact | None:
     rest = framed.rest
     if (reading.has(Cue.TROUBLE) and not framed.habitual) or verbs.base(framed.verb) is None:
         return None
+    if framed.verb == "do" and rest and rest[0].low in ("most", "all", "some") and len(rest) > 3:
+        return stated(framed, 0.6)
     if rest and rest[0].low == "by" and framed.verb == "go":
         return valued(framed, "nickname", rest[1:2], 0.8)
     if framed.verb == "get" and any(word.low == "from" for word in rest[1:]) and not reading.has(Cue.QUESTION):

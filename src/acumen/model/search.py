@@ -27,7 +27,7 @@ class SearchRow:
     user_id: str  # "" where the row belongs to no user
     terms: str
     analyser: str
-    vector: bytes | None = None  # float16, little endian
+    vector: bytes | None = None  # float16, little endian; of a turn, its passages one after the other
     model: str = ""
 
 

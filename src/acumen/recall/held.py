@@ -1,7 +1,7 @@
 """What search holds in memory: partitions, brought into step with the committed rows before each answer."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
 from typing import TypeVar, cast
 
@@ -18,8 +18,8 @@ from acumen.recall.words import terms
 from acumen.storage.search_rows import Mark
 from acumen.storage.store import Tx
 
-# From here on one query over the whole scope is cheaper than asking for ids.
-MANY = 500
+# Rows read at a time: a scope that is read for the first time may be large, and is needed in memory only once.
+PAGE = 1000
 
 
 class HeldMemories:
@@ -38,11 +38,13 @@ class HeldMemories:
         if mark.generation != self._mark.generation:
             self.rows, self._mark = Partition(), Mark(mark.generation, 0)
         if mark.seq > self._mark.seq:
-            self._read(tx, tx.search_rows.since(self._kind, self._user, self._mark.seq), model)
+            for changed in _pages(tx, self._kind, self._user, self._mark.seq):
+                self._read(tx, changed, model)
             self._mark = mark
 
     def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
-        facets = self._facets(tx, [row.entity_id for row, _, gone in changed if not gone])
+        ids = tuple(row.entity_id for row, _, gone in changed if not gone)
+        facets = tx.by_kind[self._kind].facets(Filter(statuses=None, ids=ids)) if ids else {}
         for row, _, gone in changed:
             facet = facets.get(row.entity_id)
             if gone or facet is None:
@@ -56,11 +58,6 @@ class HeldMemories:
             return words_of(row)
         memory = tx.by_kind[self._kind].get(row.entity_id)
         return terms(searchable(memory)) if memory else []
-
-    def _facets(self, tx: Tx, ids: list[str]) -> dict[str, Facet]:
-        few = Filter(statuses=None, ids=tuple(ids))
-        all_of_user = Filter(user_id=self._user, statuses=None)
-        return tx.by_kind[self._kind].facets(few if len(ids) < MANY else all_of_user) if ids else {}
 
 
 class HeldTurns:
@@ -81,7 +78,8 @@ class HeldTurns:
         for turn in tx.conversations.after(self._user, self._last):
             self._put(turn)
         if mark.seq > self._mark.seq:
-            self._read(tx.search_rows.since(TURN, self._user, self._mark.seq), model)
+            for changed in _pages(tx, TURN, self._user, self._mark.seq):
+                self._read(changed, model)
             self._mark = mark
 
     def _put(self, turn: Interaction) -> None:
@@ -104,6 +102,13 @@ class HeldTurns:
                 self.rows.drop(row.entity_id)
             elif vector is not None:
                 self.rows.set_vector(row.entity_id, vector)
+
+
+def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:
+    """What changed after `seq`, in order, a page at a time."""
+    while changed := tx.search_rows.since(kind, user, seq, PAGE):
+        yield changed
+        seq = changed[-1][1]
 
 
 H = TypeVar("H", HeldMemories, HeldTurns)

@@ -4,19 +4,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from acumen.deps import Deps, Findable
+from acumen.llm.embed import DIMS
 from acumen.llm.meaning import Meaning, Vector
+from acumen.model.conversation import Interaction
 from acumen.model.facts import Hour, Published
 from acumen.model.ids import InteractionId, Kind, UserId
 from acumen.model.memories import owner, searchable
 from acumen.model.search import TURN, SearchRow
+from acumen.recall.passages import of_turn
 from acumen.recall.words import terms
 from acumen.storage.store import Tx
 
 # Changes when the analyser does: rows of another version are analysed anew when they are read.
-ANALYSER = "w1"
+ANALYSER = "w2"
 # Turns indexed in one go: bounds the time between two commits, so that progress survives a kill.
 TURNS_AT_ONCE = 32
 BACKFILL_AT_ONCE = 200
@@ -30,8 +32,10 @@ class Indexer:
         self._meaning = meaning
 
     async def __call__(self, texts: Sequence[Findable]) -> list[SearchRow]:
-        vectors = await self._meaning.of_texts([text.text for text in texts])
-        return [_row(text, vector, self._meaning.name) for text, vector in zip(texts, vectors, strict=True)]
+        passages = [text.passages or (text.text,) for text in texts]
+        vectors = iter(await self._meaning.of_texts([passage for own in passages for passage in own]))
+        gathered = [[next(vectors) for _ in own] for own in passages]
+        return [_row(text, own, self._meaning.name) for text, own in zip(texts, gathered, strict=True)]
 
 
 async def turns(fact: Published, deps: Deps) -> None:
@@ -44,27 +48,25 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
     seen, new = await deps.store.read(lambda tx: _unindexed(tx, user))
     if not new:
         return False
-    rows = await deps.findable([Findable(TURN, user, text) for _, text in new])
-    last = new[-1][0]
+    rows = await deps.findable([_turn(turn) for turn in new])
+    filed = [replace(row, entity_id=str(turn.id)) for turn, row in zip(new, rows, strict=True)]
 
     def store(tx: Tx) -> None:
-        tx.conversations.move_bookmark(user, READER, seen, last)
-        still_there = {turn.id for turn in tx.conversations.by_ids([turn_id for turn_id, _ in new])}
-        tx.search_rows.put(
-            [
-                SearchRow(TURN, str(turn_id), user, row.terms, row.analyser, row.vector, row.model)
-                for (turn_id, _), row in zip(new, rows, strict=True)
-                if turn_id in still_there
-            ]
-        )
+        tx.conversations.move_bookmark(user, READER, seen, new[-1].id)
+        still_there = {str(turn.id) for turn in tx.conversations.by_ids([turn.id for turn in new])}
+        tx.search_rows.put([row for row in filed if row.entity_id in still_there])
 
     await deps.store.write(store)
     return True
 
 
-def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[tuple[InteractionId, str]]]:
+def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[Interaction]]:
     seen = tx.conversations.bookmark(user, READER)
-    return seen, [(turn.id, turn.content) for turn in tx.conversations.after(user, seen, TURNS_AT_ONCE)]
+    return seen, tx.conversations.after(user, seen, TURNS_AT_ONCE)
+
+
+def _turn(turn: Interaction) -> Findable:
+    return Findable(TURN, turn.user_id, turn.content, tuple(of_turn(turn.role, turn.content)))
 
 
 async def backfill(_fact: Hour, deps: Deps) -> None:
@@ -99,29 +101,31 @@ def _texts(tx: Tx, kind: str, ids: Sequence[str]) -> dict[str, Findable]:
     """What there is under these ids, as it is to be found."""
     if kind == TURN:
         turns = tx.conversations.by_ids([InteractionId(int(turn_id)) for turn_id in ids])
-        return {str(turn.id): Findable(TURN, turn.user_id, turn.content) for turn in turns}
+        return {str(turn.id): _turn(turn) for turn in turns}
     memories = tx.by_kind[Kind(kind)].by_ids(ids)
     return {key: Findable(kind, owner(memory), searchable(memory)) for key, memory in memories.items()}
 
 
 def vector_of(row: SearchRow, model: str) -> Vector | None:
-    """None also for a vector that another model made: the two cannot be compared."""
+    """A line for each passage. None also for vectors that another model made: the two cannot be compared."""
     if row.vector is None or row.model != model:
         return None
-    return np.frombuffer(row.vector, np.float16).astype(np.float32)
+    return np.frombuffer(row.vector, np.float16).astype(np.float32).reshape(-1, DIMS)
 
 
 def words_of(row: SearchRow) -> list[str]:
     return row.terms.split(" ") if row.terms else []
 
 
-def _row(text: Findable, vector: NDArray[np.float32] | None, model: str) -> SearchRow:
+def _row(text: Findable, vectors: Sequence[Vector | None], model: str) -> SearchRow:
+    stored = b"".join(vector.astype(np.float16).tobytes() for vector in vectors if vector is not None)
     return SearchRow(
         kind=text.kind,
         entity_id="",
         user_id=text.user_id,
-        terms=" ".join(terms(text.text)),
+        # The words of turns are read off the turns themselves, which are searched before this row is made.
+        terms="" if text.kind == TURN else " ".join(terms(text.text)),
         analyser=ANALYSER,
-        vector=None if vector is None else vector.astype(np.float16).tobytes(),
-        model="" if vector is None else model,
+        vector=stored or None,
+        model=model if stored else "",
     )

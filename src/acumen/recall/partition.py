@@ -19,7 +19,9 @@ F = TypeVar("F")
 
 # Rows looked at closely for each one wanted: estimates may have put the best a little further down.
 CLOSER_LOOK = 4
-AT_LEAST = 64
+AT_LEAST = 32
+# Estimates may also have put a row under the line that stands above it: so far below it is looked.
+DOUBT = 0.25
 # The best rows by words are compared by meaning too, however far sign bits put them: so many for each one wanted.
 BY_WORDS = 10
 # Nothing is found by nothing, whatever threshold is asked for.
@@ -147,7 +149,7 @@ class Partition(Generic[F]):
 def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
     """Walk down the ranking of all rows, look closely at those that may matter, and rank these for good."""
     scores = judge.scores()
-    seen = rows.first(scores, floor / 2, max(CLOSER_LOOK * limit, AT_LEAST), accept)
+    seen = rows.first(scores, floor * DOUBT, max(CLOSER_LOOK * limit, AT_LEAST), accept)
     if judge.sharpen(seen):
         scores = judge.scores()
     return [

@@ -31,13 +31,15 @@ class SearchRows:
         row = self._scope.one(_MARK, org=self._scope.org)
         return Mark(row.generation, row.search_seq) if row else Mark(0, 0)
 
-    def since(self, kind: str, user: str | None, seq: int) -> list[tuple[SearchRow, int, bool]]:
-        """Rows of a scope that changed after `seq`: the row, its number, whether it is gone."""
+    def since(
+        self, kind: str, user: str | None, seq: int, limit: int | None = None
+    ) -> list[tuple[SearchRow, int, bool]]:
+        """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
         c = search_rows.c
         query = sa.select(search_rows).where(c.org_id == self._scope.org, c.kind == kind, c.seq > seq)
         if user is not None:
             query = query.where(c.user_id == user)
-        return [(_row(found), found.seq, found.gone) for found in self._scope.conn.execute(query.order_by(c.seq))]
+        return [(_row(found), found.seq, found.gone) for found in self._scope.all(query.order_by(c.seq).limit(limit))]
 
     def put(self, rows: Sequence[SearchRow]) -> None:
         """Insert or replace."""
@@ -66,7 +68,9 @@ class SearchRows:
 
     def begin_generation(self) -> None:
         self._scope.conn.execute(
-            sa.update(orgs).where(orgs.c.org_id == self._scope.org).values(generation=orgs.c.generation + 1)
+            sa.update(orgs)
+            .where(orgs.c.org_id == self._scope.org)
+            .values(generation=orgs.c.generation + 1, updated_at=self._scope.at)
         )
 
     def without_vector_of(self, model: str, kind: str, limit: int) -> list[str]:
@@ -91,7 +95,8 @@ class SearchRows:
 
     def _advance(self, by: int) -> int:
         conn, org = self._scope.conn, self._scope.org
-        statement = sa.update(orgs).where(orgs.c.org_id == org).values(search_seq=orgs.c.search_seq + by)
+        moved = {"search_seq": orgs.c.search_seq + by, "updated_at": self._scope.at}
+        statement = sa.update(orgs).where(orgs.c.org_id == org).values(moved)
         return int(conn.execute(statement.returning(orgs.c.search_seq)).scalar_one())
 
 

@@ -93,7 +93,8 @@ class Usage:
 
     def pause_metering(self) -> None:
         """Counting stopped: whatever starts next cannot speak for the time before it."""
-        self._scope.conn.execute(sa.update(orgs).where(orgs.c.org_id == self._scope.org).values(metered_since=None))
+        stopped = {"metered_since": None, "updated_at": self._scope.at}
+        self._scope.conn.execute(sa.update(orgs).where(orgs.c.org_id == self._scope.org).values(stopped))
 
     def expire(self, before: Millis) -> int:
         gone = self._scope.delete(usage_events, usage_events.c.created_at < before)
