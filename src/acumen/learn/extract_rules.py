@@ -4,17 +4,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from acumen.learn import facts, keys, lifetimes, voice
-from acumen.learn.agent_lessons import agent_notes
-from acumen.learn.cues import Cue
-from acumen.learn.directives import corrects, directives, orders_work
-from acumen.learn.forgetting import wish
-from acumen.learn.heard import Setting
-from acumen.learn.lessons import Taught, confirmed, keys_of, lessons, reminded
-from acumen.learn.reading import Reading, read
+from acumen.learn.rules import facts, keys, lifetimes, voice
+from acumen.learn.rules.agent_lessons import agent_notes
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.directives import corrects, directives, orders_work
+from acumen.learn.rules.forgetting import wish
+from acumen.learn.rules.heard import Setting
+from acumen.learn.rules.lessons import Taught, confirmed, keys_of, lessons, reminded
+from acumen.learn.rules.reading import Reading, read
+from acumen.learn.rules.sentences import sentences
+from acumen.learn.rules.statements import Fact
 from acumen.learn.secrets import redact
-from acumen.learn.sentences import sentences
-from acumen.learn.statements import Fact
 from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence
 from acumen.model.playbook import Lesson, PlaybookNote

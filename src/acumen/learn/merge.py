@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from acumen.learn import facts, keys, lessons
-from acumen.learn.forgetting import EVERYTHING
+from acumen.learn.rules import facts, keys, lessons
+from acumen.learn.rules.forgetting import EVERYTHING
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId
 from acumen.model.memory import Status
 from acumen.model.playbook import PlaybookNote, UserPlaybook

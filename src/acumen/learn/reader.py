@@ -39,7 +39,10 @@ class Reader(Generic[M, N]):
 
     async def _read_on(self, user: UserId, extractor: Extractor, deps: Deps) -> bool:
         due, known = await deps.store.read(
-            lambda tx: (next_due(tx, user, extractor, deps), tx.by_kind[self.kind].find(Filter(user_id=user)))
+            lambda tx: (
+                next_due(tx, user, extractor, deps),
+                tx.by_kind[self.kind].find(Filter(user_id=user, statuses=None)),
+            )
         )
         if not isinstance(due, Due):
             if due is not None:

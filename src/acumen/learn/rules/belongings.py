@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from acumen.learn import keys, lifetimes, voice
-from acumen.learn.clauses import DETERMINERS, Frame
-from acumen.learn.cues import Cue
-from acumen.learn.reading import Reading
-from acumen.learn.speaker import STATES, preference, scheduled
-from acumen.learn.statements import VAGUE, Fact, stated, valued, verb_words
-from acumen.learn.words import Word, joined
+from acumen.learn.rules import keys, lifetimes, voice
+from acumen.learn.rules.clauses import DETERMINERS, Frame
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.reading import Reading
+from acumen.learn.rules.speaker import STATES, preference, scheduled
+from acumen.learn.rules.statements import VAGUE, Fact, stated, valued, verb_words
+from acumen.learn.rules.words import Word, joined
 
 # What befalls a thing tells of the day, not of the thing.
 _MISHAPS = frozenset(

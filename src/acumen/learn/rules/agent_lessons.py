@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from acumen.learn import keys, voice
-from acumen.learn.clauses import Person
-from acumen.learn.reading import read
+from acumen.learn.rules import keys, voice
+from acumen.learn.rules.clauses import Person
+from acumen.learn.rules.reading import read
+from acumen.learn.rules.sentences import sentences
+from acumen.learn.rules.triggers import request_named, shortened
 from acumen.learn.secrets import redact
-from acumen.learn.sentences import sentences
-from acumen.learn.triggers import request_named, shortened
 from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence
 from acumen.model.playbook import Lesson, PlaybookNote

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acumen.learn import verbs
-from acumen.learn.clauses import ADVERBS, DETERMINERS, FIRST, SECOND, WH
-from acumen.learn.cues import ASKING, FRAMING, Cue
-from acumen.learn.words import Word
+from acumen.learn.rules import verbs
+from acumen.learn.rules.clauses import ADVERBS, DETERMINERS, FIRST, SECOND, WH
+from acumen.learn.rules.cues import ASKING, FRAMING, Cue
+from acumen.learn.rules.words import Word
 
 _FILLERS = frozenset(
     "ok well hey hi hello hmm um uh oh ah so also anyway sorry thanks great perfect cool nice awesome alright "

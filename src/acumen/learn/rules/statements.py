@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acumen.learn import keys, voice
-from acumen.learn.clauses import PREPOSITIONS, Frame
-from acumen.learn.words import Word, joined
+from acumen.learn.rules import keys, voice
+from acumen.learn.rules.clauses import PREPOSITIONS, Frame
+from acumen.learn.rules.words import Word, joined
 from acumen.model.profile import TimeToLive
 
 

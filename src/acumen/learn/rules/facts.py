@@ -4,14 +4,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from acumen.learn import keys, lifetimes, verbs, voice
-from acumen.learn.belongings import call_me, of_project, of_theirs
-from acumen.learn.clauses import FIRST, Clause, Frame, Person, frame
-from acumen.learn.cues import Cue
-from acumen.learn.reading import Part, Reading, read
-from acumen.learn.sentences import sentences
-from acumen.learn.speaker import TASTES, of_speaker
-from acumen.learn.statements import Fact, stated
+from acumen.learn.rules import keys, lifetimes, verbs, voice
+from acumen.learn.rules.belongings import call_me, of_project, of_theirs
+from acumen.learn.rules.clauses import FIRST, Clause, Frame, Person, frame
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.reading import Part, Reading, read
+from acumen.learn.rules.sentences import sentences
+from acumen.learn.rules.speaker import TASTES, of_speaker
+from acumen.learn.rules.statements import Fact, stated
 from acumen.model.ids import Millis
 from acumen.model.profile import TimeToLive
 

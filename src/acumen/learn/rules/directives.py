@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from acumen.learn import keys
-from acumen.learn.aims import MANNER, TALK, one_piece, points
-from acumen.learn.clauses import Frame, Person
-from acumen.learn.commands import commanded, told
-from acumen.learn.cues import Cue
-from acumen.learn.heard import Directive, Heard, Setting, split_contrast
-from acumen.learn.policies import WISHES, policy
-from acumen.learn.reading import Part, Reading
-from acumen.learn.rulings import fragment, ruled
+from acumen.learn.rules import keys
+from acumen.learn.rules.aims import MANNER, TALK, one_piece, points
+from acumen.learn.rules.clauses import Frame, Person
+from acumen.learn.rules.commands import commanded, told
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.heard import Directive, Heard, Setting, split_contrast
+from acumen.learn.rules.policies import WISHES, policy
+from acumen.learn.rules.reading import Part, Reading
+from acumen.learn.rules.rulings import fragment, ruled
 
 _READERS: dict[Person, Callable[[Heard], Directive | None]] = {
     Person.COMMAND: commanded,

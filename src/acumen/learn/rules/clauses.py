@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from acumen.learn import verbs
-from acumen.learn.kinds import kind_of
-from acumen.learn.words import Word
+from acumen.learn.rules import verbs
+from acumen.learn.rules.kinds import kind_of
+from acumen.learn.rules.words import Word
 
 FIRST = frozenset("i we".split())
 SECOND = frozenset("you".split())

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.learn.sentences import MAX_CHARACTERS, sentences
+from acumen.learn.rules.sentences import MAX_CHARACTERS, sentences
 
 
 def said(text: str) -> list[str]:

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acumen.learn import keys, lifetimes, verbs, voice
-from acumen.learn.clauses import ADVERBS, FIRST, HABIT, PREPOSITIONS, Frame
-from acumen.learn.cues import Cue
-from acumen.learn.reading import Reading
-from acumen.learn.statements import VAGUE, Fact, head, noun, stated, valued
-from acumen.learn.words import Word, joined
+from acumen.learn.rules import keys, lifetimes, verbs, voice
+from acumen.learn.rules.clauses import ADVERBS, FIRST, HABIT, PREPOSITIONS, Frame
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.reading import Reading
+from acumen.learn.rules.statements import VAGUE, Fact, head, noun, stated, valued
+from acumen.learn.rules.words import Word, joined
 from acumen.model.ids import Millis
 
 TASTES = frozenset("prefer like love hate dislike enjoy favor favour".split())

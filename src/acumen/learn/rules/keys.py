@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from acumen.learn import verbs
-from acumen.learn.clauses import ADVERBS, AUXILIARIES, DETERMINERS, PREPOSITIONS
-from acumen.learn.kinds import KINDS, kind_in_place, kind_of
-from acumen.learn.words import Word, words
+from acumen.learn.rules import verbs
+from acumen.learn.rules.clauses import ADVERBS, AUXILIARIES, DETERMINERS, PREPOSITIONS
+from acumen.learn.rules.kinds import KINDS, kind_in_place, kind_of
+from acumen.learn.rules.words import Word, words
 
 YES, NO = "yes", "no"
 NOT = "not "

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from acumen.learn import keys, verbs, voice
-from acumen.learn.clauses import Frame, Person
-from acumen.learn.directives import corrects, directives
-from acumen.learn.heard import Directive, Setting
-from acumen.learn.reading import Reading, read
-from acumen.learn.sentences import sentences
-from acumen.learn.statements import Fact, verb_words
-from acumen.learn.triggers import as_act, request_named, shortened, situation, trigger
-from acumen.learn.words import Word
+from acumen.learn.rules import keys, verbs, voice
+from acumen.learn.rules.clauses import Frame, Person
+from acumen.learn.rules.directives import corrects, directives
+from acumen.learn.rules.heard import Directive, Setting
+from acumen.learn.rules.reading import Reading, read
+from acumen.learn.rules.sentences import sentences
+from acumen.learn.rules.statements import Fact, verb_words
+from acumen.learn.rules.triggers import as_act, request_named, shortened, situation, trigger
+from acumen.learn.rules.words import Word
 from acumen.model.playbook import Lesson
 
 # In a longer answer nobody can tell which advice it was that worked.

@@ -2,7 +2,7 @@
 
 import itertools
 
-from acumen.learn.clauses import DETERMINERS, PREPOSITIONS, SECOND, Clause, Frame
+from acumen.learn.rules.clauses import DETERMINERS, PREPOSITIONS, SECOND, Clause, Frame
 
 _POINTING = frozenset("this that these those it here there them him her one ones following".split())
 _ORDINALS = frozenset("first second third last next previous same other following current entire whole rest".split())

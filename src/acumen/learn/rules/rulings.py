@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acumen.learn import verbs, voice
-from acumen.learn.aims import OUTPUT, every_time, points
-from acumen.learn.clauses import DETERMINERS, FIRST, SECOND, Frame, Person
-from acumen.learn.cues import Cue
-from acumen.learn.heard import Directive, Heard, made, split_contrast
-from acumen.learn.words import Word
+from acumen.learn.rules import verbs, voice
+from acumen.learn.rules.aims import OUTPUT, every_time, points
+from acumen.learn.rules.clauses import DETERMINERS, FIRST, SECOND, Frame, Person
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.heard import Directive, Heard, made, split_contrast
+from acumen.learn.rules.words import Word
 
 # What these should do is an opinion about the world, not a rule for the agent.
 _PUBLIC = frozenset(

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from acumen.learn import keys, verbs, voice
-from acumen.learn.aims import OUTPUT
-from acumen.learn.clauses import FIRST, PREPOSITIONS, SECOND, Clause, Frame, Person, frame
-from acumen.learn.directives import corrects
-from acumen.learn.heard import Directive, Setting
-from acumen.learn.reading import Reading, read
-from acumen.learn.sentences import sentences
-from acumen.learn.words import Word
+from acumen.learn.rules import keys, verbs, voice
+from acumen.learn.rules.aims import OUTPUT
+from acumen.learn.rules.clauses import FIRST, PREPOSITIONS, SECOND, Clause, Frame, Person, frame
+from acumen.learn.rules.directives import corrects
+from acumen.learn.rules.heard import Directive, Setting
+from acumen.learn.rules.reading import Reading, read
+from acumen.learn.rules.sentences import sentences
+from acumen.learn.rules.words import Word
 
 # Long enough to recognise a situation or an act by, short enough to read at a glance.
 MAX_PHRASE = 140

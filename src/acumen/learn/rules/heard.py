@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, replace
 
-from acumen.learn import verbs, voice
-from acumen.learn.clauses import Frame
-from acumen.learn.cues import Cue
-from acumen.learn.reading import Part, Reading
-from acumen.learn.words import Word
+from acumen.learn.rules import verbs, voice
+from acumen.learn.rules.clauses import Frame
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.reading import Part, Reading
+from acumen.learn.rules.words import Word
 
 
 @dataclass(frozen=True, slots=True)

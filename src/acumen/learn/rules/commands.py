@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from acumen.learn import keys, verbs
-from acumen.learn.aims import (
+from acumen.learn.rules import keys, verbs
+from acumen.learn.rules.aims import (
     COURTESY,
     LISTING,
     MANNER,
@@ -16,9 +16,9 @@ from acumen.learn.aims import (
     recurs,
     universal,
 )
-from acumen.learn.clauses import DETERMINERS, SECOND, Clause, Frame
-from acumen.learn.cues import Cue
-from acumen.learn.heard import Directive, Heard, made
+from acumen.learn.rules.clauses import DETERMINERS, SECOND, Clause, Frame
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.heard import Directive, Heard, made
 
 
 def commanded(heard: Heard) -> Directive | None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from acumen.learn import verbs
-from acumen.learn.clauses import ADVERBS, AUXILIARIES, DETERMINERS, FIRST, PREPOSITIONS, Frame, Person
-from acumen.learn.words import Word, joined
+from acumen.learn.rules import verbs
+from acumen.learn.rules.clauses import ADVERBS, AUXILIARIES, DETERMINERS, FIRST, PREPOSITIONS, Frame, Person
+from acumen.learn.rules.words import Word, joined
 
 # How the speaker is called in a fact, and in an instruction to the agent.
 _OF_USER = dict(

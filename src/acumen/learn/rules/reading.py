@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from acumen.learn import verbs
-from acumen.learn.clauses import (
+from acumen.learn.rules import verbs
+from acumen.learn.rules.clauses import (
     ADVERBS,
     AUXILIARIES,
     DETERMINERS,
@@ -20,10 +20,18 @@ from acumen.learn.clauses import (
     clauses,
     frame,
 )
-from acumen.learn.cues import Cue, signs
-from acumen.learn.phrasing import as_command, is_filler, lift, unasked, with_subject, without_denial, without_fillers
-from acumen.learn.sentences import Sentence
-from acumen.learn.words import Word, words
+from acumen.learn.rules.cues import Cue, signs
+from acumen.learn.rules.phrasing import (
+    as_command,
+    is_filler,
+    lift,
+    unasked,
+    with_subject,
+    without_denial,
+    without_fillers,
+)
+from acumen.learn.rules.sentences import Sentence
+from acumen.learn.rules.words import Word, words
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from acumen.learn import keys, verbs
-from acumen.learn.aims import OUTPUT, points, recurs
-from acumen.learn.cues import Cue
-from acumen.learn.heard import Directive, Heard, made
+from acumen.learn.rules import keys, verbs
+from acumen.learn.rules.aims import OUTPUT, points, recurs
+from acumen.learn.rules.cues import Cue
+from acumen.learn.rules.heard import Directive, Heard, made
 
 _NO_POLICIES = frozenset(
     "know think get feel see hear understand remember have be seem find forget believe hope lose struggle "

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from acumen.learn import keys, voice
-from acumen.learn.clauses import Person, frame
-from acumen.learn.reading import Reading
-from acumen.learn.words import Word
+from acumen.learn.rules import keys, voice
+from acumen.learn.rules.clauses import Person, frame
+from acumen.learn.rules.reading import Reading
+from acumen.learn.rules.words import Word
 
 # The content of a wish to forget all that is known.
 EVERYTHING = "Everything about the user."
