@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 import traceback
@@ -117,5 +118,11 @@ def _as_json(figure: Figure) -> dict[str, Any]:
     return {**asdict(figure), "target": figure.target and str(figure.target), "met": figure.met}
 
 
+def _stop(_number: int, _frame: object) -> None:
+    """Told to end, we end our servers first."""
+    sys.exit(1)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _stop)
     sys.exit(main())

@@ -107,6 +107,7 @@ class App:
             now=self._clock,
             settings=self.settings,
             config=config,
+            stand_back=self.worker.stand_back,
         )
 
     def forget_config(self, org: OrgId) -> None:

@@ -39,3 +39,4 @@ class Deps:
     now: Callable[[], Millis]
     settings: Settings
     config: Config
+    stand_back: Callable[[], Awaitable[None]]  # lets callers who wait go first; asked between pieces of long work

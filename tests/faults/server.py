@@ -164,8 +164,8 @@ def free_port() -> int:
         return port
 
 
-def wait_until(true: Callable[[], bool], seconds: float, what: str) -> None:
+def wait_until(true: Callable[[], bool], seconds: float, what: str, every: float = 0.02) -> None:
     give_up_at = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < give_up_at, f"Waited {seconds} s for {what}."
-        time.sleep(0.02)
+        time.sleep(every)

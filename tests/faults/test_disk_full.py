@@ -70,10 +70,12 @@ def test_what_is_counted_is_counted_again_when_there_is_room(disk: Disk, start_s
     disk.free(server)
     afterwards = server.call(calls.search, {"user_id": USER, "query": "Nomad"})
     stats = server.call(calls.get_injection_stats, {}).json["stats"]
+    lost = server.call(calls.status).json["coverage"]["counts_lost"]
 
     assert [hit["profile_id"] for hit in while_full.json["profiles"]] == ["p1"]
     assert afterwards.ok
     assert [(stat["entity_id"], stat["surfaced_count"]) for stat in stats] == [("p1", 1)]
+    assert lost == 1
 
 
 def _said(number: int) -> str:

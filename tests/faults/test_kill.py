@@ -57,17 +57,13 @@ def _kill_and_start_again(server: Server, number: int) -> None:
 
 
 def _assert_all_is_learned(server: Server, agents: list[Agent]) -> None:
-    unfinished = {request for agent in agents for request in agent.ledger.turns}
-    assert unfinished
+    requests = [request for agent in agents for request in agent.ledger.turns]
 
-    def done() -> bool:
-        for request in list(unfinished):
-            if server.call(calls.learning_status, {"request_id": request}).json["status"] == "done":
-                unfinished.discard(request)
-        return not unfinished
+    wait_until(lambda: not _unfinished_jobs(server), FINISH_SECONDS, "all jobs to end", every=0.25)
+    with closing(server.caller()) as caller:
+        statuses = [caller.call(calls.learning_status, {"request_id": one}).json["status"] for one in requests]
 
-    wait_until(done, FINISH_SECONDS, "all requests to be learned from")
-    wait_until(lambda: not _unfinished_jobs(server), FINISH_SECONDS, "all jobs to end")
+    assert statuses == ["done"] * len(requests)
     assert server.call(calls.status).json["dead_letters"] == []
 
 

@@ -95,6 +95,7 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
     return wire.Coverage(
         metering_enabled=call.app.settings.meter.enabled,
         metered_since=maybe_seconds(tx.usage.metered_since()),
+        counts_lost=call.app.counts_lost,
         memories_without_vector=sum(tx.search_rows.count_without_vector_of(name, kind) for kind in Kind),
     )
 

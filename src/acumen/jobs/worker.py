@@ -94,7 +94,7 @@ class Worker:
         if room <= 0:
             await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             return True
-        await self._stand_back()
+        await self.stand_back()
         jobs = await self._claim(room)
         for job in jobs:
             task = asyncio.create_task(self._carry(job))
@@ -167,7 +167,8 @@ class Worker:
             pass
         return False
 
-    async def _stand_back(self) -> None:
+    async def stand_back(self) -> None:
+        """Lets callers who wait for the disk go first; long work asks between its pieces."""
         waited = 0.0
         while self._store.database.waiting() > BUSY_WRITES and waited < PATIENCE_SECONDS:
             await asyncio.sleep(0.05)

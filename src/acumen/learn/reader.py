@@ -35,7 +35,7 @@ class Reader(Generic[M, N]):
     async def read_all(self, user: UserId, extractor: Extractor, deps: Deps) -> None:
         """Window after window, until nothing new is left."""
         while extractor.on and await self._read_on(user, extractor, deps):
-            pass
+            await deps.stand_back()
 
     async def _read_on(self, user: UserId, extractor: Extractor, deps: Deps) -> bool:
         due, known = await deps.store.read(

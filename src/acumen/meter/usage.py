@@ -73,7 +73,7 @@ def _event_id(name: str, cause: str, ref: MemoryRef | None) -> str:
 async def read_back(fact: Published, deps: Deps) -> None:
     """Find in what was published the memories that were shown before: repeated in words, or named as the reason."""
     while await _read_some(fact.user_id, deps):
-        pass
+        await deps.stand_back()
 
 
 async def _read_some(user: UserId, deps: Deps) -> bool:

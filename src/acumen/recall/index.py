@@ -19,8 +19,8 @@ from acumen.storage.store import Tx
 
 # Changes when the analyser does: rows of another version are analysed anew when they are read.
 ANALYSER = "w2"
-# Turns indexed in one go: bounds the time between two commits, so that progress survives a kill.
-TURNS_AT_ONCE = 32
+# Turns indexed in one go: few, because meaning is what costs most here, and callers go first.
+TURNS_AT_ONCE = 8
 BACKFILL_AT_ONCE = 200
 READER = "index"
 
@@ -41,7 +41,7 @@ class Indexer:
 async def turns(fact: Published, deps: Deps) -> None:
     """Give the user's new turns their vectors. By words they can be found before that."""
     while await _next_turns(fact.user_id, deps):
-        pass
+        await deps.stand_back()
 
 
 async def _next_turns(user: UserId, deps: Deps) -> bool:

@@ -98,10 +98,11 @@ class MemoryCount(Answer):
 
 
 class Coverage(Answer):
-    """How far the derived data follows the stored data."""
+    """How far the derived data follows the stored data. `counts_lost` is since the server was started."""
 
     metering_enabled: bool = True
     metered_since: int | None = None
+    counts_lost: int = 0
     unread_interactions: int = 0
     memories_without_vector: int = 0
 
