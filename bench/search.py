@@ -66,7 +66,7 @@ def _asked(server: Server, sent: list[Request], name: str, target: Target | None
     seen, cpu_ms = timed(server, sent[WARM_UP:], 1)
     yield Figure(f"{name}, p50", median(seen.latencies_ms), "ms", target, cpu_ms, note)
     yield Figure(f"{name}, p95", percentile(seen.latencies_ms, 0.95), "ms")
-    yield Figure(f"{name}, the first ever", first.latencies_ms[0], "ms", note="reads the rows and the model")
+    yield Figure(f"{name}, the first ever", first.latencies_ms[0], "ms", note="nothing is in memory yet")
 
 
 # --- in process, without embedding ------------------------------------------------------------------------------

@@ -22,6 +22,9 @@ SAYINGS = (
     "The build of {} is green again, thank you.",
 )
 
+# Not for the server, which could take far more, but for the learning that has to be finished before the test is.
+PAUSE_SECONDS = 0.04
+
 
 @dataclass(slots=True)
 class Ledger:
@@ -69,6 +72,7 @@ class Agent(threading.Thread):
                     self._settle(next(self._writes), caller)
                     if self._random.random() < 0.2:
                         self._search(caller)
+                    time.sleep(self._random.uniform(0, PAUSE_SECONDS))
         except BaseException as failure:  # noqa: BLE001 - the test that owns the thread raises it
             self.failure = failure
 

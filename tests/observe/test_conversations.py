@@ -59,4 +59,5 @@ async def test_progress_is_told_by_the_data_itself(org: Org):
 
     assert (waiting.status, waiting.reason) == ("pending", "queued")
     assert (running.status, running.reason) == ("processing", "extracting")
-    assert (failed.status, failed.reason) == ("failed", "ValueError: torn page")
+    assert failed.status == "failed"
+    assert "torn page" not in (failed.reason or "")

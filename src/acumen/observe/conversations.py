@@ -71,5 +71,5 @@ def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> Progress:
         # A job set for later looks again when the user has been idle; nothing happens before that.
         return Progress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
     if dead := jobs.get(JobState.DEAD):
-        return Progress("failed", dead.last_error)
+        return Progress("failed", "the job failed too often; `acumen status` tells why")
     return Progress("pending", "waiting_for_window")

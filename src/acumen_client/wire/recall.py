@@ -41,7 +41,7 @@ class ConversationTurn(Request):
 class UnifiedSearchRequest(Request):
     """All kinds of memory at once.
 
-    `top_k` counts per kind. `max_tokens` bounds the ready-made `context` of the answer; null sets no bound.
+    `top_k` counts per kind. `max_tokens` bounds the ready-made `context` of the answer; null leaves it to the server.
     """
 
     query: NonEmpty
