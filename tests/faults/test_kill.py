@@ -80,6 +80,22 @@ def _assert_all_is_found(server: Server, agents: list[Agent]) -> None:
             assert [hit["request_id"] for hit in hits] == [request]
 
 
+def test_what_a_killed_server_had_begun_does_not_wait_for_its_lease(start_server: StartServer) -> None:
+    server = start_server(jobs__lease_seconds=3600)
+    said = {"role": "User", "content": "No, we never deploy to us-east-1, always use us-west-2."}
+    server.call(calls.publish_interaction, {**_TURN, "request_id": "r1", "interaction_data_list": [said]})
+    wait_until(lambda: bool(server.rows("SELECT 1 FROM jobs WHERE state = 'running'")), 30, "the job to begin", 0.001)
+
+    server.kill()
+    server.start()
+
+    wait_until(lambda: _status(server, "r1") == "done", 60, "the request to be learned from")
+
+
+def _status(server: Server, request_id: str) -> object:
+    return server.call(calls.learning_status, {"request_id": request_id}).json["status"]
+
+
 def test_a_first_start_that_is_killed_leaves_all_of_the_schema_or_none(tmp_path: Path) -> None:
     server = Server(tmp_path / "data", tmp_path / "server.log")
     tables_left = []

@@ -1,5 +1,6 @@
 """Read, think, decide, write: the one way in which conversations become memories of either kind."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
@@ -49,7 +50,8 @@ class Reader(Generic[M, N]):
                 await come_back(user, due, deps)
             return False
 
-        notes = self.notes(due.window)
+        # Reading takes some milliseconds of pure Python: callers need the event loop meanwhile.
+        notes = await asyncio.to_thread(self.notes, due.window)
 
         changes = self.merge(known, notes, deps.now())  # type: ignore[arg-type]
         fresh = [self.make(added.note, due.window, deps.now()) for added in changes.added]

@@ -70,6 +70,6 @@ def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> Progress:
             return Progress("pending", "retrying")
         # A job set for later looks again when the user has been idle; nothing happens before that.
         return Progress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
-    if dead := jobs.get(JobState.DEAD):
+    if JobState.DEAD in jobs:
         return Progress("failed", "the job failed too often; `acumen status` tells why")
     return Progress("pending", "waiting_for_window")

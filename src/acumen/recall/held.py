@@ -34,7 +34,7 @@ class HeldMemories:
 
     def catch_up(self, tx: Tx, model: str) -> None:
         """Exactly what this transaction sees, no matter which process wrote it."""
-        mark = tx.search_rows.mark()
+        mark = tx.search_mark
         if mark.generation != self._mark.generation:
             self.rows, self._mark = Partition(), Mark(mark.generation, 0)
         if mark.seq > self._mark.seq:
@@ -72,7 +72,7 @@ class HeldTurns:
 
     def catch_up(self, tx: Tx, model: str) -> None:
         """Exactly what this transaction sees, no matter which process wrote it."""
-        mark = tx.search_rows.mark()
+        mark = tx.search_mark
         if mark.generation != self._mark.generation:
             self.rows, self._last, self._mark = TurnPartition(), InteractionId(0), Mark(mark.generation, 0)
         for turn in tx.conversations.after(self._user, self._last):

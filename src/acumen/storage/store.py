@@ -22,7 +22,7 @@ from acumen.storage.orgs import Orgs
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.scope import Scope
-from acumen.storage.search_rows import SearchRows
+from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.usage import Usage
 
 T = TypeVar("T")
@@ -66,6 +66,11 @@ class Tx:
     @cached_property
     def search_rows(self) -> SearchRows:
         return SearchRows(self.scope)
+
+    @cached_property
+    def search_mark(self) -> Mark:
+        """Asked once: a search looks through several kinds, and to a reader its snapshot stands still."""
+        return self.search_rows.mark()
 
     @cached_property
     def lineage(self) -> Lineage:
