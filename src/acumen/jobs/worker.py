@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 LONGEST_BACKOFF_SECONDS = 300
 # While callers wait for the disk, background work stands back, but never for longer than this.
-PATIENCE_SECONDS = 1.0
+PATIENCE_SECONDS = 3.0
 BUSY_WRITES = 8
 
 

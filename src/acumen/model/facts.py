@@ -1,6 +1,6 @@
 """Facts: what happened, in the past tense. `loop.py` says which step each one causes."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from acumen.model.ids import RequestId, SessionId, UserId
@@ -17,7 +17,7 @@ class Fact:
         raise NotImplementedError
 
     def payload(self) -> dict[str, Any]:
-        return asdict(self)
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def of(cls, payload: dict[str, Any]) -> Self:
