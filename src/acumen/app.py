@@ -8,6 +8,7 @@ from acumen import loop
 from acumen.deps import Deps
 from acumen.errors import BadSettings
 from acumen.jobs.soon import Soon
+from acumen.jobs.traffic import Traffic
 from acumen.jobs.worker import Worker
 from acumen.llm.meaning import Meaning
 from acumen.meter import usage
@@ -42,7 +43,8 @@ class App:
         self.store = Store(connect(settings), clock)
         self.meaning = Meaning(enabled=settings.recall.embeddings)
         self.search = Search(settings.recall.cache_mb * 1024 * 1024)
-        self.worker = Worker(self.store, self.run_job, settings.jobs, clock)
+        self.traffic = Traffic()
+        self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
         self._findable = Indexer(self.meaning)
         self._configs: dict[OrgId, tuple[float, Config]] = {}
         self._usage = Soon(self._record_usage, settings.meter.flush_seconds)

@@ -35,11 +35,12 @@ def _route(endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doork
     async def answer(request: Request) -> Response:
         request_id = request_id_of(request)
         try:
-            caller = await _caller(endpoint, keys, request)
-            asked = await _asked(endpoint, app, request)
-            deps = app.deps(caller.org, Config()) if caller is NOBODY else await app.deps_for(caller.org)
-            answered = await handler(asked, Call(app, keys, caller, deps))
-            return _reply(endpoint, answered, request_id)
+            with app.traffic.caller():
+                caller = await _caller(endpoint, keys, request)
+                asked = await _asked(endpoint, app, request)
+                deps = app.deps(caller.org, Config()) if caller is NOBODY else await app.deps_for(caller.org)
+                answered = await handler(asked, Call(app, keys, caller, deps))
+                return _reply(endpoint, answered, request_id)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry
             return errors.reply(error, request_id)
 

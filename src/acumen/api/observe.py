@@ -46,7 +46,7 @@ async def publish(asked: PublishUserInteractionRequest, call: Call) -> PublishUs
     await call.app.counted()
     await conversations.publish(request, [_turn(data, request) for data in asked.interaction_data_list], call.deps)
     call.app.wake_worker()
-    learned = await _learned(request.id, call) if asked.wait_for_response else None
+    learned = await _when_learned(request.id, call) if asked.wait_for_response else None
     return PublishUserInteractionResponse(
         message="Interaction published successfully",
         warnings=asked.warnings(),
@@ -55,6 +55,11 @@ async def publish(asked: PublishUserInteractionRequest, call: Call) -> PublishUs
         storage_label=call.app.storage_label,
         **(learned or {"learning_status": "deferred", "learning_reason": "queued"}),
     )
+
+
+async def _when_learned(request_id: RequestId, call: Call) -> dict[str, Any]:
+    with call.app.traffic.aside():
+        return await _learned(request_id, call)
 
 
 async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 from acumen.errors import AcumenError
+from acumen.jobs.traffic import Traffic
 from acumen.model.ids import Millis, now
 from acumen.model.job import Job
 from acumen.settings import Jobs as Settings
@@ -18,9 +19,9 @@ from acumen.storage.store import Store
 log = logging.getLogger(__name__)
 
 LONGEST_BACKOFF_SECONDS = 300
-# While callers wait for the disk, background work stands back, but never for longer than this.
+# While many callers are being answered, background work stands back, but never for longer than this.
 PATIENCE_SECONDS = 3.0
-BUSY_WRITES = 8
+LOOK_AGAIN_SECONDS = 0.05
 
 
 class Worker:
@@ -34,11 +35,13 @@ class Worker:
         run: Callable[[Job], Awaitable[None]],
         settings: Settings,
         clock: Callable[[], Millis] = now,
+        traffic: Traffic | None = None,
     ) -> None:
         self._store = store
         self._run = run
         self._settings = settings
         self._now = clock
+        self._traffic = traffic or Traffic()
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._news = asyncio.Event()
         self._running: set[asyncio.Task[None]] = set()
@@ -168,11 +171,11 @@ class Worker:
         return False
 
     async def stand_back(self) -> None:
-        """Lets callers who wait for the disk go first; long work asks between its pieces."""
+        """Lets callers go first; long work asks between its pieces."""
         waited = 0.0
-        while self._store.database.waiting() > BUSY_WRITES and waited < PATIENCE_SECONDS:
-            await asyncio.sleep(0.05)
-            waited += 0.05
+        while self._traffic.busy and waited < PATIENCE_SECONDS:
+            await asyncio.sleep(LOOK_AGAIN_SECONDS)
+            waited += LOOK_AGAIN_SECONDS
 
     async def _wait(self, stop: asyncio.Event) -> None:
         """Until there is news, a finished job, the next poll, or the end."""

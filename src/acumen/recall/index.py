@@ -20,7 +20,7 @@ from acumen.storage.store import Tx
 # Changes when the analyser does: rows of another version are analysed anew when they are read.
 ANALYSER = "w2"
 # Turns indexed in one go: few, because meaning is what costs most here, and callers go first.
-TURNS_AT_ONCE = 8
+TURNS_AT_ONCE = 3
 BACKFILL_AT_ONCE = 200
 READER = "index"
 

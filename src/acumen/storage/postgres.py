@@ -39,7 +39,6 @@ class Postgres:
         )
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
         self._room = Semaphore(most_waiting)
-        self._waiting = 0
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_now, fn)
@@ -47,11 +46,9 @@ class Postgres:
     async def write(self, fn: Callable[[sa.Connection], T]) -> T:
         if not self._room.acquire(blocking=False):
             raise Unavailable("Too many writes are waiting for the database; try again shortly.")
-        self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn)
         finally:
-            self._waiting -= 1
             self._room.release()
 
     def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -63,9 +60,6 @@ class Postgres:
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))
-
-    def waiting(self) -> int:
-        return self._waiting
 
     def size_bytes(self, conn: sa.Connection) -> int:
         return int(conn.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())

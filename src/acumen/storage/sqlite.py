@@ -84,9 +84,6 @@ class Sqlite:
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """One writer: everything is in order already."""
 
-    def waiting(self) -> int:
-        return self._waiting
-
     def size_bytes(self, conn: sa.Connection) -> int:
         pages, size = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
         return int(pages) * int(size)
