@@ -58,6 +58,8 @@ def document() -> dict[str, Any]:
 def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
+        # The shapes of each room are in a file of its name.
+        "tags": [endpoint.answer_model.__module__.rpartition(".")[2]],
         "summary": endpoint.summary,
         "responses": {
             "200": _content("It worked.", refs[endpoint.answer_model, "serialization"]),

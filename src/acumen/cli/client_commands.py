@@ -21,7 +21,8 @@ Mode = Literal["hybrid", "fts", "vector"]
 
 @app.command(
     epilog=examples(
-        'acumen publish --user ana "user: deploy it" "assistant: To us-east-1?" "user: No, always us-west-2." --wait',
+        'acumen publish --user ana "user: Deploy to production." "assistant: Deploying to us-east-1 now." '
+        '"user: No, always use us-west-2." --wait',
         "acumen publish --user ana --session s1 --file turns.jsonl",
         "agent-log | acumen publish --user ana --stdin --json",
         "",

@@ -1,5 +1,6 @@
 """What `acumen demo` tells: each line is read back from the server that played the day."""
 
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -32,6 +33,9 @@ REVIEW_DAYS = 60
 STATUSES = [Status.CURRENT, Status.SUPERSEDED]
 MOST = 1000
 USERS = tuple(dict.fromkeys(session.user for session in (*PAST, *DAY)))
+
+# Beside the usual one, which a server may well be using by now.
+LOOK_AROUND_PORT = 8062
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +225,22 @@ def _show_next(summary: Summary, console: Console) -> None:
     console.print()
     console.rule(Text("Look around", "bold"), style="dim")
     body = f'{{"user_id": "{user}", "query": "{question}"}}'
+    acumen, url = _as_called(), f"http://127.0.0.1:{LOOK_AROUND_PORT}"
     lines = [
-        f"acumen serve --data {summary.data}",
-        f'acumen search "{question}" --user {user}',
-        "acumen memory-review --all-users",
-        "acumen stats injections",
-        f"curl -s http://127.0.0.1:8061/api/search -H 'Content-Type: application/json' -d '{body}'",
-        "http://127.0.0.1:8061/docs",
+        f"{acumen} serve --data {summary.data} --port {LOOK_AROUND_PORT}   # then, in another terminal:",
+        f'{acumen} search "{question}" --user {user} --url {url}',
+        f"{acumen} memory-review --all-users --url {url}",
+        f"{acumen} stats injections --url {url}",
+        f"curl -s {url}/api/search -H 'Content-Type: application/json' -d '{body}'",
+        f"{url}/docs",
     ]
     for line in lines:
         console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def _as_called() -> str:
+    """The way this very program was started, so that what is shown can be typed as it stands."""
+    return sys.argv[0] if Path(sys.argv[0]).name == "acumen" else "acumen"
 
 
 def _as_json(summary: Summary) -> dict[str, Any]:
