@@ -41,8 +41,8 @@ def fill(tx: Tx) -> None:
     tx.orgs.set_config({"window_size": 3}, 0)
     tx.keys.add(Key("key_1", tx.scope.org, "laptop", "admin", "acm_", Millis(0), None, None), "secret")
     tx.conversations.add(request, [a_turn("a secret", request)])
-    tx.conversations.finish_session(ADA, SESSION)
-    tx.conversations.move_bookmark(ADA, "profiles", InteractionId(0), TURN)
+    tx.sessions.finish(ADA, SESSION)
+    tx.bookmarks.move(ADA, "profiles", InteractionId(0), TURN)
     for memory in (a_profile("a secret", id=PROFILE.id), a_user_playbook("a secret"), an_agent_playbook("a secret")):
         keep(tx, memory)
     tx.search_rows.put([SearchRow("turn", "1", "ada", "secret", "w1", b"\x00", "m")])
@@ -75,11 +75,11 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "after": lambda tx: tx.conversations.after(ADA, InteractionId(0)),
     "before": lambda tx: tx.conversations.before(ADA, TURN, 10),
     "last id": lambda tx: tx.conversations.last_id_of_request(REQUEST),
-    "finished": lambda tx: tx.conversations.finished_sessions(ADA, [SESSION]),
-    "has session": lambda tx: tx.conversations.has_session(ADA, SESSION),
+    "finished": lambda tx: tx.sessions.finished(ADA, [SESSION]),
+    "has session": lambda tx: tx.sessions.exists(ADA, SESSION),
     "ids of session": lambda tx: tx.conversations.ids_of_session(SESSION),
     "ids of user": lambda tx: tx.conversations.ids_of_user(ADA)[0],
-    "bookmark": lambda tx: tx.conversations.bookmark(ADA, "profiles"),
+    "bookmark": lambda tx: tx.bookmarks.of(ADA, "profiles"),
     "turns counted": lambda tx: tx.conversations.count_turns(),
     **{f"{kind} found": lambda tx, kind=kind: tx.by_kind[kind].find(EVER) for kind in Kind},
     **{f"{kind} got": lambda tx, kind=kind: tx.by_kind[kind].by_ids([PROFILE.id, PLAYBOOK]) for kind in Kind},
@@ -118,11 +118,11 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "revoke": lambda tx: tx.keys.revoke("key_1"),
     "delete turn": lambda tx: tx.conversations.delete_turn(ADA, TURN),
     "delete requests": lambda tx: tx.conversations.delete_requests([REQUEST]),
-    "delete session": lambda tx: tx.conversations.delete_session_rows(SESSION),
+    "delete session": lambda tx: tx.sessions.delete(SESSION),
     "delete user": lambda tx: tx.conversations.delete_user(ADA),
     "delete all turns": lambda tx: tx.conversations.delete_all(),
-    "finish session": lambda tx: tx.conversations.finish_session(ADA, SESSION),
-    "move bookmark": lambda tx: tx.conversations.move_bookmark(ADA, "profiles", TURN, TURN),
+    "finish session": lambda tx: tx.sessions.finish(ADA, SESSION),
+    "move bookmark": lambda tx: tx.bookmarks.move(ADA, "profiles", TURN, TURN),
     "replace": lambda tx: tx.profiles.replace(PROFILE.id, a_profile("theirs", id=PROFILE.id)),
     "delete memories": lambda tx: [tx.memories.delete(kind, [PROFILE.id, PLAYBOOK], JUST_BECAUSE) for kind in Kind],
     "delete all memories": lambda tx: [tx.memories.delete_all(kind, JUST_BECAUSE) for kind in Kind],

@@ -80,7 +80,7 @@ async def ids_of(store: OrgStore) -> list[InteractionId]:
 
 
 def move(seen: int, to: int):
-    return lambda tx: tx.conversations.move_bookmark(ADA, "profiles", InteractionId(seen), InteractionId(to))
+    return lambda tx: tx.bookmarks.move(ADA, "profiles", InteractionId(seen), InteractionId(to))
 
 
 async def test_a_bookmark_moves_from_where_it_was_seen(org_store: OrgStore):
@@ -89,7 +89,7 @@ async def test_a_bookmark_moves_from_where_it_was_seen(org_store: OrgStore):
     await org_store.write(move(0, first))
     await org_store.write(move(first, second))
 
-    assert await org_store.read(lambda tx: tx.conversations.bookmark(ADA, "profiles")) == second
+    assert await org_store.read(lambda tx: tx.bookmarks.of(ADA, "profiles")) == second
 
 
 async def test_a_bookmark_that_somebody_moved_meanwhile_refuses_to_move(org_store: OrgStore):
@@ -100,7 +100,7 @@ async def test_a_bookmark_that_somebody_moved_meanwhile_refuses_to_move(org_stor
         with pytest.raises(Conflict):
             await org_store.write(move(stale, third))
 
-    assert await org_store.read(lambda tx: tx.conversations.bookmark(ADA, "profiles")) == second
+    assert await org_store.read(lambda tx: tx.bookmarks.of(ADA, "profiles")) == second
 
 
 async def test_work_behind_a_refused_bookmark_is_not_stored(org_store: OrgStore):
@@ -108,13 +108,13 @@ async def test_work_behind_a_refused_bookmark_is_not_stored(org_store: OrgStore)
     await org_store.write(move(0, second))
 
     def work(tx: Tx) -> None:
-        tx.conversations.finish_session(ADA, SessionId("s1"))
+        tx.sessions.finish(ADA, SessionId("s1"))
         move(0, first)(tx)
 
     with pytest.raises(Conflict):
         await org_store.write(work)
 
-    assert not await org_store.read(lambda tx: tx.conversations.finished_sessions(ADA, [SessionId("s1")]))
+    assert not await org_store.read(lambda tx: tx.sessions.finished(ADA, [SessionId("s1")]))
 
 
 async def test_two_readers_at_once_and_only_one_moves_the_bookmark(org_store: OrgStore):

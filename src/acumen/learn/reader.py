@@ -58,7 +58,7 @@ class Reader(Generic[M, N]):
         rows = await deps.findable([Findable(self.kind, user, searchable(memory)) for memory in fresh])
 
         def store(tx: Tx) -> None:
-            tx.conversations.move_bookmark(user, extractor.name, due.seen, due.until)
+            tx.bookmarks.move(user, extractor.name, due.seen, due.until)
             self._apply(tx, changes, fresh, rows, due.window.turns[-1].request_id)
 
         await deps.store.write(store)

@@ -22,7 +22,7 @@ class Due:
 
 def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps) -> Due | Millis | None:
     """A window; or, when too little is new, the time at which an idle user closes it; or None when all is read."""
-    seen = tx.conversations.bookmark(user, extractor.name)
+    seen = tx.bookmarks.of(user, extractor.name)
     new = tx.conversations.after(user, seen, extractor.window)
     if not new:
         return None
@@ -62,7 +62,7 @@ def _closed(
     if new[-1].created_at + deps.config.idle_seconds * 1000 <= deps.now():
         return True
     sessions = {turn.session_id for turn in new}
-    return bool(tx.conversations.finished_sessions(user, list(sessions)))
+    return bool(tx.sessions.finished(user, list(sessions)))
 
 
 def _turn(turn: Interaction, shown: list[Shown], *, new: bool) -> Turn:

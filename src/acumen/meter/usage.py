@@ -83,7 +83,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
     events = [event for turn in turns for event in (*_echoes(turn, shown), *_citations(turn))]
 
     def store(tx: Tx) -> None:
-        tx.conversations.move_bookmark(user, READER, seen, turns[-1].id)
+        tx.bookmarks.move(user, READER, seen, turns[-1].id)
         tx.usage.add([], events)
 
     await deps.store.write(store)
@@ -91,7 +91,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
 
 
 def _unread(tx: Tx, user: UserId, at: Millis) -> tuple[InteractionId, list[Interaction], list[Shown]]:
-    seen = tx.conversations.bookmark(user, READER)
+    seen = tx.bookmarks.of(user, READER)
     turns = tx.conversations.after(user, seen, TURNS_AT_ONCE)
     return seen, turns, tx.usage.shown_lately(user, at) if turns else []
 

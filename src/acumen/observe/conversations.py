@@ -28,9 +28,9 @@ async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
     """Nothing more will be said in this session: what is unread is read now."""
 
     def store(tx: Tx) -> None:
-        if not tx.conversations.has_session(user, session):
+        if not tx.sessions.exists(user, session):
             raise NotFound(f"User {user!r} has no session {session!r}.")
-        tx.conversations.finish_session(user, session)
+        tx.sessions.finish(user, session)
         tx.jobs.add(SessionEnded(user, session))
 
     await deps.store.write(store)
@@ -57,7 +57,7 @@ def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> Progress:
     if request.evaluation_only or last is None:
         return Progress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
     readers = deps.config.extractors
-    if all(tx.conversations.bookmark(request.user_id, reader.name) >= last for reader in readers):
+    if all(tx.bookmarks.of(request.user_id, reader.name) >= last for reader in readers):
         return Progress("done", "covered")
     return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())
 

@@ -52,7 +52,7 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
     filed = [replace(row, entity_id=str(turn.id)) for turn, row in zip(new, rows, strict=True)]
 
     def store(tx: Tx) -> None:
-        tx.conversations.move_bookmark(user, READER, seen, new[-1].id)
+        tx.bookmarks.move(user, READER, seen, new[-1].id)
         still_there = {str(turn.id) for turn in tx.conversations.by_ids([turn.id for turn in new])}
         tx.search_rows.put([row for row in filed if row.entity_id in still_there])
 
@@ -61,7 +61,7 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
 
 
 def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[Interaction]]:
-    seen = tx.conversations.bookmark(user, READER)
+    seen = tx.bookmarks.of(user, READER)
     return seen, tx.conversations.after(user, seen, TURNS_AT_ONCE)
 
 

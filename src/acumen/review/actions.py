@@ -117,7 +117,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
 
     def store(tx: Tx) -> int:
         ids = tx.conversations.ids_of_session(session)
-        if not tx.conversations.delete_session_rows(session) and not ids:
+        if not tx.sessions.delete(session) and not ids:
             raise NotFound(f"There is no session {session!r}.")
         return _delete_requests(tx, ids)
 
@@ -143,7 +143,7 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
     """Everything of this user: what was said, learned, shown and counted. Returns how much of each."""
 
     def store(tx: Tx) -> dict[str, int]:
-        tx.conversations.hold(user)
+        tx.scope.hold_user(user)
         request_ids, session_ids = tx.conversations.ids_of_user(user)
         counts = {
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),

@@ -26,16 +26,12 @@ class Conversations:
         """False when the very same request is stored already; Conflict when its id is taken by another."""
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
-        self.hold(request.user_id)
+        s.hold_user(request.user_id)
         added = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request))])
         if not added:
             return self._same_again(request)
         _ADD_TURNS.run(s.conn, [s.stamp(_turn_row(turn)) for turn in turns])
         return True
-
-    def hold(self, user: UserId) -> None:
-        """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
-        self._scope.db.in_order(self._scope.conn, f"user:{self._scope.org}:{user}")
 
     def request(self, request_id: RequestId) -> Request | None:
         row = self._scope.one(sa.select(requests).where(*self._mine(requests), requests.c.request_id == request_id))
@@ -133,51 +129,6 @@ class Conversations:
         rows = self._scope.all(sa.select(requests).where(*self._mine(requests), requests.c.request_id.in_(ids)))
         return {RequestId(row.request_id): _request(row) for row in rows}
 
-    def finish_session(self, user: UserId, session: SessionId) -> None:
-        s = self._scope
-        statement = s.db.insert(sessions).on_conflict_do_update(
-            index_elements=["org_id", "user_id", "session_id"], set_={"finished_at": s.at, "updated_at": s.at}
-        )
-        s.conn.execute(statement, s.stamp({"user_id": user, "session_id": session, "finished_at": s.at}))
-
-    def finished_sessions(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
-        query = sa.select(sessions.c.session_id).where(
-            *self._mine(sessions), sessions.c.user_id == user, sessions.c.session_id.in_(ids)
-        )
-        return {SessionId(row.session_id) for row in self._scope.all(query.where(sessions.c.finished_at.is_not(None)))}
-
-    def has_session(self, user: UserId, session: SessionId) -> bool:
-        query = sa.select(requests.c.request_id).where(
-            *self._mine(requests), requests.c.session_id == session, requests.c.user_id == user
-        )
-        return self._scope.one(query.limit(1)) is not None
-
-    # --- bookmarks -----------------------------------------------------------------------------------------------
-
-    def bookmark(self, user: UserId, extractor: str) -> InteractionId:
-        query = sa.select(bookmarks.c.last_id).where(
-            *self._mine(bookmarks), bookmarks.c.user_id == user, bookmarks.c.extractor == extractor
-        )
-        return InteractionId(self._scope.conn.execute(query).scalar() or 0)
-
-    def move_bookmark(self, user: UserId, extractor: str, seen: InteractionId, to: InteractionId) -> None:
-        """Conflict when somebody else has moved it since it was `seen`: their work stands, ours is dropped.
-
-        The same when what was read has been erased meanwhile: nothing may be learned from it any more.
-        """
-        s = self._scope
-        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
-        upsert = s.db.insert(bookmarks).on_conflict_do_update(
-            index_elements=["org_id", "user_id", "extractor"],
-            set_={"last_id": to, "updated_at": s.at},
-            where=bookmarks.c.last_id == seen,
-        )
-        self.hold(user)
-        if not s.count(interactions, interactions.c.interaction_id == to, interactions.c.user_id == user):
-            raise Conflict(f"What {extractor} has read was erased meanwhile.")
-        if s.conn.execute(upsert.execution_options(preserve_rowcount=True), row).rowcount != 1:
-            raise Conflict(f"Another worker has already read on for {extractor}.")
-
     # --- deletion ------------------------------------------------------------------------------------------------
 
     def delete_turns(self, *where: sa.ColumnElement[bool]) -> int:
@@ -194,9 +145,6 @@ class Conversations:
     def ids_of_session(self, session: SessionId) -> list[RequestId]:
         query = sa.select(requests.c.request_id).where(*self._mine(requests), requests.c.session_id == session)
         return [RequestId(row.request_id) for row in self._scope.all(query)]
-
-    def delete_session_rows(self, session: SessionId) -> int:
-        return self._scope.delete(sessions, sessions.c.session_id == session)
 
     def delete_all(self) -> int:
         """Every request and turn; how many turns there were."""

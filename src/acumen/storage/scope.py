@@ -46,6 +46,10 @@ class Scope:
     def one(self, query: sa.Select[Any], **values: Any) -> Any:
         return self.conn.execute(query, values or None).first()
 
+    def hold_user(self, user: str) -> None:
+        """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
+        self.db.in_order(self.conn, f"user:{self.org}:{user}")
+
     def stamp(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"created_at": self.at, "updated_at": self.at, **row, "org_id": self.org}
 

@@ -11,6 +11,7 @@ from acumen.model.ids import Kind, Millis, OrgId, now
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
+from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
 from acumen.storage.jobs import JobLeases, Jobs
@@ -23,6 +24,7 @@ from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
+from acumen.storage.sessions import Sessions
 from acumen.storage.usage import Usage
 
 T = TypeVar("T")
@@ -38,6 +40,14 @@ class Tx:
     @cached_property
     def conversations(self) -> Conversations:
         return Conversations(self.scope)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        return Sessions(self.scope)
+
+    @cached_property
+    def bookmarks(self) -> Bookmarks:
+        return Bookmarks(self.scope)
 
     @cached_property
     def profiles(self) -> MemoryRows[Profile]:

@@ -1,0 +1,37 @@
+"""How far each reader has come with a user's turns, as rows."""
+
+import sqlalchemy as sa
+
+from acumen.errors import Conflict
+from acumen.model.ids import InteractionId, UserId
+from acumen.storage.scope import Scope
+from acumen.storage.tables import bookmarks, interactions
+
+
+class Bookmarks:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def of(self, user: UserId, extractor: str) -> InteractionId:
+        """The last turn it has read; 0 before the first."""
+        c = bookmarks.c
+        query = sa.select(c.last_id).where(c.org_id == self._scope.org, c.user_id == user, c.extractor == extractor)
+        return InteractionId(self._scope.conn.execute(query).scalar() or 0)
+
+    def move(self, user: UserId, extractor: str, seen: InteractionId, to: InteractionId) -> None:
+        """Conflict when somebody else has moved it since it was `seen`: their work stands, ours is dropped.
+
+        The same when what was read has been erased meanwhile: nothing may be learned from it any more.
+        """
+        s = self._scope
+        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
+        upsert = s.db.insert(bookmarks).on_conflict_do_update(
+            index_elements=["org_id", "user_id", "extractor"],
+            set_={"last_id": to, "updated_at": s.at},
+            where=bookmarks.c.last_id == seen,
+        )
+        s.hold_user(user)
+        if not s.count(interactions, interactions.c.interaction_id == to, interactions.c.user_id == user):
+            raise Conflict(f"What {extractor} has read was erased meanwhile.")
+        if s.conn.execute(upsert.execution_options(preserve_rowcount=True), row).rowcount != 1:
+            raise Conflict(f"Another worker has already read on for {extractor}.")
