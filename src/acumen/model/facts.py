@@ -4,6 +4,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 from acumen.model.ids import RequestId, SessionId, UserId
+from acumen.model.run import RunId
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,17 @@ class SessionEnded(Fact):
     @property
     def scope(self) -> str:
         return self.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class RunAsked(Fact):
+    """Somebody asked for long work; each service has its own kind of this."""
+
+    run_id: RunId
+
+    @property
+    def scope(self) -> str:
+        return self.run_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from acumen.storage.memory_rows import MemoryRows
 from acumen.storage.orgs import Orgs
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
+from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.sessions import Sessions
@@ -89,6 +90,10 @@ class Tx:
     @cached_property
     def usage(self) -> Usage:
         return Usage(self.scope)
+
+    @cached_property
+    def runs(self) -> Runs:
+        return Runs(self.scope)
 
     @cached_property
     def jobs(self) -> Jobs:

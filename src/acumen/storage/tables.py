@@ -300,6 +300,82 @@ evaluations = sa.Table(
     sqlite_autoincrement=True,
 )
 
+shadow_verdicts = sa.Table(
+    "shadow_verdicts",
+    metadata,
+    _row_id("verdict_id"),
+    _org(),
+    _text("user_id"),
+    _text("session_id"),
+    sa.Column("interaction_id", sa.BigInteger, nullable=False),
+    _text("agent_version"),
+    _text("verdict"),
+    _json("detail"),
+    _text("engine"),
+    *_made(),
+    sa.Index("ix_shadow_verdicts_turn", "org_id", "interaction_id", unique=True),
+    sa.Index("ix_shadow_verdicts_time", "org_id", "created_at"),
+    sqlite_autoincrement=True,
+)
+
+# Lessons of several users that say the same: what a shared lesson was written from, so that it is written once.
+clusters = sa.Table(
+    "clusters",
+    metadata,
+    _org(),
+    _text("cluster_id"),
+    _text("agent_version"),
+    _text("name"),
+    _text("fingerprint"),
+    _json("members"),
+    sa.Column("agent_playbook_id", sa.BigInteger, nullable=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "cluster_id", name="pk_clusters"),
+    sa.Index("ix_clusters_version", "org_id", "agent_version", "name"),
+    sa.Index("ix_clusters_playbook", "org_id", "agent_playbook_id"),
+)
+
+# What an aggregation added, updated and removed, as it was at that time.
+aggregation_changes = sa.Table(
+    "aggregation_changes",
+    metadata,
+    _row_id("change_id"),
+    _org(),
+    _text("run_id"),
+    _text("agent_version"),
+    _text("name"),
+    _json("added"),
+    _json("updated"),
+    _json("removed"),
+    *_made(),
+    sa.Index("ix_aggregation_changes_version", "org_id", "agent_version", "name", "created_at"),
+    sqlite_autoincrement=True,
+)
+
+# Every question put to a model, answered or not.
+llm_calls = sa.Table(
+    "llm_calls",
+    metadata,
+    _row_id("call_id"),
+    _org(),
+    _text("role"),
+    _text("model"),
+    _text("prompt_hash"),
+    _text("outcome"),
+    _text("error", null=True),
+    _text("user_id", null=True),
+    _text("request_id", null=True),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("prompt_tokens", sa.Integer, nullable=False),
+    sa.Column("completion_tokens", sa.Integer, nullable=False),
+    sa.Column("cost_usd", sa.Float, nullable=True),
+    sa.Column("duration_ms", sa.Float, nullable=False),
+    *_made(),
+    sa.Index("ix_llm_calls_time", "org_id", "created_at"),
+    sa.Index("ix_llm_calls_user", "org_id", "user_id"),
+    sqlite_autoincrement=True,
+)
+
 # --- recall: what search reads -----------------------------------------------------------------------------------
 
 # One row per memory or turn that can be found: its words and its vector, with the name of what made each.
@@ -389,6 +465,45 @@ actions = sa.Table(
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "action_id", name="pk_actions"),
     sa.Index("ix_actions_time", "org_id", "created_at"),
+)
+
+# --- runs: long work that somebody asked for -----------------------------------------------------------------------
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    _org(),
+    _text("run_id"),
+    _text("service"),
+    # Service and subject of a run that is not over; null for the others. Being unique, it admits one at a time.
+    _text("active_key", null=True),
+    _text("state"),
+    _json("request"),
+    _json("result"),
+    _text("cause", null=True),
+    _flag("cancel_asked"),
+    _time("started_at", null=True),
+    _time("finished_at", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "run_id", name="pk_runs"),
+    sa.Index("ix_runs_active_key", "org_id", "active_key", unique=True),
+    sa.Index("ix_runs_service", "org_id", "service", "created_at"),
+)
+
+# What a run works through, one by one: how far it is survives a restart.
+run_items = sa.Table(
+    "run_items",
+    metadata,
+    _org(),
+    _text("run_id"),
+    sa.Column("place", sa.Integer, nullable=False),
+    _text("item"),
+    _text("state"),
+    _json("detail"),
+    _text("error", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "run_id", "place", name="pk_run_items"),
+    sa.Index("ix_run_items_state", "org_id", "run_id", "state", "place"),
 )
 
 # --- jobs --------------------------------------------------------------------------------------------------------

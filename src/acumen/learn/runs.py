@@ -1,0 +1,66 @@
+"""Carries a run through its items: one at a time, each written down when it is done, until the end or a cancel."""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from acumen.deps import Deps
+from acumen.errors import Conflict
+from acumen.model.run import ItemState, Run, RunId, RunItem, RunState
+from acumen.storage.store import Tx
+
+# Does one item and returns what came of it, in counts. Given an item twice, it leaves the same state.
+Work = Callable[[Run, str, Deps], Awaitable[Mapping[str, int]]]
+
+
+async def carry(run_id: RunId, work: Work, deps: Deps) -> None:
+    """From wherever it stands. An item that fails does not keep the others from being done."""
+    run = await deps.store.read(lambda tx: tx.runs.get(run_id))
+    if run is None or run.state.over:
+        return
+    run = await deps.store.write(lambda tx: tx.runs.begin(run_id))
+    while (item := await _next(run_id, deps)) is not None:
+        await _do(run, item, work, deps)
+        await deps.stand_back()
+    await deps.store.write(lambda tx: _finish(tx, run_id))
+
+
+async def _next(run_id: RunId, deps: Deps) -> RunItem | None:
+    def read(tx: Tx) -> RunItem | None:
+        run = tx.runs.get(run_id)
+        return None if run is None or run.cancel_asked else tx.runs.next_item(run_id)
+
+    return await deps.store.read(read)
+
+
+async def _do(run: Run, item: RunItem, work: Work, deps: Deps) -> None:
+    try:
+        counts = await work(run, item.item, deps)
+    except Conflict:
+        raise  # overtaken: the loop begins anew from where the other stands
+    except Exception as failure:  # noqa: BLE001 - kept with the item, for whoever asked for the run to see
+        cause = f"{type(failure).__name__}: {failure}"
+        await deps.store.write(lambda tx: tx.runs.failed(run.id, item.place, cause))
+    else:
+        await deps.store.write(lambda tx: tx.runs.done(run.id, item.place, counts))
+
+
+def _finish(tx: Tx, run_id: RunId) -> None:
+    run, progress = tx.runs.get(run_id), tx.runs.progress(run_id)
+    if run is None or run.state.over:
+        return
+    state = RunState.COMPLETED
+    if run.cancel_asked and progress.waiting:
+        state = RunState.CANCELLED
+    elif progress.failed:
+        state = RunState.PARTIAL if progress.done else RunState.FAILED
+    failed = tx.runs.items(run_id, ItemState.FAILED, 1)
+    tx.runs.finish(run_id, state, totals(tx, run_id), failed[0].error if failed else None)
+
+
+def totals(tx: Tx, run_id: RunId) -> dict[str, Any]:
+    """The counts of all items that are done, summed."""
+    summed: Counter[str] = Counter()
+    for item in tx.runs.items(run_id, ItemState.DONE):
+        summed.update({name: count for name, count in item.detail.items() if isinstance(count, int)})
+    return dict(summed)

@@ -1,0 +1,134 @@
+"""Runs and what they work through, as rows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.errors import Conflict
+from acumen.model.ids import Millis, fresh_id
+from acumen.model.run import ItemState, Progress, Run, RunId, RunItem, RunState
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import run_items, runs
+
+
+class Runs:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def start(self, service: str, subject: str, request: Mapping[str, Any], items: Sequence[str]) -> Run:
+        """Conflict while another one of the service is at work on the same subject."""
+        s = self._scope
+        s.db.in_order(s.conn, f"run:{s.org}:{service}")
+        active = self.active(service, subject)
+        if active is not None:
+            raise Conflict(f"A run of {service} is under way ({active.id}): wait for its end, or cancel it.")
+        run_id = RunId(fresh_id("run"))
+        row = {"run_id": run_id, "service": service, "active_key": _active_key(service, subject)}
+        s.add(runs, [{**row, "state": RunState.QUEUED, "request": dict(request), "cancel_asked": False}])
+        numbered = [(place, item) for place, item in enumerate(items)]
+        for batch in in_batches(numbered):
+            s.add(run_items, [_waiting(run_id, place, item) for place, item in batch])
+        return self._get(run_id)
+
+    def get(self, run_id: RunId) -> Run | None:
+        row = self._scope.one(sa.select(runs).where(*self._of(run_id)))
+        return None if row is None else _run(row)
+
+    def active(self, service: str, subject: str) -> Run | None:
+        query = sa.select(runs).where(
+            runs.c.org_id == self._scope.org, runs.c.active_key == _active_key(service, subject)
+        )
+        row = self._scope.one(query)
+        return None if row is None else _run(row)
+
+    def all_active(self, service: str | None = None) -> list[Run]:
+        query = sa.select(runs).where(runs.c.org_id == self._scope.org, runs.c.active_key.is_not(None))
+        if service is not None:
+            query = query.where(runs.c.service == service)
+        return [_run(row) for row in self._scope.all(query.order_by(runs.c.created_at))]
+
+    def latest(self, service: str) -> Run | None:
+        query = sa.select(runs).where(runs.c.org_id == self._scope.org, runs.c.service == service)
+        row = self._scope.one(query.order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(1))
+        return None if row is None else _run(row)
+
+    def begin(self, run_id: RunId) -> Run:
+        """A run that was begun before goes on."""
+        s = self._scope
+        self._set(run_id, state=RunState.RUNNING, started_at=sa.func.coalesce(runs.c.started_at, s.at))
+        return self._get(run_id)
+
+    def ask_cancel(self, run_id: RunId) -> None:
+        """It stops before its next item."""
+        self._set(run_id, cancel_asked=True)
+
+    def finish(self, run_id: RunId, state: RunState, result: Mapping[str, Any], cause: str | None = None) -> None:
+        at = self._scope.at
+        self._set(run_id, state=state, active_key=None, result=dict(result), cause=cause, finished_at=at)
+
+    def next_item(self, run_id: RunId) -> RunItem | None:
+        items = self.items(run_id, ItemState.WAITING, 1)
+        return items[0] if items else None
+
+    def items(self, run_id: RunId, state: ItemState | None = None, limit: int | None = None) -> list[RunItem]:
+        c = run_items.c
+        query = sa.select(run_items).where(c.org_id == self._scope.org, c.run_id == run_id)
+        if state is not None:
+            query = query.where(c.state == state)
+        return [_item(row) for row in self._scope.all(query.order_by(c.place).limit(limit))]
+
+    def done(self, run_id: RunId, place: int, detail: Mapping[str, Any]) -> None:
+        self._end_item(run_id, place, state=ItemState.DONE, detail=dict(detail))
+
+    def failed(self, run_id: RunId, place: int, error: str) -> None:
+        self._end_item(run_id, place, state=ItemState.FAILED, error=error)
+
+    def progress(self, run_id: RunId) -> Progress:
+        c = run_items.c
+        query = sa.select(c.state, sa.func.count()).where(c.org_id == self._scope.org, c.run_id == run_id)
+        counts = dict(self._scope.all(query.group_by(c.state)))
+        return Progress(sum(counts.values()), counts.get(ItemState.DONE, 0), counts.get(ItemState.FAILED, 0))
+
+    def _get(self, run_id: RunId) -> Run:
+        return _run(self._scope.conn.execute(sa.select(runs).where(*self._of(run_id))).one())
+
+    def _of(self, run_id: RunId) -> tuple[sa.ColumnElement[bool], ...]:
+        return runs.c.org_id == self._scope.org, runs.c.run_id == run_id
+
+    def _set(self, run_id: RunId, **values: Any) -> None:
+        s = self._scope
+        s.conn.execute(sa.update(runs).where(*self._of(run_id)).values(updated_at=s.at, **values))
+
+    def _end_item(self, run_id: RunId, place: int, **values: Any) -> None:
+        s, c = self._scope, run_items.c
+        where = (c.org_id == s.org, c.run_id == run_id, c.place == place)
+        s.conn.execute(sa.update(run_items).where(*where).values(updated_at=s.at, **values))
+
+
+def _active_key(service: str, subject: str) -> str:
+    return f"{service}\x1f{subject}"
+
+
+def _waiting(run_id: RunId, place: int, item: str) -> dict[str, Any]:
+    return {"run_id": run_id, "place": place, "item": item, "state": ItemState.WAITING}
+
+
+def _run(row: Any) -> Run:
+    return Run(
+        id=RunId(row.run_id),
+        service=row.service,
+        state=RunState(row.state),
+        request=row.request or {},
+        created_at=Millis(row.created_at),
+        updated_at=Millis(row.updated_at),
+        result=row.result or {},
+        cause=row.cause,
+        cancel_asked=row.cancel_asked,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def _item(row: Any) -> RunItem:
+    return RunItem(row.place, row.item, ItemState(row.state), row.detail or {}, row.error)

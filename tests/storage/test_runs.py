@@ -1,0 +1,39 @@
+"""Runs are admitted one at a time and remember how far they are."""
+
+import pytest
+
+from acumen.errors import Conflict
+from acumen.model.run import Progress, RunState
+from acumen.storage.store import OrgStore
+
+
+async def test_a_second_run_of_the_same_service_and_subject_waits_for_the_first(org_store: OrgStore) -> None:
+    first = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, ["a"]))
+
+    with pytest.raises(Conflict, match=first.id):
+        await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, ["a"]))
+    other = await org_store.write(lambda tx: tx.runs.start("rerun", "elsewhere", {}, []))
+    await org_store.write(lambda tx: tx.runs.finish(first.id, RunState.COMPLETED, {}))
+    again = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, []))
+
+    assert {run.id for run in await org_store.read(lambda tx: tx.runs.all_active("rerun"))} == {other.id, again.id}
+
+
+async def test_a_run_knows_which_items_are_done_failed_and_waiting(org_store: OrgStore) -> None:
+    run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {"user_id": "u"}, ["a", "b", "c"]))
+
+    await org_store.write(lambda tx: tx.runs.done(run.id, 0, {"made": 2}))
+    await org_store.write(lambda tx: tx.runs.failed(run.id, 1, "it broke"))
+
+    progress, waiting = await org_store.read(lambda tx: (tx.runs.progress(run.id), tx.runs.next_item(run.id)))
+    assert progress == Progress(total=3, done=1, failed=1)
+    assert waiting is not None
+    assert waiting.item == "c"
+
+
+async def test_a_run_of_many_items_keeps_them_in_order(org_store: OrgStore) -> None:
+    names = [f"user {number}" for number in range(12_000)]
+
+    run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, names))
+
+    assert [item.item for item in await org_store.read(lambda tx: tx.runs.items(run.id))] == names
