@@ -4,12 +4,11 @@ from dataclasses import replace
 
 from acumen.deps import Deps
 from acumen.learn import merge
-from acumen.learn.extract_rules import playbook_notes
-from acumen.learn.reader import Reader
+from acumen.learn.extract import playbook_notes
+from acumen.learn.reader import Learned, Reader
 from acumen.model.conversation import Window
 from acumen.model.facts import Published, SessionEnded
 from acumen.model.ids import Kind, Millis, PlaybookId
-from acumen.model.memory import Origin
 from acumen.model.playbook import PlaybookNote, UserPlaybook
 
 
@@ -18,13 +17,13 @@ async def update(fact: Published | SessionEnded, deps: Deps) -> None:
     await READER.read_all(fact.user_id, deps.config.playbooks, deps)
 
 
-def _make(note: PlaybookNote, window: Window, at: Millis) -> UserPlaybook:
+def _make(note: PlaybookNote, window: Window, learned: Learned) -> UserPlaybook:
     return UserPlaybook(
         id=PlaybookId(0),
         user_id=window.user_id,
         lesson=note.lesson,
-        created_at=at,
-        updated_at=at,
+        created_at=learned.at,
+        updated_at=learned.at,
         agent_version=window.agent_version,
         request_id=note.request_id,
         source=window.source or None,
@@ -33,7 +32,7 @@ def _make(note: PlaybookNote, window: Window, at: Millis) -> UserPlaybook:
         source_span=note.evidence.text,
         subject=note.subject,
         value=note.value,
-        origin=Origin("rules", confidence=note.confidence),
+        origin=replace(learned.origin, confidence=note.confidence),
     )
 
 

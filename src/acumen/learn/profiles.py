@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from acumen.deps import Deps
 from acumen.learn import merge
-from acumen.learn.extract_rules import profile_notes
-from acumen.learn.reader import Reader
+from acumen.learn.extract import profile_notes
+from acumen.learn.reader import Learned, Reader
 from acumen.model.conversation import Window
 from acumen.model.facts import Hour, Published, SessionEnded
 from acumen.model.ids import Kind, MemoryRef, Millis, ProfileId, fresh_id
-from acumen.model.memory import Origin, Status
+from acumen.model.memory import Status
 from acumen.model.profile import Profile, ProfileNote
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
@@ -32,24 +32,24 @@ async def expire(_fact: Hour, deps: Deps) -> None:
     await deps.store.write(store)
 
 
-def _make(note: ProfileNote, window: Window, at: Millis) -> Profile:
+def _make(note: ProfileNote, window: Window, learned: Learned) -> Profile:
     return Profile(
         id=ProfileId(fresh_id("prof")),
         user_id=window.user_id,
         content=note.content,
-        created_at=at,
-        updated_at=at,
+        created_at=learned.at,
+        updated_at=learned.at,
         request_id=note.request_id,
         ttl=note.ttl,
-        expires_at=note.ttl.expires(at),
+        expires_at=note.ttl.expires(learned.at),
         source=window.source or None,
-        extractors=["profiles"],
+        extractors=[learned.extractor],
         tags=list(note.tags),
         interaction_ids=[note.evidence.interaction_id],
         source_span=note.evidence.text,
         subject=note.subject,
         value=note.value,
-        origin=Origin("rules", confidence=note.confidence),
+        origin=replace(learned.origin, confidence=note.confidence),
     )
 
 

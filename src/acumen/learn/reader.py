@@ -1,18 +1,18 @@
 """Read, think, decide, write: the one way in which conversations become memories of either kind."""
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from acumen.deps import Deps, Findable
+from acumen.learn.extract import Heard
 from acumen.learn.merge import Changes, Which
 from acumen.learn.windows import Due, come_back, next_due
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, UserId
 from acumen.model.memories import searchable
-from acumen.model.memory import Status
+from acumen.model.memory import Origin, Status
 from acumen.model.playbook import PlaybookNote, UserPlaybook
 from acumen.model.profile import Profile, ProfileNote
 from acumen.model.search import Filter, SearchRow
@@ -24,13 +24,22 @@ N = TypeVar("N", ProfileNote, PlaybookNote)
 
 
 @dataclass(frozen=True, slots=True)
+class Learned:
+    """By which extractor, from whom, when."""
+
+    extractor: str
+    origin: Origin
+    at: Millis
+
+
+@dataclass(frozen=True, slots=True)
 class Reader(Generic[M, N]):
     """What differs between learning facts and learning lessons."""
 
     kind: Kind
-    notes: Callable[[Window], list[N]]
+    extract: Callable[[Window, Extractor, Deps], Awaitable[Heard[N]]]
     merge: Callable[[Sequence[M], Sequence[N], Millis], Changes[Any, N]]
-    make: Callable[[N, Window, Millis], M]
+    make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
 
     async def read_all(self, user: UserId, extractor: Extractor, deps: Deps) -> None:
@@ -50,11 +59,11 @@ class Reader(Generic[M, N]):
                 await come_back(user, due, deps)
             return False
 
-        # Reading takes some milliseconds of pure Python: callers need the event loop meanwhile.
-        notes = await asyncio.to_thread(self.notes, due.window)
+        heard = await self.extract(due.window, extractor, deps)
 
-        changes = self.merge(known, notes, deps.now())  # type: ignore[arg-type]
-        fresh = [self.make(added.note, due.window, deps.now()) for added in changes.added]
+        learned = Learned(extractor.name, heard.origin, deps.now())
+        changes = self.merge(known, heard.notes, learned.at)  # type: ignore[arg-type]
+        fresh = [self.make(added.note, due.window, learned) for added in changes.added]
         rows = await deps.findable([Findable(self.kind, user, searchable(memory)) for memory in fresh])
 
         def store(tx: Tx) -> None:
