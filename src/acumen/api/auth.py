@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
+from acumen.api.headers import headers_of
 from acumen.app import LOCAL_ORG, App
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.ids import Millis, OrgId, fresh_id
@@ -18,7 +19,7 @@ from acumen_client.wire.shapes import Role
 
 # How long another process's new or revoked key may go unnoticed here.
 REMEMBER_SECONDS = 2.0
-FORWARDED = ("forwarded", "x-forwarded-for", "x-real-ip")
+FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +104,14 @@ def require(caller: Caller, needed: Role) -> None:
 
 def is_local(request: Request) -> bool:
     """From this machine, addressed to this machine, and not by a page from elsewhere or through a proxy."""
-    if any(name in request.headers for name in FORWARDED):
+    headers = headers_of(request)
+    if not FORWARDED.isdisjoint(headers):
         return False
-    origin = request.headers.get("origin")
+    origin = headers.get("origin")
     return (
         request.client is not None
         and is_loopback(request.client.host)
-        and is_loopback(_host_of(request.headers.get("host", "")))
+        and is_loopback(_host_of(headers.get("host", "")))
         and (origin is None or is_loopback(_host_of(origin.partition("://")[2])))
     )
 
@@ -133,5 +135,5 @@ def _host_of(header: str) -> str:
 
 
 def _bearer(request: Request) -> str | None:
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    scheme, _, secret = headers_of(request).get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" and secret.strip() else None

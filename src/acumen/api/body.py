@@ -8,6 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
+from acumen.api.headers import headers_of
 from acumen.errors import BadInput, TooLarge, WrongMediaType
 
 # zlib's way of saying: expect a gzip header.
@@ -18,13 +19,14 @@ SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 async def json_of(request: Request, most_bytes: int) -> Any:
     """None for an empty body. Too much, unpacked or packed, is refused before it is held."""
+    headers = headers_of(request)
     raw = await _read(request, most_bytes)
     if not raw:
         return None
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+    if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise WrongMediaType
     try:
-        return _parsed(_unpacked(raw, request.headers.get("content-encoding", ""), most_bytes))
+        return _parsed(_unpacked(raw, headers.get("content-encoding", ""), most_bytes))
     except ValueError as wrong:
         raise BadInput(f"The body is not valid JSON: {wrong}.") from None
 
@@ -75,7 +77,7 @@ def _unpacked(raw: bytes, encoding: str, most_bytes: int) -> bytes:
 
 
 def _announced(request: Request) -> int:
-    text = request.headers.get("content-length", "")
+    text = headers_of(request).get("content-length", "")
     return int(text[:20]) if text.isascii() and text.isdigit() else 0  # twenty digits are too many, whatever follows
 
 

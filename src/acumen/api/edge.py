@@ -11,6 +11,7 @@ from acumen.api import config, errors, memories, meter, observe, recall, review,
 from acumen.api.auth import Caller, Doorkeeper, require
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
+from acumen.api.headers import headers_of
 from acumen.app import LOCAL_ORG, App
 from acumen.errors import BadInput
 from acumen.model.config import Config
@@ -72,5 +73,5 @@ def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str) -> Resp
 
 def request_id_of(request: Request) -> str:
     """The caller's own, if it is one that can stand in a log."""
-    given = request.headers.get("x-request-id", "")
+    given = headers_of(request).get("x-request-id", "")
     return given if _CALLERS_ID.fullmatch(given) else fresh_id("http")

@@ -5,8 +5,6 @@ import hashlib
 import time
 from typing import Any
 
-from pydantic_core import to_json
-
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, user
 from acumen.api.views import request as request_view
@@ -179,8 +177,8 @@ _NOT_SAID: dict[str, Any] = {
 
 def _hash(asked: PublishUserInteractionRequest) -> str:
     """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
-    said = asked.model_dump(exclude=_NOT_SAID, exclude_defaults=True)
-    return hashlib.sha256(to_json(said)).hexdigest()
+    said = asked.model_dump_json(exclude=_NOT_SAID, exclude_defaults=True)
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def _turn(data: InteractionData, request: Request) -> Interaction:

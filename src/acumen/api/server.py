@@ -38,7 +38,7 @@ def web_app(app: App) -> ASGIApp:
         lifespan=lifespan,
         exception_handlers={HTTPException: _unrouted},
     )
-    return Sealed(Direct(routes, web))
+    return Direct(routes, Sealed(web))
 
 
 class Sealed:
@@ -72,7 +72,9 @@ class Direct:
             await self._router(scope, receive, send)
         else:
             response: Response = await endpoint(Request(scope, receive, send))
-            await response(scope, receive, send)
+            headers = [*response.raw_headers, *_RAW_HEADERS]
+            await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+            await send({"type": "http.response.body", "body": response.body})
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:

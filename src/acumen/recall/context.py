@@ -66,14 +66,14 @@ def fit(candidates: Sequence[Candidate], budget: int, count: Callable[[str], int
         if spent + opens + line.tokens + 1 <= budget:
             shown.append(line)
             spent += opens + line.tokens + 1
-    text = _text(shown)
-    while shown and count(text) > budget:
+    text, tokens = _text(shown), 0
+    while shown and (tokens := count(text)) > budget:
         shown.pop()
         text = _text(shown)
     kept = set(shown)
     return Context(
         text=text if shown else "",
-        tokens=count(text) if shown else 0,
+        tokens=tokens if shown else 0,
         shown=tuple(shown),
         left_out=tuple(line for line in lines if line not in kept),
     )

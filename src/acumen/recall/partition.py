@@ -67,7 +67,7 @@ class Hit:
 class Judge(Protocol):
     """Scores all rows for one question; `sharpen` makes sure of some of them."""
 
-    def scores(self) -> Floats: ...
+    def scores(self, rows: RowIds | None = None) -> Floats: ...
     def sharpen(self, rows: RowIds) -> bool: ...
     def reasons(self, row: int) -> dict[str, float]: ...
 
@@ -148,14 +148,13 @@ class Partition(Generic[F]):
 
 def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
     """Walk down the ranking of all rows, look closely at those that may matter, and rank these for good."""
-    scores = judge.scores()
-    seen = rows.first(scores, floor * DOUBT, max(CLOSER_LOOK * limit, AT_LEAST), accept)
-    if judge.sharpen(seen):
-        scores = judge.scores()
+    seen = rows.first(judge.scores(), floor * DOUBT, max(CLOSER_LOOK * limit, AT_LEAST), accept)
+    judge.sharpen(seen)
+    ranked, scores = newest_first(seen, judge.scores(seen))
     return [
-        Hit(rows.key(row), min(float(scores[row]), 1.0), judge.reasons(row))
-        for row in newest_first(seen, scores)[:limit].tolist()
-        if scores[row] >= floor
+        Hit(rows.key(row), min(score, 1.0), judge.reasons(row))
+        for row, score in zip(ranked[:limit].tolist(), scores[:limit].tolist(), strict=True)
+        if score >= floor
     ]
 
 
@@ -166,11 +165,14 @@ class _Memories:
         self._words = words
         self._near = near
 
-    def scores(self) -> Floats:
+    def scores(self, rows: RowIds | None = None) -> Floats:
+        """Of these rows, in their order, or of all."""
+        which = slice(None) if rows is None else rows
+        words = None if self._words is None else self._words[which]
         if self._near is None:
-            return np.zeros(0, np.float32) if self._words is None else self._words
-        meanings = fuse.meaning(self._near.cosines)
-        return meanings if self._words is None else fuse.memory(self._words, meanings, self._near.known)
+            return np.zeros(0, np.float32) if words is None else words
+        meanings = fuse.meaning(self._near.cosines[which])
+        return meanings if words is None else fuse.memory(words, meanings, self._near.known[which])
 
     def sharpen(self, rows: RowIds) -> bool:
         return self._near is not None and self._near.sharpen(rows)

@@ -16,6 +16,7 @@ from acumen.recall.words import asking_terms, is_one_sign
 # One entry is the row and, in its last eight bits, how often the row says the word.
 COUNT_BITS = 8
 MOST = (1 << COUNT_BITS) - 1
+_NO_ENTRIES = np.zeros(0, np.uint32)
 
 # A word with its list, beside the entries themselves; lists keep about a sixth in reserve.
 BYTES_PER_WORD = 200
@@ -79,33 +80,41 @@ class Postings:
 
     def holdings(self, words: Sequence[str], alive: NDArray[np.bool_]) -> list[Holding]:
         """What living rows hold of each word. A word that none holds weighs too: it was asked for."""
-        lengths = self.lengths()
-        living = int(np.count_nonzero(alive))
-        mean = max(float(lengths[alive].mean()), 1.0) if living else 1.0
-        return [self._holding(word, lengths, mean, alive, living) for word in dict.fromkeys(words)]
-
-    def _holding(self, word: str, lengths: Floats, mean: float, alive: NDArray[np.bool_], living: int) -> Holding:
-        rows, counts = self._entries_of(word)
+        asked = list(dict.fromkeys(words))
+        lists = [self._entries_of(word) for word in asked]
+        entries = np.concatenate(lists) if lists else _NO_ENTRIES
+        ends = np.cumsum([len(one) for one in lists], dtype=np.intp)
+        lengths, living = self.lengths(), int(np.count_nonzero(alive))
         if living < len(lengths):
-            still = alive[rows]
-            rows, counts = rows[still], counts[still]
+            still = alive[entries >> COUNT_BITS]
+            entries, ends = entries[still], np.concatenate([[0], np.cumsum(still)])[ends]
+            lengths[~alive] = 0
+        rows = (entries >> COUNT_BITS).astype(np.intp)
+        counts = (entries & MOST).astype(np.float32)
+        mean = max(float(lengths.sum()) / living, 1.0) if living else 1.0
         held = fuse.hold(counts, lengths[rows], mean)
-        worth = fuse.ASKING if word in asking_terms() else 1.0
-        return Holding(worth * fuse.rarity(living, len(rows)), rows, counts, held)
+        parts = zip(asked, [0, *ends.tolist()], ends.tolist(), strict=False)
+        return [
+            Holding(_weight(word, living, end - begin), rows[begin:end], counts[begin:end], held[begin:end])
+            for word, begin, end in parts
+        ]
 
-    def _entries_of(self, word: str) -> tuple[RowIds, Floats]:
-        packed = np.array(self._lists.get(word, ()), np.uint32)
-        if not word.isascii() and is_one_sign(word):
-            packed = np.concatenate(
-                [packed, *(np.array(self._lists[pair], np.uint32) for pair in self._pairs_of(word))]
-            )
-            rows, first = np.unique(packed >> COUNT_BITS, return_index=True)
-            return rows.astype(np.intp), (packed[first] & MOST).astype(np.float32)
-        return (packed >> COUNT_BITS).astype(np.intp), (packed & MOST).astype(np.float32)
+    def _entries_of(self, word: str) -> NDArray[np.uint32]:
+        entries = np.array(self._lists.get(word, ()), np.uint32)
+        if word.isascii() or not is_one_sign(word):
+            return entries
+        pairs = [np.array(self._lists[pair], np.uint32) for pair in self._pairs_of(word)]
+        entries = np.concatenate([entries, *pairs])
+        _, first = np.unique(entries >> COUNT_BITS, return_index=True)
+        return entries[first]
 
     def _pairs_of(self, sign: str) -> list[str]:
         """Texts without spaces are kept as pairs of signs; a sign asked for alone is in any pair that has it."""
         return [word for word in self._lists if len(word) == 2 and sign in word]
+
+
+def _weight(word: str, living: int, holding: int) -> float:
+    return (fuse.ASKING if word in asking_terms() else 1.0) * fuse.rarity(living, holding)
 
 
 def coverage(holdings: Sequence[Holding], size: int) -> Floats:

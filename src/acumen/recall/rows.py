@@ -85,7 +85,9 @@ class Rows(Generic[F]):
     def first(self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None) -> RowIds:
         """Up to `most` rows that are accepted, from the best down to the floor, however far down that leads."""
         found: list[int] = []
-        for row in _descending(np.where(self.alive(), scores, np.float32(-1)), floor, most):
+        if len(self) < len(self._keys):
+            scores = np.where(self.alive(), scores, np.float32(-1))
+        for row in _descending(scores, floor, most):
             if accept is None or accept(self._facets[row]):
                 found.append(row)
                 if len(found) == most:
@@ -93,10 +95,10 @@ class Rows(Generic[F]):
         return np.array(found, np.intp)
 
 
-def newest_first(rows: RowIds, scores: Floats) -> RowIds:
-    """Best first; among equals (the last digits of a float are chance) the newest."""
-    rows = np.sort(rows)[::-1]
-    return rows[np.argsort(-np.round(scores[rows], 6), kind="stable")]
+def newest_first(rows: RowIds, scores: Floats) -> tuple[RowIds, Floats]:
+    """Rows with their scores, best first; among equals (the last digits of a float are chance) the newest."""
+    order = np.lexsort((-rows, -np.round(scores, 6)))
+    return rows[order], scores[order]
 
 
 def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
@@ -110,5 +112,5 @@ def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
             best, rows = rows[values >= line], rows[values < line]
         else:
             rows = rows[:0]
-        yield from newest_first(best, scores).tolist()
+        yield from newest_first(best, scores[best])[0].tolist()
         most *= 4

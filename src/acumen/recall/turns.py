@@ -150,9 +150,11 @@ class _Turns:
         self._links = links
         self._favour = favour
 
-    def scores(self) -> Floats:
+    def scores(self, rows: RowIds | None = None) -> Floats:
+        """Of these rows, in their order, or of all."""
         words, session = (self._heard.words, self._heard.session) if self._heard else (None, None)
-        return fuse.turn(words, None if self._near is None else self._meant(self._near), session, self._favour)
+        scores = fuse.turn(words, None if self._near is None else self._meant(self._near), session, self._favour)
+        return scores if rows is None else scores[rows]
 
     def _meant(self, near: Near) -> fuse.Meant:
         return fuse.Meant(

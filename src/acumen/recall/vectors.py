@@ -1,6 +1,7 @@
 """What rows mean: vectors kept small, compared fast, exact where it counts."""
 
 from array import array
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -40,6 +41,7 @@ class Vectors:
         self._first = array("i")  # of a row's vectors, which stand together
         self._count = array("i")
         self._waiting: dict[int, Floats] = {}
+        self._in_order = True  # the first vector is the first row's, the second the second's, and so on
 
     @property
     def bytes(self) -> int:
@@ -78,6 +80,7 @@ class Vectors:
         first = np.zeros(len(kept), np.int32)
         first[owners[slots][::-1]] = np.arange(len(slots), dtype=np.int32)[::-1]
         self._first = array("i", first.tobytes())
+        self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
     def near(self, question: Floats, wanted: int) -> "Near":
         """How close every row is to a question, of which the closest `wanted` matter."""
@@ -85,15 +88,19 @@ class Vectors:
         if self._dims:
             self._check(np.atleast_2d(question))
         used = len(self._owners)
+        owned = Owned(
+            np.array(self._owners, np.int32),
+            np.array(self._first, np.int32),
+            np.array(self._count, np.int32),
+            one_each=self._in_order and used == len(self._first),
+        )
         return Near(
             CHOSEN + CHOSEN_PER_WANTED * wanted + used // CHOSEN_ONE_IN,
             question / np.float32(max(float(np.linalg.norm(question)), 1e-12)),
             self._numbers[:used].reshape(used, len(question)),
             self._signs[:, :used],
             np.array(self._scales, np.float32),
-            np.array(self._owners, np.int32),
-            np.array(self._first, np.int32),
-            np.array(self._count, np.int32),
+            owned,
         )
 
     def _check(self, vectors: Floats) -> None:
@@ -122,6 +129,7 @@ class Vectors:
                 self._owners[old] = _NO_ROW
             self._count[row] = 0
         begin = len(self._owners)
+        self._in_order = self._in_order and rows == list(range(begin, begin + len(rows)))
         for place, row in enumerate(rows, begin):
             if self._count[row] == 0:
                 self._first[row] = place
@@ -143,6 +151,16 @@ class Vectors:
         self._numbers, self._signs = numbers, signs
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Owned:
+    """Whose vectors stand where."""
+
+    owners: NDArray[np.int32]  # the row of each vector
+    first: NDArray[np.int32]  # of each row's vectors
+    count: NDArray[np.int32]
+    one_each: bool  # every row has one, in the order of the rows
+
+
 class Near:
     """How close rows are to one question. With many vectors these are estimates until sharpened."""
 
@@ -153,20 +171,16 @@ class Near:
         numbers: NDArray[np.int8],
         signs: NDArray[np.uint64],
         scales: Floats,
-        owners: NDArray[np.int32],
-        first: NDArray[np.int32],
-        count: NDArray[np.int32],
+        owned: Owned,
     ) -> None:
         self._question = question
         self._numbers = numbers
         self._scales = scales
-        self._owners = owners
-        self._first = first
-        self._count = count
-        self.known = count > 0
-        if len(owners) <= ALL_EXACT:
-            self._sharp = np.ones(len(count), np.bool_)
-            self.cosines = self._closest_of_row(self._exact(slice(None)))
+        self._owned = owned
+        self.known = owned.count > 0
+        if len(owned.owners) <= ALL_EXACT:
+            self._sharp = np.ones(len(owned.count), np.bool_)
+            self.cosines = self._closest_of_row(self._exact(np.arange(len(owned.owners))))
         else:
             apart = _apart(signs, _signs(question[None])[0])
             self._sharp = ~self.known
@@ -178,28 +192,38 @@ class Near:
         rows = rows[~self._sharp[rows]]
         if not len(rows):
             return False
-        counts = self._count[rows]
-        cosines = self._exact(_ranges(self._first[rows], counts))
-        self.cosines[rows] = np.maximum.reduceat(cosines, np.cumsum(counts) - counts)
+        self.cosines[rows] = self._exact(rows) if self._owned.one_each else self._closest_exact(rows)
         self._sharp[rows] = True
         return True
 
+    def _closest_exact(self, rows: RowIds) -> Floats:
+        counts = self._owned.count[rows]
+        closest: Floats = np.maximum.reduceat(
+            self._exact(_ranges(self._owned.first[rows], counts)), np.cumsum(counts) - counts
+        )
+        return closest
+
     def _closest_of_row(self, cosines: Floats) -> Floats:
+        if self._owned.one_each:
+            return cosines
         closest = np.where(self.known, np.float32(-1), np.float32(0))
-        owned = self._owners != _NO_ROW
-        if len(closest) and self._count.max() > 1:
-            np.maximum.at(closest, self._owners[owned], cosines[owned])
+        owned = self._owned.owners != _NO_ROW
+        if len(closest) and self._owned.count.max() > 1:
+            np.maximum.at(closest, self._owned.owners[owned], cosines[owned])
         else:
-            closest[self._owners[owned]] = cosines[owned]
+            closest[self._owned.owners[owned]] = cosines[owned]
         return closest
 
     def _owning(self, slots: RowIds) -> RowIds:
-        owning = np.zeros(len(self._count) + 1, np.bool_)  # one more, which _NO_ROW marks
-        owning[self._owners[slots]] = True
+        if self._owned.one_each:
+            return slots
+        owning = np.zeros(len(self._owned.count) + 1, np.bool_)  # one more, which _NO_ROW marks
+        owning[self._owned.owners[slots]] = True
         return np.flatnonzero(owning[:-1])
 
-    def _exact(self, slots: RowIds | slice) -> Floats:
-        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._question * self._scales[slots]
+    def _exact(self, slots: RowIds) -> Floats:
+        numbers = self._numbers.take(slots, axis=0)
+        cosines: Floats = numbers.astype(np.float32) @ self._question * self._scales.take(slots)
         return cosines
 
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from acumen.errors import Conflict
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.storage.prepared import Prepared
-from acumen.storage.scope import Scope, in_batches, org_of
+from acumen.storage.prepared import ByIds, Prepared, Row
+from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import bookmarks, interactions, requests, sessions
 
 _JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
@@ -78,7 +78,9 @@ class Conversations:
         return self._turns(interactions.c.request_id.in_(ids))
 
     def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
-        return [_turn(row) for row in self._scope.all(_BY_IDS, org=self._scope.org, ids=ids)]
+        """In the order of their ids."""
+        rows = [row for some in in_batches(ids) for row in _BY_IDS.rows(self._scope.conn, self._scope.org, some)]
+        return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
     def newest(
         self,
@@ -95,7 +97,7 @@ class Conversations:
         if request is not None:
             query = query.where(interactions.c.request_id == request)
         query = _between(query, interactions.c.created_at, since, until)
-        rows = self._scope.all(query.order_by(interactions.c.interaction_id.desc()).limit(limit))
+        rows = self._scope.rows(query.order_by(interactions.c.interaction_id.desc()).limit(limit))
         return [_turn(row) for row in reversed(rows)]
 
     def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
@@ -106,7 +108,7 @@ class Conversations:
             .where(interactions.c.interaction_id > bookmark)
             .order_by(interactions.c.interaction_id)
         )
-        return [_turn(row) for row in self._scope.all(query.limit(limit))]
+        return [_turn(row) for row in self._scope.rows(query.limit(limit))]
 
     def before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
         """The last turns up to and with the bookmark, oldest first."""
@@ -116,7 +118,7 @@ class Conversations:
             .where(interactions.c.interaction_id <= bookmark)
             .order_by(interactions.c.interaction_id.desc())
         )
-        return [_turn(row) for row in reversed(self._scope.all(query.limit(limit)))]
+        return [_turn(row) for row in reversed(self._scope.rows(query.limit(limit)))]
 
     def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:
         query = sa.select(sa.func.max(interactions.c.interaction_id)).where(
@@ -175,7 +177,7 @@ class Conversations:
 
     def _turns(self, *where: sa.ColumnElement[bool]) -> list[Interaction]:
         query = sa.select(interactions).where(*self._mine(interactions), *where)
-        return [_turn(row) for row in self._scope.all(query.order_by(interactions.c.interaction_id))]
+        return [_turn(row) for row in self._scope.rows(query.order_by(interactions.c.interaction_id))]
 
     def _same_again(self, request: Request) -> bool:
         stored = self.request(request.id)
@@ -190,12 +192,7 @@ def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
 
 
 _ADD_TURNS = Prepared(sa.insert(interactions))
-_BY_IDS = (
-    sa.select(interactions)
-    .where(org_of(interactions.c.interaction_id) == sa.bindparam("org"))
-    .where(interactions.c.interaction_id.in_(sa.bindparam("ids", expanding=True)))
-    .order_by(interactions.c.interaction_id)
-)
+_BY_IDS = ByIds(interactions.c.interaction_id)
 
 
 def _between(
@@ -246,8 +243,8 @@ def _turn_row(turn: Interaction) -> dict[str, Any]:
     }
 
 
-def _turn(row: Any) -> Interaction:
-    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+def _turn(row: Row | sa.RowMapping) -> Interaction:
+    values = dict(row)
     for name in ("org_id", "updated_at"):
         del values[name]
     values["id"] = values.pop("interaction_id")

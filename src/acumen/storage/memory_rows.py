@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Status
 from acumen.model.search import Facet, Filter
+from acumen.storage.prepared import ByIds, Row
 from acumen.storage.scope import Scope, in_batches, org_of
 
 M = TypeVar("M")
@@ -59,22 +60,22 @@ class MemoryRows(Generic[M]):
 
     def by_ids(self, ids: Sequence[str]) -> dict[str, M]:
         """Those that exist; ids nobody has are left out."""
-        query, org = _by_ids(self._id), self._scope.org
-        rows = [row for some in self._parsed(ids) for row in self._scope.all(query, org=org, ids=some)]
-        return {str(getattr(row, self.mapping.id_column)): self._memory(row) for row in rows}
+        conn, org, query = self._scope.conn, self._scope.org, _by_ids(self._id)
+        rows = [row for some in self._parsed(ids) for row in query.rows(conn, org, some)]
+        return {str(row[self.mapping.id_column]): self._memory(row) for row in rows}
 
     def find(self, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
         """The latest changed first."""
         query = self._filtered(sa.select(self._table), wanted)
         order = self._table.c.created_at if wanted.by_creation else self._table.c.updated_at
-        rows = self._scope.all(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
+        rows = self._scope.rows(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
         return [self._memory(row) for row in rows]
 
     def past(self, at: Millis) -> list[M]:
         """Current ones whose time is over."""
         c = self._table.c
         query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
-        return [self._memory(row) for row in self._scope.all(query)]
+        return [self._memory(row) for row in self._scope.rows(query)]
 
     def ids(self, wanted: Filter) -> list[str]:
         return [str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), wanted))]
@@ -112,8 +113,8 @@ class MemoryRows(Generic[M]):
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
         return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])
 
-    def _memory(self, row: Any) -> M:
-        values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+    def _memory(self, row: Row | sa.RowMapping) -> M:
+        values = dict(row)
         del values["org_id"]
         return self.mapping.from_row(values)
 
@@ -150,9 +151,8 @@ class MemoryRows(Generic[M]):
 
 
 @cache
-def _by_ids(column: sa.Column[Any]) -> sa.Select[Any]:
-    wanted = column.in_(sa.bindparam("ids", expanding=True))
-    return sa.select(column.table).where(org_of(column) == sa.bindparam("org"), wanted)
+def _by_ids(column: sa.Column[Any]) -> ByIds:
+    return ByIds(column)
 
 
 def memory_columns(memory: Any) -> dict[str, Any]:

@@ -1,9 +1,12 @@
-"""Statements that run with every publish, compiled once: SQLAlchemy looks them up slower than SQLite runs them."""
+"""Statements of every publish and search, compiled once and handed to the driver: SQLAlchemy outlasts SQLite."""
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
+
+from acumen.storage.scope import org_of
 
 Row = dict[str, Any]
 # The text that the driver takes, and how a row becomes the values for it.
@@ -21,8 +24,8 @@ class Prepared:
         """How many rows were written."""
         text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, list(rows[0]))
         given = [values(row) for row in rows]
-        options = {"preserve_rowcount": True}
-        return conn.exec_driver_sql(text, given if len(given) > 1 else given[0], options).rowcount
+        with translated(conn, text):
+            return _execute(conn.connection.cursor(), text, given)
 
     def _compiled(self, dialect: sa.Dialect, columns: list[str]) -> Form:
         compiled = self._statement.compile(dialect=dialect, column_keys=columns)
@@ -39,3 +42,72 @@ class Prepared:
 
         form: Form = (str(compiled), named if in_order is None else positional)
         return self._forms.setdefault(dialect.name, form)
+
+
+class ByIds:
+    """A SELECT of whole rows by their ids, within one org."""
+
+    def __init__(self, id_column: sa.Column[Any]) -> None:
+        self._id = id_column
+        self._table = id_column.table
+        self._forms: dict[tuple[str, int], Form] = {}
+        self._readers: dict[str, Callable[[Sequence[Any]], Row]] = {}
+
+    def rows(self, conn: sa.Connection, org: str, ids: Sequence[Any]) -> list[Row]:
+        """Those that exist, by the names of their columns."""
+        if not ids:
+            return []
+        # Asked for in few sizes, so that few texts are compiled: to ask for an id again finds nothing more.
+        size = 1 << (len(ids) - 1).bit_length()
+        text, values = self._forms.get((conn.dialect.name, size)) or self._compiled(conn.dialect, size)
+        read = self._readers.get(conn.dialect.name) or self._reader(conn.dialect)
+        given = values({"org": org, **{f"id_{place}": ids[place % len(ids)] for place in range(size)}})
+        with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
+            cursor.execute(text, given)
+            return [read(row) for row in cursor.fetchall()]
+
+    def _compiled(self, dialect: sa.Dialect, size: int) -> Form:
+        ids: list[sa.BindParameter[Any]] = [sa.bindparam(f"id_{place}") for place in range(size)]
+        query = sa.select(self._table).where(org_of(self._id) == sa.bindparam("org"), self._id.in_(ids))
+        compiled = query.compile(dialect=dialect)
+        in_order: Sequence[str] | None = compiled.positiontup
+
+        def values(row: Row) -> Any:
+            named = {**compiled.params, **row}
+            return named if in_order is None else [named[name] for name in in_order]
+
+        return self._forms.setdefault((dialect.name, size), (str(compiled), values))
+
+    def _reader(self, dialect: sa.Dialect) -> Callable[[Sequence[Any]], Row]:
+        names = self._table.c.keys()
+        # All other types of ours come from both drivers as what they are.
+        unlike = [column for column in self._table.c if isinstance(column.type, sa.JSON | sa.Boolean)]
+        types = {column.name: column.type.dialect_impl(dialect).result_processor(dialect, None) for column in unlike}
+        processed = [(name, process) for name, process in types.items() if process is not None]
+
+        def read(row: Sequence[Any]) -> Row:
+            values = dict(zip(names, row, strict=True))
+            for name, process in processed:
+                values[name] = process(values[name])
+            return values
+
+        return self._readers.setdefault(dialect.name, read)
+
+
+@contextlib.contextmanager
+def translated(conn: sa.Connection, text: str) -> Iterator[None]:
+    """The driver's errors, as SQLAlchemy would have raised them."""
+    any_error: type[Exception] = conn.dialect.loaded_dbapi.Error
+    try:
+        yield
+    except any_error as wrong:
+        raise sa.exc.DBAPIError.instance(text, None, wrong, any_error, dialect=conn.dialect) from wrong
+
+
+def _execute(cursor: Any, text: str, rows: Sequence[Any]) -> int:
+    with contextlib.closing(cursor):
+        if len(rows) == 1:
+            cursor.execute(text, rows[0])
+        else:
+            cursor.executemany(text, rows)
+        return int(cursor.rowcount)

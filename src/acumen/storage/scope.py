@@ -43,6 +43,10 @@ class Scope:
         """`values` fill the names left open in a query that was built once: building costs more than running."""
         return list(self.conn.execute(query, values or None))
 
+    def rows(self, query: sa.Select[Any]) -> list[sa.RowMapping]:
+        """By the names of their columns."""
+        return list(self.conn.execute(query).mappings())
+
     def one(self, query: sa.Select[Any], **values: Any) -> Any:
         return self.conn.execute(query, values or None).first()
 

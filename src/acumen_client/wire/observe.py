@@ -1,6 +1,7 @@
 """Observe: publish what was said, end a session, follow what became of it, read it back."""
 
 import uuid
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -106,6 +107,8 @@ class InteractionData(Tolerant):
         return self
 
     def is_empty(self) -> bool:
+        if self.content and not self.content.isspace():
+            return False
         said = (getattr(self, name) for name in CONTENT_FIELDS)
         return self.user_action == UserAction.NONE and not any(
             part.strip() if isinstance(part, str) else part for part in said
@@ -114,8 +117,13 @@ class InteractionData(Tolerant):
     def unknown_fields(self) -> list[str]:
         """Names of dropped fields, those of nested parts as paths such as `tools_used[0].stat`."""
         names = super().unknown_fields()
-        for part in ("tools_used", "citations", "retrieved_learnings"):
-            for index, item in enumerate(getattr(self, part)):
+        parts: dict[str, Sequence[Tolerant]] = {
+            "tools_used": self.tools_used,
+            "citations": self.citations,
+            "retrieved_learnings": self.retrieved_learnings,
+        }
+        for part, items in parts.items():
+            for index, item in enumerate(items):
                 names += [f"{part}[{index}].{name}" for name in item.unknown_fields()]
         return sorted(names)
 
@@ -149,8 +157,7 @@ class PublishUserInteractionRequest(Tolerant):
     """
 
     _harmless_extras: ClassVar[frozenset[str]] = frozenset()
-    _turn_warnings: list[str] = PrivateAttr(default_factory=list)
-    _skipped: list[int] = PrivateAttr(default_factory=list)
+    _warnings: list[str] = PrivateAttr(default_factory=list)
 
     request_id: Id = Field(default_factory=fresh_request_id)
     user_id: Id
@@ -183,29 +190,29 @@ class PublishUserInteractionRequest(Tolerant):
     def _skip_empty_turns(self) -> Self:
         """Warnings count turns as they were sent, so they are written before any turn is left out."""
         turns = self.interaction_data_list
-        self._turn_warnings = [
-            f"interaction_data_list[{index}]: ignored unknown field(s) {_shown(names)}"
-            for index, turn in enumerate(turns)
-            if (names := turn.unknown_fields())
-        ]
-        self._skipped = [index for index, turn in enumerate(turns) if turn.is_empty()]
-        if len(self._skipped) == len(turns):
-            raise ValueError("; ".join(["every interaction is empty: give at least one some content", *self._hints()]))
-        self.interaction_data_list = [turn for turn in turns if not turn.is_empty()]
+        warnings = _bounded(
+            [
+                f"interaction_data_list[{index}]: ignored unknown field(s) {_shown(names)}"
+                for index, turn in enumerate(turns)
+                if (names := turn.unknown_fields())
+            ]
+        )
+        empty = [index for index, turn in enumerate(turns) if turn.is_empty()]
+        if len(empty) == len(turns):
+            raise ValueError("; ".join(["every interaction is empty: give at least one some content", *warnings]))
+        if names := self.unknown_fields():
+            warnings.append(f"publish request: ignored unknown field(s) {_shown(names)}")
+        if empty:
+            self.interaction_data_list = [turn for turn in turns if not turn.is_empty()]
+            places = _shown([str(index) for index in empty])
+            warnings.append(f"skipped {len(empty)} empty interaction(s), at index(es) {places}")
+        if warnings:
+            self._warnings = warnings
         return self
-
-    def _hints(self) -> list[str]:
-        return _bounded(self._turn_warnings)
 
     def warnings(self) -> list[str]:
         """What was left out, in words for the caller: names and places, never values."""
-        found = self._hints()
-        if names := self.unknown_fields():
-            found = [*found, f"publish request: ignored unknown field(s) {_shown(names)}"]
-        if self._skipped:
-            places = _shown([str(index) for index in self._skipped])
-            found = [*found, f"skipped {len(self._skipped)} empty interaction(s), at index(es) {places}"]
-        return found
+        return self._warnings
 
 
 class PublishUserInteractionResponse(Done):

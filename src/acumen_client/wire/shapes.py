@@ -203,7 +203,8 @@ class Tolerant(Shape):
         return self
 
     def unknown_fields(self) -> list[str]:
-        return [name for name in self._unknown if name not in self._harmless_extras]
+        unknown: list[str] = (self.__pydantic_private__ or {})["_unknown"]  # by name it takes ten times as long
+        return [name for name in unknown if name not in self._harmless_extras] if unknown else []
 
 
 class Answer(BaseModel):
@@ -260,8 +261,10 @@ class Role(StrEnum):
     ADMIN = "admin"
 
     def allows(self, needed: "Role") -> bool:
-        order = list(Role)
-        return order.index(self) >= order.index(needed)
+        return _RANKS[self] >= _RANKS[needed]
+
+
+_RANKS = {role: rank for rank, role in enumerate(Role)}
 
 
 class Status(StrEnum):
