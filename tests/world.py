@@ -21,6 +21,8 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.llm.embed import Embedder, load_embedder
+from acumen.llm.gateway import Gateway
+from acumen.llm.scripted import Script
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import (
     InteractionId,
@@ -39,7 +41,7 @@ from acumen.model.ids import (
 from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import SearchRow
-from acumen.settings import Settings
+from acumen.settings import Llm, Settings
 from acumen.storage import migrate
 from acumen.storage.keys import Key
 from acumen.storage.lineage import Because
@@ -196,10 +198,15 @@ def embedder() -> Embedder:
     return load_embedder()
 
 
-def make_app(settings: Settings, embedder: Embedder, clock: Callable[[], Millis] = now) -> "App":
+def make_app(
+    settings: Settings, embedder: Embedder, clock: Callable[[], Millis] = now, script: Script | None = None
+) -> "App":
     from acumen.app import App  # noqa: PLC0415 - who tests one room need not wait for all of them to load
 
     app = App(settings, clock)
+    if script is not None:
+        given = {"url": "http://127.0.0.1:9/v1", **settings.llm.model_dump(exclude_defaults=True)}
+        app.gateway = Gateway(Llm.model_validate(given), connect=script.connect)
     if settings.recall.embeddings:
         app.meaning._embedder = embedder
     return app
@@ -228,12 +235,15 @@ Start = Callable[..., Awaitable["App"]]
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def start(settings: Settings, embedder: Embedder, clock: Clock) -> AsyncIterator[Start]:
-    """Starts an app of the test's own on the test's own database: `await start(work=True, meter={...})`."""
+    """Starts an app of the test's own on the test's own database: `await start(work=True, meter={...})`.
+
+    With `script=Script()...` it has a language model that says what the script says.
+    """
     async with AsyncExitStack() as apps:
 
-        async def begin(*, work: bool = False, **changed: Any) -> "App":
+        async def begin(*, work: bool = False, script: Script | None = None, **changed: Any) -> "App":
             wanted = Settings.model_validate({**settings.model_dump(), **changed})
-            return await apps.enter_async_context(running(make_app(wanted, embedder, clock), work=work))
+            return await apps.enter_async_context(running(make_app(wanted, embedder, clock, script), work=work))
 
         yield begin
 

@@ -10,8 +10,11 @@ from acumen.errors import BadSettings
 from acumen.jobs.soon import Soon
 from acumen.jobs.traffic import Traffic
 from acumen.jobs.worker import Worker
+from acumen.llm import providers
+from acumen.llm.gateway import Gateway
 from acumen.llm.meaning import Meaning
 from acumen.meter import usage
+from acumen.meter.cost import Ledger
 from acumen.model import config as org_config
 from acumen.model.config import Config
 from acumen.model.facts import Hour
@@ -41,6 +44,7 @@ class App:
         self.started_at = clock()
         self._clock = clock
         self.store = Store(connect(settings), clock)
+        self.gateway = Gateway(settings.llm)
         self.meaning = Meaning(enabled=settings.recall.embeddings)
         self.search = Search(settings.recall.cache_mb * 1024 * 1024)
         self.traffic = Traffic()
@@ -58,6 +62,8 @@ class App:
         prepare(self.store, self.settings)
         for org in {LOCAL_ORG, *await self.store.read(all_orgs)}:
             await self.open_org(org)
+        if providers.configured(self.settings.llm):
+            self.gateway.warm_up()
         self._tasks = [asyncio.create_task(self._usage.serve(self._stop))]
         if work and self.settings.jobs.workers:
             if not self.settings.database_url:  # only SQLite's workers are sure to be processes of this machine
@@ -70,6 +76,7 @@ class App:
         self.worker.wake()
         await self._drain()
         await self._usage.flush()
+        await self.gateway.close()
         self.meaning.close()
         self.store.close()
 
@@ -109,6 +116,7 @@ class App:
             now=self._clock,
             settings=self.settings,
             config=config,
+            llm=self.gateway.of(config.llm, Ledger(self.store.of(org))),
             stand_back=self.worker.stand_back,
         )
 

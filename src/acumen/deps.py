@@ -1,9 +1,10 @@
-"""What a step may touch: the store of its org, meaning, the clock, the settings."""
+"""What a step may touch: the store of its org, the models, the clock, the settings."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from acumen.llm.gateway import Llm
 from acumen.llm.meaning import Meaning
 from acumen.model.config import Config
 from acumen.model.ids import Millis, OrgId
@@ -39,4 +40,5 @@ class Deps:
     now: Callable[[], Millis]
     settings: Settings
     config: Config
+    llm: Llm | None  # None: no language model is configured; rules do its work
     stand_back: Callable[[], Awaitable[None]]  # lets callers who wait go first; asked between pieces of long work

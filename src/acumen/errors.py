@@ -11,7 +11,12 @@ AcumenError
 ├── Unavailable          cannot answer now; the same call may succeed later
 │   └── StorageFull      the disk has no room; reads go on
 ├── BadSettings          the process cannot start as configured
-└── ModelMissing         the embedding model is not installed; search goes on without it
+├── ModelMissing         the embedding model is not installed; search goes on without it
+└── ModelUnavailable     no answer from the language model; the rules go on without it
+    ├── ModelFailed      it could not be reached, refused, or took too long
+    ├── ModelUnusable    it answered, but never in the shape that was asked for
+    ├── ModelResting     it failed so often of late that it is not asked for a while
+    └── ModelOverBudget  the org's tokens of the day are spent
 """
 
 
@@ -64,3 +69,23 @@ class BadSettings(AcumenError):
 
 class ModelMissing(AcumenError):
     """The embedding model is not installed."""
+
+
+class ModelUnavailable(AcumenError):
+    """The language model gives no answer."""
+
+
+class ModelFailed(ModelUnavailable):
+    """The language model could not be reached, refused, or took too long."""
+
+
+class ModelUnusable(ModelUnavailable):
+    """The language model answered, but not in the shape that was asked for."""
+
+
+class ModelResting(ModelUnavailable):
+    """The language model failed so often of late that it is left alone for a while."""
+
+
+class ModelOverBudget(ModelUnavailable):
+    """The tokens that this organisation may spend in a day are spent."""

@@ -11,7 +11,7 @@ from typing import Any
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn import playbooks, profiles
-from acumen.meter import usage
+from acumen.meter import cost, usage
 from acumen.model.facts import Fact, Hour, Published, SessionEnded
 from acumen.model.job import Job
 from acumen.recall import index
@@ -22,7 +22,7 @@ Step = Callable[[Any, Deps], Awaitable[None]]
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Published: (profiles.update, playbooks.update, usage.read_back, index.turns),
     SessionEnded: (profiles.update, playbooks.update),
-    Hour: (profiles.expire, usage.expire, index.backfill),
+    Hour: (profiles.expire, usage.expire, cost.expire, index.backfill),
 }
 
 FACTS = {fact.name: fact for fact in CAUSES}

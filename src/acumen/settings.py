@@ -57,6 +57,38 @@ class Meter(Section):
     keep_days: int = Field(400, ge=1, description="Usage events older than this are removed.")
 
 
+class Llm(Section):
+    """The language model, if there is one. Without one, rules do its work."""
+
+    url: str = Field("", description="An OpenAI-compatible endpoint, such as `http://127.0.0.1:11434/v1`.")
+    provider: str = Field(
+        "",
+        pattern="^(|openai|anthropic|openrouter|gemini|minimax|deepseek|dashscope|zai|moonshot|xai)$",
+        description="Whose model it is when no URL is given; `docs/models.md` lists them.",
+    )
+    api_key: str = Field("", repr=False, description="Key of the provider or endpoint; a local one needs none.")
+    model: str = Field("", description="Model for every role; empty is the provider's usual one.")
+    gate_model: str = Field("", description="Model that votes on whether a window is worth reading.")
+    extraction_model: str = Field("", description="Model that reads conversations.")
+    merge_model: str = Field("", description="Model that compares memories and writes shared lessons.")
+    judge_model: str = Field("", description="Model that judges sessions.")
+    reformulation_model: str = Field("", description="Model that rewrites a search, when asked to.")
+    gate: bool = Field(True, description="Let the model vote before a window is read; off reads every window.")
+    request_seconds: float = Field(30.0, gt=0, description="Longest wait for one request to the model.")
+    total_seconds: float = Field(90.0, gt=0, description="Longest wait for one answer, retries and pauses included.")
+    reformulation_seconds: float = Field(1.5, gt=0, description="Longest wait for a rewritten search.")
+    attempts: int = Field(3, ge=1, le=10, description="Requests for one answer when the model fails.")
+    backoff_seconds: float = Field(0.5, gt=0, description="Pause before the second request; doubles.")
+    repairs: int = Field(2, ge=0, le=5, description="How often an answer of the wrong shape is sent back.")
+    concurrency: int = Field(4, ge=1, le=256, description="Questions asked at once; the others wait.")
+    breaker_failures: int = Field(5, ge=1, description="Failures in a row after which a model is left alone.")
+    breaker_seconds: float = Field(30.0, gt=0, description="How long it is left alone before one question tries it.")
+    daily_tokens: int = Field(
+        0, ge=0, description="Tokens an org may spend in a day (UTC); past that rules work. 0 is no limit."
+    )
+    prices: str = Field("", description="TOML file with prices, in place of the built-in table.")
+
+
 class Settings(Section):
     """The whole of it."""
 
@@ -70,6 +102,7 @@ class Settings(Section):
     jobs: Jobs = Jobs()
     recall: Recall = Recall()
     meter: Meter = Meter()
+    llm: Llm = Llm()
 
     @property
     def data_dir(self) -> Path:

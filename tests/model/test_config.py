@@ -2,12 +2,14 @@
 
 import pytest
 
-from acumen.model.config import Config, Extractor, from_stored
+from acumen.model.config import FACTS, LESSONS, Config, Extractor, from_stored
 from acumen_client.wire import config as wire
 
 
 def test_an_org_that_has_set_nothing_reads_every_turn_at_once():
-    assert from_stored(None) == Config(Extractor("profiles", 10, 1), Extractor("playbooks", 10, 1), 21_600)
+    assert from_stored(None) == Config(
+        Extractor("profiles", 10, 1, definition=FACTS), Extractor("playbooks", 10, 1, definition=LESSONS), 21_600
+    )
 
 
 def test_the_defaults_of_the_wire_are_our_defaults():

@@ -17,6 +17,7 @@ from acumen.storage.database import Database
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lineage import Lineage
+from acumen.storage.llm_calls import LlmCalls
 from acumen.storage.memories import Memories
 from acumen.storage.memory_rows import MemoryRows
 from acumen.storage.orgs import Orgs
@@ -90,6 +91,10 @@ class Tx:
     @cached_property
     def usage(self) -> Usage:
         return Usage(self.scope)
+
+    @cached_property
+    def llm_calls(self) -> LlmCalls:
+        return LlmCalls(self.scope)
 
     @cached_property
     def runs(self) -> Runs:

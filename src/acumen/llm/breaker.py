@@ -1,0 +1,45 @@
+"""A breaker per model: after too many failures in a row it is left alone, then one question tries it again."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Breaker:
+    """Times are seconds of a clock that never goes back."""
+
+    failures_allowed: int
+    rest_seconds: float
+    clock: Callable[[], float]
+    failures: int = 0
+    rests_until: float = 0.0
+    trying: bool = field(default=False)
+
+    @property
+    def resting(self) -> float:
+        """Seconds until it may be tried again; 0 when it may be asked."""
+        return max(0.0, self.rests_until - self.clock())
+
+    def admits(self) -> bool:
+        """Whether to ask now. After a rest, one question goes ahead and the others wait for how it ends."""
+        if self.failures < self.failures_allowed and not self.resting:
+            return True
+        if self.resting or self.trying:
+            return False
+        self.trying = True
+        return True
+
+    def worked(self) -> None:
+        self.failures, self.rests_until, self.trying = 0, 0.0, False
+
+    def failed(self, wait: float | None = None) -> None:
+        """`wait` is how long the model itself asked to be left alone."""
+        self.failures, self.trying = self.failures + 1, False
+        if self.failures >= self.failures_allowed:
+            self.rests_until = self.clock() + max(self.rest_seconds, wait or 0.0)
+        elif wait:
+            self.rests_until = self.clock() + wait
+
+    def dropped(self) -> None:
+        """The question was given up by us, which says nothing about the model."""
+        self.trying = False

@@ -1,0 +1,204 @@
+"""The one door to language models: every question is bounded in time and tokens, typed, retried, and billed."""
+
+import asyncio
+import importlib
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from acumen.errors import ModelFailed, ModelOverBudget, ModelResting, ModelUnavailable
+from acumen.llm.breaker import Breaker
+from acumen.llm.prices import Prices
+from acumen.llm.prompt import Question
+from acumen.llm.providers import Endpoint, Route, check, route
+from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.model.llm_choice import LlmChoice
+from acumen.model.memory import Origin
+from acumen.settings import Llm as LlmSettings
+
+log = logging.getLogger(__name__)
+T = TypeVar("T", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    value: T
+    origin: Origin
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a question has used so far: it counts however the question ends."""
+
+    model: str = ""
+    attempts: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    wait: float | None = None  # how long the model asked to be left alone
+    error: str | None = None
+    outcome: Outcome = Outcome.STOPPED
+
+
+class Ledger(Protocol):
+    """Where an org's calls are written down."""
+
+    async def spent_today(self) -> int:
+        """Tokens, since midnight UTC."""
+        ...
+
+    async def note(self, call: LlmCall) -> None: ...
+
+
+# Opens a way to one model. Building one costs a few milliseconds, so each is kept.
+Connect = Callable[[Endpoint, str, Role], Any]
+
+
+class Gateway:
+    """One per process. Knows every endpoint that was asked, and how it behaved."""
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        connect: Connect | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        check(settings)
+        self.settings = settings
+        self.prices = Prices.of(settings.prices)
+        self._connect = connect
+        self._clock = clock
+        self._lines: dict[tuple[Endpoint, str, Role], Any] = {}
+        self._breakers: dict[Endpoint, Breaker] = {}
+        self._turns = asyncio.Semaphore(settings.concurrency)
+        self._warming: asyncio.Task[ModuleType] | None = None
+
+    def of(self, choice: LlmChoice, ledger: Ledger) -> "Llm | None":
+        """The model as one org may use it; None when there is none."""
+        found = route(self.settings, choice)
+        return None if found is None else Llm(self, found, ledger)
+
+    def warm_up(self) -> None:
+        """Loads the library in the background, so that the first question need not wait for it."""
+        self._warming = asyncio.create_task(_talk())
+
+    async def close(self) -> None:
+        if self._warming is not None:
+            await asyncio.gather(self._warming, return_exceptions=True)
+        for line in self._lines.values():
+            await (await _talk()).hang_up(line)
+        self._lines.clear()
+
+    def breaker(self, endpoint: Endpoint) -> Breaker:
+        if endpoint not in self._breakers:
+            allowed, rest = self.settings.breaker_failures, self.settings.breaker_seconds
+            self._breakers[endpoint] = Breaker(allowed, rest, self._clock)
+        return self._breakers[endpoint]
+
+    async def talk_to(self, where: Route, question: Question[T], tally: Tally) -> T:
+        """The answer, or the error that the library raised. Waits for its turn first."""
+        async with self._turns:
+            talk = await _talk()
+            line = self._line(talk, where.endpoint, where.models[question.role], question.role)
+            return await talk.converse(line, where, question, self.settings, tally)  # type: ignore[no-any-return]
+
+    def _line(self, talk: ModuleType, endpoint: Endpoint, name: str, role: Role) -> Any:
+        key = (endpoint, name, role)
+        if key not in self._lines:
+            self._lines[key] = (self._connect or talk.connect)(endpoint, name, role)
+        return self._lines[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Llm:
+    """The model as one org may use it."""
+
+    gateway: Gateway
+    route: Route
+    ledger: Ledger
+    prices: Prices = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prices", self.gateway.prices)
+
+    async def ask(self, question: Question[T]) -> Answer[T]:
+        """A typed answer, or a ModelUnavailable that says why there is none. Nothing waits longer than it may."""
+        await self._admit()
+        began, tally = time.perf_counter(), Tally()
+        seconds = min(question.within or self.route.total_seconds, self.route.total_seconds)
+        try:
+            async with asyncio.timeout(seconds):
+                value = await self.gateway.talk_to(self.route, question, tally)
+        except TimeoutError:
+            tally.outcome, tally.error = Outcome.TIMED_OUT, f"no answer within {seconds:g} s"
+            raise ModelFailed(f"The language model gave {tally.error}.") from None
+        except ModelUnavailable as failure:
+            tally.error = str(failure)
+            raise
+        else:
+            tally.outcome = Outcome.ANSWERED
+            return Answer(value, Origin("model", tally.model, question.prompt_hash))
+        finally:
+            await self._settle(question, tally, (time.perf_counter() - began) * 1000)
+
+    @property
+    def problem(self) -> str | None:
+        """Why it is not asked at present, as far as can be told without asking the database."""
+        breaker = self.gateway.breaker(self.route.endpoint)
+        if breaker.resting:
+            again = f"it is tried again in {breaker.resting:.0f} s"
+            return f"{self.route.endpoint.host} failed {breaker.failures} time(s) in a row; {again}"
+        return None
+
+    async def over_budget(self) -> bool:
+        most = self.route.daily_tokens
+        return bool(most) and await self.ledger.spent_today() >= most
+
+    async def _admit(self) -> None:
+        if await self.over_budget():
+            raise ModelOverBudget(f"The {self.route.daily_tokens} tokens of this day are spent.")
+        if not self.gateway.breaker(self.route.endpoint).admits():
+            raise ModelResting(f"The language model is left alone for now: {self.problem or 'one question tries it'}.")
+
+    async def _settle(self, question: Question[T], tally: Tally, duration_ms: float) -> None:
+        """The breaker learns how it went, and the call is written down, also when we are told to stop meanwhile."""
+        breaker = self.gateway.breaker(self.route.endpoint)
+        if tally.outcome is Outcome.ANSWERED:
+            breaker.worked()
+        elif tally.outcome is Outcome.STOPPED:
+            breaker.dropped()
+        else:
+            breaker.failed(tally.wait)
+        await asyncio.shield(self._note(_call(question, tally, duration_ms, self.prices)))
+
+    async def _note(self, call: LlmCall) -> None:
+        try:
+            await self.ledger.note(call)
+        except Exception:  # the answer was paid for: it is used even when it cannot be counted
+            log.exception("a call to a language model could not be written down")
+
+
+def _call(question: Question[Any], tally: Tally, duration_ms: float, prices: Prices) -> LlmCall:
+    return LlmCall(
+        role=question.role,
+        model=tally.model,
+        prompt_hash=question.prompt_hash,
+        outcome=tally.outcome,
+        attempts=tally.attempts,
+        prompt_tokens=tally.prompt_tokens,
+        completion_tokens=tally.completion_tokens,
+        duration_ms=duration_ms,
+        cost_usd=prices.cost(tally.model, tally.prompt_tokens, tally.completion_tokens),
+        error=tally.error,
+        user_id=question.user_id,
+        request_id=question.request_id,
+    )
+
+
+async def _talk() -> ModuleType:
+    """The module that knows the library. It takes seconds to load, which only those with a model pay, off the loop."""
+    return await asyncio.to_thread(importlib.import_module, "acumen.llm.talk")

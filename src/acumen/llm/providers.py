@@ -1,0 +1,132 @@
+"""Where models live: the providers by name, which of their models does what, and whose choice it was."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from acumen.errors import BadSettings
+from acumen.model.llm_call import Role
+from acumen.model.llm_choice import LlmChoice
+from acumen.settings import Llm
+
+# Any server that speaks the OpenAI protocol.
+ENDPOINT = "endpoint"
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """`able` does what wants understanding, `quick` what must be cheap and fast. All but Anthropic speak OpenAI's."""
+
+    url: str
+    able: str
+    quick: str
+    schemas: bool = True  # False: promises JSON, but not JSON of a given shape
+
+
+PROVIDERS: dict[str, Provider] = {
+    "openai": Provider("https://api.openai.com/v1", "gpt-5.4-mini", "gpt-5-nano"),
+    "anthropic": Provider("https://api.anthropic.com", "claude-sonnet-5", "claude-haiku-4-5"),
+    "openrouter": Provider("https://openrouter.ai/api/v1", "openai/gpt-5.4-mini", "openai/gpt-5-nano"),
+    "gemini": Provider(
+        "https://generativelanguage.googleapis.com/v1beta/openai", "gemini-3-flash-preview", "gemini-3-flash-preview"
+    ),
+    "minimax": Provider("https://api.minimax.io/v1", "MiniMax-M3", "MiniMax-M3", schemas=False),
+    "deepseek": Provider("https://api.deepseek.com/v1", "deepseek-chat", "deepseek-chat", schemas=False),
+    "dashscope": Provider(
+        "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "qwen-plus", "qwen-plus", schemas=False
+    ),
+    "zai": Provider("https://api.z.ai/api/paas/v4", "glm-5.2", "glm-5.2", schemas=False),
+    "moonshot": Provider("https://api.moonshot.ai/v1", "moonshot-v1-8k", "moonshot-v1-8k", schemas=False),
+    "xai": Provider("https://api.x.ai/v1", "grok-3-mini", "grok-3-mini"),
+}
+_QUICK = frozenset({Role.GATE, Role.REFORMULATION})
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One place to ask, with the key to it. `azure` is the version of Azure's API where that is what it speaks."""
+
+    provider: str
+    url: str
+    key: str = field(default="", repr=False)
+    azure: str = ""
+
+    @property
+    def host(self) -> str:
+        """What may be told to anyone: neither key nor path."""
+        return urlsplit(self.url).netloc.rpartition("@")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Which model is asked for what; an empty name is whatever the endpoint serves first."""
+
+    endpoint: Endpoint
+    models: Mapping[Role, str]
+    request_seconds: float
+    total_seconds: float
+    daily_tokens: int
+
+
+def route(settings: Llm, org: LlmChoice) -> Route | None:
+    """What the org has chosen, else what the server has; None when neither names a model."""
+    endpoint = _of_org(org) or _of_server(settings)
+    if endpoint is None:
+        return None
+    own = _own_names(settings) if not org.provider else {}
+    named = {role: org.models.get(role) or org.model or own.get(role) or "" for role in Role}
+    total = float(org.timeout_seconds or settings.total_seconds)
+    return Route(
+        endpoint,
+        {role: _name(name, role, endpoint) for role, name in named.items()},
+        min(settings.request_seconds, total),
+        total,
+        settings.daily_tokens if org.daily_tokens is None else org.daily_tokens,
+    )
+
+
+def _own_names(settings: Llm) -> dict[Role, str]:
+    return {role: getattr(settings, f"{role}_model") or settings.model for role in Role}
+
+
+def _of_org(org: LlmChoice) -> Endpoint | None:
+    if not org.provider:
+        return None
+    url = org.url or PROVIDERS[org.provider].url
+    return Endpoint(org.provider, url, org.api_key, org.azure)
+
+
+def _of_server(settings: Llm) -> Endpoint | None:
+    check(settings)
+    if settings.url:
+        return Endpoint(settings.provider or ENDPOINT, settings.url.rstrip("/"), settings.api_key)
+    if settings.provider:
+        return Endpoint(settings.provider, PROVIDERS[settings.provider].url, settings.api_key)
+    return None
+
+
+def configured(settings: Llm) -> bool:
+    """Whether the server has a model of its own; an org may have one in any case."""
+    return bool(settings.url or settings.provider)
+
+
+def check(settings: Llm) -> None:
+    """A key goes nowhere until it is said where."""
+    if settings.url and not settings.url.startswith(("http://", "https://")):
+        raise BadSettings("llm.url (ACUMEN_LLM__URL) must start with http:// or https://.")
+    if settings.provider and not settings.url and not settings.api_key:
+        raise BadSettings(f"llm.provider is {settings.provider}: set its key too, llm.api_key (ACUMEN_LLM__API_KEY).")
+    if settings.api_key and not settings.url and not settings.provider:
+        raise BadSettings(
+            "There is a key, llm.api_key, but not for whom: set llm.provider (ACUMEN_LLM__PROVIDER) or llm.url."
+        )
+
+
+def _name(name: str, role: Role, endpoint: Endpoint) -> str:
+    """Names are also known with their provider before them: `openai/gpt-5-nano`."""
+    known = PROVIDERS.get(endpoint.provider)
+    if name:
+        return name if endpoint.provider == "openrouter" else name.removeprefix(f"{endpoint.provider}/")
+    if known is None or endpoint.azure:
+        return ""
+    return known.quick if role in _QUICK else known.able

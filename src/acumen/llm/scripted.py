@@ -1,0 +1,77 @@
+"""A model that says what it was told to say, behind the same door as a real one. For tests."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from acumen.llm.providers import Endpoint
+from acumen.model.llm_call import Role
+
+# A value to answer with (a dict, a model, or text as it is), an error to raise, or a function of what was shown.
+Line = dict[str, Any] | BaseModel | str | Exception
+Said = Line | Callable[[str], Line]
+
+NAME = "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    role: Role
+    instructions: str
+    shown: str
+
+
+class Script:
+    """What to answer, role by role. The last line of a role is said again and again.
+
+    >>> script = Script().says(Role.GATE, {"worth_reading": True})
+    >>> gateway = Gateway(settings.llm, connect=script.connect)  # settings with any llm.url
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+        self._lines: defaultdict[Role, list[Said]] = defaultdict(list)
+
+    def says(self, role: Role, *lines: Said) -> "Script":
+        self._lines[role] += lines
+        return self
+
+    def asked_for(self, role: Role) -> list[Asked]:
+        return [one for one in self.asked if one.role is role]
+
+    def connect(self, _endpoint: Endpoint, _name: str, role: Role) -> Any:
+        """In place of `talk.connect`."""
+        from pydantic_ai.models.function import FunctionModel  # noqa: PLC0415 - as in gateway: loaded when needed
+
+        from acumen.llm.talk import Line as Way  # noqa: PLC0415
+
+        def answer(messages: list[Any], info: Any) -> Any:
+            return self._answer(role, messages, info)
+
+        return Way(FunctionModel(answer, model_name=NAME))
+
+    def _answer(self, role: Role, messages: list[Any], info: Any) -> Any:
+        from pydantic_ai.messages import ModelResponse, TextPart  # noqa: PLC0415
+
+        shown = "\n".join(str(part.content) for part in messages[0].parts if hasattr(part, "content"))
+        self.asked.append(Asked(role, info.instructions or "", shown))
+        return ModelResponse(parts=[TextPart(_text(self._next(role), shown))])
+
+    def _next(self, role: Role) -> Said:
+        lines = self._lines[role]
+        if not lines:
+            raise AssertionError(f"The script has no line for {role}.")
+        return lines.pop(0) if len(lines) > 1 else lines[0]
+
+
+def _text(said: Said, shown: str) -> str:
+    line = said(shown) if callable(said) else said
+    if isinstance(line, Exception):
+        raise line
+    if isinstance(line, BaseModel):
+        return line.model_dump_json()
+    return line if isinstance(line, str) else json.dumps(line)

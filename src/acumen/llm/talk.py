@@ -1,0 +1,316 @@
+"""How models are spoken to: all that knows the library (pydantic-ai). Loaded only when there is a model."""
+
+import asyncio
+import json
+import warnings
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import httpx2
+from pydantic import BaseModel
+from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelTimeoutError,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.output import OutputSpec
+from pydantic_ai.providers.azure import AzureProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
+
+from acumen.errors import ModelFailed, ModelUnusable
+from acumen.llm.gateway import Tally
+from acumen.llm.prompt import Question
+from acumen.llm.providers import PROVIDERS, Endpoint, Route
+from acumen.llm.tokens import count_tokens
+from acumen.model.llm_call import Outcome, Role
+from acumen.settings import Llm as LlmSettings
+
+# Reasoning models take no temperature: the library leaves it out and warns, and that is how we want it.
+warnings.filterwarnings("ignore", message="Sampling parameters", category=UserWarning)
+
+T = TypeVar("T", bound=BaseModel)
+
+# No answer of ours is worth more; a server that sends more is broken or hostile.
+MOST_BYTES = 1024 * 1024
+CONNECT_SECONDS = 5.0
+LONGEST_PAUSE = 20.0
+UNNAMED = "default"
+
+
+# --- the way to a model --------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Line:
+    """A way to one model. `schemas` turns False when the endpoint turns out not to know them."""
+
+    model: Model
+    schemas: bool = True
+    client: httpx2.AsyncClient | None = None
+    nameless: Endpoint | None = None  # given by its URL alone: which model it serves is still to be asked
+
+    async def name(self) -> str:
+        if self.nameless is not None and self.client is not None:
+            found = await _first_served(self.nameless, self.client)
+            if found is not None:
+                self.model, self.nameless = _model(self.nameless, found, self.client), None
+        return self.model.model_name
+
+
+def connect(endpoint: Endpoint, name: str, _role: Role) -> Line:
+    known, client = PROVIDERS.get(endpoint.provider), _client()
+    model = _model(endpoint, name or UNNAMED, client)
+    return Line(model, known is None or known.schemas, client, None if name else endpoint)
+
+
+async def hang_up(line: Line) -> None:
+    if line.client is not None:
+        await line.client.aclose()
+
+
+def _model(endpoint: Endpoint, name: str, client: httpx2.AsyncClient) -> Model:
+    if endpoint.provider == "anthropic":
+        return _anthropic(endpoint, name, client)
+    if endpoint.azure:
+        azure = AzureProvider(
+            azure_endpoint=endpoint.url, api_version=endpoint.azure, api_key=endpoint.key, http_client=client
+        )
+        return OpenAIChatModel(name, provider=azure)
+    if endpoint.provider == "openai":
+        return OpenAIChatModel(name, provider=OpenAIProvider(endpoint.url, endpoint.key, http_client=client))
+    compatible = OpenAICompatibleProvider(
+        endpoint.provider, base_url=endpoint.url, api_key=endpoint.key or None, http_client=client
+    )
+    return OpenAIChatModel(name, provider=compatible)
+
+
+def _anthropic(endpoint: Endpoint, name: str, client: httpx2.AsyncClient) -> Model:
+    try:
+        from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - an extra that few install
+        from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+    except ImportError:
+        raise ModelFailed("Anthropic's models need a package more: pip install 'acumen[anthropic]'.") from None
+    provider = AnthropicProvider(api_key=endpoint.key, base_url=endpoint.url, http_client=client)
+    return AnthropicModel(name, provider=provider)
+
+
+async def _first_served(endpoint: Endpoint, client: httpx2.AsyncClient) -> str | None:
+    """None when the endpoint does not say; most that serve one model only take any name for it."""
+    headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
+    try:
+        reply = await client.get(f"{endpoint.url}/models", headers=headers)
+        return str(reply.raise_for_status().json()["data"][0]["id"])
+    except (httpx2.HTTPError, LookupError, TypeError, ValueError):
+        return None
+
+
+def _client() -> httpx2.AsyncClient:
+    """Goes to the configured address and nowhere else: follows no redirect, asks no proxy."""
+    timeout = httpx2.Timeout(60.0, connect=CONNECT_SECONDS)
+    return httpx2.AsyncClient(transport=_Bounded(), timeout=timeout, follow_redirects=False, trust_env=False)
+
+
+class _Bounded(httpx2.AsyncHTTPTransport):
+    """Reads no more of a reply than a reply may have."""
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        response.stream = _BoundedStream(response.stream)  # type: ignore[arg-type]
+        return response
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        read = 0
+        async for piece in self._stream:
+            read += len(piece)
+            if read > MOST_BYTES:
+                raise TooMuch(f"more than {MOST_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class TooMuch(Exception):
+    """The model's reply does not end."""
+
+
+# --- a question ----------------------------------------------------------------------------------------------------
+
+
+async def converse(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
+    """Asks until there is an answer of the right shape. ModelFailed or ModelUnusable when there will be none."""
+    with _told(tally):
+        tally.model = await line.name()
+        try:
+            return await _run(line, where, question, settings, tally)
+        except ModelRequestRejectedError:
+            if not line.schemas or tally.completion_tokens:
+                raise
+            line.schemas = False  # many servers know the protocol but not its schemas: then the prompt must do
+            return await _run(line, where, question, settings, tally)
+
+
+async def _run(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
+    agent = Agent(
+        _Patient(line.model, settings, tally),
+        output_type=_output(line, question),
+        instructions=question.instructions,
+        retries={"output": settings.repairs},
+        model_settings=ModelSettings(
+            temperature=0.0,
+            max_tokens=question.writes,
+            timeout=where.request_seconds,
+            request_timeout=where.request_seconds,
+            max_retries=0,
+        ),
+    )
+    return (await agent.run(question.shown)).output
+
+
+def _output(line: Line, question: Question[T]) -> OutputSpec[T]:
+    if line.model.system == "anthropic":
+        return ToolOutput(question.shape, name="answer")
+    return NativeOutput(question.shape, name="answer") if line.schemas else PromptedOutput(question.shape)
+
+
+class _Patient(WrapperModel):
+    """Asks again when the model is busy or broken; counts every request; finds the JSON among the words."""
+
+    def __init__(self, wrapped: Model, settings: LlmSettings, tally: Tally) -> None:
+        super().__init__(wrapped)
+        self._limits = settings
+        self._tally = tally
+        self._failures = 0
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        while True:
+            self._tally.attempts += 1
+            try:
+                response = await self.wrapped.request(messages, model_settings, model_request_parameters)
+            except (ModelAPIError, UnexpectedModelBehavior) as failure:
+                await self._pause(failure)
+            except asyncio.CancelledError:
+                self._tally.prompt_tokens += _estimate(messages)  # it was read, and will be billed
+                raise
+            else:
+                self._count(response.usage, messages, response)
+                return _tidied(response)
+
+    async def _pause(self, failure: ModelAPIError | UnexpectedModelBehavior) -> None:
+        """Raises the failure when asking again is no use, or would come too late."""
+        self._failures += 1
+        self._tally.wait = getattr(failure, "retry_after", None)
+        if self._failures >= self._limits.attempts or not _passes(failure):
+            raise failure
+        pause = self._tally.wait or self._limits.backoff_seconds * 2 ** (self._failures - 1)
+        if pause > LONGEST_PAUSE:
+            raise failure
+        await asyncio.sleep(pause)
+
+    def _count(self, usage: RequestUsage, messages: list[ModelMessage], response: ModelResponse) -> None:
+        """Some servers do not say what they used; then we count ourselves."""
+        self._tally.prompt_tokens += usage.input_tokens or _estimate(messages)
+        self._tally.completion_tokens += usage.output_tokens or count_tokens(response.text or "")
+
+
+def _passes(failure: Exception) -> bool:
+    """Whether the same request may succeed later."""
+    if isinstance(failure, ModelRequestRejectedError | ModelQuotaExceededError):
+        return False
+    return not any(isinstance(cause, TooMuch) for cause in _causes(failure))
+
+
+def _causes(failure: BaseException | None) -> Iterator[BaseException]:
+    while failure is not None:
+        yield failure
+        failure = failure.__cause__ or failure.__context__
+
+
+def _estimate(messages: list[ModelMessage]) -> int:
+    texts = [message.instructions or "" for message in messages if isinstance(message, ModelRequest)]
+    parts = [part for message in messages if isinstance(message, ModelRequest) for part in message.parts]
+    texts += [str(part.content) for part in parts if isinstance(part, UserPromptPart)]
+    return count_tokens("\n".join(texts))
+
+
+# --- what comes back -----------------------------------------------------------------------------------------------
+
+
+def _tidied(response: ModelResponse) -> ModelResponse:
+    """Text without the words around its JSON."""
+    parts = [
+        replace(part, content=json_within(part.content)) if isinstance(part, TextPart) else part
+        for part in response.parts
+    ]
+    return replace(response, parts=parts)
+
+
+def json_within(text: str) -> str:
+    """The last JSON object in the text that is not part of another; the text itself when there is none."""
+    found, start = None, text.find("{")
+    decoder = json.JSONDecoder()
+    while start != -1:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except ValueError:
+            end = start + 1
+        else:
+            found = value
+        start = text.find("{", end)
+    return text if found is None else json.dumps(found, ensure_ascii=False)
+
+
+@contextmanager
+def _told(tally: Tally) -> Iterator[None]:
+    """Says in our words how it ended."""
+    try:
+        yield
+    except UnexpectedModelBehavior as failure:
+        tally.outcome = Outcome.UNUSABLE
+        raise ModelUnusable(f"The language model's answer cannot be used: {_short(failure)}.") from None
+    except ModelAPIError as failure:
+        tally.outcome = _outcome(failure)
+        kind = ModelUnusable if tally.outcome is Outcome.UNUSABLE else ModelFailed
+        raise kind(f"The language model gave no answer ({tally.outcome}): {_short(failure)}.") from None
+
+
+def _outcome(failure: ModelAPIError) -> Outcome:
+    if any(isinstance(cause, TooMuch | UnicodeDecodeError | json.JSONDecodeError) for cause in _causes(failure)):
+        return Outcome.UNUSABLE
+    if isinstance(failure, ModelRequestTimeout | ModelTimeoutError):
+        return Outcome.TIMED_OUT
+    if isinstance(failure, ModelRateLimitError):
+        return Outcome.LIMITED
+    rejected = isinstance(failure, ModelRequestRejectedError | ModelQuotaExceededError)
+    return Outcome.REFUSED if rejected else Outcome.FAILED
+
+
+def _short(failure: Exception) -> str:
+    """Enough to know what happened. Neither a question nor an answer: those may hold what somebody said."""
+    status = getattr(failure, "status_code", None)
+    said = f"status {status}" if status else str(getattr(failure, "message", failure)).partition("\n")[0]
+    return said[:200]

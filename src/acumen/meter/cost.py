@@ -1,0 +1,37 @@
+"""What language models cost: every question is written down, and a day has its budget."""
+
+from dataclasses import dataclass
+
+from acumen.deps import Deps
+from acumen.model.facts import Hour
+from acumen.model.ids import Millis
+from acumen.model.llm_call import LlmCall
+from acumen.model.profile import DAY_MS
+from acumen.storage.store import OrgStore, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """An org's calls, in its database."""
+
+    store: OrgStore
+
+    async def spent_today(self) -> int:
+        return await self.store.read(lambda tx: tx.llm_calls.spent(midnight(tx.at)).tokens)
+
+    async def note(self, call: LlmCall) -> None:
+        def write(tx: Tx) -> None:
+            tx.llm_calls.add(call)
+
+        await self.store.write(write)
+
+
+def midnight(at: Millis) -> Millis:
+    """When the day (UTC) began."""
+    return Millis(at - at % DAY_MS)
+
+
+async def expire(_fact: Hour, deps: Deps) -> None:
+    """Calls are kept as long as other counts are."""
+    before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
+    await deps.store.write(lambda tx: tx.llm_calls.expire(before))

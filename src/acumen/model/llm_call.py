@@ -1,0 +1,59 @@
+"""A call to a language model: what it was for, how it ended, what it cost."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a model is asked to do; each role may have a model of its own."""
+
+    GATE = "gate"  # is there anything to learn here?
+    EXTRACTION = "extraction"
+    MERGE = "merge"  # same, contradicting or different; one lesson out of many
+    JUDGE = "judge"  # how did the session go?
+    REFORMULATION = "reformulation"  # what does this search really ask?
+
+
+class Outcome(StrEnum):
+    """How a question ended, however many requests it took."""
+
+    ANSWERED = "answered"
+    UNUSABLE = "unusable"  # it answered, and was paid, but not in the shape that was asked for
+    TIMED_OUT = "timed_out"
+    LIMITED = "limited"  # 429, again and again
+    REFUSED = "refused"  # 4xx: a wrong key, an unknown model, a question too long
+    FAILED = "failed"  # 5xx, or no connection
+    STOPPED = "stopped"  # we were told to stop meanwhile
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """One question. Tokens and cost are summed over all requests that were made for it."""
+
+    role: Role
+    model: str
+    prompt_hash: str
+    outcome: Outcome
+    attempts: int
+    prompt_tokens: int
+    completion_tokens: int
+    duration_ms: float
+    cost_usd: float | None = None  # None: nobody told us this model's price
+    error: str | None = None
+    user_id: str | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What an org has asked of models in some time."""
+
+    calls: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float = 0.0
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens

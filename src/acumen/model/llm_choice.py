@@ -1,0 +1,58 @@
+"""Which language model an org wants to be read by, and what it may spend."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from acumen.model.llm_call import Role
+
+
+@dataclass(frozen=True, slots=True)
+class LlmChoice:
+    """What is empty is left to the server."""
+
+    provider: str = ""
+    url: str = ""
+    api_key: str = field(default="", repr=False)
+    azure: str = ""  # version of Azure's API, where the model lives there
+    model: str = ""
+    models: Mapping[Role, str] = field(default_factory=dict)
+    timeout_seconds: int | None = None
+    daily_tokens: int | None = None
+
+
+def from_stored(given: Mapping[str, Any]) -> LlmChoice:
+    """The first provider that the org has given a key for, and the names of models that it wants."""
+    names = given.get("llm_config") or {}
+    quick = names.get("should_run_model_name")
+    roles = {Role.GATE: quick, Role.REFORMULATION: names.get("pre_retrieval_model_name") or quick}
+    choice = _provider(given.get("api_key_config") or {})
+    return replace(
+        choice,
+        model=names.get("generation_model_name") or choice.model,
+        models={role: name for role, name in roles.items() if name},
+        timeout_seconds=names.get("generation_timeout_seconds"),
+        daily_tokens=names.get("daily_token_budget"),
+    )
+
+
+# In the order in which they are tried.
+_PROVIDERS = "openai anthropic openrouter gemini minimax deepseek dashscope zai moonshot xai".split()
+
+
+def _provider(keys: Mapping[str, Any]) -> LlmChoice:
+    """A custom endpoint goes before all."""
+    custom = keys.get("custom_endpoint")
+    if custom:
+        return LlmChoice("endpoint", custom["api_base"].rstrip("/"), custom["api_key"], model=custom["model"])
+    for name in _PROVIDERS:
+        given = keys.get(name)
+        if given:
+            azure = given.get("azure_config")
+            return _azure(azure) if azure else LlmChoice(name, given.get("api_base") or "", given["api_key"])
+    return LlmChoice()
+
+
+def _azure(given: Mapping[str, Any]) -> LlmChoice:
+    model = given.get("deployment_name") or ""
+    return LlmChoice("openai", given["endpoint"], given["api_key"], given["api_version"], model)

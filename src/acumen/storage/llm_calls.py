@@ -1,0 +1,41 @@
+"""Calls to language models, as rows."""
+
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Millis
+from acumen.model.llm_call import LlmCall, Outcome, Spent
+from acumen.storage.scope import Scope
+from acumen.storage.tables import llm_calls
+
+
+class LlmCalls:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, call: LlmCall) -> None:
+        self._scope.add(llm_calls, [asdict(call)])
+
+    def spent(self, since: Millis) -> Spent:
+        c = llm_calls.c
+        failed = sa.func.sum(sa.case((c.outcome == Outcome.ANSWERED, 0), else_=1))
+        sums = [sa.func.sum(column) for column in (c.prompt_tokens, c.completion_tokens, c.cost_usd)]
+        columns: list[sa.ColumnElement[Any]] = [sa.func.count(), failed, *sums]
+        query = sa.select(*columns).where(c.org_id == self._scope.org, c.created_at >= since)
+        calls, failures, prompt, completion, cost = self._scope.one(query)
+        return Spent(int(calls), int(failures or 0), int(prompt or 0), int(completion or 0), float(cost or 0.0))
+
+    def expire(self, before: Millis) -> int:
+        return self._scope.delete(llm_calls, llm_calls.c.created_at < before)
+
+    def forget_user(self, user: str) -> int:
+        """What was spent stays counted; on whose behalf is no longer known, nor what went wrong with their words."""
+        c = llm_calls.c
+        changed = self._scope.conn.execute(
+            sa.update(llm_calls)
+            .where(c.org_id == self._scope.org, c.user_id == user)
+            .values(user_id=None, request_id=None, error=None, updated_at=self._scope.at)
+        )
+        return changed.rowcount
