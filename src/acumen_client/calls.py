@@ -1,9 +1,11 @@
 """Every endpoint of the API, described once: the server routes by this table, the clients call by it."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, cast
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -46,9 +48,24 @@ class Endpoint(Generic[P, A]):
         return self.request_model is Nothing
 
     @property
+    def reads_body(self) -> bool:
+        return self.where == "body" and not self.takes_nothing
+
+    @property
+    def path_fields(self) -> frozenset[str]:
+        """Names of the fields that stand in the path, as `{name}`."""
+        return _in_path(self.path)
+
+    @property
     def query_fields(self) -> frozenset[str]:
         """Names of the fields that travel in the query string."""
-        return frozenset(self.request_model.model_fields) if self.where == "query" else _in_query(self.request_model)
+        marked = self.request_model.model_fields if self.where == "query" else _in_query(self.request_model)
+        return frozenset(marked) - self.path_fields
+
+    def path_of(self, request: BaseModel) -> str:
+        """The path of a request, with the fields that stand in it."""
+        said = {name: quote(str(getattr(request, name)), safe="") for name in self.path_fields}
+        return self.path.format_map(said)
 
     def query_of(self, request: BaseModel) -> dict[str, Any]:
         """The query parameters of a request: only what was set, for a server has the same defaults."""
@@ -61,7 +78,7 @@ class Endpoint(Generic[P, A]):
             return None
         return request.model_dump(mode="json", exclude=set(self.query_fields))
 
-    def parse(self, query: Mapping[str, str], body: Any) -> BaseModel:
+    def parse(self, query: Mapping[str, str], body: Any, path: Mapping[str, str] | None = None) -> BaseModel:
         """The request that a server received. Raises pydantic's `ValidationError`.
 
         Query parameters that this endpoint does not have are refused where it reads the query, ignored where it
@@ -70,13 +87,19 @@ class Endpoint(Generic[P, A]):
         if self.takes_nothing:
             return Nothing.model_validate({} if body is None else body)
         if self.where == "query":
-            return self.request_model.model_validate(dict(query))
+            Nothing.model_validate({} if body is None else body)
+            return self.request_model.model_validate({**query, **(path or {})})
         marked = {name: query[name] for name in self.query_fields if name in query}
         return self.request_model.model_validate({**body, **marked} if marked and isinstance(body, dict) else body)
 
     def dump(self, answer: BaseModel) -> bytes:
         """The reply as JSON."""
         return answer.model_dump_json(exclude_none=self.exclude_none, by_alias=True).encode()
+
+
+@cache
+def _in_path(path: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\{(\w+)\}", path))
 
 
 @cache

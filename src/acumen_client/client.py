@@ -268,7 +268,7 @@ def build(endpoint: Endpoint[P, Any], *args: P.args, **kwargs: P.kwargs) -> Base
 
 def _message(http: httpx.Client | httpx.AsyncClient, endpoint: Endpoint[..., Any], request: BaseModel) -> httpx.Request:
     return http.build_request(
-        endpoint.method, endpoint.path, params=endpoint.query_of(request), json=endpoint.body_of(request)
+        endpoint.method, endpoint.path_of(request), params=endpoint.query_of(request), json=endpoint.body_of(request)
     )
 
 

@@ -29,7 +29,9 @@ def call_of(name: str, ids: Ids) -> tuple[dict[str, Any] | None, dict[str, Any]]
 async def send(org: Org, name: str, ids: Ids) -> Any:
     body, query = call_of(name, ids)
     endpoint = BY_NAME[name]
-    return await org.http.request(endpoint.method, endpoint.path, json=body, params=query)
+    path = endpoint.path.format_map(query)
+    asked = {name: value for name, value in query.items() if name not in endpoint.path_fields}
+    return await org.http.request(endpoint.method, path, json=body, params=asked)
 
 
 QUERIES: dict[str, Any] = {

@@ -24,8 +24,8 @@ def test_every_endpoint_is_described_with_its_own_shapes():
         assert operation["operationId"] == endpoint.name
         assert operation["summary"] == endpoint.summary
         assert {"200", "401", "422", "503"} <= operation["responses"].keys()
-        assert ("requestBody" in operation) == (endpoint.where == "body" and not endpoint.takes_nothing)
-        assert {one["name"] for one in operation.get("parameters", ())} == set(endpoint.query_fields)
+        assert ("requestBody" in operation) == endpoint.reads_body
+        assert {one["name"] for one in operation.get("parameters", ())} == endpoint.query_fields | endpoint.path_fields
 
 
 def test_every_reference_leads_somewhere():

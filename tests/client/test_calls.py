@@ -72,7 +72,9 @@ def test_a_server_reads_what_a_client_sends(endpoint: Endpoint[..., Any]):
     query = {name: str(value) for name, value in endpoint.query_of(sent).items()}
     body = json.loads(json.dumps(endpoint.body_of(sent)))
 
-    assert endpoint.parse(query, body) == sent
+    path = {name: str(getattr(sent, name)) for name in endpoint.path_fields}
+
+    assert endpoint.parse(query, body, path) == sent
 
 
 @every_endpoint

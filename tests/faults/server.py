@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from acumen_client import calls
 from acumen_client.calls import Endpoint
@@ -60,7 +60,9 @@ class Caller:
     def call(self, endpoint: Endpoint[..., Any], asked: Mapping[str, Any] | None = None, query: str = "") -> Reply:
         """Sends what it is given, unchecked."""
         if endpoint.where == "query":
-            return self.send(endpoint.method, f"{endpoint.path}?{urlencode(asked or {})}", None, {})
+            said = dict(asked or {})
+            path = endpoint.path.format_map({name: quote(str(said.pop(name)), safe="") for name in endpoint.path_fields})
+            return self.send(endpoint.method, f"{path}?{urlencode(said)}", None, {})
         body = None if asked is None else json.dumps(asked).encode()
         return self.send(endpoint.method, endpoint.path + query, body)
 

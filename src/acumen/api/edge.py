@@ -60,9 +60,9 @@ async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request) -> An
     body = None
     if endpoint.method != "GET":
         body = await json_of(request, app.settings.limits.body_bytes)
-        if body is None and not endpoint.takes_nothing:
+        if body is None and endpoint.reads_body:
             raise BadInput("The request needs a JSON body.")
-    return endpoint.parse(request.query_params, body)
+    return endpoint.parse(request.query_params, body, request.path_params)
 
 
 def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str) -> Response:

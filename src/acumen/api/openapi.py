@@ -74,7 +74,7 @@ def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, A
         operation["description"] = f"Needs the role {endpoint.role}."
     if endpoint.request_model is Nothing:
         return operation
-    if endpoint.query_fields:
+    if endpoint.query_fields or endpoint.path_fields:
         operation["parameters"] = _parameters(endpoint, definitions)
     if endpoint.where == "body":
         operation["requestBody"] = {"required": True, **_content("", refs[endpoint.request_model, "validation"])}
@@ -85,9 +85,11 @@ def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, A
 def _parameters(endpoint: Endpoint[..., Any], definitions: dict[str, Any]) -> list[dict[str, Any]]:
     shape = definitions[endpoint.request_model.__name__]
     required = shape.get("required", ())
+    places = [("path", endpoint.path_fields), ("query", endpoint.query_fields)]
     return [
-        {"name": name, "in": "query", "required": name in required, "schema": shape["properties"][name]}
-        for name in sorted(endpoint.query_fields)
+        {"name": name, "in": place, "required": name in required, "schema": shape["properties"][name]}
+        for place, names in places
+        for name in sorted(names)
     ]
 
 

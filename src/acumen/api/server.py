@@ -63,7 +63,8 @@ class Direct:
     """
 
     def __init__(self, routes: Sequence[Route], router: ASGIApp) -> None:
-        self._endpoints = {(method, route.path): route.endpoint for route in routes for method in route.methods or ()}
+        whole = [route for route in routes if not route.param_convertors]
+        self._endpoints = {(method, route.path): route.endpoint for route in whole for method in route.methods or ()}
         self._router = router
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
