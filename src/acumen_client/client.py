@@ -133,7 +133,7 @@ class Client(Calls):
         retry: "Retry | None" = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        self.url = url or os.environ.get("ACUMEN_URL") or DEFAULT_URL
+        self.url = _address(url or os.environ.get("ACUMEN_URL") or DEFAULT_URL)
         self._retry = retry or Retry()
         self._http = httpx.Client(base_url=self.url, headers=_headers(key), timeout=timeout, transport=transport)
 
@@ -177,7 +177,7 @@ class AsyncClient(Calls):
         retry: "Retry | None" = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self.url = url or os.environ.get("ACUMEN_URL") or DEFAULT_URL
+        self.url = _address(url or os.environ.get("ACUMEN_URL") or DEFAULT_URL)
         self._retry = retry or Retry()
         self._http = httpx.AsyncClient(base_url=self.url, headers=_headers(key), timeout=timeout, transport=transport)
 
@@ -251,6 +251,12 @@ def _asked_to_wait(outcome: httpx.Response | httpx.TransportError, *, or_else: f
         return or_else
     asked = outcome.headers.get("Retry-After", "")
     return float(asked) if asked.isdecimal() else or_else
+
+
+def _address(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise BadInput(f"The server's address {url!r} must begin with http:// or https://, as {DEFAULT_URL} does.")
+    return url
 
 
 def _headers(key: str | None) -> dict[str, str]:

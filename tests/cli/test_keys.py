@@ -1,5 +1,6 @@
 """`acumen keys`: made on the machine, demanded by the server, gone when revoked."""
 
+import json
 import time
 from pathlib import Path
 
@@ -90,3 +91,21 @@ def _wait_until(holds) -> None:
     while not holds():
         assert time.monotonic() < give_up_at
         time.sleep(0.1)
+
+
+def test_a_key_that_was_revoked_before_is_not_called_unknown(run: Run, tmp_path: Path):
+    data = ("--data", str(tmp_path))
+    made = run("keys", "create", "laptop", "--json", *data).json
+    run("keys", "revoke", made["key_id"], *data)
+
+    again = run("keys", "revoke", made["key_id"], *data)
+
+    assert again.code == 1
+    assert "was revoked before" in again.err
+
+
+def test_with_json_a_failure_is_json_too(run: Run, tmp_path: Path):
+    result = run("keys", "revoke", "key_none", "--json", "--data", str(tmp_path))
+
+    assert result.code == 1
+    assert "key_none" in json.loads(result.err)["error"]

@@ -335,3 +335,9 @@ def test_a_method_tells_what_it_does():
     acumen = client(Server())
 
     assert inspect.getdoc(acumen.search) == "Find memories of all kinds, and the text to put before a model."
+
+
+@pytest.mark.parametrize("client", [Client, AsyncClient])
+def test_an_address_without_a_scheme_is_refused_with_an_example(client: type[Client] | type[AsyncClient]):
+    with pytest.raises(BadInput, match="must begin with http://"):
+        client("127.0.0.1:8061")

@@ -9,7 +9,7 @@ from acumen.api.auth import Doorkeeper
 from acumen.app import LOCAL_ORG, App
 from acumen.cli.local import opened
 from acumen.cli.output import show, table, when
-from acumen.errors import BadInput, NotFound
+from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings
 from acumen.storage.keys import Key
@@ -66,6 +66,8 @@ async def _revoke(settings: Settings, key_id: str) -> Key:
         key = next((key for key in await _keys_of_all(app) if key.id == key_id), None)
         if key is None:
             raise NotFound(f"There is no key {key_id!r}; `acumen keys list` shows the ids.")
+        if key.revoked_at is not None:
+            raise Conflict(f"The key {key.name!r} ({key.id}) was revoked before, on {_when(key.revoked_at)}.")
         await Doorkeeper(app).revoke(key.org_id, key.id)
         return key
 

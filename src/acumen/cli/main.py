@@ -1,8 +1,10 @@
 """`acumen`: assembles the commands, and tells every failure in one sentence."""
 
+import json
 import logging
 import os
 import platform
+import sys
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -55,16 +57,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(arguments, prog_name="acumen")
     except Exception as failure:  # noqa: BLE001 - nobody at a terminal wants a traceback
-        _tell(failure)
+        _tell(failure, as_json="--json" in (sys.argv if arguments is None else arguments))
         raise SystemExit(1) from None
 
 
-def _tell(failure: Exception) -> None:
+def _tell(failure: Exception, *, as_json: bool) -> None:
     from acumen.cli.failures import sentence  # noqa: PLC0415 - only a failure needs to know all failures
 
     if os.environ.get("ACUMEN_LOG_LEVEL") == "debug":
         logging.getLogger().error("the command failed", exc_info=failure)
-    typer.echo(f"acumen: {sentence(failure)}", err=True)
+    told = sentence(failure)
+    typer.echo(json.dumps({"error": told}, ensure_ascii=False) if as_json else f"acumen: {told}", err=True)
 
 
 if __name__ == "__main__":
