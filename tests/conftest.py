@@ -19,6 +19,15 @@ from tests import postgres as pg
 settings.register_profile("acumen", deadline=None)
 settings.load_profile("acumen")
 
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Processes that share the tests must name them alike, so times and the order of sets are left out."""
+    if not isinstance(val, dict | set | frozenset):
+        return None
+    parts = val if isinstance(val, dict) else sorted(map(str, val))
+    return "+".join(ascii(part).strip("'") for part in parts)
+
+
 # -------------------------------------------------------------------------------------------------------- surroundings
 
 

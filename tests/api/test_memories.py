@@ -179,7 +179,6 @@ async def test_an_id_that_is_taken_is_a_conflict_and_the_one_who_has_it_keeps_it
         ({"top_k": 1}, ["new"]),
         ({"user_id": "nobody"}, []),
     ],
-    ids=str,
 )
 async def test_profiles_of_a_user_are_listed_by_what_is_asked(org: Org, wanted: dict, found: list[str]):
     await org.sdk.add_profiles(
@@ -212,7 +211,6 @@ async def test_profiles_of_a_user_are_listed_by_what_is_asked(org: Org, wanted: 
         ({"include_tombstones": "true"}, {"a", "b", "archived", "superseded"}),
         ({"query": "B"}, {"b"}),
     ],
-    ids=str,
 )
 async def test_profiles_of_all_users_are_listed_by_what_is_asked(org: Org, wanted: dict, found: set[str]):
     await org.sdk.add_profiles(
@@ -270,7 +268,6 @@ async def test_a_profile_past_its_time_is_not_listed_for_its_user(org: Org):
         ({"limit": 1}, ["new"]),
         ({"user_playbook_id": UNKNOWN}, []),
     ],
-    ids=str,
 )
 async def test_user_playbooks_are_listed_by_what_is_asked(org: Org, wanted: dict, found: list[str]):
     await add(
@@ -300,7 +297,6 @@ async def test_user_playbooks_are_listed_by_what_is_asked(org: Org, wanted: dict
         ({"limit": 1}, ["new"]),
         ({"agent_playbook_id": UNKNOWN}, []),
     ],
-    ids=str,
 )
 async def test_agent_playbooks_are_listed_by_what_is_asked(org: Org, wanted: dict, found: list[str]):
     await add_for_all(
@@ -444,7 +440,6 @@ async def test_every_change_leaves_a_trace_of_before_and_after(org: Org):
         ("DELETE", "delete_session", {"session_id": "unknown"}),
         ("DELETE", "keys", {"key_id": "unknown"}),
     ],
-    ids=str,
 )
 async def test_what_is_not_there_is_not_found_and_nothing_changes(org: Org, method: str, path: str, body: dict):
     await org.sdk.add_profiles(user_profiles=[profile("a", profile_id="p1")])
@@ -484,7 +479,6 @@ async def test_what_is_not_there_is_not_found_and_nothing_changes(org: Org, meth
         ("GET", "get_all_profiles?colour=red", None, "colour"),
         ("GET", "storage_stats", None, "user_id"),
     ],
-    ids=str,
 )
 async def test_what_cannot_be_used_is_refused_by_name(org: Org, method: str, path: str, body: Any, field: str):
     await org.sdk.add_profiles(user_profiles=[profile("a", profile_id="p1")])

@@ -112,7 +112,6 @@ async def test_another_body_under_a_taken_request_id_is_a_conflict_and_changes_n
         ({"evaluation_only": True, "force_extraction": True}, "force_extraction"),
         ({"retrieval_experiment_id": "e1"}, "retrieval_experiment_arm"),
     ],
-    ids=str,
 )
 async def test_what_cannot_be_used_is_refused_by_name_and_changes_nothing(org: Org, wrong: dict, field: str):
     before = await org.rows()
@@ -158,7 +157,6 @@ async def three_days(org: Org) -> None:
         ({"top_k": 1, "end_time": at(YESTERDAY)}, ["turn 0"]),
         ({"user_id": "bob"}, []),
     ],
-    ids=str,
 )
 async def test_interactions_are_listed_by_user_time_and_number(org: Org, wanted: dict, found: list[str]):
     await three_days(org)
@@ -192,7 +190,6 @@ async def test_all_interactions_are_the_latest_of_all_users(org: Org):
         ({"end_time": at(YESTERDAY)}, []),
         ({"start_time": at(YESTERDAY)}, ["r2", "r1", "r0"]),
     ],
-    ids=str,
 )
 async def test_requests_are_listed_by_session_newest_first(org: Org, wanted: dict, requests: list[str]):
     await three_days(org)

@@ -163,7 +163,6 @@ async def test_nothing_relevant_is_an_answer(org: Org):
         ({"entity_types": ["user_playbooks"]}, set()),
         ({"entity_types": ["profiles"]}, {"a", "b"}),
     ],
-    ids=str,
 )
 async def test_a_search_for_profiles_is_filtered(org: Org, wanted: dict, found: set[str]):
     await remember(
@@ -190,7 +189,6 @@ async def test_a_search_for_profiles_is_filtered(org: Org, wanted: dict, found: 
         ({"top_k": 1}, ["new"]),
         ({"agent_version": "v3"}, []),
     ],
-    ids=str,
 )
 async def test_a_search_for_user_playbooks_is_filtered(org: Org, wanted: dict, found: list[str]):
     await remember(
@@ -217,7 +215,6 @@ async def test_a_search_for_user_playbooks_is_filtered(org: Org, wanted: dict, f
         ({"top_k": 1}, 1),
         ({"search_mode": "fts"}, 2),
     ],
-    ids=str,
 )
 async def test_a_search_for_agent_playbooks_is_filtered(org: Org, wanted: dict, found: int):
     await remember(
@@ -244,7 +241,6 @@ async def test_a_search_for_agent_playbooks_is_filtered(org: Org, wanted: dict, 
         ({"query": None}, 2),
         ({"query": "", "top_k": 1}, 1),
     ],
-    ids=str,
 )
 async def test_a_search_of_a_single_kind_has_filters_of_its_own(org: Org, wanted: dict, found: int):
     await remember(
@@ -335,7 +331,6 @@ async def test_null_is_accepted_for_every_optional_field_of_a_search(org: Org):
         ({"max_tokens": -1}, "max_tokens"),
         ({"colour": "red"}, "colour"),
     ],
-    ids=str,
 )
 async def test_a_search_that_cannot_be_understood_is_refused_by_name(org: Org, wrong: dict, field: str):
     reply = await org.send("POST", "/api/search", {"query": "zebras", **wrong})
@@ -500,7 +495,6 @@ async def zebras(org: Org) -> None:
         ({"most_recent_k": 1}, {"2"}),
         ({"top_k": 1, "end_time": NOW - timedelta(days=10)}, {"0"}),
     ],
-    ids=str,
 )
 async def test_a_search_for_turns_is_filtered(org: Org, query: str | None, wanted: dict, found: set[str]):
     await zebras(org)

@@ -61,7 +61,9 @@ class Caller:
         """Sends what it is given, unchecked."""
         if endpoint.where == "query":
             said = dict(asked or {})
-            path = endpoint.path.format_map({name: quote(str(said.pop(name)), safe="") for name in endpoint.path_fields})
+            path = endpoint.path.format_map(
+                {name: quote(str(said.pop(name)), safe="") for name in endpoint.path_fields}
+            )
             return self.send(endpoint.method, f"{path}?{urlencode(said)}", None, {})
         body = None if asked is None else json.dumps(asked).encode()
         return self.send(endpoint.method, endpoint.path + query, body)
