@@ -61,13 +61,14 @@ bench: test-install ## Measure every number we claim (one line alone: ARGS=NAME)
 	$(BIN)/python -m bench $(ARGS)
 
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-	--no-emit-index-url --no-emit-find-links --excludes requirements/excludes.in $(ARGS)
+	--no-emit-index-url --no-emit-find-links $(ARGS)
+OURS = --excludes requirements/excludes.in
 
 lock: .tools/bin/uv ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (newer: ARGS=--upgrade)
-	$(COMPILE) --no-emit-package acumen-client pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) requirements/test.in -o requirements/test.txt
-	$(COMPILE) requirements/build.in -o requirements/build.txt
-	$(COMPILE) requirements/uv.in -o requirements/uv.txt
+	$(COMPILE) $(OURS) --no-emit-package acumen-client pyproject.toml -o requirements/runtime.txt
+	$(COMPILE) $(OURS) requirements/test.in -o requirements/test.txt
+	$(COMPILE) $(OURS) requirements/build.in -o requirements/build.txt
+	$(COMPILE) $(OURS) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) --no-deps requirements/assets.in -o requirements/assets.txt
 	$(COMPILE) --excludes scripts/minilm/excludes.txt scripts/minilm/requirements.in -o scripts/minilm/requirements.txt
 
