@@ -2,7 +2,8 @@
 
 An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
 agent, to make the new turns findable by meaning, and to see which memories came back. What was learned is recalled
-by the next search, which is counted. Once an **hour**, what is old is put away and what was missed is made good.
+by the next search, which is counted. When somebody **asks** for it, memories are made anew from what was said before.
+Once an **hour**, what is old is put away and what was missed is made good.
 """
 
 from collections.abc import Awaitable, Callable
@@ -10,9 +11,9 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn import playbooks, profiles
+from acumen.learn import generation, playbooks, profiles
 from acumen.meter import cost, usage
-from acumen.model.facts import Fact, Hour, Published, SessionEnded
+from acumen.model.facts import Fact, GenerationAsked, Hour, Published, SessionEnded
 from acumen.model.job import Job
 from acumen.recall import index
 
@@ -22,6 +23,7 @@ Step = Callable[[Any, Deps], Awaitable[None]]
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Published: (profiles.update, playbooks.update, usage.read_back, index.turns),
     SessionEnded: (profiles.update, playbooks.update),
+    GenerationAsked: (generation.carry_out,),
     Hour: (profiles.expire, usage.expire, cost.expire, index.backfill),
 }
 

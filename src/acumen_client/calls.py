@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from acumen_client.wire import memories, meter, observe, recall, review, system
+from acumen_client.wire import learn, memories, meter, observe, recall, review, system
 from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
 from acumen_client.wire.shapes import InQuery, Nothing, Role
 
@@ -166,6 +166,136 @@ get_all_interactions = Endpoint(
     role=Role.READER,
     summary="List the latest turns of all users.",
     where="query",
+)
+
+# --- learn ---------------------------------------------------------------------------------------------------------
+
+rerun_profile_generation = Endpoint(
+    name="rerun_profile_generation",
+    method="POST",
+    path="/api/rerun_profile_generation",
+    request=learn.RerunProfileGenerationRequest,
+    answer_model=learn.RerunProfileGenerationResponse,
+    role=Role.REVIEWER,
+    summary="Make profiles anew from all that was said; they wait as pending.",
+    repeatable=False,
+)
+rerun_playbook_generation = Endpoint(
+    name="rerun_playbook_generation",
+    method="POST",
+    path="/api/rerun_playbook_generation",
+    request=learn.RerunPlaybookGenerationRequest,
+    answer_model=learn.RerunPlaybookGenerationResponse,
+    role=Role.REVIEWER,
+    summary="Make user playbooks anew from all that was said; they wait as pending.",
+    repeatable=False,
+)
+manual_profile_generation = Endpoint(
+    name="manual_profile_generation",
+    method="POST",
+    path="/api/manual_profile_generation",
+    request=learn.ManualProfileGenerationRequest,
+    answer_model=learn.ManualProfileGenerationResponse,
+    role=Role.REVIEWER,
+    summary="Read each user's last window for profiles now.",
+    repeatable=False,
+)
+manual_playbook_generation = Endpoint(
+    name="manual_playbook_generation",
+    method="POST",
+    path="/api/manual_playbook_generation",
+    request=learn.ManualPlaybookGenerationRequest,
+    answer_model=learn.ManualPlaybookGenerationResponse,
+    role=Role.REVIEWER,
+    summary="Read each user's last window for playbooks now.",
+    repeatable=False,
+)
+upgrade_all_profiles = Endpoint(
+    name="upgrade_all_profiles",
+    method="POST",
+    path="/api/upgrade_all_profiles",
+    request=learn.UpgradeProfilesRequest,
+    answer_model=learn.UpgradeProfilesResponse,
+    role=Role.ADMIN,
+    summary="Make pending profiles current, and archive the current ones.",
+)
+downgrade_all_profiles = Endpoint(
+    name="downgrade_all_profiles",
+    method="POST",
+    path="/api/downgrade_all_profiles",
+    request=learn.DowngradeProfilesRequest,
+    answer_model=learn.DowngradeProfilesResponse,
+    role=Role.ADMIN,
+    summary="Go back to the archived profiles.",
+    repeatable=False,
+)
+upgrade_all_user_playbooks = Endpoint(
+    name="upgrade_all_user_playbooks",
+    method="POST",
+    path="/api/upgrade_all_user_playbooks",
+    request=learn.UpgradeUserPlaybooksRequest,
+    answer_model=learn.UpgradeUserPlaybooksResponse,
+    role=Role.ADMIN,
+    summary="Make pending user playbooks current, and archive the current ones.",
+)
+downgrade_all_user_playbooks = Endpoint(
+    name="downgrade_all_user_playbooks",
+    method="POST",
+    path="/api/downgrade_all_user_playbooks",
+    request=learn.DowngradeUserPlaybooksRequest,
+    answer_model=learn.DowngradeUserPlaybooksResponse,
+    role=Role.ADMIN,
+    summary="Go back to the archived user playbooks.",
+    repeatable=False,
+)
+get_operation_status = Endpoint(
+    name="get_operation_status",
+    method="GET",
+    path="/api/get_operation_status",
+    request=learn.GetOperationStatusRequest,
+    answer_model=learn.GetOperationStatusResponse,
+    role=Role.READER,
+    summary="Tell how far the last run of a service is.",
+    where="query",
+)
+cancel_operation = Endpoint(
+    name="cancel_operation",
+    method="POST",
+    path="/api/cancel_operation",
+    request=learn.CancelOperationRequest,
+    answer_model=learn.CancelOperationResponse,
+    role=Role.REVIEWER,
+    summary="Stop what runs, at its next window.",
+)
+get_learning_provenance = Endpoint(
+    name="get_learning_provenance",
+    method="POST",
+    path="/api/get_learning_provenance",
+    request=learn.GetLearningProvenanceRequest,
+    answer_model=learn.LearningProvenanceViewResponse,
+    role=Role.READER,
+    summary="Tell from which words a memory was learned.",
+)
+read_learning_provenance = Endpoint(
+    name="read_learning_provenance",
+    method="GET",
+    path="/api/get_learning_provenance",
+    request=learn.GetLearningProvenanceRequest,
+    answer_model=learn.LearningProvenanceViewResponse,
+    role=Role.READER,
+    summary="The same, to be asked by address.",
+    where="query",
+)
+profile_change_log = Endpoint(
+    name="profile_change_log",
+    method="GET",
+    path="/api/profile_change_log",
+    request=learn.ProfileChangeLogRequest,
+    answer_model=learn.ProfileChangeLogViewResponse,
+    role=Role.READER,
+    summary="List what was added, removed and mentioned again, and why.",
+    where="query",
+    exclude_none=False,
 )
 
 # --- recall --------------------------------------------------------------------------------------------------------

@@ -36,6 +36,9 @@ async def send(org: Org, name: str, ids: Ids) -> Any:
 
 QUERIES: dict[str, Any] = {
     "learning_status": lambda ids: {"request_id": ids["request"]},
+    "get_operation_status": lambda _: {"service_name": "profile_generation"},
+    "read_learning_provenance": lambda ids: {"kind": "profile", "id": ids["profile"]},
+    "profile_change_log": lambda _: {"limit": 1_000},
     "get_all_interactions": lambda _: {"limit": 1_000},
     "get_all_profiles": lambda _: {"limit": 1_000, "include_tombstones": "true"},
     "storage_stats": lambda ids: {"user_id": ids["user"]},
@@ -44,6 +47,16 @@ _SEARCH = {"query": "zebra secret", "search_mode": "fts"}
 BODIES: dict[str, Any] = {
     "publish_interaction": lambda ids: said("hello", user=ids["user"], session="new"),
     "finalize_session": lambda ids: {"user_id": ids["user"], "session_id": ids["session"]},
+    "rerun_profile_generation": lambda ids: {"user_id": ids["user"]},
+    "rerun_playbook_generation": lambda ids: {"user_id": ids["user"]},
+    "manual_profile_generation": lambda ids: {"user_id": ids["user"]},
+    "manual_playbook_generation": lambda ids: {"user_id": ids["user"]},
+    "upgrade_all_profiles": lambda _: {},
+    "downgrade_all_profiles": lambda _: {},
+    "upgrade_all_user_playbooks": lambda _: {},
+    "downgrade_all_user_playbooks": lambda _: {},
+    "cancel_operation": lambda _: {},
+    "get_learning_provenance": lambda ids: {"kind": "profile", "id": ids["profile"]},
     "get_requests": lambda ids: {"user_id": ids["user"]},
     "get_interactions": lambda ids: {"user_id": ids["user"]},
     "search": lambda ids: {**_SEARCH, "user_id": ids["user"]},

@@ -95,6 +95,7 @@ async def test_a_configuration_read_and_written_back_keeps_its_secrets(org: Org)
         ({"stride_size": 11}, "stride_size"),
         ({"tool_can_use": [{"tool_name": "bash"}]}, "tool_can_use.0.tool_description"),
         ({"profile_extractor_config": {"colour": "red"}}, "profile_extractor_config"),
+        ({"profile_extractor_configs": [{"extraction_definition_prompt": "x", "colour": 1}]}, "configs.0.colour"),
         ({"agent_success_config": {"success_definition_prompt": "x", "sampling_rate": 2}}, "sampling_rate"),
         ({"api_key_config": {"openai": {}}}, "api_key"),
     ],
@@ -150,3 +151,38 @@ async def test_what_one_org_sets_holds_for_no_other(org: Org):
     await org.sdk.update_config(window_size=20)
 
     assert (await other.sdk.config()).window_size == 10
+
+
+async def test_many_extractors_are_told_as_many_and_as_the_first(org: Org):
+    many = [{"extraction_definition_prompt": "x", "extractor_name": name} for name in ("a", "b")]
+    await org.send("POST", "/api/update_config", {"profile_extractor_configs": many})
+
+    told = (await org.send("GET", "/api/get_config")).json()
+
+    assert [one["extractor_name"] for one in told["profile_extractor_configs"]] == ["a", "b"]
+    assert told["profile_extractor_config"] == told["profile_extractor_configs"][0]
+
+
+async def test_a_client_that_knows_one_extractor_does_not_lose_the_others(org: Org):
+    many = [{"extraction_definition_prompt": "x", "extractor_name": name} for name in ("a", "b")]
+    await org.send("POST", "/api/update_config", {"profile_extractor_configs": many})
+    told = (await org.send("GET", "/api/get_config")).json()
+    del told["profile_extractor_configs"]
+    told["profile_extractor_config"]["context_prompt"] = "changed"
+
+    await org.send("POST", "/api/set_config", told)
+
+    after = (await org.send("GET", "/api/get_config")).json()["profile_extractor_configs"]
+    assert [(one["extractor_name"], one["context_prompt"]) for one in after] == [("a", "changed"), ("b", None)]
+
+
+async def test_two_contradicting_ways_to_set_extractors_are_refused(org: Org):
+    whole = (await org.send("GET", "/api/get_config")).json()
+    one, other = ({"extraction_definition_prompt": "x", "extractor_name": name} for name in ("a", "b"))
+
+    reply = await org.send(
+        "POST", "/api/set_config", {**whole, "profile_extractor_config": one, "profile_extractor_configs": [other]}
+    )
+
+    assert reply.status_code == 422
+    assert "profile_extractor_configs" in reply.json()["detail"]

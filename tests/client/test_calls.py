@@ -20,6 +20,8 @@ LEAST: dict[str, dict[str, Any]] = {
     "finalize_session": {"user_id": "ada", "session_id": "s1"},
     "learning_status": {"request_id": "r1"},
     "get_interactions": {"user_id": "ada"},
+    "get_learning_provenance": {"kind": "profile", "id": "p1"},
+    "read_learning_provenance": {"kind": "profile", "id": "p1"},
     "search": {"query": "tea"},
     "search_profiles": {"user_id": "ada"},
     "search_interactions": {"user_id": "ada"},
@@ -86,14 +88,20 @@ def test_every_optional_field_may_be_null(endpoint: Endpoint[..., Any]):
     with_nulls = endpoint.request_model.model_validate({**nulls, **said})
 
     assert {name: value for name, value in with_nulls if name != "request_id"} == {
-        name: None if name in _MAY_BE_OFF and name in nulls else value
+        name: _OFF[name] if name in _OFF and name in nulls else value
         for name, value in least(endpoint)
         if name != "request_id"
     }
 
 
-# For these null is a value of its own: the step is off.
-_MAY_BE_OFF = {"profile_extractor_config", "user_playbook_extractor_config", "agent_success_config"}
+# For these null is a value of its own: the step is off, and so no extractor is listed.
+_OFF: dict[str, Any] = {
+    "profile_extractor_config": None,
+    "user_playbook_extractor_config": None,
+    "agent_success_config": None,
+    "profile_extractor_configs": [],
+    "user_playbook_extractor_configs": [],
+}
 
 
 @every_endpoint

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from acumen_client.wire.config import MASK, Config, ConfigUpdate, StorageConfigPostgres, masked, unmasked
+from acumen_client.wire.config import MASK, Config, ConfigUpdate, StorageConfigPostgres, agreed, masked, shown, unmasked
 
 PROMPT = "Note what matters."
 
@@ -25,8 +25,20 @@ def test_an_unknown_field_is_refused_at_any_depth():
         ({"batch_size": 20}, {"window_size": 20}),
         ({"extraction_window_stride": 4}, {"stride_size": 4}),
         (
-            {"profile_extractor_configs": [{"profile_content_definition_prompt": PROMPT}, {"ignored": 1}]},
+            {"profile_extractor_configs": [{"profile_content_definition_prompt": PROMPT}]},
             {"profile_extractor_config": {"extraction_definition_prompt": PROMPT}},
+        ),
+        (
+            {"profile_extractor_config": [{"extraction_definition_prompt": PROMPT}]},
+            {"profile_extractor_configs": {"extraction_definition_prompt": PROMPT}},
+        ),
+        (
+            {"playbook_configs": [{"playbook_definition_prompt": PROMPT, "feedback_name": "a"}]},
+            {"user_playbook_extractor_configs": [{"extraction_definition_prompt": PROMPT, "extractor_name": "a"}]},
+        ),
+        (
+            {"profile_extractor_config": {"extraction_definition_prompt": PROMPT, "batch_size_override": 4}},
+            {"profile_extractor_config": {"extraction_definition_prompt": PROMPT, "window_size_override": 4}},
         ),
         (
             {
@@ -49,6 +61,78 @@ def test_an_unknown_field_is_refused_at_any_depth():
 )
 def test_older_names_mean_the_same(older: dict[str, Any], newer: dict[str, Any]):
     assert config(**older) == config(**newer)
+
+
+def named(name: str, **more: Any) -> dict[str, Any]:
+    return {"extraction_definition_prompt": PROMPT, "extractor_name": name, **more}
+
+
+def test_many_extractors_are_kept_and_the_first_is_the_one():
+    read = config(profile_extractor_configs=[named("a"), named("b")], agent_feedback_configs=[])
+
+    assert [one.extractor_name for one in read.profile_extractor_configs or ()] == ["a", "b"]
+    assert read.profile_extractor_config
+    assert read.profile_extractor_config.extractor_name == "a"
+    assert (read.user_playbook_extractor_config, read.user_playbook_extractor_configs) == (None, [])
+
+
+def test_one_extractor_is_also_a_list_of_one():
+    read = config(profile_extractor_config=named("a"))
+
+    assert read.profile_extractor_configs == [read.profile_extractor_config]
+
+
+def test_two_extractors_of_one_name_are_refused():
+    with pytest.raises(ValidationError, match="profile_extractor_configs: two extractors are called 'a'"):
+        config(profile_extractor_configs=[named("a"), named("a")])
+
+
+@pytest.mark.parametrize(
+    "sent, after",
+    [
+        ({"profile_extractor_config": named("c")}, ["c", "b"]),
+        ({"profile_extractor_config": None}, []),
+        ({"profile_extractor_configs": [named("c")]}, ["c"]),
+        ({"profile_extractor_config": named("c"), "profile_extractor_configs": [named("a"), named("b")]}, ["c", "b"]),
+        ({"profile_extractor_config": named("a"), "profile_extractor_configs": [named("d")]}, ["d"]),
+        ({"profile_extractor_config": None, "profile_extractor_configs": [named("a"), named("b")]}, []),
+    ],
+)
+def test_whoever_changes_one_or_many_is_understood(sent: dict[str, Any], after: list[str]):
+    stored = config(profile_extractor_configs=[named("a"), named("b")])
+
+    whole = agreed(config(**sent), stored)
+
+    names = [one.extractor_name for one in whole.profile_extractor_configs or ()]
+    assert names == after
+    assert (whole.profile_extractor_config.extractor_name if whole.profile_extractor_config else None) == (
+        after[0] if after else None
+    )
+
+
+def test_one_and_many_that_contradict_each_other_are_refused():
+    stored = config(profile_extractor_configs=[named("a"), named("b")])
+
+    with pytest.raises(ValueError, match="profile_extractor_config and the first of profile_extractor_configs differ"):
+        agreed(config(profile_extractor_config=named("c"), profile_extractor_configs=[named("d")]), stored)
+
+
+def test_an_update_of_the_one_keeps_the_others_and_an_update_of_many_replaces_all():
+    stored = config(profile_extractor_configs=[named("a"), named("b")])
+
+    first = ConfigUpdate.model_validate({"profile_extractor_config": named("c")}).applied_to(stored)
+    every = ConfigUpdate.model_validate({"profile_extractor_configs": [named("d")]}).applied_to(stored)
+
+    assert [one.extractor_name for one in first.profile_extractor_configs or ()] == ["c", "b"]
+    assert [one.extractor_name for one in every.profile_extractor_configs or ()] == ["d"]
+
+
+def test_a_reader_is_shown_many_only_where_there_are_many():
+    one, two = config(), config(profile_extractor_configs=[named("a"), named("b")])
+
+    assert "profile_extractor_configs" not in shown(one).model_dump()
+    assert len(shown(two).model_dump()["profile_extractor_configs"]) == 2
+    assert Config.model_validate(shown(two).model_dump()) == two
 
 
 def test_todays_name_wins_over_an_older_one():

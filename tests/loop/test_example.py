@@ -189,14 +189,25 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_running(org: Or
 
 
 async def test_two_jobs_about_one_user_at_once_do_not_fail_each_other(org: Org):
-    """A session that ends right after its last turn, as most do."""
+    """A worker that lost its lease without knowing it may still be at work when the next one begins."""
+    await org.sdk.publish(**said(CORRECTION, request_id="r1", session="s1"))
+    (job,) = await org.app.store.of(org.id).read(lambda tx: tx.jobs.of_scope("published", "ada"))
+
+    await asyncio.gather(org.app.run_job(job), org.app.run_job(job))
+
+    assert (len(await facts(org)), len(await lessons(org))) == (1, 1)
+
+
+async def test_a_session_that_ends_right_after_its_last_turn_is_read_by_one_worker_at_a_time(org: Org):
     await org.sdk.publish(**said(CORRECTION, request_id="r1", session="s1"))
     await org.sdk.finalize_session(user_id="ada", session_id="s1")
     until = Millis(now() + 60_000)
     await org.app.store.database.write(lambda conn: conn.execute(sa.delete(jobs).where(jobs.c.org_id != org.id)))
-    both = await org.app.store.lease(lambda leases: leases.claim("me", until, 10, 5))
 
-    await asyncio.gather(*(org.app.run_job(job) for job in both))
+    first = await org.app.store.lease(lambda leases: leases.claim("me", until, 10, 5))
+    meanwhile = await org.app.store.lease(lambda leases: leases.claim("you", until, 10, 5))
+    await org.app.store.lease(lambda leases: leases.finish(first[0], "me"))
+    second = await org.app.store.lease(lambda leases: leases.claim("you", until, 10, 5))
 
-    assert {job.fact for job in both} == {"published", "session_ended"}
-    assert (len(await facts(org)), len(await lessons(org))) == (1, 1)
+    assert [job.fact for job in (*first, *second)] == ["published", "session_ended"]
+    assert meanwhile == []

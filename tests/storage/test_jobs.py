@@ -4,9 +4,10 @@ import asyncio
 
 import pytest
 
-from acumen.model.facts import Hour, Published, SessionEnded
+from acumen.model.facts import GenerationAsked, Hour, Published, SessionEnded
 from acumen.model.ids import Millis, OrgId, RequestId, SessionId, UserId
 from acumen.model.job import Job, JobState
+from acumen.model.run import RunId
 from acumen.storage.jobs import LOSSES_PER_FAILURE
 from acumen.storage.store import Store, Tx
 from tests.world import ORG, Clock
@@ -94,12 +95,24 @@ async def test_one_runs_per_scope_and_what_comes_meanwhile_runs_once_after_it(st
 async def test_scopes_of_other_facts_and_other_orgs_do_not_wait_for_each_other(store: Store, clock: Clock):
     await add(store)
     await claim(store, clock)
-    await add(store, SessionEnded(UserId("ada"), SessionId("s1")))
+    await add(store, GenerationAsked(RunId("ada")))
     await add(store, org=OrgId("other"))
 
     claimed = await claim(store, clock, "two")
 
-    assert sorted((job.org_id, job.fact) for job in claimed) == [("acme", "session_ended"), ("other", "published")]
+    assert sorted((job.org_id, job.fact) for job in claimed) == [("acme", "generation_asked"), ("other", "published")]
+
+
+async def test_whatever_makes_a_users_turns_be_read_is_done_one_after_the_other(store: Store, clock: Clock):
+    await add(store)
+    await add(store, SessionEnded(UserId("ada"), SessionId("s1")))
+    await add(store, SessionEnded(UserId("bob"), SessionId("s2")))
+
+    first = await claim(store, clock, "one")
+    meanwhile = await claim(store, clock, "two")
+
+    assert sorted(job.scope for job in first) == ["ada", "bob"]
+    assert meanwhile == []
 
 
 async def test_a_job_whose_worker_fell_silent_is_taken_over(store: Store, clock: Clock):

@@ -3,28 +3,36 @@
 from typing import Any
 
 from acumen.api.call import Call, answers
+from acumen.errors import BadInput
 from acumen.storage.orgs import StoredConfig
 from acumen_client import calls
-from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse, masked, unmasked
+from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse, agreed, shown, unmasked
 from acumen_client.wire.shapes import Nothing
 
 
 @answers(calls.get_config)
 async def get_config(_asked: Nothing, call: Call) -> Config:
     _, config = await _read(call)
-    return masked(config)
+    return shown(config)
 
 
 @answers(calls.set_config)
 async def set_config(asked: Config, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(unmasked(asked, before), before, stored, call)
+    return await _write(unmasked(_agreed(asked, before), before), before, stored, call)
 
 
 @answers(calls.update_config)
 async def update_config(asked: ConfigUpdate, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(unmasked(asked.applied_to(before), before), before, stored, call)
+    return await _write(unmasked(_agreed(asked.applied_to(before), before), before), before, stored, call)
+
+
+def _agreed(asked: Config, before: Config) -> Config:
+    try:
+        return agreed(asked, before)
+    except ValueError as differ:
+        raise BadInput(str(differ)) from None
 
 
 async def _read(call: Call) -> tuple[StoredConfig, Config]:

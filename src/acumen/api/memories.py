@@ -1,10 +1,9 @@
 """Memories, over REST: read, add, change, delete."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
-from acumen.api.views import agent_playbook, before, millis, profile, user, user_playbook
+from acumen.api.views import agent_playbook, before, millis, profile, statuses, user, user_playbook
 from acumen.errors import BadInput
 from acumen.model.ids import (
     InteractionId,
@@ -40,7 +39,7 @@ async def get_profiles(asked: wire.GetUserProfilesRequest, call: Call) -> wire.G
     wanted = Filter(
         user_id=UserId(asked.user_id),
         ids=(asked.profile_id,) if asked.profile_id else None,
-        statuses=_statuses(asked.status_filter),
+        statuses=statuses(asked.status_filter),
         source=asked.source,
         tags=tuple(asked.tags or ()) or None,
         ttl=asked.profile_time_to_live,
@@ -55,11 +54,11 @@ async def get_profiles(asked: wire.GetUserProfilesRequest, call: Call) -> wire.G
 
 @answers(calls.get_all_profiles)
 async def get_all_profiles(asked: wire.GetAllProfilesRequest, call: Call) -> wire.GetProfilesResponse:
-    statuses = (Status(asked.status_filter),) if asked.status_filter else None
+    named = statuses([asked.status_filter]) if asked.status_filter else None
     wanted = Filter(
         user_id=user(asked.user_id),
         ids=(asked.profile_id,) if asked.profile_id else None,
-        statuses=statuses or (None if asked.include_tombstones else _ALIVE),
+        statuses=named or (None if asked.include_tombstones else _ALIVE),
         source=asked.source,
         ttl=asked.profile_time_to_live,
         text=asked.query,
@@ -71,7 +70,7 @@ async def get_all_profiles(asked: wire.GetAllProfilesRequest, call: Call) -> wir
 
 
 # What still counts as a memory when all statuses are asked for.
-_ALIVE = (Status.CURRENT, Status.PENDING, Status.ARCHIVED, Status.ARCHIVE_IN_PROGRESS)
+_ALIVE = (Status.CURRENT, Status.PENDING, Status.ARCHIVED, Status.FORGOTTEN, Status.ARCHIVE_IN_PROGRESS)
 
 
 def _profiles(found: list[Profile]) -> wire.GetProfilesResponse:
@@ -88,7 +87,7 @@ async def get_profile_statistics(_asked: Nothing, call: Call) -> wire.GetProfile
         return wire.GetProfileStatisticsResponse(
             current_count=live,
             pending_count=tx.profiles.count(Filter(statuses=(Status.PENDING,))),
-            archived_count=tx.profiles.count(Filter(statuses=(Status.ARCHIVED,))),
+            archived_count=tx.profiles.count(Filter(statuses=(Status.ARCHIVED, Status.FORGOTTEN))),
             expiring_soon_count=live - later,
         )
 
@@ -118,7 +117,7 @@ async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) ->
     wanted = Filter(
         user_id=user(asked.user_id),
         ids=(str(asked.user_playbook_id),) if asked.user_playbook_id else None,
-        statuses=_statuses(asked.status_filter),
+        statuses=statuses(asked.status_filter),
         agent_version=asked.agent_version,
         name=asked.playbook_name,
         request_id=asked.request_id,
@@ -138,7 +137,7 @@ async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) ->
 async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) -> wire.GetAgentPlaybooksResponse:
     wanted = Filter(
         ids=(str(asked.agent_playbook_id),) if asked.agent_playbook_id else None,
-        statuses=_statuses(asked.status_filter),
+        statuses=statuses(asked.status_filter),
         approvals=tuple(Approval(one) for one in asked.playbook_status_filter or ()) or None,
         agent_version=asked.agent_version,
         name=asked.playbook_name,
@@ -152,10 +151,6 @@ async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) 
     return wire.GetAgentPlaybooksResponse(
         agent_playbooks=[agent_playbook(one) for one in found], msg=f"Found {len(found)} agent playbook(s)"
     )
-
-
-def _statuses(asked: Sequence[object] | None) -> tuple[Status, ...]:
-    return tuple(Status(str(one)) for one in asked or ()) or (Status.CURRENT,)
 
 
 # --- adding ------------------------------------------------------------------------------------------------------

@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import agent_playbook, before, millis, profile, turn, user, user_playbook
+from acumen.api.views import agent_playbook, before, millis, profile, statuses, turn, user, user_playbook
 from acumen.model.ids import Kind, UserId
-from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import Filter, Mode
@@ -148,7 +147,7 @@ async def search_agent_playbooks(asked: SearchAgentPlaybookRequest, call: Call) 
 
 def _playbooks(asked: SearchUserPlaybookRequest | SearchAgentPlaybookRequest) -> Filter:
     return Filter(
-        statuses=_statuses(asked.status_filter),
+        statuses=statuses(asked.status_filter),
         agent_version=asked.agent_version,
         name=asked.playbook_name,
         tags=tuple(asked.tags or ()) or None,
@@ -193,11 +192,6 @@ async def _one_kind(kind: Kind, wanted: Filter, asked: SearchOneKind, top_k: int
         max_tokens=0,
     )
     return await call.app.search.memories(ask, call.deps)
-
-
-def _statuses(asked: object) -> tuple[Status, ...]:
-    given = tuple(Status(one) for one in asked) if isinstance(asked, list) else ()
-    return given or (Status.CURRENT,)
 
 
 def _told(recalled: Recalled) -> dict[str, Any]:

@@ -39,9 +39,26 @@ def before(at: datetime | int | None) -> Millis | None:
     return None if end is None else Millis(end - 1)
 
 
+def shown_status(status: Status) -> str | None:
+    """Current is null on the wire, and what was forgotten is archived."""
+    if status is Status.FORGOTTEN:
+        return str(Status.ARCHIVED)
+    return None if status is Status.CURRENT else str(status)
+
+
+def statuses(asked: object) -> tuple[Status, ...]:
+    """Those a caller names; who names none means the current ones."""
+    named = tuple(Status(str(one)) for one in asked) if isinstance(asked, list) else ()
+    return _with_forgotten(named) or (Status.CURRENT,)
+
+
+def _with_forgotten(named: tuple[Status, ...]) -> tuple[Status, ...]:
+    return (*named, Status.FORGOTTEN) if Status.ARCHIVED in named else named
+
+
 def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
     return {
-        "status": None if memory.status is Status.CURRENT else str(memory.status),
+        "status": shown_status(memory.status),
         "tags": memory.tags,
         "updated_at": seconds(memory.updated_at),
         "engine": memory.origin.engine,

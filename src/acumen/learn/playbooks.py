@@ -6,6 +6,7 @@ from acumen.deps import Deps
 from acumen.learn import merge
 from acumen.learn.extract import playbook_notes
 from acumen.learn.reader import Learned, Reader
+from acumen.model.config import PLAYBOOKS
 from acumen.model.conversation import Window
 from acumen.model.facts import Published, SessionEnded
 from acumen.model.ids import Kind, Millis, PlaybookId
@@ -14,7 +15,12 @@ from acumen.model.playbook import PlaybookNote, UserPlaybook
 
 async def update(fact: Published | SessionEnded, deps: Deps) -> None:
     """Learn lessons from what was just published."""
-    await READER.read_all(fact.user_id, deps.config.playbooks, deps)
+    await READER.read_new(fact.user_id, deps.config.playbook_extractors, deps)
+
+
+def extractor_of(playbook: UserPlaybook) -> str:
+    """A lesson carries the name of its extractor, but for the one that every org has."""
+    return playbook.name or PLAYBOOKS.name
 
 
 def _make(note: PlaybookNote, window: Window, learned: Learned) -> UserPlaybook:
@@ -26,6 +32,7 @@ def _make(note: PlaybookNote, window: Window, learned: Learned) -> UserPlaybook:
         updated_at=learned.at,
         agent_version=window.agent_version,
         request_id=note.request_id,
+        name="" if learned.extractor == PLAYBOOKS.name else learned.extractor,
         source=window.source or None,
         tags=list(note.tags),
         interaction_ids=[note.evidence.interaction_id],

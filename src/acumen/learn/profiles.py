@@ -17,7 +17,7 @@ from acumen.storage.store import Tx
 
 async def update(fact: Published | SessionEnded, deps: Deps) -> None:
     """Learn about the user from what was just published."""
-    await READER.read_all(fact.user_id, deps.config.profiles, deps)
+    await READER.read_new(fact.user_id, deps.config.profile_extractors, deps)
 
 
 async def expire(_fact: Hour, deps: Deps) -> None:
@@ -41,7 +41,7 @@ def _make(note: ProfileNote, window: Window, learned: Learned) -> Profile:
         updated_at=learned.at,
         request_id=note.request_id,
         ttl=note.ttl,
-        expires_at=note.ttl.expires(learned.at),
+        expires_at=note.ttl.expires(window.said_at(note.evidence.interaction_id) or learned.at),
         source=window.source or None,
         extractors=[learned.extractor],
         tags=list(note.tags),

@@ -1,18 +1,22 @@
 """Read, think, decide, write: the one way in which conversations become memories of either kind."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from acumen.deps import Deps, Findable
+from acumen.errors import Conflict
 from acumen.learn.extract import Heard
 from acumen.learn.merge import Changes, Which
+from acumen.learn.runs import Cancelled
 from acumen.learn.windows import Due, come_back, next_due
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, UserId
 from acumen.model.memories import searchable
-from acumen.model.memory import Origin, Status
+from acumen.model.memory import Origin, Status, part_of_a_rerun
 from acumen.model.playbook import PlaybookNote, UserPlaybook
 from acumen.model.profile import Profile, ProfileNote
 from acumen.model.search import Filter, SearchRow
@@ -33,6 +37,34 @@ class Learned:
 
 
 @dataclass(frozen=True, slots=True)
+class Path:
+    """One extractor's way through a user's turns: what comes next, how far it is, and what becomes of it."""
+
+    user: UserId
+    extractor: Extractor
+    bookmark: str
+    next: Callable[[Tx], Due | Millis | None]
+    status: Status = Status.CURRENT  # PENDING: a rerun, which sees nothing but its own memories
+
+    @staticmethod
+    def regular(user: UserId, extractor: Extractor, deps: Deps) -> "Path":
+        """Through what has not been read yet."""
+        return Path(user, extractor, extractor.bookmark, lambda tx: next_due(tx, user, extractor, deps))
+
+
+class ExtractorsFailed(Exception):
+    """Some extractors could not read; the others did. Says which, and why."""
+
+    def __init__(self, failures: dict[str, Exception]) -> None:
+        told = (f"{name}: {type(failure).__name__}: {failure}" for name, failure in failures.items())
+        super().__init__("; ".join(told))
+
+
+class _Overtaken(Exception):
+    """What is known has changed since it was compared with what was heard."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reader(Generic[M, N]):
     """What differs between learning facts and learning lessons."""
 
@@ -42,36 +74,77 @@ class Reader(Generic[M, N]):
     make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
 
-    async def read_all(self, user: UserId, extractor: Extractor, deps: Deps) -> None:
-        """Window after window, until nothing new is left."""
-        while extractor.on and await self._read_on(user, extractor, deps):
+    async def read_new(self, user: UserId, extractors: Sequence[Extractor], deps: Deps) -> None:
+        """What each of them has not read yet."""
+        await self.read_all([Path.regular(user, one, deps) for one in extractors if not one.manual], deps)
+
+    async def read_all(self, paths: Sequence[Path], deps: Deps) -> Counter[str]:
+        """Side by side, each to its end; one that fails does not stop the others. Returns counts of what came of it."""
+        ended = await asyncio.gather(*(self._read(path, deps) for path in paths), return_exceptions=True)
+        failures = {
+            path.extractor.name: end
+            for path, end in zip(paths, ended, strict=True)
+            if isinstance(end, Exception) and not isinstance(end, Conflict | Cancelled)
+        }
+        if failures:
+            raise ExtractorsFailed(failures) from next(iter(failures.values()))
+        for end in ended:
+            if isinstance(end, BaseException):
+                raise end  # cancelled, or overtaken by another worker: whoever called knows what to do
+        return sum((end for end in ended if isinstance(end, Counter)), Counter())
+
+    async def _read(self, path: Path, deps: Deps) -> Counter[str]:
+        """Window after window, until nothing is left."""
+        counts: Counter[str] = Counter()
+        while isinstance(due := await deps.store.read(path.next), Due):
+            counts.update(await self._read_one(due, path, deps))
             await deps.stand_back()
+        if due is not None:
+            await come_back(path.user, due, deps)
+        return counts
 
-    async def _read_on(self, user: UserId, extractor: Extractor, deps: Deps) -> bool:
-        due, known = await deps.store.read(
-            lambda tx: (
-                next_due(tx, user, extractor, deps),
-                tx.by_kind[self.kind].find(Filter(user_id=user, statuses=None)),
-            )
+    async def _read_one(self, due: Due, path: Path, deps: Deps) -> dict[str, int]:
+        if not due.news:
+            await deps.store.write(lambda tx: tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until))
+            return {}
+        heard = await self.extract(due.window, path.extractor, deps)
+        while True:
+            try:
+                changed = await self._learn(due, heard, path, deps)
+            except _Overtaken:
+                continue  # compared anew, without asking anew
+            return {"generated": len(changed.added), "windows": 1, "interactions": due.news}
+
+    async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> Changes[Any, N]:
+        mark, known = await deps.store.read(
+            lambda tx: (tx.search_rows.latest(self.kind, path.user), self._known(tx, path))
         )
-        if not isinstance(due, Due):
-            if due is not None:
-                await come_back(user, due, deps)
-            return False
 
-        heard = await self.extract(due.window, extractor, deps)
-
-        learned = Learned(extractor.name, heard.origin, deps.now())
-        changes = self.merge(known, heard.notes, learned.at)  # type: ignore[arg-type]
-        fresh = [self.make(added.note, due.window, learned) for added in changes.added]
-        rows = await deps.findable([Findable(self.kind, user, searchable(memory)) for memory in fresh])
+        learned = Learned(path.extractor.name, heard.origin, deps.now())
+        changes = self.merge(known, heard.notes, learned.at)
+        fresh = [replace(self.make(one.note, due.window, learned), status=path.status) for one in changes.added]
+        rows = await deps.findable([Findable(self.kind, path.user, searchable(memory)) for memory in fresh])
 
         def store(tx: Tx) -> None:
-            tx.bookmarks.move(user, extractor.name, due.seen, due.until)
-            self._apply(tx, changes, fresh, rows, due.window.turns[-1].request_id)
+            tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
+            if changes:
+                self._hold(tx, path.user, mark)
+                self._apply(tx, changes, fresh, rows, due.window.turns[-1].request_id)
 
         await deps.store.write(store)
-        return True
+        return changes
+
+    def _known(self, tx: Tx, path: Path) -> list[M]:
+        """A rerun compares with what it has made itself; everybody else with everything but that."""
+        memories: list[Any] = list(tx.by_kind[self.kind].find(Filter(user_id=path.user, statuses=None)))
+        rerun = part_of_a_rerun({one.id: (one.status, one.superseded_by) for one in memories})
+        return [one for one in memories if (one.id in rerun) == (path.status is Status.PENDING)]
+
+    def _hold(self, tx: Tx, user: UserId, mark: int) -> None:
+        """Nobody changes the user's memories from here on, nor has since they were read."""
+        tx.search_rows.hold()
+        if tx.search_rows.latest(self.kind, user) != mark:
+            raise _Overtaken
 
     def _apply(
         self, tx: Tx, changes: Changes[Any, N], fresh: list[M], rows: list[SearchRow], request_id: RequestId
@@ -99,15 +172,19 @@ class Reader(Generic[M, N]):
             tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 
     def _retire(self, tx: Tx, memory_id: str, reason: str, request_id: RequestId, successor: str | None = None) -> None:
-        """Leaves search, stays in history. A wish to forget archives; erasing for good is its owner's to order."""
+        """Leaves search, stays in history. Erasing for good is its owner's to order; of a rerun nothing was shown."""
         rows = tx.by_kind[self.kind]
         before = rows.get(memory_id)
-        if before is not None:
-            status = Status.SUPERSEDED if successor else Status.ARCHIVED
-            by = rows.mapping.parse_id(successor) if successor else None
-            because = Because(reason, request_id=request_id, sources=[successor] if successor else ())
-            after = replace(before, status=status, superseded_by=by)
-            tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
+        if before is None:
+            return
+        because = Because(reason, request_id=request_id, sources=[successor] if successor else ())
+        if successor is None and before.status is Status.PENDING:
+            tx.memories.delete(self.kind, [memory_id], because)
+            return
+        status = Status.SUPERSEDED if successor else Status.FORGOTTEN
+        by = rows.mapping.parse_id(successor) if successor else None
+        after = replace(before, status=status, superseded_by=by)
+        tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 
 
 def _id(which: Which[Any], ids: Sequence[str]) -> str:

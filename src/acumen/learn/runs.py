@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from acumen.deps import Deps
@@ -13,15 +14,20 @@ from acumen.storage.store import Tx
 Work = Callable[[Run, str, Deps], Awaitable[Mapping[str, int]]]
 
 
+class Cancelled(Exception):
+    """Raised by work that looks for a cancel itself, between the pieces of an item: the item is left waiting."""
+
+
 async def carry(run_id: RunId, work: Work, deps: Deps) -> None:
     """From wherever it stands. An item that fails does not keep the others from being done."""
     run = await deps.store.read(lambda tx: tx.runs.get(run_id))
     if run is None or run.state.over:
         return
     run = await deps.store.write(lambda tx: tx.runs.begin(run_id))
-    while (item := await _next(run_id, deps)) is not None:
-        await _do(run, item, work, deps)
-        await deps.stand_back()
+    with suppress(Cancelled):
+        while (item := await _next(run_id, deps)) is not None:
+            await _do(run, item, work, deps)
+            await deps.stand_back()
     await deps.store.write(lambda tx: _finish(tx, run_id))
 
 
@@ -36,8 +42,8 @@ async def _next(run_id: RunId, deps: Deps) -> RunItem | None:
 async def _do(run: Run, item: RunItem, work: Work, deps: Deps) -> None:
     try:
         counts = await work(run, item.item, deps)
-    except Conflict:
-        raise  # overtaken: the loop begins anew from where the other stands
+    except (Conflict, Cancelled):
+        raise  # overtaken: the loop begins anew from where the other stands; cancelled: the run ends below
     except Exception as failure:  # noqa: BLE001 - kept with the item, for whoever asked for the run to see
         cause = f"{type(failure).__name__}: {failure}"
         await deps.store.write(lambda tx: tx.runs.failed(run.id, item.place, cause))
@@ -56,6 +62,7 @@ def _finish(tx: Tx, run_id: RunId) -> None:
         state = RunState.PARTIAL if progress.done else RunState.FAILED
     failed = tx.runs.items(run_id, ItemState.FAILED, 1)
     tx.runs.finish(run_id, state, totals(tx, run_id), failed[0].error if failed else None)
+    tx.bookmarks.drop_run(run_id)
 
 
 def totals(tx: Tx, run_id: RunId) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What an extractor reads next: new turns with the ones before them as context, cleaned of our own words."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from acumen.deps import Deps
@@ -10,6 +11,13 @@ from acumen.model.facts import Published
 from acumen.model.ids import InteractionId, Millis, RequestId, UserId
 from acumen.storage.store import Tx
 
+# However full a window is: a correction is understood only with the turn that it corrects.
+LEAST_CONTEXT = 2
+# Turns looked through at once for those that an extractor may read.
+LOOK_AHEAD = 1000
+
+Admits = Callable[[Request], bool]
+
 
 @dataclass(frozen=True, slots=True)
 class Due:
@@ -19,49 +27,88 @@ class Due:
     seen: InteractionId
     until: InteractionId
 
+    @property
+    def news(self) -> int:
+        """How many of its turns are new; with none there is nothing to read, only to pass by."""
+        return sum(turn.is_new for turn in self.window.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """What lies after a bookmark: turns to be read, and where the bookmark may move."""
+
+    turns: Sequence[Interaction]
+    until: InteractionId
+    requests: dict[RequestId, Request]
+    more: bool = False  # there are more turns than were looked at
+
+    @property
+    def last_request(self) -> Request | None:
+        return self.requests.get(self.turns[-1].request_id) if self.turns else None
+
 
 def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps) -> Due | Millis | None:
     """A window; or, when too little is new, the time at which an idle user closes it; or None when all is read."""
-    seen = tx.bookmarks.of(user, extractor.name)
-    new = tx.conversations.after(user, seen, extractor.window)
+    seen = tx.bookmarks.of(user, extractor.bookmark)
+    ahead = look_ahead(tx, user, seen, extractor, lambda _: True)
+    if ahead is None:
+        return None
+    if ahead.turns and not _closed(tx, user, ahead, extractor, deps):
+        return Millis(ahead.turns[-1].created_at + deps.config.idle_seconds * 1000)
+    return due(tx, user, seen, ahead, extractor, deps.now())
+
+
+def look_ahead(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, admits: Admits) -> Ahead | None:
+    """Up to a window of turns that the extractor may read, however many others lie between; None at the end."""
+    limit = extractor.window
+    while True:
+        new = tx.conversations.after(user, seen, limit)
+        requests = tx.conversations.by_request(list({turn.request_id for turn in new}))
+        mine = [turn for turn in new if may_read(requests.get(turn.request_id), extractor, admits)]
+        more = len(new) == limit
+        if len(mine) >= extractor.window or not more or limit >= LOOK_AHEAD:
+            break
+        limit = min(4 * limit, LOOK_AHEAD)
     if not new:
         return None
-    requests = tx.conversations.by_request(list({turn.request_id for turn in new}))
-    eligible = {turn.id for turn in new if _eligible(requests.get(turn.request_id), extractor)}
-    if eligible and not _closed(tx, user, new, requests, len(eligible), extractor, deps):
-        return Millis(new[-1].created_at + deps.config.idle_seconds * 1000)
-    before = tx.conversations.before(user, seen, extractor.window - len(new)) if len(new) < extractor.window else []
-    shown = tx.usage.shown_lately(user, deps.now())
-    turns = [_turn(turn, shown, new=False) for turn in before]
-    turns += [_turn(turn, shown, new=turn.id in eligible) for turn in new]
-    last = requests.get(new[-1].request_id)
-    window = Window(user, tuple(turns), last.source if last else "", last.agent_version if last else "")
-    return Due(window, seen, new[-1].id)
+    full = len(mine) >= extractor.window
+    until = mine[extractor.window - 1].id if full else new[-1].id
+    return Ahead(mine[: extractor.window], until, requests, more and not full)
 
 
-def _eligible(request: Request | None, extractor: Extractor) -> bool:
+def may_read(request: Request | None, extractor: Extractor, admits: Admits) -> bool:
     if request is None or request.evaluation_only:
         return False
-    return extractor.sources is None or request.source in extractor.sources
+    return (extractor.sources is None or request.source in extractor.sources) and admits(request)
 
 
-def _closed(
-    tx: Tx,
-    user: UserId,
-    new: list[Interaction],
-    requests: dict[RequestId, Request],
-    eligible: int,
-    extractor: Extractor,
-    deps: Deps,
-) -> bool:
+def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extractor, at: Millis) -> Due:
+    """The window that `ahead` fills. Our own words are those shown in the days up to `at`."""
+    if not ahead.turns:
+        return Due(Window(user, ()), seen, ahead.until)
+    before = _context(tx, user, ahead.turns[0].id, extractor, max(extractor.window - len(ahead.turns), LEAST_CONTEXT))
+    shown = tx.usage.shown_lately(user, at)
+    turns = [_turn(turn, shown, new=False) for turn in before] + [_turn(turn, shown, new=True) for turn in ahead.turns]
+    last = ahead.last_request
+    window = Window(user, tuple(turns), last.source if last else "", last.agent_version if last else "")
+    return Due(window, seen, ahead.until)
+
+
+def _context(tx: Tx, user: UserId, first: InteractionId, extractor: Extractor, most: int) -> list[Interaction]:
+    before = tx.conversations.before(user, InteractionId(first - 1), most)
+    requests = tx.conversations.by_request(list({turn.request_id for turn in before}))
+    return [turn for turn in before if may_read(requests.get(turn.request_id), extractor, lambda _: True)]
+
+
+def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
     """Enough has come, or nothing more will: forced, the session is over, or the user has been idle."""
-    if eligible >= extractor.stride:
+    if len(ahead.turns) >= extractor.stride or ahead.more:
         return True
-    if any(request.force_extraction or request.session_finished for request in requests.values()):
+    if any(request.force_extraction or request.session_finished for request in ahead.requests.values()):
         return True
-    if new[-1].created_at + deps.config.idle_seconds * 1000 <= deps.now():
+    if ahead.turns[-1].created_at + deps.config.idle_seconds * 1000 <= deps.now():
         return True
-    sessions = {turn.session_id for turn in new}
+    sessions = {turn.session_id for turn in ahead.turns}
     return bool(tx.sessions.finished(user, list(sessions)))
 
 

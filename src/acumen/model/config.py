@@ -1,6 +1,6 @@
 """How one org wants to be learned from: the part of its configuration that steps read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,17 +32,26 @@ class Extractor:
     window: int = DEFAULT_WINDOW  # turns read at a time, the ones before the new ones being context
     stride: int = DEFAULT_STRIDE  # new turns that make a window due
     sources: tuple[str, ...] | None = None  # None: reads requests of any source
-    on: bool = True
+    manual: bool = False  # reads only when somebody asks for it
     definition: str = ""  # what to look for, in words for a model
     context: str = ""  # what a model should know about the surroundings
     tagging: str = ""  # how a model should tag what it found
     gate: str = ""  # when a window is worth reading at all, in words for a model
+    bookmark: str = ""  # what its bookmarks are kept under; by default its name
+
+    def __post_init__(self) -> None:
+        if not self.bookmark:
+            object.__setattr__(self, "bookmark", self.name)
+
+
+PROFILES = Extractor("profiles", definition=FACTS)
+PLAYBOOKS = Extractor("playbooks", definition=LESSONS)
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    profiles: Extractor = Extractor("profiles", definition=FACTS)
-    playbooks: Extractor = Extractor("playbooks", definition=LESSONS)
+    profile_extractors: tuple[Extractor, ...] = (PROFILES,)
+    playbook_extractors: tuple[Extractor, ...] = (PLAYBOOKS,)
     idle_seconds: int = SIX_HOURS
     skip_gate: bool = False  # read every window, without asking first whether it is worth it
     agent_context: str = ""  # what the org's agents are for, told to a model that reads their talks
@@ -50,16 +59,16 @@ class Config:
 
     @property
     def extractors(self) -> tuple[Extractor, ...]:
-        """Those that run by themselves."""
-        return tuple(extractor for extractor in (self.profiles, self.playbooks) if extractor.on)
+        """Those that read by themselves."""
+        return tuple(one for one in (*self.profile_extractors, *self.playbook_extractors) if not one.manual)
 
 
 def from_stored(stored: Mapping[str, Any] | None) -> Config:
     """What an org has set, as it is stored; None is an org that has set nothing."""
     given = stored or {}
     return Config(
-        profiles=_extractor("profiles", FACTS, "profile_extractor_config", given),
-        playbooks=_extractor("playbooks", LESSONS, "user_playbook_extractor_config", given),
+        profile_extractors=_extractors(PROFILES, "profile_extractor_config", given),
+        playbook_extractors=_extractors(PLAYBOOKS, "user_playbook_extractor_config", given),
         idle_seconds=given.get("extraction_idle_timeout_seconds", SIX_HOURS),
         skip_gate=given.get("skip_should_run_check", False),
         agent_context=given.get("agent_context_prompt") or "",
@@ -67,18 +76,46 @@ def from_stored(stored: Mapping[str, Any] | None) -> Config:
     )
 
 
-def _extractor(name: str, definition: str, section: str, given: Mapping[str, Any]) -> Extractor:
-    """A section that is there and null is switched off; one that is not there is as by default."""
-    own = given.get(section) or {}
+def _extractors(default: Extractor, section: str, given: Mapping[str, Any]) -> tuple[Extractor, ...]:
+    """In the order of the configuration, each under a name of its own."""
+    sections = _sections(section, given)
+    names = _names(default.name, [own.get("extractor_name") for own in sections])
+    return tuple(_extractor(default, name, own, given) for name, own in zip(names, sections, strict=True))
+
+
+def _sections(section: str, given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Many, or the only one. One that is there and null is switched off; one that is not there is as by default."""
+    many = given.get(f"{section}s")
+    if many is not None:
+        return list(many)
+    only = given.get(section, {})
+    return [] if only is None else [only]
+
+
+def _names(default: str, given: Sequence[str | None]) -> list[str]:
+    """One without a name has the name it had when there could be only one; further ones are numbered."""
+    unnamed = 0
+    names = []
+    for name in given:
+        unnamed += name is None
+        names.append(name or (default if unnamed == 1 else f"{default}-{unnamed}"))
+    return names
+
+
+def _extractor(default: Extractor, name: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> Extractor:
     sources = own.get("request_sources_enabled")
+    window = own.get("window_size_override") or given.get("window_size") or DEFAULT_WINDOW
+    stride = own.get("stride_size_override") or given.get("stride_size") or DEFAULT_STRIDE
     return Extractor(
         name=name,
-        window=own.get("window_size_override") or given.get("window_size") or DEFAULT_WINDOW,
-        stride=own.get("stride_size_override") or given.get("stride_size") or DEFAULT_STRIDE,
+        window=window,
+        stride=min(stride, window),
         sources=tuple(sources) if sources else None,
-        on=not (section in given and given[section] is None) and not own.get("manual_trigger", False),
-        definition=own.get("extraction_definition_prompt") or definition,
+        manual=own.get("manual_trigger", False),
+        definition=own.get("extraction_definition_prompt") or default.definition,
         context=own.get("context_prompt") or "",
         tagging=own.get("tagging_definition_prompt") or "",
         gate=own.get("should_extract_profile_prompt_override") or "",
+        # A profile extractor and a playbook extractor may have the same name, and none may be taken for the index.
+        bookmark=name if name == default.name else f"{default.name}/{name}",
     )

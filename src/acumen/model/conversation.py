@@ -82,3 +82,7 @@ class Window:
     @property
     def last_id(self) -> InteractionId:
         return self.turns[-1].id if self.turns else InteractionId(0)
+
+    def said_at(self, turn_id: InteractionId) -> Millis | None:
+        """When a turn was said; None if that is not known."""
+        return next((turn.at for turn in self.turns if turn.id == turn_id and turn.at), None)

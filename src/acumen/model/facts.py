@@ -63,6 +63,13 @@ class RunAsked(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class GenerationAsked(RunAsked):
+    """Memories are to be made anew from what was said before."""
+
+    name: ClassVar[str] = "generation_asked"
+
+
+@dataclass(frozen=True, slots=True)
 class Hour(Fact):
     """An hour has passed: time for what runs on a schedule."""
 

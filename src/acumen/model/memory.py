@@ -1,9 +1,13 @@
 """What all memories share: status, evidence, where they came from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 from acumen.model.ids import InteractionId
+
+Id = TypeVar("Id", str, int)
 
 
 class Status(StrEnum):
@@ -12,10 +16,28 @@ class Status(StrEnum):
     CURRENT = "current"
     PENDING = "pending"  # made by a rerun, waits for an upgrade
     ARCHIVED = "archived"
+    FORGOTTEN = "forgotten"  # the user asked for it; the wire calls it archived, but no downgrade brings it back
     ARCHIVE_IN_PROGRESS = "archive_in_progress"
     MERGED = "merged"  # folded into another memory of its kind
     SUPERSEDED = "superseded"  # a newer memory says otherwise
     EXPIRED = "expired"
+
+
+# What once was said and no longer holds: its turns are not shown in its place.
+TAKEN_BACK = frozenset({Status.SUPERSEDED, Status.FORGOTTEN})
+
+
+def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
+    """Which of a user's memories a rerun has made: its pending ones, and what gave way to them within it.
+
+    `memories` gives for each id its status and what it gave way to.
+    """
+    newest = {one for one, (status, _) in memories.items() if status is Status.PENDING}
+    found = set(newest)
+    while newest:
+        newest = {one for one, (_, heir) in memories.items() if heir in newest} - found
+        found |= newest
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> Progress:
     if request.evaluation_only or last is None:
         return Progress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
     readers = deps.config.extractors
-    if all(tx.bookmarks.of(request.user_id, reader.name) >= last for reader in readers):
+    if all(tx.bookmarks.of(request.user_id, reader.bookmark) >= last for reader in readers):
         return Progress("done", "covered")
     return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())
 

@@ -77,9 +77,10 @@ class HeldTurns:
             self.rows, self._last, self._mark = TurnPartition(), InteractionId(0), Mark(mark.generation, 0)
         for turn in tx.conversations.after(self._user, self._last):
             self._put(turn)
+            self._last = turn.id
         if mark.seq > self._mark.seq:
             for changed in _pages(tx, TURN, self._user, self._mark.seq):
-                self._read(changed, model)
+                self._read(tx, changed, model)
             self._mark = mark
 
     def _put(self, turn: Interaction) -> None:
@@ -93,15 +94,20 @@ class HeldTurns:
             session_id=turn.session_id,
         )
         self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
-        self._last = turn.id
 
-    def _read(self, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        self._put_back(tx, [row.entity_id for row, _, gone in changed if not gone and row.entity_id not in self.rows])
         for row, _, gone in changed:
             vector = vector_of(row, model)
             if gone:
                 self.rows.drop(row.entity_id)
             elif vector is not None:
                 self.rows.set_vector(row.entity_id, vector)
+
+    def _put_back(self, tx: Tx, ids: Sequence[str]) -> None:
+        """Turns that were hidden and are shown again; of deleted ones nothing is left to put."""
+        for turn in tx.conversations.by_ids([InteractionId(int(turn_id)) for turn_id in ids]) if ids else ():
+            self._put(turn)
 
 
 def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:

@@ -53,8 +53,8 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
 
     def store(tx: Tx) -> None:
         tx.bookmarks.move(user, READER, seen, new[-1].id)
-        still_there = {str(turn.id) for turn in tx.conversations.by_ids([turn.id for turn in new])}
-        tx.search_rows.put([row for row in filed if row.entity_id in still_there])
+        findable = _texts(tx, TURN, [row.entity_id for row in filed])
+        tx.search_rows.put([row for row in filed if row.entity_id in findable])
 
     await deps.store.write(store)
     return True
@@ -100,7 +100,8 @@ async def _backfill_some(kind: str, deps: Deps) -> bool:
 def _texts(tx: Tx, kind: str, ids: Sequence[str]) -> dict[str, Findable]:
     """What there is under these ids, as it is to be found."""
     if kind == TURN:
-        turns = tx.conversations.by_ids([InteractionId(int(turn_id)) for turn_id in ids])
+        wanted = {InteractionId(int(turn_id)) for turn_id in ids}
+        turns = tx.conversations.by_ids(sorted(wanted - tx.evidence.hidden(wanted)))
         return {str(turn.id): _turn(turn) for turn in turns}
     memories = tx.by_kind[Kind(kind)].by_ids(ids)
     return {key: Findable(kind, owner(memory), searchable(memory)) for key, memory in memories.items()}

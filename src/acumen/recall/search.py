@@ -130,7 +130,8 @@ class Search:
             listed = tx.conversations.newest(
                 ask.user_id, ask.most_recent or ask.top_k, wanted.since, wanted.until, wanted.request_id
             )
-            return [TurnHit(turn, None) for turn in listed]
+            hidden = tx.evidence.hidden([turn.id for turn in listed])
+            return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
         held = self._shelf.turns(tx, ask.user_id)
         found = _rank(tx, held, ask.wanted, understood.question, ask, deps)
         ids = [InteractionId(int(one.entity_id)) for one in found]

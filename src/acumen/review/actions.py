@@ -153,6 +153,7 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
             "lineage": tx.lineage.delete_user(user),
         }
         tx.jobs.delete_user(user)
+        tx.runs.forget_user(user)
         tx.search_rows.erase_user(user)
         return counts
 

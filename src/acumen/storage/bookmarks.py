@@ -4,8 +4,14 @@ import sqlalchemy as sa
 
 from acumen.errors import Conflict
 from acumen.model.ids import InteractionId, UserId
+from acumen.model.run import RunId
 from acumen.storage.scope import Scope
 from acumen.storage.tables import bookmarks, interactions
+
+
+def of_run(run_id: RunId, extractor: str) -> str:
+    """What a run's own bookmark of an extractor is kept under: the extractor's stays where it is."""
+    return f"{run_id}/{extractor}"
 
 
 class Bookmarks:
@@ -17,6 +23,11 @@ class Bookmarks:
         c = bookmarks.c
         query = sa.select(c.last_id).where(c.org_id == self._scope.org, c.user_id == user, c.extractor == extractor)
         return InteractionId(self._scope.conn.execute(query).scalar() or 0)
+
+    def drop_run(self, run_id: RunId) -> None:
+        """How far a run had come, which nobody needs when it is over."""
+        s = self._scope
+        s.delete(bookmarks, bookmarks.c.extractor.startswith(of_run(run_id, ""), autoescape=True))
 
     def move(self, user: UserId, extractor: str, seen: InteractionId, to: InteractionId) -> None:
         """Conflict when somebody else has moved it since it was `seen`: their work stands, ours is dropped.

@@ -16,6 +16,8 @@ from acumen.storage.tables import jobs
 
 # A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
 LOSSES_PER_FAILURE = 20
+# Both make a user's turns be read, and nobody shall read the same turns twice at once.
+ABOUT_A_USER = (Published.name, SessionEnded.name)
 
 
 class Jobs:
@@ -34,6 +36,10 @@ class Jobs:
         query = sa.select(jobs).where(c.org_id == self._scope.org, c.fact == fact, c.scope == scope)
         return [_job(row) for row in self._scope.all(query)]
 
+    def of_run(self, run_id: str) -> list[Job]:
+        query = sa.select(jobs).where(jobs.c.org_id == self._scope.org, jobs.c.scope == run_id)
+        return [_job(row) for row in self._scope.all(query)]
+
     def counts(self) -> dict[str, dict[str, int]]:
         """By fact, then by state."""
         c = jobs.c
@@ -50,8 +56,7 @@ class Jobs:
 
     def delete_user(self, user: UserId) -> int:
         """What was to be done about a user; the schedule is nobody's, whatever the user is called."""
-        facts = (Published.name, SessionEnded.name)
-        return self._scope.delete(jobs, jobs.c.fact.in_(facts), jobs.c.scope == user)
+        return self._scope.delete(jobs, jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user)
 
 
 class JobLeases:
@@ -78,7 +83,7 @@ class JobLeases:
         """Takes due jobs whose scope nobody else is working on."""
         self._recover_lost(attempts)
         due = self._due(most).with_for_update(skip_locked=True, of=jobs)
-        ids = [row.job_id for row in self._conn.execute(due)]
+        ids = list({_lane(row): row.job_id for row in reversed(self._conn.execute(due).all())}.values())
         if not ids:
             return []
         attempts_now = jobs.c.attempts + 1
@@ -127,12 +132,15 @@ class JobLeases:
         running = jobs.alias("running")
         busy = sa.exists().where(
             running.c.org_id == jobs.c.org_id,
-            running.c.fact == jobs.c.fact,
             running.c.scope == jobs.c.scope,
             running.c.state == JobState.RUNNING,
+            sa.or_(
+                running.c.fact == jobs.c.fact,
+                sa.and_(running.c.fact.in_(ABOUT_A_USER), jobs.c.fact.in_(ABOUT_A_USER)),
+            ),
         )
         return (
-            sa.select(jobs.c.job_id)
+            sa.select(jobs.c.job_id, jobs.c.org_id, jobs.c.fact, jobs.c.scope)
             .where(jobs.c.state == JobState.WAITING, jobs.c.run_at <= self._at, sa.not_(busy))
             .order_by(jobs.c.run_at, jobs.c.job_id)
             .limit(most)
@@ -165,6 +173,11 @@ class JobLeases:
 
     def _set(self, ids: Sequence[int], **values: Any) -> None:
         self._conn.execute(sa.update(jobs).where(jobs.c.job_id.in_(ids)).values(updated_at=self._at, **values))
+
+
+def _lane(row: Any) -> tuple[str, str, str]:
+    """What only one worker at a time may be at."""
+    return row.org_id, "a user" if row.fact in ABOUT_A_USER else row.fact, row.scope
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.memory import Status
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import lineage
 
@@ -20,6 +21,15 @@ class Because:
     actor: str = "acumen"
     request_id: str = ""
     sources: Sequence[str] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Many memories, by id and owner, on their way from one status to another."""
+
+    owners: Mapping[str, str | None]
+    before: Status
+    after: Status
 
 
 class Lineage:
@@ -46,6 +56,20 @@ class Lineage:
         for kind, op, number in self._scope.all(query.group_by(c.kind, c.op)):
             counted[kind != Kind.PROFILE][op] = number
         return counted
+
+    def record_move(self, kind: Kind, move: Move, because: Because) -> None:
+        """Of each only the status is told, for nothing else changed."""
+        told = {"before": {"status": str(move.before)}, "after": {"status": str(move.after)}}
+        rows = (_row(MemoryRef(kind, one), str(move.after), because, user) for one, user in move.owners.items())
+        self._scope.add(lineage, [{**row, **told} for row in rows])
+
+    def of_kind(self, kind: Kind, user: str | None, limit: int) -> list[dict[str, Any]]:
+        """What happened to all memories of a kind, or to those of one user; the newest event first."""
+        c = lineage.c
+        query = sa.select(lineage).where(c.org_id == self._scope.org, c.kind == str(kind))
+        if user is not None:
+            query = query.where(c.user_id == user)
+        return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id.desc()).limit(limit))]  # noqa: SLF001 - public
 
     def record_deleted(self, kind: Kind, owners: Mapping[str, str | None], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go."""

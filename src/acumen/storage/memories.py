@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from acumen.model.ids import Kind, MemoryRef
+from acumen.model.ids import InteractionId, Kind, MemoryRef
+from acumen.model.memory import TAKEN_BACK, Status
 from acumen.model.search import SearchRow
-from acumen.storage.lineage import Because, Lineage
+from acumen.storage.evidence import Evidence
+from acumen.storage.lineage import Because, Lineage, Move
 from acumen.storage.memory_rows import MemoryRows
 from acumen.storage.search_rows import SearchRows
 
@@ -14,16 +16,21 @@ from acumen.storage.search_rows import SearchRows
 class Memories:
     """Changes to memories of any kind."""
 
-    def __init__(self, rows: dict[Kind, MemoryRows[Any]], search: SearchRows, lineage: Lineage) -> None:
+    def __init__(
+        self, rows: dict[Kind, MemoryRows[Any]], search: SearchRows, lineage: Lineage, evidence: Evidence
+    ) -> None:
         self._rows = rows
         self._search = search
         self._lineage = lineage
+        self._evidence = evidence
 
     def add(self, kind: Kind, memory: Any, found_by: SearchRow, because: Because) -> MemoryRef:
         """`found_by` is made before the id is known; it is filed under the memory's own."""
         ref = MemoryRef(kind, self._rows[kind].insert(memory))
         self._search.put([dataclasses.replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, "add", because, after=memory, user=_owner(memory))
+        if memory.status is Status.CURRENT and self._evidence.hidden(_turns(memory)):
+            self._settle([memory])
         return ref
 
     def change(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
@@ -35,20 +42,51 @@ class Memories:
         else:
             self._search.put([dataclasses.replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, _op(before, after), because, before=before, after=after, user=_owner(after))
+        if before.status != after.status:
+            self._settle([after])
         return after
+
+    def set_statuses(self, kind: Kind, moves: Sequence[Move], because: Because) -> list[int]:
+        """Of many memories at once, one move after the other; how many each moved."""
+        counts = [self._move(kind, move, because) for move in moves]
+        self._evidence.settle_all({user for move in moves for user in move.owners.values() if user})
+        return counts
+
+    def _move(self, kind: Kind, move: Move, because: Because) -> int:
+        ids = list(move.owners)
+        moved = self._rows[kind].set_status(ids, move.after)
+        self._search.touch_all(kind, ids)
+        self._lineage.record_move(kind, move, because)
+        return moved
 
     def delete(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
         """Complete: no words of the memory stay behind, in search or in its lineage."""
-        owners = {memory_id: _owner(memory) for memory_id, memory in self._rows[kind].by_ids(ids).items()}
+        found = self._rows[kind].by_ids(ids)
+        owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
         self._lineage.record_deleted(kind, owners, because)
-        return self._rows[kind].delete(list(owners))
+        gone = self._rows[kind].delete(list(owners))
+        self._settle([memory for memory in found.values() if memory.status in (Status.CURRENT, *TAKEN_BACK)])
+        return gone
 
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""
         self._search.erase_kind(kind)
         self._lineage.record_all_deleted(kind, self._rows[kind].owners(), because)
         return self._rows[kind].delete_all()
+
+    def _settle(self, memories: Sequence[Any]) -> None:
+        """The turns that these memories rest on are found or not, as is now right."""
+        turns: dict[str, set[InteractionId]] = {}
+        for memory in memories:
+            if user := _owner(memory):
+                turns.setdefault(user, set()).update(_turns(memory))
+        for user, its in turns.items():
+            self._evidence.settle(user, its)
+
+
+def _turns(memory: Any) -> Sequence[InteractionId]:
+    return getattr(memory, "interaction_ids", ())
 
 
 def _owner(memory: Any) -> str | None:

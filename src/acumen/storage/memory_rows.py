@@ -99,6 +99,31 @@ class MemoryRows(Generic[M]):
         row = self._scope.one(self._filtered(sa.select(*columns).select_from(self._table), wanted))
         return row[0], row[1], row[2]
 
+    def owned(self, wanted: Filter) -> dict[str, str | None]:
+        """The ids of those that fit, each with the user it belongs to, if any."""
+        user = self._table.c.user_id if "user_id" in self._table.c else sa.null().label("user_id")
+        rows = self._scope.all(self._filtered(sa.select(self._id, user), wanted))
+        return {str(row[0]): row[1] for row in rows}
+
+    def superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """Ids and owners of those that gave way to these, directly or in steps."""
+        c = self._table.c
+        found: dict[str, str | None] = {}
+        while ids:
+            query = sa.select(self._id, c.user_id).where(*self._mine(), c.status == str(Status.SUPERSEDED))
+            asked = [query.where(c.superseded_by.in_(some)) for some in self._parsed(ids)]
+            rows = [row for one in asked for row in self._scope.all(one)]
+            ids = [str(row[0]) for row in rows if str(row[0]) not in found]
+            found |= {str(row[0]): row[1] for row in rows}
+        return found
+
+    def set_status(self, ids: Sequence[str], status: Status) -> int:
+        """Of many at once. When they were last changed stays as it is: their words are the same."""
+        values = {"status": str(status), "version": self._table.c.version + 1}
+        statement = sa.update(self._table).where(*self._mine()).values(values)
+        executed = (self._scope.conn.execute(statement.where(self._id.in_(some))) for some in self._parsed(ids))
+        return sum(result.rowcount for result in executed)
+
     def delete(self, ids: Sequence[str]) -> int:
         return sum(self._scope.delete(self._table, self._id.in_(some)) for some in self._parsed(ids))
 

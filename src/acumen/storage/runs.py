@@ -19,7 +19,7 @@ class Runs:
     def start(self, service: str, subject: str, request: Mapping[str, Any], items: Sequence[str]) -> Run:
         """Conflict while another one of the service is at work on the same subject."""
         s = self._scope
-        s.db.in_order(s.conn, f"run:{s.org}:{service}")
+        self.hold(service)
         active = self.active(service, subject)
         if active is not None:
             raise Conflict(f"A run of {service} is under way ({active.id}): wait for its end, or cancel it.")
@@ -30,6 +30,10 @@ class Runs:
         for batch in in_batches(numbered):
             s.add(run_items, [_waiting(run_id, place, item) for place, item in batch])
         return self._get(run_id)
+
+    def hold(self, service: str) -> None:
+        """From here to COMMIT no run of the service starts."""
+        self._scope.db.in_order(self._scope.conn, f"run:{self._scope.org}:{service}")
 
     def get(self, run_id: RunId) -> Run | None:
         row = self._scope.one(sa.select(runs).where(*self._of(run_id)))
@@ -63,9 +67,10 @@ class Runs:
         """It stops before its next item."""
         self._set(run_id, cancel_asked=True)
 
-    def finish(self, run_id: RunId, state: RunState, result: Mapping[str, Any], cause: str | None = None) -> None:
+    def finish(self, run_id: RunId, state: RunState, result: Mapping[str, Any], cause: str | None = None) -> Run:
         at = self._scope.at
         self._set(run_id, state=state, active_key=None, result=dict(result), cause=cause, finished_at=at)
+        return self._get(run_id)
 
     def next_item(self, run_id: RunId) -> RunItem | None:
         items = self.items(run_id, ItemState.WAITING, 1)
@@ -89,6 +94,10 @@ class Runs:
         query = sa.select(c.state, sa.func.count()).where(c.org_id == self._scope.org, c.run_id == run_id)
         counts = dict(self._scope.all(query.group_by(c.state)))
         return Progress(sum(counts.values()), counts.get(ItemState.DONE, 0), counts.get(ItemState.FAILED, 0))
+
+    def forget_user(self, user: str) -> None:
+        """Whose turn it was is known only by name."""
+        self._scope.delete(run_items, run_items.c.item == user)
 
     def _get(self, run_id: RunId) -> Run:
         return _run(self._scope.conn.execute(sa.select(runs).where(*self._of(run_id))).one())

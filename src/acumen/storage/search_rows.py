@@ -54,6 +54,24 @@ class SearchRows:
             .values(seq=self._advance(1), updated_at=self._scope.at)
         )
 
+    def touch_all(self, kind: str, ids: Sequence[str]) -> None:
+        """The same for many, at the cost of one round trip."""
+        if ids:
+            first = self._advance(len(ids)) - len(ids) + 1
+            numbered = [{"touched": entity_id, "number": seq} for seq, entity_id in enumerate(ids, first)]
+            common = {"at": self._scope.at, "org": self._scope.org, "of_kind": kind}
+            self._scope.conn.execute(_TOUCH, [{**common, **one} for one in numbered])
+
+    def latest(self, kind: str, user: str) -> int:
+        """Grows whenever something of the scope changes."""
+        c = search_rows.c
+        query = sa.select(sa.func.max(c.seq)).where(c.org_id == self._scope.org, c.kind == kind, c.user_id == user)
+        return int(self._scope.conn.execute(query).scalar() or 0)
+
+    def hold(self) -> None:
+        """From here to COMMIT nobody else of this org changes what search reads."""
+        self._advance(0)
+
     def drop(self, kind: str, owners: Mapping[str, str]) -> None:
         """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
         self._file([SearchRow(kind, entity_id, user, "", "") for entity_id, user in owners.items()], gone=True)
@@ -98,6 +116,14 @@ class SearchRows:
         moved = {"search_seq": orgs.c.search_seq + by, "updated_at": self._scope.at}
         statement = sa.update(orgs).where(orgs.c.org_id == org).values(moved)
         return int(conn.execute(statement.returning(orgs.c.search_seq)).scalar_one())
+
+
+_TOUCH = (
+    sa.update(search_rows)
+    .where(search_rows.c.org_id == sa.bindparam("org"), search_rows.c.kind == sa.bindparam("of_kind"))
+    .where(search_rows.c.entity_id == sa.bindparam("touched"))
+    .values(seq=sa.bindparam("number"), updated_at=sa.bindparam("at"))
+)
 
 
 @cache

@@ -14,6 +14,7 @@ from acumen.settings import Settings
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
+from acumen.storage.evidence import Evidence
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lineage import Lineage
@@ -27,6 +28,8 @@ from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.sessions import Sessions
+from acumen.storage.sources import Sources
+from acumen.storage.speakers import Speakers
 from acumen.storage.usage import Usage
 
 T = TypeVar("T")
@@ -73,7 +76,19 @@ class Tx:
 
     @cached_property
     def memories(self) -> Memories:
-        return Memories(self.by_kind, self.search_rows, self.lineage)
+        return Memories(self.by_kind, self.search_rows, self.lineage, self.evidence)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return Evidence(self.scope, self.search_rows)
+
+    @cached_property
+    def sources(self) -> Sources:
+        return Sources(self.scope)
+
+    @cached_property
+    def speakers(self) -> Speakers:
+        return Speakers(self.scope)
 
     @cached_property
     def search_rows(self) -> SearchRows:

@@ -63,10 +63,10 @@ class Usage:
         return self._per_entity(kind, "learning_citation", since)
 
     def shown_lately(self, user: str, at: Millis) -> list[Shown]:
-        """The memories put before this user's agents of late, as they were rendered."""
+        """The memories put before this user's agents in the days up to `at`, as they were rendered."""
         c = injections.c
-        since = at - ECHO_DAYS * DAY_MS
-        query = sa.select(c.hits).where(c.org_id == self._scope.org, c.user_id == user, c.created_at >= since)
+        lately = c.created_at.between(at - ECHO_DAYS * DAY_MS, at)
+        query = sa.select(c.hits).where(c.org_id == self._scope.org, c.user_id == user, lately)
         rows = self._scope.all(query.order_by(c.created_at.desc()).limit(ECHO_INJECTIONS))
         hits = [hit for row in rows for hit in row.hits or () if hit["shown"]]
         return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})

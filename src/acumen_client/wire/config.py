@@ -1,6 +1,7 @@
 """The configuration of an org: every field, its bounds, and the older names it is still known by."""
 
 import re
+from collections.abc import Sequence
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -195,17 +196,23 @@ class Extractor(Section):
     stride_size_override: Positive | None = None
 
 
-class ProfileExtractorConfig(Extractor):
+class NamedExtractor(Extractor):
+    """One of the extractors of its kind. Its name is what its memories carry and its bookmarks are kept under."""
+
+    extractor_name: NonEmpty | None = None
+    extraction_definition_prompt: Prompt
+    context_prompt: Text | None = None
+    # Reads only when somebody asks for it.
+    manual_trigger: bool = False
+
+
+class ProfileExtractorConfig(NamedExtractor):
     older_names: ClassVar[dict[str, str]] = {
         **_OLDER_OVERRIDES,
         "profile_content_definition_prompt": "extraction_definition_prompt",
     }
 
-    extractor_name: NonEmpty | None = None
-    extraction_definition_prompt: Prompt
-    context_prompt: Text | None = None
     should_extract_profile_prompt_override: Text | None = None
-    manual_trigger: bool = False
 
 
 class PlaybookAggregatorConfig(Section):
@@ -231,7 +238,7 @@ class DeduplicationConfig(Section):
     max_unified_content_chars: Positive = 1_200
 
 
-class UserPlaybookExtractorConfig(Extractor):
+class UserPlaybookExtractorConfig(NamedExtractor):
     older_names: ClassVar[dict[str, str]] = {
         **_OLDER_OVERRIDES,
         "feedback_definition_prompt": "extraction_definition_prompt",
@@ -242,9 +249,6 @@ class UserPlaybookExtractorConfig(Extractor):
         "playbook_name": "extractor_name",
     }
 
-    extractor_name: NonEmpty | None = None
-    extraction_definition_prompt: Prompt
-    context_prompt: Text | None = None
     aggregation_config: PlaybookAggregatorConfig = Field(default_factory=PlaybookAggregatorConfig)
     deduplication_config: DeduplicationConfig | None = None
 
@@ -433,31 +437,44 @@ def _default_success() -> AgentSuccessConfig:
     )
 
 
-# Configurations once held lists of extractors; the first of each list is the one that remains.
-_OLDER_LISTS = {
-    "profile_extractor_configs": "profile_extractor_config",
-    "user_playbook_extractor_configs": "user_playbook_extractor_config",
-    "playbook_configs": "user_playbook_extractor_config",
-    "agent_feedback_configs": "user_playbook_extractor_config",
-    "agent_success_configs": "agent_success_config",
+# Extractors can be set as one or as many; the one is the first of the many.
+ONE_AND_MANY = {
+    "profile_extractor_config": "profile_extractor_configs",
+    "user_playbook_extractor_config": "user_playbook_extractor_configs",
 }
-_OLDER_NUMBERS = {
+_OLDER_NAMES = {
     "batch_size": "window_size",
     "batch_interval": "stride_size",
     "extraction_window_size": "window_size",
     "extraction_window_stride": "stride_size",
+    "playbook_configs": "user_playbook_extractor_configs",
+    "agent_feedback_configs": "user_playbook_extractor_configs",
+    "agent_success_configs": "agent_success_config",
 }
 
 
 def modern_config(data: Any) -> Any:
     """A whole configuration, or some of its fields, under today's names."""
-    if not isinstance(data, dict):
-        return data
-    firsts = {
-        name: (value[0] if value else None) if name in _OLDER_LISTS and isinstance(value, list) else value
-        for name, value in data.items()
-    }
-    return modern(firsts, {**_OLDER_LISTS, **_OLDER_NUMBERS})
+    return _in_their_place(modern(data, _OLDER_NAMES)) if isinstance(data, dict) else data
+
+
+def _in_their_place(data: dict[str, Any]) -> dict[str, Any]:
+    """A list given as the one is the many, one given as the many is a list of one; of success there is only one."""
+    placed = dict(data)
+    for one, many in ONE_AND_MANY.items():
+        if isinstance(placed.get(one), list):
+            placed.setdefault(many, placed.pop(one))
+        if isinstance(placed.get(many), dict):
+            placed[many] = [placed[many]]
+    success = placed.get("agent_success_config")
+    if isinstance(success, list):
+        placed["agent_success_config"] = success[0] if success else None
+    return placed
+
+
+def _many() -> Any:
+    """Left out where it is null: clients that know only one extractor refuse a field they do not know."""
+    return Field(default=None, exclude_if=lambda value: value is None)
 
 
 class Config(Section):
@@ -468,8 +485,12 @@ class Config(Section):
     agent_context_prompt: Text | None = None
     tool_can_use: Annotated[list[ToolUseConfig] | None, Field(max_length=1_000)] = None
     profile_extractor_config: ProfileExtractorConfig | None = Field(default_factory=_default_profile_extractor)
+    profile_extractor_configs: Annotated[list[ProfileExtractorConfig] | None, Field(max_length=100)] = _many()
     user_playbook_extractor_config: UserPlaybookExtractorConfig | None = Field(
         default_factory=_default_playbook_extractor
+    )
+    user_playbook_extractor_configs: Annotated[list[UserPlaybookExtractorConfig] | None, Field(max_length=100)] = (
+        _many()
     )
     agent_success_config: AgentSuccessConfig | None = Field(default_factory=_default_success)
     extraction_preset: ExtractionPreset | None = None
@@ -501,6 +522,19 @@ class Config(Section):
         return modern_config(data)
 
     @model_validator(mode="after")
+    def _one_is_the_first_of_many(self) -> Self:
+        """Fills whichever was not said, and lets what was said stay known (`model_fields_set`)."""
+        for one, many in ONE_AND_MANY.items():
+            listed = getattr(self, many)
+            if listed is None:
+                only = getattr(self, one)
+                self.__dict__[many] = [] if only is None else [only]
+            elif one not in self.model_fields_set:
+                self.__dict__[one] = listed[0] if listed else None
+            _refuse_twins(many, getattr(self, many))
+        return self
+
+    @model_validator(mode="after")
     def _preset_fills_what_was_not_said(self) -> Self:
         if self.extraction_preset is not None:
             window, stride = _WINDOW_AND_STRIDE[self.extraction_preset]
@@ -509,6 +543,44 @@ class Config(Section):
         if self.stride_size > self.window_size:
             raise ValueError("stride_size must not exceed window_size")
         return self
+
+
+def _refuse_twins(field: str, extractors: Sequence[NamedExtractor]) -> None:
+    names = [extractor.extractor_name for extractor in extractors if extractor.extractor_name]
+    twins = sorted({name for name in names if names.count(name) > 1})
+    if twins:
+        raise ValueError(f"{field}: two extractors are called {twins[0][:64]!r}; give each a name of its own")
+
+
+def agreed(config: Config, stored: Config) -> Config:
+    """One and many told alike, where a caller may have changed either.
+
+    Who knows only the one changes the first and keeps the others. Who sends both has changed the one that differs from
+    what is stored. Raises `ValueError` when both differ, and from each other.
+    """
+    told = config.model_dump()
+    for one, many in ONE_AND_MANY.items():
+        if many not in config.model_fields_set or told[many] is None:
+            told[many] = _with_first(told[one], getattr(stored, many))
+        elif one in config.model_fields_set:
+            told[one], told[many] = _settled(one, many, told, stored.model_dump())
+    return Config.model_validate(told)
+
+
+def _with_first(first: Any, stored: Sequence[NamedExtractor]) -> list[Any]:
+    return [] if first is None else [first, *(one.model_dump() for one in stored[1:])]
+
+
+def _settled(one: str, many: str, told: dict[str, Any], stored: dict[str, Any]) -> tuple[Any, list[Any]]:
+    only, listed = told[one], told[many]
+    first = listed[0] if listed else None
+    if only == first:
+        return only, listed
+    if listed == stored[many]:
+        return only, [] if only is None else [only, *listed[1:]]
+    if only == stored[one]:
+        return first, listed
+    raise ValueError(f"{one} and the first of {many} differ: send only one of the two")
 
 
 class ConfigUpdate(Shape):
@@ -539,6 +611,11 @@ class ConfigUpdate(Shape):
     def applied_to(self, config: Config) -> Config:
         """The configuration afterwards, checked as a whole. A new preset sets window and stride anew."""
         kept = config.model_dump()
+        for one, many in ONE_AND_MANY.items():
+            if many in self.changes and one not in self.changes:
+                del kept[one]
+            elif one in self.changes and many not in self.changes:
+                kept[many] = _with_first(self.changes[one], getattr(config, many))
         if self.changes.get("extraction_preset") is not None:
             kept = {name: value for name, value in kept.items() if name not in {"window_size", "stride_size"}}
         return Config.model_validate({**kept, **self.changes})
@@ -560,6 +637,12 @@ _SECRET_FIELDS = frozenset(
 def masked(config: Config) -> Config:
     """The configuration as anyone may see it."""
     return Config.model_validate(_hide(config.model_dump()))
+
+
+def shown(config: Config) -> Config:
+    """Masked, and with the many only where there is more than one: older clients know only one."""
+    told = masked(config)
+    return told.model_copy(update={many: None for many in ONE_AND_MANY.values() if len(getattr(told, many)) <= 1})
 
 
 def _hide(value: Any, *, secret: bool = False) -> Any:

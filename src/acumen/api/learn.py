@@ -1,0 +1,309 @@
+"""Learn, over REST: make memories anew, move between versions, watch what runs, tell where memories came from."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from acumen.api.call import Call, answers
+from acumen.api.views import before, maybe_seconds, millis, profile, seconds, turn, user, user_playbook
+from acumen.learn import generation, history, operations, versions
+from acumen.learn.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
+from acumen.learn.history import Change, Provenance
+from acumen.learn.operations import Operation
+from acumen.learn.versions import Downgraded, Upgraded, Which
+from acumen.model.ids import Kind, MemoryRef
+from acumen.model.playbook import UserPlaybook
+from acumen.model.run import Run, RunState
+from acumen_client import calls
+from acumen_client.wire import learn as wire
+
+# A caller who waits for a run waits this long at most; the run goes on without them.
+LONGEST_WAIT_SECONDS = 60.0
+LOOK_EVERY_SECONDS = 0.05
+
+# --- making memories anew ------------------------------------------------------------------------------------------
+
+
+@answers(calls.rerun_profile_generation)
+async def rerun_profiles(asked: wire.RerunProfileGenerationRequest, call: Call) -> wire.RerunProfileGenerationResponse:
+    wish = Wish(
+        Mode.RERUN,
+        user_id=asked.user_id,
+        source=asked.source or None,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        extractors=_names(asked.extractor_names),
+    )
+    run, made = await _begun(PROFILES, wish, call, wait=asked.wait_for_response)
+    return wire.RerunProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
+
+
+@answers(calls.rerun_playbook_generation)
+async def rerun_playbooks(
+    asked: wire.RerunPlaybookGenerationRequest, call: Call
+) -> wire.RerunPlaybookGenerationResponse:
+    wish = Wish(
+        Mode.RERUN,
+        user_id=asked.user_id,
+        source=asked.source or None,
+        agent_version=asked.agent_version,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        extractors=_names([asked.playbook_name]),
+    )
+    run, made = await _begun(PLAYBOOKS, wish, call, wait=asked.wait_for_response)
+    return wire.RerunPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
+
+
+@answers(calls.manual_profile_generation)
+async def generate_profiles(
+    asked: wire.ManualProfileGenerationRequest, call: Call
+) -> wire.ManualProfileGenerationResponse:
+    names = _names(asked.extractor_names)
+    wish = Wish(Mode.MANUAL, user_id=asked.user_id, source=asked.source or None, extractors=names)
+    run, made = await _begun(PROFILES, wish, call, wait=asked.wait_for_response)
+    return wire.ManualProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
+
+
+@answers(calls.manual_playbook_generation)
+async def generate_playbooks(
+    asked: wire.ManualPlaybookGenerationRequest, call: Call
+) -> wire.ManualPlaybookGenerationResponse:
+    wish = Wish(
+        Mode.MANUAL,
+        user_id=asked.user_id,
+        source=asked.source or None,
+        agent_version=asked.agent_version,
+        extractors=_names([asked.playbook_name]),
+    )
+    run, made = await _begun(PLAYBOOKS, wish, call, wait=asked.wait_for_response)
+    return wire.ManualPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
+
+
+def _names(given: list[str] | list[str | None] | None) -> tuple[str, ...] | None:
+    return tuple(name for name in given or () if name) or None
+
+
+async def _begun(service: Service, wish: Wish, call: Call, *, wait: bool) -> tuple[Run, int | None]:
+    """The run, and how many memories came of it if the caller waits and it ends in time."""
+    run = await generation.start(service, wish, call.deps)
+    call.app.wake_worker()
+    if wait:
+        with call.app.traffic.aside():
+            run = await _ended(run, call)
+    return run, run.result.get("generated", 0) if run.state.over else None
+
+
+async def _ended(begun: Run, call: Call) -> Run:
+    give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
+    run: Run | None = begun
+    while run is not None and not run.state.over and time.monotonic() < give_up_at:
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        run = await call.deps.store.read(lambda tx: tx.runs.get(begun.id))
+    return begun if run is None else run
+
+
+def _started(what: str, run: Run) -> dict[str, Any]:
+    return {"msg": f"{what} generation {run.state if run.state.over else 'started'}", "run_id": run.id}
+
+
+# --- versions ------------------------------------------------------------------------------------------------------
+
+
+@answers(calls.upgrade_all_profiles)
+async def upgrade_profiles(asked: wire.UpgradeProfilesRequest, call: Call) -> wire.UpgradeProfilesResponse:
+    done = await versions.upgrade(PROFILES, _profiles(asked), call.deps)
+    return wire.UpgradeProfilesResponse(
+        profiles_promoted=done.promoted,
+        profiles_archived=done.archived,
+        profiles_deleted=done.deleted,
+        message=_upgraded(done),
+    )
+
+
+@answers(calls.downgrade_all_profiles)
+async def downgrade_profiles(asked: wire.DowngradeProfilesRequest, call: Call) -> wire.DowngradeProfilesResponse:
+    done = await versions.downgrade(PROFILES, _profiles(asked), call.deps)
+    return wire.DowngradeProfilesResponse(
+        profiles_demoted=done.demoted, profiles_restored=done.restored, message=_downgraded(done)
+    )
+
+
+@answers(calls.upgrade_all_user_playbooks)
+async def upgrade_playbooks(asked: wire.UpgradeUserPlaybooksRequest, call: Call) -> wire.UpgradeUserPlaybooksResponse:
+    done = await versions.upgrade(PLAYBOOKS, _playbooks(asked, asked.archive_current), call.deps)
+    return wire.UpgradeUserPlaybooksResponse(
+        user_playbooks_promoted=done.promoted,
+        user_playbooks_archived=done.archived,
+        user_playbooks_deleted=done.deleted,
+        message=_upgraded(done),
+    )
+
+
+@answers(calls.downgrade_all_user_playbooks)
+async def downgrade_playbooks(
+    asked: wire.DowngradeUserPlaybooksRequest, call: Call
+) -> wire.DowngradeUserPlaybooksResponse:
+    done = await versions.downgrade(PLAYBOOKS, _playbooks(asked), call.deps)
+    return wire.DowngradeUserPlaybooksResponse(
+        user_playbooks_demoted=done.demoted, user_playbooks_restored=done.restored, message=_downgraded(done)
+    )
+
+
+def _profiles(asked: wire.UpgradeProfilesRequest) -> Which:
+    ids = None if asked.profile_ids is None else tuple(asked.profile_ids)
+    return Which(user_id=user(asked.user_id), ids=ids, only_affected_users=asked.only_affected_users)
+
+
+def _playbooks(asked: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> Which:  # noqa: FBT001, FBT002 - as asked
+    return Which(
+        user_id=user(asked.user_id),
+        agent_version=asked.agent_version,
+        name=asked.playbook_name,
+        only_affected_users=asked.only_affected_users,
+        archive_current=archive_current,
+    )
+
+
+def _upgraded(done: Upgraded) -> str:
+    told = f"Upgraded: {done.promoted} promoted, {done.archived} archived, {done.deleted} old archived deleted"
+    return f"{told}; {done.left_alone} user(s) whose rerun failed stay as they are" if done.left_alone else told
+
+
+def _downgraded(done: Downgraded) -> str:
+    return f"Downgraded: {done.demoted} archived, {done.restored} restored"
+
+
+# --- operations ----------------------------------------------------------------------------------------------------
+
+
+@answers(calls.get_operation_status)
+async def operation_status(asked: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
+    found = await operations.latest(asked.service_name, call.deps)
+    if found is None:
+        return wire.GetOperationStatusResponse(msg=f"No operation found for service: {asked.service_name}")
+    return wire.GetOperationStatusResponse(operation_status=_operation(found))
+
+
+@answers(calls.cancel_operation)
+async def cancel_operation(asked: wire.CancelOperationRequest, call: Call) -> wire.CancelOperationResponse:
+    services = await operations.cancel(asked.service_name, call.deps)
+    call.app.wake_worker()
+    told = f"Cancelling {', '.join(services)}" if services else "Nothing is running"
+    return wire.CancelOperationResponse(cancelled_services=services, msg=told)
+
+
+# What the wire has words for; a run of which some users failed is not called completed.
+_STATUS = {
+    RunState.QUEUED: wire.OperationStatus.IN_PROGRESS,
+    RunState.RUNNING: wire.OperationStatus.IN_PROGRESS,
+    RunState.COMPLETED: wire.OperationStatus.COMPLETED,
+    RunState.PARTIAL: wire.OperationStatus.FAILED,
+    RunState.FAILED: wire.OperationStatus.FAILED,
+    RunState.CANCELLED: wire.OperationStatus.CANCELLED,
+}
+
+
+def _operation(found: Operation) -> wire.OperationStatusInfo:
+    run, progress = found.run, found.progress
+    ended = progress.done + progress.failed
+    state = RunState.FAILED if found.lost else run.state
+    return wire.OperationStatusInfo(
+        service_name=run.service,
+        status=_STATUS[state],
+        state=state,
+        run_id=run.id,
+        mode=run.request.get("mode"),
+        started_at=seconds(run.started_at or run.created_at),
+        completed_at=maybe_seconds(run.finished_at),
+        total_users=progress.total,
+        processed_users=progress.done,
+        failed_users=progress.failed,
+        current_user_id=found.current,
+        processed_user_ids=[item.item for item in found.done],
+        failed_user_ids=[wire.FailedUser(user_id=item.item, error=item.error or "") for item in found.failed],
+        request_params=dict(run.request),
+        stats=dict(found.counts),
+        error_message=_error(found),
+        cancel_asked=run.cancel_asked,
+        progress_percentage=100 * ended / progress.total if progress.total else 100.0 * run.state.over,
+    )
+
+
+def _error(found: Operation) -> str | None:
+    if found.lost:
+        return f"Nobody works on it any more: {found.lost}"
+    if not found.progress.failed:
+        return found.run.cause
+    first = found.failed[0]
+    return f"{found.progress.failed} of {found.progress.total} user(s) failed, the first ({first.item}): {first.error}"
+
+
+# --- where memories came from --------------------------------------------------------------------------------------
+
+
+@answers(calls.get_learning_provenance)
+@answers(calls.read_learning_provenance)
+async def provenance(asked: wire.GetLearningProvenanceRequest, call: Call) -> wire.LearningProvenanceViewResponse:
+    ref = MemoryRef(Kind(asked.kind), asked.id)
+    return _provenance(ref, await history.provenance(ref, call.deps))
+
+
+def _provenance(ref: MemoryRef, found: Provenance) -> wire.LearningProvenanceViewResponse:
+    origin = found.memory.origin
+    return wire.LearningProvenanceViewResponse.model_validate(
+        {
+            "target_kind": ref.kind,
+            "target_id": ref.id,
+            "provenance_status": found.status,
+            "trigger_request_id": getattr(found.memory, "request_id", None) or None,
+            "interactions": [turn(one) for one in found.turns],
+            "source_user_playbooks": [_source(one) for one in found.sources],
+            "evidence": [_evidence(span) for span in found.spans],
+            "lineage": [_event(event) for event in found.lineage],
+            "engine": origin.engine,
+            "model": origin.model or None,
+            "prompt_hash": origin.prompt_hash or None,
+            "confidence": origin.confidence,
+            "msg": f"Learned from {len(found.turns)} interaction(s)",
+        }
+    )
+
+
+def _source(found: Provenance) -> dict[str, Any]:
+    assert isinstance(found.memory, UserPlaybook)  # noqa: S101 - shared lessons are written from users' lessons only
+    return {
+        "user_playbook": user_playbook(found.memory),
+        "interactions": [turn(one) for one in found.turns],
+        "source_interaction_ids": found.memory.interaction_ids,
+    }
+
+
+def _evidence(span: history.Span) -> dict[str, Any]:
+    end = None if span.start is None else span.start + len(span.text or "")
+    return {"interaction_id": span.turn, "start": span.start, "end": end, "text": span.text}
+
+
+def _event(event: Mapping[str, Any]) -> dict[str, Any]:
+    told = {name: event[name] for name in ("op", "actor", "reason", "request_id")}
+    return {**told, "at": seconds(event["created_at"]), "sources": event["sources"] or []}
+
+
+@answers(calls.profile_change_log)
+async def profile_change_log(asked: wire.ProfileChangeLogRequest, call: Call) -> wire.ProfileChangeLogViewResponse:
+    changes = await history.profile_changes(user(asked.user_id), asked.limit, call.deps)
+    return wire.ProfileChangeLogViewResponse(profile_change_logs=[_change(one) for one in changes])
+
+
+def _change(change: Change) -> wire.ProfileChangeLogView:
+    return wire.ProfileChangeLogView(
+        id=change.id,
+        user_id=change.user_id,
+        request_id=change.request_id,
+        created_at=seconds(change.at),
+        added_profiles=[profile(one) for one in change.added],
+        removed_profiles=[profile(one) for one in change.removed],
+        mentioned_profiles=[profile(one) for one in change.mentioned],
+        reasons=change.reasons,
+    )

@@ -1,0 +1,100 @@
+"""Turns as evidence: a turn whose every memory was taken back is not shown in its place.
+
+What is hidden follows from the memories alone, so whatever brings a memory back brings its turns back too.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.ids import InteractionId
+from acumen.model.memory import TAKEN_BACK, Status, part_of_a_rerun
+from acumen.model.search import TURN
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.search_rows import SearchRows
+from acumen.storage.tables import interactions, profiles, search_rows, user_playbooks
+
+_COUNT = (Status.CURRENT, Status.PENDING, *TAKEN_BACK)
+
+
+class Evidence:
+    def __init__(self, scope: Scope, search: SearchRows) -> None:
+        self._scope = scope
+        self._search = search
+
+    def hidden(self, turns: Collection[InteractionId]) -> set[InteractionId]:
+        """Those of them that search must not find."""
+        c = search_rows.c
+        query = sa.select(c.entity_id).where(c.org_id == self._scope.org, c.kind == TURN, c.gone)
+        ids = [str(turn) for turn in turns]
+        found = (row for some in in_batches(ids) for row in self._scope.all(query.where(c.entity_id.in_(some))))
+        return {InteractionId(int(row.entity_id)) for row in found}
+
+    def settle(self, user: str, turns: Iterable[InteractionId]) -> None:
+        """Hides and shows these turns of a user as the memories that rest on them say."""
+        asked = set(turns)
+        if not asked:
+            return
+        taken_back, standing = self._of_user(user)
+        hide = self._existing(asked & taken_back - standing)
+        hidden = self.hidden(asked)
+        self._hide(user, sorted(hide - hidden))
+        self._show(sorted(self._existing(hidden - hide)))
+
+    def settle_all(self, users: set[str]) -> None:
+        """The same for every turn of these users that any memory was taken back from."""
+        for user in sorted(users & self._with_taken_back()):
+            taken_back, _ = self._of_user(user)
+            self.settle(user, taken_back)
+
+    def _with_taken_back(self) -> set[str]:
+        found = set()
+        for table in (profiles, user_playbooks):
+            where = (table.c.org_id == self._scope.org, table.c.status.in_([str(one) for one in TAKEN_BACK]))
+            found |= {row.user_id for row in self._scope.all(sa.select(table.c.user_id).where(*where).distinct())}
+        return found - {None}
+
+    def _of_user(self, user: str) -> tuple[set[InteractionId], set[InteractionId]]:
+        """What memories that were taken back rest on, and what current ones do."""
+        taken_back: set[InteractionId] = set()
+        standing: set[InteractionId] = set()
+        for rows in self._memories(user):
+            pending = part_of_a_rerun({row.id: (Status(row.status), row.superseded_by) for row in rows})
+            for row in rows:
+                if row.status == Status.CURRENT:
+                    standing.update(row.interaction_ids or ())
+                elif row.status in TAKEN_BACK and row.id not in pending:
+                    taken_back.update(row.interaction_ids or ())
+        return taken_back, standing
+
+    def _memories(self, user: str) -> Iterator[list[Any]]:
+        for table, key in ((profiles, "profile_id"), (user_playbooks, "playbook_id")):
+            c = table.c
+            columns = (c[key].label("id"), c.status, c.superseded_by, c.interaction_ids)
+            where = (c.org_id == self._scope.org, c.user_id == user, c.status.in_([str(one) for one in _COUNT]))
+            yield self._scope.all(sa.select(*columns).where(*where))
+
+    def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:
+        c = interactions.c
+        query = sa.select(c.interaction_id).where(c.org_id == self._scope.org)
+        found = (row for some in in_batches(sorted(turns)) for row in self._scope.all(query.where(c[0].in_(some))))
+        return {InteractionId(row.interaction_id) for row in found}
+
+    def _hide(self, user: str, turns: Collection[InteractionId]) -> None:
+        """What search knows of them is kept: it is needed when they are shown again."""
+        new = self._scope.db.insert(search_rows)
+        upsert = new.on_conflict_do_update(index_elements=["org_id", "kind", "entity_id"], set_={"gone": True})
+        blank = {"kind": TURN, "user_id": user, "seq": 0, "gone": True, "analyser": "", "terms": "", "model": ""}
+        rows = [self._scope.stamp({**blank, "entity_id": str(turn), "vector": None}) for turn in turns]
+        if rows:
+            self._scope.conn.execute(upsert, rows)
+            self._search.touch_all(TURN, [str(turn) for turn in turns])
+
+    def _show(self, turns: Collection[InteractionId]) -> None:
+        ids = [str(turn) for turn in turns]
+        c = search_rows.c
+        for some in in_batches(ids):
+            where = (c.org_id == self._scope.org, c.kind == TURN, c.entity_id.in_(some))
+            self._scope.conn.execute(sa.update(search_rows).where(*where).values(gone=False))
+        self._search.touch_all(TURN, ids)

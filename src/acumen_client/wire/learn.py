@@ -1,0 +1,292 @@
+"""Learn: make memories anew, move between versions, watch and stop what runs, tell where memories came from."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from acumen_client.wire.memories import ProfileView, UserPlaybookView
+from acumen_client.wire.observe import InteractionView
+from acumen_client.wire.shapes import (
+    Answer,
+    Done,
+    HowMany,
+    Id,
+    InQuery,
+    Label,
+    MaybeId,
+    MemoryKind,
+    Request,
+    Source,
+    Tags,
+    TimeRange,
+    blank_is_none,
+)
+
+MaybeLabel = Annotated[Label | None, BeforeValidator(blank_is_none)]
+
+# --- making memories anew ------------------------------------------------------------------------------------------
+
+
+class RerunProfileGenerationRequest(TimeRange):
+    """All that was said, or what the filters admit. Times are those at which requests arrived."""
+
+    user_id: MaybeId = None
+    source: Source | None = None
+    extractor_names: Tags | None = None
+    # Wait, a minute at most, until the run is over.
+    wait_for_response: Annotated[bool, InQuery()] = False
+
+
+class RerunPlaybookGenerationRequest(TimeRange):
+    """The same for lessons. `agent-v0` is the version of all agents whose callers name none."""
+
+    user_id: MaybeId = None
+    agent_version: MaybeLabel = None
+    playbook_name: MaybeLabel = None
+    source: Source | None = None
+    wait_for_response: Annotated[bool, InQuery()] = False
+
+
+class ManualProfileGenerationRequest(Request):
+    """Each user's last window, or that of one user."""
+
+    user_id: MaybeId = None
+    source: Source | None = None
+    extractor_names: Tags | None = None
+    wait_for_response: Annotated[bool, InQuery()] = False
+
+
+class ManualPlaybookGenerationRequest(Request):
+    user_id: MaybeId = None
+    agent_version: MaybeLabel = None
+    playbook_name: MaybeLabel = None
+    source: Source | None = None
+    wait_for_response: Annotated[bool, InQuery()] = False
+
+
+class GenerationStarted(Done):
+    """`run_id` tells this run from the ones before it; the counts are there when a caller has waited for the end."""
+
+    msg: str | None = None
+    run_id: str = ""
+
+
+class RerunProfileGenerationResponse(GenerationStarted):
+    profiles_generated: int | None = None
+    operation_id: str = "rerun_profile_generation"
+
+
+class RerunPlaybookGenerationResponse(GenerationStarted):
+    playbooks_generated: int | None = None
+    operation_id: str = "rerun_playbook_generation"
+
+
+class ManualProfileGenerationResponse(GenerationStarted):
+    profiles_generated: int | None = None
+
+
+class ManualPlaybookGenerationResponse(GenerationStarted):
+    playbooks_generated: int | None = None
+
+
+# --- versions ------------------------------------------------------------------------------------------------------
+
+MemoryIds = Annotated[list[Id], Field(max_length=10_000)]
+
+
+class UpgradeProfilesRequest(Request):
+    """With ids, nothing but the profiles named moves."""
+
+    user_id: MaybeId = None
+    profile_ids: MemoryIds | None = None
+    only_affected_users: bool = False
+
+
+class DowngradeProfilesRequest(UpgradeProfilesRequest):
+    pass
+
+
+class DowngradeUserPlaybooksRequest(Request):
+    user_id: MaybeId = None
+    agent_version: MaybeLabel = None
+    playbook_name: MaybeLabel = None
+    only_affected_users: bool = False
+
+
+class UpgradeUserPlaybooksRequest(DowngradeUserPlaybooksRequest):
+    """Unless current ones are archived, the promoted ones join them."""
+
+    archive_current: bool = True
+
+
+class UpgradeProfilesResponse(Done):
+    profiles_archived: int = 0
+    profiles_promoted: int = 0
+    profiles_deleted: int = 0
+    message: str = ""
+
+
+class DowngradeProfilesResponse(Done):
+    profiles_demoted: int = 0
+    profiles_restored: int = 0
+    message: str = ""
+
+
+class UpgradeUserPlaybooksResponse(Done):
+    user_playbooks_deleted: int = 0
+    user_playbooks_archived: int = 0
+    user_playbooks_promoted: int = 0
+    message: str = ""
+
+
+class DowngradeUserPlaybooksResponse(Done):
+    user_playbooks_demoted: int = 0
+    user_playbooks_restored: int = 0
+    message: str = ""
+
+
+# --- operations ----------------------------------------------------------------------------------------------------
+
+
+class OperationStatus(StrEnum):
+    """Some users failed: `failed`, with how many and why. Nothing is called completed that was not."""
+
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+def _service(value: Any) -> Any:
+    """`feedback` is the old word for playbooks."""
+    return value.replace("feedback_generation", "playbook_generation") if isinstance(value, str) else value
+
+
+Service = Annotated[Label, BeforeValidator(_service)]
+
+
+class FailedUser(Answer):
+    user_id: str
+    error: str
+
+
+class OperationStatusInfo(Answer):
+    """A run, counted in users. `state` is finer than `status`: also queued, and partial when only some users failed."""
+
+    service_name: str
+    status: OperationStatus
+    state: str
+    run_id: str
+    mode: str | None = None
+    started_at: int
+    completed_at: int | None = None
+    total_users: int = 0
+    processed_users: int = 0
+    failed_users: int = 0
+    current_user_id: str | None = None
+    processed_user_ids: list[str] = Field(default_factory=list)
+    failed_user_ids: list[FailedUser] = Field(default_factory=list)
+    request_params: dict[str, Any] = Field(default_factory=dict)
+    stats: dict[str, Any] = Field(default_factory=dict)
+    error_message: str | None = None
+    cancel_asked: bool = False
+    progress_percentage: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
+
+
+class GetOperationStatusRequest(Request):
+    service_name: Service = "profile_generation"
+
+
+class GetOperationStatusResponse(Done):
+    operation_status: OperationStatusInfo | None = None
+    msg: str | None = None
+
+
+class CancelOperationRequest(Request):
+    """Without a name, everything that runs."""
+
+    service_name: Annotated[Service | None, BeforeValidator(blank_is_none)] = None
+
+
+class CancelOperationResponse(Done):
+    """The runs stop at their next window."""
+
+    cancelled_services: list[str] = Field(default_factory=list)
+    msg: str | None = None
+
+
+# --- where a memory came from ----------------------------------------------------------------------------------------
+
+
+class GetLearningProvenanceRequest(Request):
+    kind: MemoryKind
+    id: Id
+
+
+class EvidenceView(Answer):
+    """The words a memory rests on: characters `start` to `end` of a turn; null where only the turn is known."""
+
+    interaction_id: int
+    start: int | None = None
+    end: int | None = None
+    text: str | None = None
+
+
+class LineageView(Answer):
+    """One change of a memory, with its reason."""
+
+    at: int
+    op: str
+    actor: str
+    reason: str
+    request_id: str = ""
+    sources: list[str] = Field(default_factory=list)
+
+
+class SourceUserPlaybookProvenanceView(Answer):
+    user_playbook: UserPlaybookView
+    interactions: list[InteractionView] = Field(default_factory=list)
+    source_interaction_ids: list[int] = Field(default_factory=list)
+
+
+class LearningProvenanceViewResponse(Done):
+    """`exact`: every turn it rests on is here; `best_effort`: some are gone, or only the request is known."""
+
+    target_kind: MemoryKind
+    target_id: str
+    provenance_status: Literal["exact", "best_effort", "unavailable"] = "unavailable"
+    trigger_request_id: str | None = None
+    interactions: list[InteractionView] = Field(default_factory=list)
+    source_user_playbooks: list[SourceUserPlaybookProvenanceView] = Field(default_factory=list)
+    evidence: list[EvidenceView] = Field(default_factory=list)
+    lineage: list[LineageView] = Field(default_factory=list)
+    engine: str | None = None
+    model: str | None = None
+    prompt_hash: str | None = None
+    confidence: float | None = None
+    msg: str | None = None
+
+
+class ProfileChangeLogRequest(Request):
+    """The newest changes first."""
+
+    user_id: MaybeId = None
+    limit: Annotated[HowMany, Field(le=10_000)] = 100
+
+
+class ProfileChangeLogView(Answer):
+    """What changed at once for one user, as it was at that time."""
+
+    id: int
+    user_id: str
+    request_id: str
+    created_at: int
+    added_profiles: list[ProfileView] = Field(default_factory=list)
+    removed_profiles: list[ProfileView] = Field(default_factory=list)
+    mentioned_profiles: list[ProfileView] = Field(default_factory=list)
+    reasons: list[str] = Field(default_factory=list)
+
+
+class ProfileChangeLogViewResponse(Done):
+    profile_change_logs: list[ProfileChangeLogView] = Field(default_factory=list)
