@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from dataclasses import asdict
 from typing import Any
 
 from acumen.api.call import Call, answers
@@ -91,7 +92,7 @@ async def finalize(asked: FinalizeSessionRequest, call: Call) -> FinalizeSession
 @answers(calls.learning_status)
 async def learning_status(asked: LearningStatusRequest, call: Call) -> LearningStatusResponse:
     progress = await conversations.progress(RequestId(asked.request_id), call.deps)
-    return LearningStatusResponse.model_validate({"status": progress.status, "reason": progress.reason})
+    return LearningStatusResponse.model_validate(asdict(progress))
 
 
 @answers(calls.get_requests)

@@ -42,6 +42,7 @@ class Progress:
 
     status: str  # pending | processing | done | failed | not_tracked
     reason: str | None = None
+    error: str | None = None  # the last one, which extractor failed and why
 
 
 async def progress(request_id: RequestId, deps: Deps) -> Progress:
@@ -67,9 +68,9 @@ def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> Progress:
         return Progress("processing", "extracting")
     if waiting := jobs.get(JobState.WAITING):
         if waiting.attempts:
-            return Progress("pending", "retrying")
+            return Progress("pending", "retrying", waiting.last_error)
         # A job set for later looks again when the user has been idle; nothing happens before that.
         return Progress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
-    if JobState.DEAD in jobs:
-        return Progress("failed", "the job failed too often; `acumen status` tells why")
+    if dead := jobs.get(JobState.DEAD):
+        return Progress("failed", "the job failed too often; `acumen status` tells why", dead.last_error)
     return Progress("pending", "waiting_for_window")

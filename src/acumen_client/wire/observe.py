@@ -249,6 +249,8 @@ class LearningStatusRequest(Request):
 class LearningStatusResponse(Answer):
     status: Literal["pending", "processing", "done", "failed", "not_tracked"]
     reason: str | None = None
+    # What failed last, and in which extractor; the others have read.
+    error: str | None = None
 
 
 class InteractionView(Answer):
