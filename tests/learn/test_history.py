@@ -1,0 +1,202 @@
+"""Where a memory came from, how memories changed, and that what was taken back is not shown by its turn."""
+
+import pytest
+
+from acumen_client import NotFound
+from tests.world import Org, join, profile, said
+
+PARIS, BERLIN = "I live in Paris.", "I moved to Berlin."
+RULE = "No, always use us-west-2 for deployments, never us-east-1."
+
+
+async def say(org: Org, *turns: str, **more: str) -> str:
+    answer = await org.sdk.publish(**said(*turns, **more))
+    await org.learn()
+    return str(answer.request_id)
+
+
+async def turns_found(org: Org, word: str) -> list[str]:
+    """Those that hold the word; search also finds what was said around them."""
+    hits = await org.sdk.search_interactions(user_id="ada", query=word, search_mode="fts")
+    return [one.content for one in hits.interactions if word in one.content]
+
+
+async def everything_found(org: Org, query: str) -> str:
+    hits = await org.sdk.search(user_id="ada", query=query)
+    return " ".join([hits.context or "", *(one.content for one in (*hits.profiles, *hits.user_playbooks))])
+
+
+# --- provenance ----------------------------------------------------------------------------------------------------
+
+
+async def test_a_memory_leads_back_to_the_very_words(org: Org):
+    request = await say(org, "Good morning. I live in Paris. Thanks!")
+    (fact,) = (await org.sdk.profiles(user_id="ada")).user_profiles
+
+    told = await org.sdk.provenance(kind="profile", id=fact.profile_id)
+    by_address = await org.sdk.provenance_by_address(kind="profile", id=fact.profile_id)
+
+    (evidence,) = told.evidence
+    (turn,) = told.interactions
+    assert by_address == told
+    assert (told.provenance_status, told.trigger_request_id, told.engine) == ("exact", request, "rules")
+    assert turn.content[evidence.start : evidence.end] == evidence.text == fact.source_span
+    assert [event.op for event in told.lineage] == ["add"]
+
+
+async def test_a_memory_whose_turns_are_gone_says_so(org: Org):
+    await say(org, PARIS)
+    (fact,) = (await org.sdk.profiles(user_id="ada")).user_profiles
+    await org.sdk.delete_all_interactions()
+
+    told = await org.sdk.provenance(kind="profile", id=fact.profile_id)
+
+    assert (told.provenance_status, told.interactions) == ("unavailable", [])
+
+
+async def test_a_memory_added_by_hand_leads_to_its_request_at_best(org: Org):
+    request = await say(org, "Hello there.")
+    await org.sdk.add_profiles(user_profiles=[profile("x", profile_id="p1", generated_from_request_id=request)])
+
+    told = await org.sdk.provenance(kind="profile", id="p1")
+
+    assert told.provenance_status == "best_effort"
+    assert [one.content for one in told.interactions] == ["Hello there."]
+
+
+async def test_another_orgs_memory_has_no_provenance(org: Org):
+    other = await join(org.app)
+    await org.sdk.add_profiles(user_profiles=[profile("x", profile_id="p1")])
+
+    with pytest.raises(NotFound):
+        await other.sdk.provenance(kind="profile", id="p1")
+
+
+# --- the change log --------------------------------------------------------------------------------------------------
+
+
+async def test_the_change_log_tells_what_was_added_removed_and_mentioned_and_why(org: Org):
+    requests = [await say(org, PARIS), await say(org, PARIS), await say(org, BERLIN)]
+
+    moved, again, first = (await org.sdk.profile_change_log(user_id="ada")).profile_change_logs
+
+    assert [one.request_id for one in (first, again, moved)] == requests
+    assert ["Paris" in one.content for one in first.added_profiles] == [True]
+    assert (again.added_profiles, [one.mentions for one in again.mentioned_profiles]) == ([], [2])
+    assert ["Berlin" in one.content for one in moved.added_profiles] == [True]
+    assert [one.status for one in moved.removed_profiles] == ["superseded"]
+    assert any("replaces" in reason for reason in moved.reasons)
+
+
+async def test_the_change_log_tells_of_edits_and_versions(org: Org):
+    await org.sdk.add_profiles(user_profiles=[profile("old words", profile_id="p1", status="pending")])
+    await org.sdk.update_profile(user_id="ada", profile_id="p1", content="new words")
+    await org.sdk.upgrade_profiles()
+
+    upgraded, edited, _ = (await org.sdk.profile_change_log()).profile_change_logs
+
+    assert [one.content for one in upgraded.added_profiles] == ["new words"]
+    assert [one.content for one in edited.removed_profiles] == ["old words"]
+    assert [one.content for one in edited.added_profiles] == ["new words"]
+
+
+async def test_what_was_deleted_leaves_no_words_in_the_change_log(org: Org):
+    await org.sdk.add_profiles(user_profiles=[profile("secret words", profile_id="p1")])
+    await org.sdk.delete_profile(user_id="ada", profile_id="p1")
+
+    reply = await org.send("GET", "/api/profile_change_log")
+
+    removed = reply.json()["profile_change_logs"][0]["removed_profiles"]
+    assert [one["profile_id"] for one in removed] == ["p1"]
+    assert "secret" not in reply.text
+
+
+# --- what was taken back -----------------------------------------------------------------------------------------------
+
+
+async def test_after_a_contradiction_the_old_turn_is_not_found_any_more(org: Org):
+    await say(org, PARIS)
+    before = await turns_found(org, "Paris")
+    await say(org, BERLIN)
+
+    assert before == [PARIS]
+    assert await turns_found(org, "Paris") == []
+    assert await turns_found(org, "Berlin") == [BERLIN]
+    assert "Paris" not in await everything_found(org, "where do I live")
+    listed = await org.sdk.search_interactions(user_id="ada", top_k=10)
+    assert [one.content for one in listed.interactions] == [BERLIN]
+
+
+async def test_a_contradiction_within_one_request_hides_the_old_turn_too(org: Org):
+    await say(org, PARIS, "agent: Noted.", BERLIN)
+
+    assert await turns_found(org, "Paris") == []
+
+
+async def test_what_was_said_is_still_on_record(org: Org):
+    await say(org, PARIS)
+    await say(org, BERLIN)
+
+    record = await org.sdk.interactions(user_id="ada")
+
+    assert [one.content for one in record.interactions] == [PARIS, BERLIN]
+
+
+async def test_a_turn_stays_while_another_memory_rests_on_it(org: Org):
+    both = "I live in Paris. My dog is called Rex."
+    await say(org, both)
+    await say(org, BERLIN)
+    (dog,) = [one for one in (await org.sdk.profiles(user_id="ada")).user_profiles if "Rex" in one.content]
+    while_it_stands = await turns_found(org, "Rex")
+
+    await org.sdk.delete_profile(user_id="ada", profile_id=dog.profile_id)
+
+    assert while_it_stands == [both]
+    assert await turns_found(org, "Rex") == []
+
+
+async def test_a_turn_that_taught_what_was_forgotten_is_not_found(org: Org):
+    await say(org, PARIS)
+    await say(org, "Please forget that I live in Paris.")
+
+    assert PARIS not in await turns_found(org, "Paris")
+
+
+async def test_a_turn_comes_back_with_its_memory(org: Org):
+    await say(org, PARIS)
+    await say(org, BERLIN)
+    found = await org.sdk.profiles(user_id="ada", status_filter=["superseded"])
+    hidden = await turns_found(org, "Paris")
+
+    await org.sdk.update_profile(user_id="ada", profile_id=found.user_profiles[0].profile_id, status="current")
+
+    assert (hidden, await turns_found(org, "Paris")) == ([], [PARIS])
+
+
+async def test_a_turn_that_is_hidden_stays_so_for_a_process_that_starts_later(org: Org):
+    await say(org, PARIS)
+    await say(org, BERLIN)
+    org.app.search._shelf._held.clear()
+
+    assert await turns_found(org, "Paris") == []
+
+
+async def test_a_rerun_hides_nothing_until_it_is_upgraded(org: Org):
+    await org.sdk.update_config(profile_extractor_config=None)
+    await say(org, PARIS)
+    await say(org, BERLIN)
+    await org.sdk.update_config(profile_extractor_config={"extraction_definition_prompt": "x"})
+    await org.sdk.rerun_profiles()
+    await org.learn()
+    pending = await turns_found(org, "Paris")
+
+    await org.sdk.upgrade_profiles()
+
+    assert (pending, await turns_found(org, "Paris")) == ([PARIS], [])
+
+
+async def test_a_lesson_that_was_replaced_is_not_shown_by_its_turn(org: Org):
+    await say(org, "Always answer in French.")
+    await say(org, "From now on always answer in German.")
+
+    assert await turns_found(org, "French") == []
