@@ -111,7 +111,7 @@ async def test_what_was_deleted_leaves_no_words_in_the_change_log(org: Org):
     assert "secret" not in reply.text
 
 
-# --- what was taken back -----------------------------------------------------------------------------------------------
+# --- what was taken back --------------------------------------------------------------------------------------------
 
 
 async def test_after_a_contradiction_the_old_turn_is_not_found_any_more(org: Org):

@@ -12,6 +12,7 @@ from acumen.api.auth import Caller, Doorkeeper, require
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
 from acumen.api.headers import headers_of
+from acumen.api.older import OLDER, Older
 from acumen.app import LOCAL_ORG, App
 from acumen.errors import BadInput
 from acumen.model.config import Config
@@ -29,23 +30,27 @@ NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 def routes(app: App) -> list[Route]:
     keys = Doorkeeper(app)
-    return [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
+    today = [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
+    return [*today, *(_route(older.endpoint, HANDLERS[older.endpoint.name], app, keys, older) for older in OLDER)]
 
 
-def _route(endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doorkeeper) -> Route:
+def _route(
+    endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doorkeeper, older: Older | None = None
+) -> Route:
     async def answer(request: Request) -> Response:
         request_id = request_id_of(request)
         try:
             with app.traffic.caller():
                 caller = await _caller(endpoint, keys, request)
-                asked = await _asked(endpoint, app, request)
+                asked = await _asked(endpoint, app, request, older)
                 deps = app.deps(caller.org, Config()) if caller is NOBODY else await app.deps_for(caller.org)
                 answered = await handler(asked, Call(app, keys, caller, deps))
-                return _reply(endpoint, answered, request_id)
+                return _reply(endpoint, answered, request_id, older)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry
             return errors.reply(error, request_id)
 
-    return Route(endpoint.path, answer, methods=[endpoint.method], name=endpoint.name)
+    path, name = (older.path, older.name) if older else (endpoint.path, endpoint.name)
+    return Route(path, answer, methods=[endpoint.method], name=name)
 
 
 async def _caller(endpoint: Endpoint[..., Any], keys: Doorkeeper, request: Request) -> Caller:
@@ -56,19 +61,23 @@ async def _caller(endpoint: Endpoint[..., Any], keys: Doorkeeper, request: Reque
     return caller
 
 
-async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request) -> Any:
+async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request, older: Older | None) -> Any:
     body = None
     if endpoint.method != "GET":
         body = await json_of(request, app.settings.limits.body_bytes)
         if body is None and endpoint.reads_body:
             raise BadInput("The request needs a JSON body.")
-    return endpoint.parse(request.query_params, body, request.path_params)
+    if older is None:
+        return endpoint.parse(request.query_params, body, request.path_params)
+    return endpoint.parse(older.asked(dict(request.query_params)), older.asked(body))
 
 
-def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str) -> Response:
+def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str, older: Older | None) -> Response:
     unwell = isinstance(answered, ReadinessResponse) and answered.status == "unhealthy"
     headers = {"X-Request-ID": request_id}
-    return Response(endpoint.dump(answered), 503 if unwell else 200, headers, media_type="application/json")
+    reply = endpoint.dump(answered)
+    told = older.answered(reply) if older else reply
+    return Response(told, 503 if unwell else 200, headers, media_type="application/json")
 
 
 def request_id_of(request: Request) -> str:

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from acumen import __version__
+from acumen.api.older import OLDER, Older
 from acumen_client.calls import ENDPOINTS, Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
 from acumen_client.wire.system import ReadinessResponse
@@ -44,6 +45,8 @@ def document() -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs, schema["$defs"])
+    for older in OLDER:
+        paths.setdefault(older.path, {})[older.endpoint.method.lower()] = _older(older, refs, schema["$defs"])
     return {
         "openapi": "3.1.0",
         "info": {"title": "Acumen", "version": __version__, "description": "The learning layer beside AI agents."},
@@ -80,6 +83,23 @@ def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, A
         operation["requestBody"] = {"required": True, **_content("", refs[endpoint.request_model, "validation"])}
         del operation["requestBody"]["description"]
     return operation
+
+
+def _older(older: Older, refs: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """What today's endpoint does, under the names of before, which the table of older names tells."""
+    today = _operation(older.endpoint, refs, definitions)
+    failures = {status: reply for status, reply in today["responses"].items() if status != "200"}
+    body = {"requestBody": {"required": True, **_content("", {"type": "object"})}} if "requestBody" in today else {}
+    renamed = ", ".join(f"{before} is {now}" for before, now in older.names.items())
+    return {
+        **{name: value for name, value in today.items() if name not in ("requestBody", "parameters")},
+        **body,
+        "operationId": f"older_{older.name}",
+        "deprecated": True,
+        "summary": f"The older name of {older.endpoint.path}.",
+        "description": ". ".join(part for part in (today.get("description", "").rstrip("."), renamed) if part),
+        "responses": {"200": _content("It worked.", {"type": "object"}), **failures},
+    }
 
 
 def _parameters(endpoint: Endpoint[..., Any], definitions: dict[str, Any]) -> list[dict[str, Any]]:

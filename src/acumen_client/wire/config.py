@@ -18,6 +18,7 @@ from acumen_client.wire.shapes import (
     Str,
     Text,
     WebUrl,
+    modern,
     plain_json,
     storable,
 )
@@ -45,25 +46,7 @@ Prompt = Annotated[
 
 
 class Section(Request):
-    """A part of the configuration, which may still be written with the names it had before."""
-
-    older_names: ClassVar[dict[str, str]] = {}
-
-    @model_validator(mode="before")
-    @classmethod
-    def _read_older_names(cls, data: Any) -> Any:
-        return modern(data, cls.older_names)
-
-
-def modern(data: Any, older_names: dict[str, str]) -> Any:
-    """The same data under today's names. Where both are given, today's wins."""
-    if not isinstance(data, dict) or older_names.keys().isdisjoint(data):
-        return data
-    renamed = {name: value for name, value in data.items() if name not in older_names}
-    for older, name in older_names.items():
-        if older in data:
-            renamed.setdefault(name, data[older])
-    return renamed
+    """A part of the configuration."""
 
 
 # --- where it is stored --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Memories: profiles and playbooks, as they are shown, added, changed and deleted."""
 
 import json
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -239,6 +239,8 @@ class NewMemory(Request):
 class NewProfile(NewMemory):
     """A fact about a user. Without an id or a time, the server gives both."""
 
+    older_names: ClassVar[dict[str, str]] = {"profile_content": "content"}
+
     user_id: Id
     content: Text
     profile_id: MaybeId = None
@@ -334,6 +336,8 @@ class AddedResponse(Done):
 
 class UpdateUserProfileRequest(Request):
     """Fields that are null or missing stay as they are."""
+
+    older_names: ClassVar[dict[str, str]] = {"profile_content": "content"}
 
     user_id: Id
     profile_id: Id

@@ -44,6 +44,8 @@ def _brief_text(value: Any) -> str:
 class ToolUsed(Tolerant):
     """A tool the agent called in a turn: `tool_data` holds its input and output."""
 
+    older_names: ClassVar[dict[str, str]] = {"tool_input": "tool_data"}
+
     tool_name: Label
     tool_data: JsonObject = Field(default_factory=dict)
     status: Annotated[str, BeforeValidator(_brief_text)] = ""
@@ -156,6 +158,7 @@ class PublishUserInteractionRequest(Tolerant):
     Unknown fields and empty turns are left out; `warnings()` names them.
     """
 
+    older_names: ClassVar[dict[str, str]] = {"request_group": "session_id"}
     _harmless_extras: ClassVar[frozenset[str]] = frozenset()
     _warnings: list[str] = PrivateAttr(default_factory=list)
 
@@ -289,6 +292,8 @@ class GetInteractionsResponse(Done):
 
 class GetRequestsRequest(TimeRange):
     """`top_k` and `offset` count sessions; a session comes with all its requests."""
+
+    older_names: ClassVar[dict[str, str]] = {"request_group": "session_id"}
 
     user_id: MaybeId = None
     request_id: MaybeId = None

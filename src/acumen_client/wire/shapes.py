@@ -152,17 +152,30 @@ _SHAPE = ConfigDict(
 
 
 class Shape(BaseModel):
-    """Takes null for any field that has a default, and reads it as that default."""
+    """Takes null for any field that has a default, and reads it as that default. Fields keep the names they had."""
 
     model_config = _SHAPE
+    older_names: ClassVar[dict[str, str]] = {}
 
     @model_validator(mode="before")
     @classmethod
     def _null_means_default(cls, data: Any) -> Any:
+        data = modern(data, cls.older_names)
         if not isinstance(data, dict) or None not in data.values():
             return data
         defaulted = _defaulted(cls)
         return {name: value for name, value in data.items() if value is not None or name not in defaulted}
+
+
+def modern(data: Any, older_names: dict[str, str]) -> Any:
+    """The same data under today's names. Where both are given, today's wins."""
+    if not older_names or not isinstance(data, dict) or older_names.keys().isdisjoint(data):
+        return data
+    renamed = {name: value for name, value in data.items() if name not in older_names}
+    for older, name in older_names.items():
+        if older in data:
+            renamed.setdefault(name, data[older])
+    return renamed
 
 
 @cache

@@ -1,0 +1,113 @@
+"""The older vocabulary: the routes and names of before, each a row that says what it is called today.
+
+A raw feedback is a user playbook, a feedback an agent playbook, a request group a session. A call in older words is
+put into today's, answered by the same handler, and its answer is put back into older words.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from acumen_client import calls
+from acumen_client.calls import Endpoint
+
+Names = Mapping[str, str]
+
+_LESSON = {
+    "feedback_name": "playbook_name",
+    "feedback_content": "content",
+    "when_condition": "trigger",
+    "do_not_action": "pitfall",
+    "feedback_metadata": "playbook_metadata",
+}
+_OF_USER: Names = {**_LESSON, "raw_feedbacks": "user_playbooks", "raw_feedback_id": "user_playbook_id"}
+_OF_AGENT: Names = {
+    **_LESSON,
+    "feedbacks": "agent_playbooks",
+    "feedback_id": "agent_playbook_id",
+    "feedback_status": "playbook_status",
+    "feedback_status_filter": "playbook_status_filter",
+}
+_GENERATION: Names = {"feedback_name": "playbook_name", "feedbacks_generated": "playbooks_generated"}
+_VERSIONS: Names = {
+    "feedback_name": "playbook_name",
+    **{
+        f"raw_feedbacks_{what}": f"user_playbooks_{what}"
+        for what in ("promoted", "archived", "deleted", "demoted", "restored")
+    },
+}
+# What is inside is the caller's own; its names are not ours to change.
+_FREE = frozenset(
+    {"playbook_metadata", "feedback_metadata", "custom_features", "tool_data", "tool_input", "request_params", "stats"}
+)
+# Older lessons carried what to do beside the content, and the text they were indexed by.
+_DO, _INDEXED = "do_action", "indexed_content"
+
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    """One older route. `says` is what its answers say in their own words."""
+
+    path: str
+    endpoint: Endpoint[..., Any]
+    names: Names = field(default_factory=dict)
+    says: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    def asked(self, given: Any) -> Any:
+        """A body or a query under today's names."""
+        return _renamed(given, self.names)
+
+    def answered(self, reply: bytes) -> bytes:
+        """A reply under the names it had then."""
+        back = {today: older for older, today in self.names.items()}
+        answer = _renamed(json.loads(reply), back)
+        return json.dumps({**answer, **self.says}, ensure_ascii=False).encode()
+
+
+def _renamed(value: Any, names: Names) -> Any:
+    if isinstance(value, list):
+        return [_renamed(one, names) for one in value]
+    if not isinstance(value, dict):
+        return value
+    given = _folded(value) if names.get("feedback_content") else value
+    return {names.get(name, name): inner if name in _FREE else _renamed(inner, names) for name, inner in given.items()}
+
+
+def _folded(lesson: dict[str, Any]) -> dict[str, Any]:
+    """What to do is part of the content today."""
+    if not {_DO, _INDEXED} & lesson.keys():
+        return lesson
+    kept = {name: value for name, value in lesson.items() if name not in (_DO, _INDEXED)}
+    said, do = kept.get("feedback_content"), lesson.get(_DO)
+    if isinstance(do, str) and do and do not in str(said or ""):
+        kept["feedback_content"] = f"{said}\n{do}" if said else do
+    return kept
+
+
+OLDER: tuple[Older, ...] = (
+    Older("/api/add_raw_feedback", calls.add_user_playbook, _OF_USER),
+    Older("/api/add_feedbacks", calls.add_agent_playbook, _OF_AGENT),
+    Older("/api/get_raw_feedbacks", calls.get_user_playbooks, _OF_USER),
+    Older("/api/get_feedbacks", calls.get_agent_playbooks, _OF_AGENT),
+    Older("/api/search_raw_feedbacks", calls.search_user_playbooks, _OF_USER),
+    Older("/api/search_feedbacks", calls.search_agent_playbooks, _OF_AGENT),
+    Older("/api/delete_raw_feedback", calls.delete_user_playbook, _OF_USER),
+    Older("/api/delete_feedback", calls.delete_agent_playbook, _OF_AGENT),
+    Older("/api/update_feedback_status", calls.update_agent_playbook_status, _OF_AGENT),
+    Older("/api/update_playbook_status", calls.update_agent_playbook_status),
+    Older(
+        "/api/rerun_feedback_generation",
+        calls.rerun_playbook_generation,
+        _GENERATION,
+        {"operation_id": "rerun_feedback_generation"},
+    ),
+    Older("/api/manual_feedback_generation", calls.manual_playbook_generation, _GENERATION),
+    Older("/api/upgrade_all_raw_feedbacks", calls.upgrade_all_user_playbooks, _VERSIONS),
+    Older("/api/downgrade_all_raw_feedbacks", calls.downgrade_all_user_playbooks, _VERSIONS),
+    Older("/api/delete_request_group", calls.delete_session, {"request_group": "session_id"}),
+)
