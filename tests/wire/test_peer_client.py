@@ -300,6 +300,70 @@ def test_all_of_a_kind_are_deleted_and_counted(peer: Any, user: str):
     assert peer.get_all_profiles().user_profiles == []
 
 
+# --- learn ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_rerun_is_waited_for_and_upgraded(peer: Any, user: str):
+    learned(peer, user)
+    (before,) = peer.get_profiles(user_id=user, force_refresh=True).user_profiles
+
+    done = peer.rerun_profile_generation(user_id=user, wait_for_response=True)
+    pending = peer.get_profiles(user_id=user, force_refresh=True, status_filter=["pending"]).user_profiles
+    upgraded = peer.upgrade_profiles(user_id=user)
+    (after,) = peer.get_profiles(user_id=user, force_refresh=True).user_profiles
+
+    assert (done.success, done.profiles_generated) == (True, 1)
+    assert [one.content for one in pending] == [before.content]
+    assert (upgraded.profiles_promoted, upgraded.profiles_archived) == (1, 1)
+    assert (after.profile_id, after.content) == (pending[0].profile_id, before.content)
+
+
+def test_a_rerun_of_lessons_is_waited_for_and_upgraded(peer: Any, user: str):
+    learned(peer, user)
+
+    done = peer.rerun_playbook_generation(wait_for_response=True)
+    upgraded = peer.upgrade_user_playbooks(agent_version="agent-v0")
+
+    assert done.success
+    assert upgraded.user_playbooks_promoted >= 1
+    assert len(peer.get_user_playbooks(user_id=user).user_playbooks) == 1
+
+
+def test_a_generation_by_hand_happens_though_nobody_waits(peer: Any, user: str, url: str):
+    learned(peer, user)
+
+    assert peer.manual_profile_generation(user_id=user) is None
+    assert peer.manual_playbook_generation() is None
+
+    def ended() -> bool:
+        told = requests.get(f"{url}/api/get_operation_status", timeout=30).json()["operation_status"]
+        return bool(told["request_params"]["user_id"] == user and told["status"] == "completed")
+
+    until(ended)
+    assert len(peer.get_profiles(user_id=user, force_refresh=True).user_profiles) == 1
+
+
+def test_the_change_log_is_read_with_all_its_lists(peer: Any, user: str):
+    learned(peer, user)
+    learned(peer, user)
+
+    logs = [one for one in peer.get_profile_change_log().profile_change_logs if one.user_id == user]
+
+    assert [len(one.added_profiles) for one in logs] == [0, 1]
+    assert [len(one.mentioned_profiles) for one in logs] == [1, 0]
+
+
+def test_a_configuration_with_many_extractors_is_read_by_a_client_that_knows_one(peer: Any):
+    many = [{"extraction_definition_prompt": "x", "extractor_name": name} for name in ("a", "b")]
+    peer.update_config({"profile_extractor_configs": many})
+
+    config = peer.get_config()
+    peer.set_config(config)
+    peer.update_config({"profile_extractor_configs": [{"extraction_definition_prompt": "x"}]})
+
+    assert config.profile_extractor_config.extractor_name == "a"
+
+
 # --- configuration and system --------------------------------------------------------------------------------------
 
 
@@ -341,6 +405,10 @@ def test_the_endpoints_without_a_method_answer_too(peer: Any, url: str, user: st
         ("POST", "/api/finalize_session", session),
         ("GET", f"/api/learning_status?request_id={request}", None),
         ("GET", "/api/get_profile_statistics", None),
+        ("POST", "/api/get_learning_provenance", {"kind": "profile", "id": profile.profile_id}),
+        ("POST", "/api/downgrade_all_profiles", {"user_id": user, "profile_ids": None, "only_affected_users": False}),
+        ("POST", "/api/downgrade_all_user_playbooks", {"agent_version": "none", "playbook_name": None}),
+        ("POST", "/api/cancel_operation", {"service_name": None}),
         ("PUT", "/api/update_user_profile", {"user_id": user, "profile_id": profile.profile_id, "content": "New"}),
         ("GET", "/meta/version", None),
         ("GET", "/", None),
