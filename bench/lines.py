@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from bench import machine, places, process, publish, retrieval, search
+from bench import machine, places, process, publish, rerun, retrieval, search
 from bench.figures import Line
 
 LINES = (
@@ -14,6 +14,11 @@ LINES = (
     Line("search", "new questions over HTTP, SQLite", partial(search.over_http, make_place=places.sqlite)),
     Line("search-in-process", "the same without HTTP and embedding", search.in_process),
     Line("org", "100 users over HTTP, SQLite", partial(search.org_wide, make_place=places.sqlite)),
+    Line(
+        "rerun",
+        "profiles made anew from all that was said, rules, SQLite",
+        partial(rerun.measure, make_place=places.sqlite),
+    ),
     Line("locomo", "turns found, LoCoMo", retrieval.measure_locomo),
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),
     Line(

@@ -11,9 +11,13 @@ from acumen_client.wire.shapes import Role
 from tests.cli.conftest import ACUMEN, Run
 
 COMMANDS = [
-    "serve", "worker", "migrate", "doctor", "demo", "publish", "search", "status", "memory-review", "version",
+    "serve", "worker", "migrate", "doctor", "demo", "publish", "search", "status", "memory-review", "rerun", "upgrade",
+    "downgrade", "version",
 ]  # fmt: skip
-NESTED = [("keys", "create"), ("keys", "list"), ("keys", "revoke"), ("stats", "injections")]
+NESTED = [
+    ("keys", "create"), ("keys", "list"), ("keys", "revoke"), ("stats", "injections"), ("operations", "status"),
+    ("operations", "cancel"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", [(name,) for name in COMMANDS] + NESTED, ids=" ".join)
