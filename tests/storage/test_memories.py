@@ -10,8 +10,9 @@ from acumen.model.memory import Origin, Status
 from acumen.model.playbook import Approval, Lesson
 from acumen.model.profile import TimeToLive
 from acumen.model.search import Filter, SearchRow
-from acumen.storage.search_rows import Mark
-from acumen.storage.store import OrgStore
+from acumen.storage.memories import Move
+from acumen.storage.search_rows import FEW, Mark
+from acumen.storage.store import OrgStore, Tx
 from tests.world import (
     ADA,
     JUST_BECAUSE,
@@ -267,3 +268,28 @@ async def test_a_vector_carries_the_name_of_the_model_that_made_it(org_store: Or
 
 def test_a_reference_names_kind_and_id():
     assert MemoryRef(Kind.PROFILE, "1") != MemoryRef(Kind.USER_PLAYBOOK, "1")
+
+
+async def test_many_memories_move_at_once_and_search_reads_them_anew(org_store: OrgStore) -> None:
+    def fill(tx: Tx) -> dict[str, str | None]:
+        return {keep(tx, a_profile(f"fact {number}")).id: "ada" for number in range(FEW + 1)}
+
+    owners = await org_store.write(fill)
+    before = await org_store.read(lambda tx: tx.search_rows.latest("profile", "ada"))
+
+    moves = [Move(owners, Status.CURRENT, Status.ARCHIVED)]
+    counts = await org_store.write(lambda tx: tx.memories.set_statuses(Kind.PROFILE, moves, JUST_BECAUSE))
+
+    after, listed, told = await org_store.read(
+        lambda tx: (
+            tx.search_rows.latest("profile", "ada"),
+            tx.profiles.count(Filter(statuses=(Status.ARCHIVED,))),
+            tx.lineage.of(MemoryRef(Kind.PROFILE, next(iter(owners)))),
+        )
+    )
+    assert counts == [FEW + 1]
+    assert listed == FEW + 1
+    assert after != before
+    assert [(event["op"], event["before"], event["after"]) for event in told[1:]] == [
+        ("archived", {"status": "current"}, {"status": "archived"})
+    ]

@@ -1,7 +1,7 @@
 """Making memories anew from what was said before: a rerun over all of it, or a look at the last window by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -122,8 +122,10 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
     service, wish = SERVICES[run.service], Wish.of(run.request)
     chosen = service.chosen(wish, deps.config)
     paths = [_path(run.id, UserId(user), extractor, wish) for extractor in chosen]
+    # Whoever asks for it wants it read: whether a window is worth it is not asked again.
+    asked_for = replace(deps, config=replace(deps.config, skip_gate=True))
     try:
-        return await service.reader.read_all(paths, deps)
+        return await service.reader.read_all(paths, asked_for)
     except Cancelled:
         if wish.mode is Mode.RERUN:  # half a user's memories must not replace the whole of them
             await deps.store.write(lambda tx: _discard(tx, service.kind, [UserId(user)], wish, chosen, CANCELLED))

@@ -21,6 +21,7 @@ from acumen.model.playbook import PlaybookNote, UserPlaybook
 from acumen.model.profile import Profile, ProfileNote
 from acumen.model.search import Filter, SearchRow
 from acumen.storage.lineage import Because
+from acumen.storage.search_rows import Mark
 from acumen.storage.store import Tx
 
 M = TypeVar("M", Profile, UserPlaybook)
@@ -140,7 +141,7 @@ class Reader(Generic[M, N]):
         rerun = part_of_a_rerun({one.id: (one.status, one.superseded_by) for one in memories})
         return [one for one in memories if (one.id in rerun) == (path.status is Status.PENDING)]
 
-    def _hold(self, tx: Tx, user: UserId, mark: int) -> None:
+    def _hold(self, tx: Tx, user: UserId, mark: Mark) -> None:
         """Nobody changes the user's memories from here on, nor has since they were read."""
         tx.search_rows.hold()
         if tx.search_rows.latest(self.kind, user) != mark:

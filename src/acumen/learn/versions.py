@@ -10,7 +10,8 @@ from acumen.model.ids import UserId
 from acumen.model.memory import Status
 from acumen.model.run import ItemState
 from acumen.model.search import Filter
-from acumen.storage.lineage import Because, Move
+from acumen.storage.lineage import Because
+from acumen.storage.memories import Move
 from acumen.storage.store import Tx
 
 UPGRADE = Because("an upgrade to the outcome of a rerun", actor="upgrade")
@@ -93,12 +94,9 @@ def _downgrade(tx: Tx, service: Service, which: Which) -> Downgraded:
         return Downgraded()
     users = set(archived.values()) if which.only_affected_users else None
     current = _of(users, rows.owned(which.filter(Status.CURRENT)))
-    moves = [
-        Move(current, Status.CURRENT, Status.ARCHIVE_IN_PROGRESS),
-        Move(archived, Status.ARCHIVED, Status.CURRENT),
-        Move(current, Status.ARCHIVE_IN_PROGRESS, Status.ARCHIVED),
-    ]
-    _, restored, demoted = tx.memories.set_statuses(service.kind, moves, DOWNGRADE)
+    # Both are known before either moves, and nobody sees the one without the other: no status in between is needed.
+    moves = [Move(archived, Status.ARCHIVED, Status.CURRENT), Move(current, Status.CURRENT, Status.ARCHIVED)]
+    restored, demoted = tx.memories.set_statuses(service.kind, moves, DOWNGRADE)
     return Downgraded(demoted, restored)
 
 

@@ -15,8 +15,6 @@ from acumen.storage.scope import Scope, in_batches
 from acumen.storage.search_rows import SearchRows
 from acumen.storage.tables import interactions, profiles, search_rows, user_playbooks
 
-_COUNT = (Status.CURRENT, Status.PENDING, *TAKEN_BACK)
-
 
 class Evidence:
     def __init__(self, scope: Scope, search: SearchRows) -> None:
@@ -34,19 +32,17 @@ class Evidence:
     def settle(self, user: str, turns: Iterable[InteractionId]) -> None:
         """Hides and shows these turns of a user as the memories that rest on them say."""
         asked = set(turns)
-        if not asked:
-            return
-        taken_back, standing = self._of_user(user)
-        hide = self._existing(asked & taken_back - standing)
+        taken_back = asked & self._taken_back(user)
         hidden = self.hidden(asked)
-        self._hide(user, sorted(hide - hidden))
-        self._show(sorted(self._existing(hidden - hide)))
+        if taken_back or hidden:
+            hide = self._existing(taken_back - self._standing(user))
+            self._hide(user, sorted(hide - hidden))
+            self._show(sorted(self._existing(hidden - hide)))
 
     def settle_all(self, users: set[str]) -> None:
         """The same for every turn of these users that any memory was taken back from."""
         for user in sorted(users & self._with_taken_back()):
-            taken_back, _ = self._of_user(user)
-            self.settle(user, taken_back)
+            self.settle(user, self._taken_back(user))
 
     def _with_taken_back(self) -> set[str]:
         found = set()
@@ -55,24 +51,24 @@ class Evidence:
             found |= {row.user_id for row in self._scope.all(sa.select(table.c.user_id).where(*where).distinct())}
         return found - {None}
 
-    def _of_user(self, user: str) -> tuple[set[InteractionId], set[InteractionId]]:
-        """What memories that were taken back rest on, and what current ones do."""
-        taken_back: set[InteractionId] = set()
-        standing: set[InteractionId] = set()
-        for rows in self._memories(user):
-            pending = part_of_a_rerun({row.id: (Status(row.status), row.superseded_by) for row in rows})
-            for row in rows:
-                if row.status == Status.CURRENT:
-                    standing.update(row.interaction_ids or ())
-                elif row.status in TAKEN_BACK and row.id not in pending:
-                    taken_back.update(row.interaction_ids or ())
-        return taken_back, standing
+    def _taken_back(self, user: str) -> set[InteractionId]:
+        """What memories that were taken back rest on; what a rerun took back within itself is its own affair."""
+        turns: set[InteractionId] = set()
+        for rows in self._memories(user, Status.PENDING, *TAKEN_BACK):
+            rerun = part_of_a_rerun({row.id: (Status(row.status), row.superseded_by) for row in rows})
+            turns.update(turn for row in rows if row.id not in rerun for turn in row.interaction_ids or ())
+        return turns
 
-    def _memories(self, user: str) -> Iterator[list[Any]]:
+    def _standing(self, user: str) -> set[InteractionId]:
+        """What current memories rest on."""
+        rows = (row for some in self._memories(user, Status.CURRENT) for row in some)
+        return {turn for row in rows for turn in row.interaction_ids or ()}
+
+    def _memories(self, user: str, *statuses: Status) -> Iterator[list[Any]]:
         for table, key in ((profiles, "profile_id"), (user_playbooks, "playbook_id")):
             c = table.c
             columns = (c[key].label("id"), c.status, c.superseded_by, c.interaction_ids)
-            where = (c.org_id == self._scope.org, c.user_id == user, c.status.in_([str(one) for one in _COUNT]))
+            where = (c.org_id == self._scope.org, c.user_id == user, c.status.in_([str(one) for one in statuses]))
             yield self._scope.all(sa.select(*columns).where(*where))
 
     def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memory import Status
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.scope import Scope, in_batches, org_of
 from acumen.storage.tables import lineage
 
 
@@ -21,15 +21,6 @@ class Because:
     actor: str = "acumen"
     request_id: str = ""
     sources: Sequence[str] = field(default=())
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """Many memories, by id and owner, on their way from one status to another."""
-
-    owners: Mapping[str, str | None]
-    before: Status
-    after: Status
 
 
 class Lineage:
@@ -57,16 +48,21 @@ class Lineage:
             counted[kind != Kind.PROFILE][op] = number
         return counted
 
-    def record_move(self, kind: Kind, move: Move, because: Because) -> None:
-        """Of each only the status is told, for nothing else changed."""
-        told = {"before": {"status": str(move.before)}, "after": {"status": str(move.after)}}
-        rows = (_row(MemoryRef(kind, one), str(move.after), because, user) for one, user in move.owners.items())
-        self._scope.add(lineage, [{**row, **told} for row in rows])
+    def record_moved(self, kind: Kind, owners: sa.Select[Any], move: tuple[Status, Status], because: Because) -> None:
+        """Many memories went from one status to another; `owners` selects their ids and users.
+
+        Of each only the status is told, for nothing else changed.
+        """
+        before, after = ({"status": str(status)} for status in move)
+        told = {**_row(MemoryRef(kind, ""), str(move[1]), because, None), "before": before, "after": after}
+        self._record_all(told, owners)
 
     def of_kind(self, kind: Kind, user: str | None, limit: int) -> list[dict[str, Any]]:
         """What happened to all memories of a kind, or to those of one user; the newest event first."""
         c = lineage.c
-        query = sa.select(lineage).where(c.org_id == self._scope.org, c.kind == str(kind))
+        # Without a user, the newest events are at hand in the order of their ids; no index of the org's is of help.
+        org = org_of(c.event_id) if user is None else c.org_id
+        query = sa.select(lineage).where(org == self._scope.org, c.kind == str(kind))
         if user is not None:
             query = query.where(c.user_id == user)
         return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id.desc()).limit(limit))]  # noqa: SLF001 - public
@@ -81,8 +77,14 @@ class Lineage:
     def record_all_deleted(self, kind: Kind, owners: sa.Select[Any], because: Because) -> None:
         """The same for every memory of a kind; `owners` selects their ids and users."""
         self._forget_words(kind)
-        row = self._scope.stamp(_row(MemoryRef(kind, ""), "delete", because, None))
-        told = {name: value for name, value in row.items() if name not in ("entity_id", "user_id", "sources")}
+        self._record_all(_row(MemoryRef(kind, ""), "delete", because, None), owners)
+
+    def _record_all(self, row: dict[str, Any], owners: sa.Select[Any]) -> None:
+        told = {
+            name: value
+            for name, value in self._scope.stamp(row).items()
+            if name not in ("entity_id", "user_id", "sources")
+        }
         columns = [sa.literal(value, lineage.c[name].type) for name, value in told.items()]
         rows = owners.add_columns(*columns)
         self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *told], rows))

@@ -1,16 +1,25 @@
 """The one door through which memories change: the row, what search reads of it, and its lineage move together."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef
 from acumen.model.memory import TAKEN_BACK, Status
 from acumen.model.search import SearchRow
 from acumen.storage.evidence import Evidence
-from acumen.storage.lineage import Because, Lineage, Move
+from acumen.storage.lineage import Because, Lineage
 from acumen.storage.memory_rows import MemoryRows
 from acumen.storage.search_rows import SearchRows
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Move:
+    """Many memories, by id and owner, on their way from one status to another."""
+
+    owners: Mapping[str, str | None]
+    before: Status
+    after: Status
 
 
 class Memories:
@@ -35,6 +44,7 @@ class Memories:
 
     def change(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
         """`found_by` is None when the words stay the same. Returns the memory as stored."""
+        self._search.hold()  # before any row, so that two who change the same never wait for each other
         after = dataclasses.replace(after, version=before.version + 1)
         self._rows[ref.kind].replace(ref.id, after)
         if found_by is None:
@@ -48,6 +58,7 @@ class Memories:
 
     def set_statuses(self, kind: Kind, moves: Sequence[Move], because: Because) -> list[int]:
         """Of many memories at once, one move after the other; how many each moved."""
+        self._search.hold()
         counts = [self._move(kind, move, because) for move in moves]
         self._evidence.settle_all({user for move in moves for user in move.owners.values() if user})
         return counts
@@ -56,11 +67,13 @@ class Memories:
         ids = list(move.owners)
         moved = self._rows[kind].set_status(ids, move.after)
         self._search.touch_all(kind, ids)
-        self._lineage.record_move(kind, move, because)
+        for some in self._rows[kind].owners_of(ids):
+            self._lineage.record_moved(kind, some, (move.before, move.after), because)
         return moved
 
     def delete(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
         """Complete: no words of the memory stay behind, in search or in its lineage."""
+        self._search.hold()
         found = self._rows[kind].by_ids(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})

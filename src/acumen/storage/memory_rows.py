@@ -135,6 +135,10 @@ class MemoryRows(Generic[M]):
         user = self._table.c.user_id if "user_id" in self._table.c else sa.null()
         return sa.select(sa.cast(self._id, sa.Text), user).where(*self._mine())
 
+    def owners_of(self, ids: Sequence[str]) -> Iterator[sa.Select[Any]]:
+        """The same for some, as many at a time as a statement may name."""
+        return (self.owners().where(self._id.in_(some)) for some in self._parsed(ids))
+
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
         return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])
 

@@ -11,6 +11,9 @@ from acumen.model.search import SearchRow
 from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs, search_rows
 
+# A search that reads its scope anew takes about as long as so many rows take to be numbered.
+FEW = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -55,18 +58,18 @@ class SearchRows:
         )
 
     def touch_all(self, kind: str, ids: Sequence[str]) -> None:
-        """The same for many, at the cost of one round trip."""
-        if ids:
-            first = self._advance(len(ids)) - len(ids) + 1
-            numbered = [{"touched": entity_id, "number": seq} for seq, entity_id in enumerate(ids, first)]
-            common = {"at": self._scope.at, "org": self._scope.org, "of_kind": kind}
-            self._scope.conn.execute(_TOUCH, [{**common, **one} for one in numbered])
+        """The same for a few; for many it is cheaper that everybody reads anew."""
+        if len(ids) > FEW:
+            self.begin_generation()
+            return
+        for entity_id in ids:
+            self.touch(kind, entity_id)
 
-    def latest(self, kind: str, user: str) -> int:
-        """Grows whenever something of the scope changes."""
+    def latest(self, kind: str, user: str) -> Mark:
+        """Differs whenever something of the scope has changed."""
         c = search_rows.c
         query = sa.select(sa.func.max(c.seq)).where(c.org_id == self._scope.org, c.kind == kind, c.user_id == user)
-        return int(self._scope.conn.execute(query).scalar() or 0)
+        return Mark(self.mark().generation, int(self._scope.conn.execute(query).scalar() or 0))
 
     def hold(self) -> None:
         """From here to COMMIT nobody else of this org changes what search reads."""
@@ -116,14 +119,6 @@ class SearchRows:
         moved = {"search_seq": orgs.c.search_seq + by, "updated_at": self._scope.at}
         statement = sa.update(orgs).where(orgs.c.org_id == org).values(moved)
         return int(conn.execute(statement.returning(orgs.c.search_seq)).scalar_one())
-
-
-_TOUCH = (
-    sa.update(search_rows)
-    .where(search_rows.c.org_id == sa.bindparam("org"), search_rows.c.kind == sa.bindparam("of_kind"))
-    .where(search_rows.c.entity_id == sa.bindparam("touched"))
-    .values(seq=sa.bindparam("number"), updated_at=sa.bindparam("at"))
-)
 
 
 @cache
