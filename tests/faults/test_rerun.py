@@ -88,7 +88,7 @@ def _assert_made_once(server: Server) -> None:
     wait_until(lambda: _operation(server)["status"] != "in_progress", FINISH_SECONDS, "the rerun to end", every=0.1)
     ended = _operation(server)
     assert (ended["status"], ended["processed_users"], ended["failed_users"]) == ("completed", USERS, 0), ended
-    assert ended["stats"]["windows"] <= USERS * len(FACTS)
+    assert ended["stats"]["windows"] == ended["stats"]["interactions"] == USERS * len(FACTS)
     assert _facts(server, "pending") == _facts(server, "current")
 
 

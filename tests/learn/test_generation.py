@@ -372,6 +372,7 @@ async def test_a_cancel_stops_within_one_window_and_leaves_nothing_half_done(org
 
     assert len(read) == 1
     assert (ended.status, ended.processed_users, ended.cancel_asked) == ("cancelled", 0, True)
+    assert ended.stats == {}
     assert await contents(org, "pending") == await contents(org, "pending", user="bob") == []
     assert not [row for row in rows["bookmarks"] if row["extractor"].startswith("run_")]
     assert (await org.sdk.rerun_profiles()).success
@@ -417,6 +418,7 @@ async def test_a_run_that_was_broken_off_goes_on_where_it_stood(org: Org, readin
     await org.learn()
 
     assert read == ["profiles"] * 4  # each window once, though the run was begun three times
+    assert (await operation(org)).stats == {"generated": 4, "windows": 4, "interactions": 4}
     assert await contents(org, "pending") == expected
     assert (await operation(org)).status == "completed"
 

@@ -1,8 +1,7 @@
 """Read, think, decide, write: the one way in which conversations become memories of either kind."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -46,6 +45,7 @@ class Path:
     bookmark: str
     next: Callable[[Tx], Due | Millis | None]
     status: Status = Status.CURRENT  # PENDING: a rerun, which sees nothing but its own memories
+    count: Callable[[Tx, Mapping[str, int]], None] | None = None  # told what came of each window, when it is written
 
     @staticmethod
     def regular(user: UserId, extractor: Extractor, deps: Deps) -> "Path":
@@ -79,8 +79,8 @@ class Reader(Generic[M, N]):
         """What each of them has not read yet."""
         await self.read_all([Path.regular(user, one, deps) for one in extractors if not one.manual], deps)
 
-    async def read_all(self, paths: Sequence[Path], deps: Deps) -> Counter[str]:
-        """Side by side, each to its end; one that fails does not stop the others. Returns counts of what came of it."""
+    async def read_all(self, paths: Sequence[Path], deps: Deps) -> None:
+        """Side by side, each to its end; one that fails does not stop the others."""
         ended = await asyncio.gather(*(self._read(path, deps) for path in paths), return_exceptions=True)
         failures = {
             path.extractor.name: end
@@ -92,31 +92,27 @@ class Reader(Generic[M, N]):
         for end in ended:
             if isinstance(end, BaseException):
                 raise end  # cancelled, or overtaken by another worker: whoever called knows what to do
-        return sum((end for end in ended if isinstance(end, Counter)), Counter())
 
-    async def _read(self, path: Path, deps: Deps) -> Counter[str]:
+    async def _read(self, path: Path, deps: Deps) -> None:
         """Window after window, until nothing is left."""
-        counts: Counter[str] = Counter()
         while isinstance(due := await deps.store.read(path.next), Due):
-            counts.update(await self._read_one(due, path, deps))
+            await self._read_one(due, path, deps)
             await deps.stand_back()
         if due is not None:
             await come_back(path.user, due, deps)
-        return counts
 
-    async def _read_one(self, due: Due, path: Path, deps: Deps) -> dict[str, int]:
+    async def _read_one(self, due: Due, path: Path, deps: Deps) -> None:
         if not due.news:
             await deps.store.write(lambda tx: tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until))
-            return {}
+            return None
         heard = await self.extract(due.window, path.extractor, deps)
         while True:
             try:
-                changed = await self._learn(due, heard, path, deps)
+                return await self._learn(due, heard, path, deps)
             except _Overtaken:
                 continue  # compared anew, without asking anew
-            return {"generated": len(changed.added), "windows": 1, "interactions": due.news}
 
-    async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> Changes[Any, N]:
+    async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> None:
         mark, known = await deps.store.read(
             lambda tx: (tx.search_rows.latest(self.kind, path.user), self._known(tx, path))
         )
@@ -131,9 +127,10 @@ class Reader(Generic[M, N]):
             if changes:
                 self._hold(tx, path.user, mark)
                 self._apply(tx, changes, fresh, rows, due.window.turns[-1].request_id)
+            if path.count:
+                path.count(tx, {"generated": len(fresh), "windows": 1, "interactions": due.news})
 
         await deps.store.write(store)
-        return changes
 
     def _known(self, tx: Tx, path: Path) -> list[M]:
         """A rerun compares with what it has made itself; everybody else with everything but that."""

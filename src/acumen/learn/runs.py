@@ -66,8 +66,8 @@ def _finish(tx: Tx, run_id: RunId) -> None:
 
 
 def totals(tx: Tx, run_id: RunId) -> dict[str, Any]:
-    """The counts of all items that are done, summed."""
+    """The counts of all items, as far as they have come, summed."""
     summed: Counter[str] = Counter()
-    for item in tx.runs.items(run_id, ItemState.DONE):
+    for item in tx.runs.items(run_id):
         summed.update({name: count for name, count in item.detail.items() if isinstance(count, int)})
     return dict(summed)

@@ -1,5 +1,6 @@
 """Runs and what they work through, as rows."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -83,6 +84,20 @@ class Runs:
             query = query.where(c.state == state)
         return [_item(row) for row in self._scope.all(query.order_by(c.place).limit(limit))]
 
+    def count(self, run_id: RunId, item: str, counts: Mapping[str, int]) -> None:
+        """Adds to what has come of an item so far; whoever writes holds off others who are at the same item."""
+        summed = Counter(self.counted(run_id, item))
+        summed.update(counts)
+        self._set_detail(run_id, item, dict(summed))
+
+    def counted(self, run_id: RunId, item: str) -> dict[str, int]:
+        row = self._scope.one(sa.select(run_items.c.detail).where(*self._named(run_id, item)))
+        return dict(row.detail or {}) if row else {}
+
+    def uncount(self, run_id: RunId, item: str) -> None:
+        """Nothing has come of it after all."""
+        self._set_detail(run_id, item, {})
+
     def done(self, run_id: RunId, place: int, detail: Mapping[str, Any]) -> None:
         self._end_item(run_id, place, state=ItemState.DONE, detail=dict(detail))
 
@@ -108,6 +123,13 @@ class Runs:
     def _set(self, run_id: RunId, **values: Any) -> None:
         s = self._scope
         s.conn.execute(sa.update(runs).where(*self._of(run_id)).values(updated_at=s.at, **values))
+
+    def _named(self, run_id: RunId, item: str) -> tuple[sa.ColumnElement[bool], ...]:
+        return run_items.c.org_id == self._scope.org, run_items.c.run_id == run_id, run_items.c.item == item
+
+    def _set_detail(self, run_id: RunId, item: str, detail: dict[str, int]) -> None:
+        values = {"detail": detail, "updated_at": self._scope.at}
+        self._scope.conn.execute(sa.update(run_items).where(*self._named(run_id, item)).values(values))
 
     def _end_item(self, run_id: RunId, place: int, **values: Any) -> None:
         s, c = self._scope, run_items.c

@@ -504,6 +504,7 @@ run_items = sa.Table(
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "run_id", "place", name="pk_run_items"),
     sa.Index("ix_run_items_state", "org_id", "run_id", "state", "place"),
+    sa.Index("ix_run_items_item", "org_id", "run_id", "item"),
 )
 
 # --- jobs --------------------------------------------------------------------------------------------------------

@@ -86,6 +86,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("org_id", "run_id", "place", name="pk_run_items"),
     )
     with op.batch_alter_table("run_items", schema=None) as batch_op:
+        batch_op.create_index("ix_run_items_item", ["org_id", "run_id", "item"], unique=False)
         batch_op.create_index("ix_run_items_state", ["org_id", "run_id", "state", "place"], unique=False)
 
     op.create_table(
