@@ -1,12 +1,38 @@
-"""What is known of a session beyond its turns, as rows."""
+"""What is known of a session beyond its turns, as rows: whether it is over, and how its caller says it ended."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.ids import SessionId, UserId
-from acumen.storage.scope import Scope
-from acumen.storage.tables import requests, sessions
+from acumen.model.evaluation import Outcome, SessionKey, Stated
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import interactions, requests, sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A session to which something was added."""
+
+    session_id: SessionId
+    last_id: InteractionId
+    last_at: Millis  # when its newest request came
+    finished: bool  # whether a request said that it is over
+
+
+@dataclass(frozen=True, slots=True)
+class WantedOutcomes:
+    """Which stated outcomes; None means "any". Times are those at which the caller says it ended."""
+
+    sessions: Sequence[SessionId] | None = None
+    user_id: UserId | None = None
+    source: str | None = None
+    outcome: Outcome | None = None
+    label: str | None = None
+    since: Millis | None = None
+    until: Millis | None = None
 
 
 class Sessions:
@@ -19,12 +45,47 @@ class Sessions:
         query = sa.select(c.request_id).where(c.org_id == self._scope.org, c.session_id == session, c.user_id == user)
         return self._scope.one(query.limit(1)) is not None
 
-    def finish(self, user: UserId, session: SessionId) -> None:
-        s = self._scope
-        statement = s.db.insert(sessions).on_conflict_do_update(
-            index_elements=["org_id", "user_id", "session_id"], set_={"finished_at": s.at, "updated_at": s.at}
+    def users_of(self, session: SessionId, limit: int) -> list[UserId]:
+        """Whose session it is; ids being the callers' own, there may be several, the last to speak first."""
+        c = requests.c
+        query = sa.select(c.user_id).where(c.org_id == self._scope.org, c.session_id == session).group_by(c.user_id)
+        newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)
+        return [UserId(row.user_id) for row in self._scope.all(newest)]
+
+    def grown(self, user: UserId, seen: InteractionId) -> list[Grown]:
+        """Those in which a user's turns came after `seen`, in the order of their newest turns."""
+        i, r = interactions.c, requests.c
+        last = sa.func.max(i.interaction_id).label("last_id")
+        finished = sa.func.max(sa.case((r.session_finished, 1), else_=0)).label("finished")
+        query = (
+            sa.select(i.session_id, last, sa.func.max(r.created_at).label("last_at"), finished)
+            .join_from(interactions, requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+            .where(i.org_id == self._scope.org, i.user_id == user, i.interaction_id > seen)
+            .group_by(i.session_id)
+            .order_by(last)
         )
-        s.conn.execute(statement, s.stamp({"user_id": user, "session_id": session, "finished_at": s.at}))
+        return [
+            Grown(SessionId(row.session_id), InteractionId(row.last_id), Millis(row.last_at), bool(row.finished))
+            for row in self._scope.all(query)
+        ]
+
+    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[SessionKey]:
+        """Those whose newest request came in that time, both ends included, the earliest first."""
+        c = requests.c
+        newest = sa.func.max(c.created_at)
+        query = sa.select(c.user_id, c.session_id).where(c.org_id == self._scope.org)
+        if sources is not None:
+            query = query.where(c.source.in_(sources))
+        query = query.group_by(c.user_id, c.session_id).having(newest.between(since, until))
+        rows = self._scope.all(query.order_by(newest, c.user_id, c.session_id))
+        return [(UserId(row.user_id), SessionId(row.session_id)) for row in rows]
+
+    def finish(self, user: UserId, session: SessionId) -> None:
+        self._set(user, session, {"finished_at": self._scope.at})
+
+    def finished_at(self, user: UserId, session: SessionId) -> Millis | None:
+        row = self._scope.one(sa.select(sessions.c.finished_at).where(*self._of(user, session)))
+        return None if row is None or row.finished_at is None else Millis(row.finished_at)
 
     def finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
         """Those of them that are over."""
@@ -34,5 +95,99 @@ class Sessions:
         )
         return {SessionId(row.session_id) for row in self._scope.all(query)}
 
+    # --- how they ended, as their callers state it -----------------------------------------------------------------
+
+    def state(self, stated: Stated) -> None:
+        """A later word takes the place of an earlier one."""
+        values = {
+            "outcome": stated.outcome,
+            "outcome_source": stated.source,
+            "outcome_label": stated.label,
+            "outcome_revision": stated.revision,
+            "outcome_at": stated.occurred_at,
+            "outcome_stated_at": stated.stated_at,
+            "outcome_detail": {
+                "value": stated.value,
+                "metadata": stated.metadata,
+                "contract_digest": stated.contract_digest,
+                "trajectory_digest": stated.trajectory_digest,
+                "through_request": stated.through_request,
+            },
+        }
+        self._set(stated.user_id, stated.session_id, values)
+
+    def stated(self, user: UserId, session: SessionId) -> Stated | None:
+        row = self._scope.one(sa.select(sessions).where(*self._of(user, session), sessions.c.outcome.is_not(None)))
+        return None if row is None else _stated(row)
+
+    def outcomes(self, wanted: WantedOutcomes, limit: int, offset: int) -> list[Stated]:
+        """The latest first."""
+        c = sessions.c
+        query = sa.select(sessions).where(c.org_id == self._scope.org, c.outcome.is_not(None), *_outcomes(wanted))
+        query = query.order_by(c.outcome_at.desc(), c.user_id, c.session_id).limit(limit).offset(offset)
+        return [_stated(row) for row in self._scope.all(query)]
+
+    # --- erasure ---------------------------------------------------------------------------------------------------
+
     def delete(self, session: SessionId) -> int:
         return self._scope.delete(sessions, sessions.c.session_id == session)
+
+    def delete_empty(self, keys: Sequence[SessionKey]) -> list[SessionKey]:
+        """Of these, the ones in which nothing is left lose what was known of them; returns which."""
+        empty = [(user, session) for user, session in keys if not self.exists(user, session)]
+        for user, session in empty:
+            self._scope.delete(sessions, sessions.c.user_id == user, sessions.c.session_id == session)
+        return empty
+
+    def of_requests(self, ids: Sequence[RequestId]) -> list[SessionKey]:
+        c = requests.c
+        found: set[SessionKey] = set()
+        for some in in_batches(ids):
+            query = sa.select(c.user_id, c.session_id).where(c.org_id == self._scope.org, c.request_id.in_(some))
+            found |= {(UserId(row.user_id), SessionId(row.session_id)) for row in self._scope.all(query.distinct())}
+        return sorted(found)
+
+    def _set(self, user: UserId, session: SessionId, values: dict[str, Any]) -> None:
+        s = self._scope
+        statement = s.db.insert(sessions).on_conflict_do_update(
+            index_elements=["org_id", "user_id", "session_id"], set_={**values, "updated_at": s.at}
+        )
+        s.conn.execute(statement, s.stamp({"user_id": user, "session_id": session, **values}))
+
+    def _of(self, user: UserId, session: SessionId) -> tuple[sa.ColumnElement[bool], ...]:
+        c = sessions.c
+        return c.org_id == self._scope.org, c.user_id == user, c.session_id == session
+
+
+def _outcomes(wanted: WantedOutcomes) -> list[sa.ColumnElement[bool]]:
+    c = sessions.c
+    asked: list[tuple[Any, sa.ColumnElement[bool]]] = [
+        (wanted.user_id, c.user_id == wanted.user_id),
+        (wanted.source, c.outcome_source == wanted.source),
+        (wanted.outcome, c.outcome == wanted.outcome),
+        (wanted.label, c.outcome_label == wanted.label),
+        (wanted.since, c.outcome_at >= wanted.since),
+        (wanted.until, c.outcome_at <= wanted.until),
+        (wanted.sessions, c.session_id.in_(wanted.sessions or ())),
+    ]
+    return [condition for value, condition in asked if value is not None]
+
+
+def _stated(row: Any) -> Stated:
+    detail = row.outcome_detail or {}
+    through = detail.get("through_request")
+    return Stated(
+        user_id=UserId(row.user_id),
+        session_id=SessionId(row.session_id),
+        outcome=Outcome(row.outcome),
+        occurred_at=Millis(row.outcome_at),
+        stated_at=Millis(row.outcome_stated_at),
+        source=row.outcome_source or "",
+        label=row.outcome_label,
+        value=detail.get("value"),
+        metadata=detail.get("metadata"),
+        revision=row.outcome_revision,
+        contract_digest=detail.get("contract_digest", ""),
+        trajectory_digest=detail.get("trajectory_digest", ""),
+        through_request=None if through is None else RequestId(through),
+    )

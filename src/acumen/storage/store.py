@@ -15,6 +15,7 @@ from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
 from acumen.storage.evidence import Evidence
+from acumen.storage.evaluations import Evaluations
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lineage import Lineage
@@ -49,6 +50,10 @@ class Tx:
     @cached_property
     def sessions(self) -> Sessions:
         return Sessions(self.scope)
+
+    @cached_property
+    def evaluations(self) -> Evaluations:
+        return Evaluations(self.scope)
 
     @cached_property
     def bookmarks(self) -> Bookmarks:

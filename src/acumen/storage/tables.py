@@ -128,10 +128,17 @@ sessions = sa.Table(
     _text("user_id"),
     _text("session_id"),
     _time("finished_at", null=True),
+    # How it ended, as its caller states it: the newest word, and how many there were.
     _text("outcome", null=True),
     _json("outcome_detail"),
+    _text("outcome_source", null=True),
+    _text("outcome_label", null=True),
+    sa.Column("outcome_revision", sa.Integer, nullable=True),
+    _time("outcome_at", null=True),
+    _time("outcome_stated_at", null=True),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "user_id", "session_id", name="pk_sessions"),
+    sa.Index("ix_sessions_outcome", "org_id", "outcome_at"),
 )
 
 bookmarks = sa.Table(
@@ -284,6 +291,7 @@ lineage = sa.Table(
     sqlite_autoincrement=True,
 )
 
+# One per session. What its caller states wins, so `is_success` is what counts and `judged_success` what was guessed.
 evaluations = sa.Table(
     "evaluations",
     metadata,
@@ -292,11 +300,28 @@ evaluations = sa.Table(
     _text("user_id"),
     _text("session_id"),
     _text("agent_version"),
+    _text("source"),
+    _text("name", null=True),
     _flag("is_success"),
-    _json("detail"),
+    sa.Column("judged_success", sa.Boolean, nullable=True),
+    _text("stated", null=True),
+    _text("failure_type", null=True),
+    _text("failure_reason", null=True),
+    sa.Column("corrections", sa.Integer, nullable=False),
+    sa.Column("turns_to_resolution", sa.Integer, nullable=True),
+    _flag("is_escalated"),
+    _text("shadow", null=True),
+    _json("signals"),
+    sa.Column("last_id", sa.BigInteger, nullable=False),
+    _time("ended_at"),
     _text("engine"),
+    _text("model"),
+    _text("prompt_hash"),
+    sa.Column("confidence", sa.Float, nullable=False),
     *_made(),
-    sa.Index("ix_evaluations_session", "org_id", "user_id", "session_id"),
+    sa.Index("ix_evaluations_session", "org_id", "user_id", "session_id", unique=True),
+    sa.Index("ix_evaluations_created", "org_id", "created_at"),
+    sa.Index("ix_evaluations_ended", "org_id", "ended_at"),
     sqlite_autoincrement=True,
 )
 
@@ -309,12 +334,17 @@ shadow_verdicts = sa.Table(
     _text("session_id"),
     sa.Column("interaction_id", sa.BigInteger, nullable=False),
     _text("agent_version"),
-    _text("verdict"),
-    _json("detail"),
+    _text("preference"),
+    _text("reason"),
+    _flag("regular_first"),
     _text("engine"),
+    _text("model"),
+    _text("prompt_hash"),
+    sa.Column("confidence", sa.Float, nullable=False),
     *_made(),
     sa.Index("ix_shadow_verdicts_turn", "org_id", "interaction_id", unique=True),
     sa.Index("ix_shadow_verdicts_time", "org_id", "created_at"),
+    sa.Index("ix_shadow_verdicts_session", "org_id", "user_id", "session_id"),
     sqlite_autoincrement=True,
 )
 

@@ -120,16 +120,68 @@ def upgrade() -> None:
         sa.Column("session_id", sa.Text(), nullable=False),
         sa.Column("interaction_id", sa.BigInteger(), nullable=False),
         sa.Column("agent_version", sa.Text(), nullable=False),
-        sa.Column("verdict", sa.Text(), nullable=False),
-        sa.Column("detail", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("preference", sa.Text(), nullable=False),
+        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("regular_first", sa.Boolean(), nullable=False),
         sa.Column("engine", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("prompt_hash", sa.Text(), nullable=False),
+        sa.Column("confidence", sa.Float(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("verdict_id", name=op.f("pk_shadow_verdicts")),
         sqlite_autoincrement=True,
     )
     with op.batch_alter_table("shadow_verdicts", schema=None) as batch_op:
+        batch_op.create_index("ix_shadow_verdicts_session", ["org_id", "user_id", "session_id"], unique=False)
         batch_op.create_index("ix_shadow_verdicts_time", ["org_id", "created_at"], unique=False)
         batch_op.create_index("ix_shadow_verdicts_turn", ["org_id", "interaction_id"], unique=True)
+
+    # Nothing has been written to it so far.
+    op.drop_table("evaluations")
+    op.create_table(
+        "evaluations",
+        sa.Column(
+            "evaluation_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False
+        ),
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("user_id", sa.Text(), nullable=False),
+        sa.Column("session_id", sa.Text(), nullable=False),
+        sa.Column("agent_version", sa.Text(), nullable=False),
+        sa.Column("source", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=True),
+        sa.Column("is_success", sa.Boolean(), nullable=False),
+        sa.Column("judged_success", sa.Boolean(), nullable=True),
+        sa.Column("stated", sa.Text(), nullable=True),
+        sa.Column("failure_type", sa.Text(), nullable=True),
+        sa.Column("failure_reason", sa.Text(), nullable=True),
+        sa.Column("corrections", sa.Integer(), nullable=False),
+        sa.Column("turns_to_resolution", sa.Integer(), nullable=True),
+        sa.Column("is_escalated", sa.Boolean(), nullable=False),
+        sa.Column("shadow", sa.Text(), nullable=True),
+        sa.Column("signals", sa.JSON(none_as_null=True), nullable=True),
+        sa.Column("last_id", sa.BigInteger(), nullable=False),
+        sa.Column("ended_at", sa.BigInteger(), nullable=False),
+        sa.Column("engine", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("prompt_hash", sa.Text(), nullable=False),
+        sa.Column("confidence", sa.Float(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("evaluation_id", name=op.f("pk_evaluations")),
+        sqlite_autoincrement=True,
+    )
+    with op.batch_alter_table("evaluations", schema=None) as batch_op:
+        batch_op.create_index("ix_evaluations_created", ["org_id", "created_at"], unique=False)
+        batch_op.create_index("ix_evaluations_ended", ["org_id", "ended_at"], unique=False)
+        batch_op.create_index("ix_evaluations_session", ["org_id", "user_id", "session_id"], unique=True)
+
+    with op.batch_alter_table("sessions", schema=None) as batch_op:
+        batch_op.add_column(sa.Column("outcome_source", sa.Text(), nullable=True))
+        batch_op.add_column(sa.Column("outcome_label", sa.Text(), nullable=True))
+        batch_op.add_column(sa.Column("outcome_revision", sa.Integer(), nullable=True))
+        batch_op.add_column(sa.Column("outcome_at", sa.BigInteger(), nullable=True))
+        batch_op.add_column(sa.Column("outcome_stated_at", sa.BigInteger(), nullable=True))
+        batch_op.create_index("ix_sessions_outcome", ["org_id", "outcome_at"], unique=False)
 
     # ### end Alembic commands ###

@@ -1,0 +1,155 @@
+"""How sessions end: what a judge makes of them, what their callers say of them, and which of two answers was better."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NewType
+
+from acumen.model.conversation import Interaction, Request
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.model.memory import Origin
+
+EvaluationId = NewType("EvaluationId", int)
+# Session ids are the callers' own, so the same one may occur with two users.
+SessionKey = tuple[UserId, SessionId]
+
+
+class Outcome(StrEnum):
+    """How a session ended, in its caller's own word."""
+
+    SUCCESS = "success"
+    FAILURE = "failure"
+    UNKNOWN = "unknown"  # the caller cannot tell: a judge's guess stands
+
+
+class FailureType(StrEnum):
+    SYSTEM_ERROR = "system_error"
+    MISSING_TOOL = "missing_tool"
+    WRONG_TOOL = "wrong_tool"
+    INSUFFICIENT_INFO = "insufficient_info_from_tool"
+    WRONG_ANSWER = "wrong_answer"
+
+
+class Preference(StrEnum):
+    """Which of two answers was better: the one that was given, or its shadow."""
+
+    REGULAR = "regular_is_better"
+    REGULAR_SLIGHTLY = "regular_is_slightly_better"
+    TIED = "tied"
+    SHADOW_SLIGHTLY = "shadow_is_slightly_better"
+    SHADOW = "shadow_is_better"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge makes of one session. `signals` are its grounds in words, the weightiest first."""
+
+    is_success: bool
+    failure_type: FailureType | None = None
+    failure_reason: str | None = None
+    corrections: int = 0
+    turns_to_resolution: int | None = None
+    is_escalated: bool = False
+    confidence: float = 0.5
+    signals: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a caller said of how a session ended; a later word of theirs is a new revision."""
+
+    user_id: UserId
+    session_id: SessionId
+    outcome: Outcome
+    occurred_at: Millis
+    stated_at: Millis
+    source: str = ""
+    label: str | None = None
+    value: float | None = None
+    metadata: dict[str, Any] | None = None
+    revision: int = 1
+    contract_digest: str = ""
+    trajectory_digest: str = ""
+    through_request: RequestId | None = None
+
+    @property
+    def is_success(self) -> bool | None:
+        """None where the caller could not tell."""
+        return None if self.outcome is Outcome.UNKNOWN else self.outcome is Outcome.SUCCESS
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as it stands: what was said in it, whether it is over, and what its caller says of it."""
+
+    user_id: UserId
+    session_id: SessionId
+    requests: list[Request]
+    turns: list[Interaction]
+    finished_at: Millis | None = None
+    stated: Stated | None = None
+
+    @property
+    def last_request(self) -> Request:
+        return self.requests[-1]
+
+    @property
+    def last_id(self) -> InteractionId:
+        return self.turns[-1].id if self.turns else InteractionId(0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody said so, and nothing was said since."""
+        last = self.last_request
+        return last.session_finished or (self.finished_at is not None and self.finished_at >= last.created_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A session's verdict. `is_success` is what counts: what the caller stated, or else what was judged."""
+
+    id: EvaluationId
+    user_id: UserId
+    session_id: SessionId
+    is_success: bool
+    ended_at: Millis  # when its last request came
+    created_at: Millis
+    updated_at: Millis
+    judged: Judgement | None = None  # None: stated before it was judged
+    stated: Outcome | None = None
+    agent_version: str = ""
+    source: str = ""
+    name: str | None = None
+    last_id: InteractionId = InteractionId(0)  # the last turn that was judged
+    shadow: Preference | None = None
+    origin: Origin = field(default_factory=Origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The part of an evaluation that others count by."""
+
+    user_id: UserId
+    session_id: SessionId
+    is_success: bool
+    stated: bool  # by the caller, and so no guess
+    confidence: float
+    engine: str
+    agent_version: str
+    source: str
+    ended_at: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowVerdict:
+    """One turn's answer against its shadow. `regular_first` tells in which place the judge saw the regular one."""
+
+    id: int
+    user_id: UserId
+    session_id: SessionId
+    interaction_id: InteractionId
+    agent_version: str
+    preference: Preference
+    reason: str
+    regular_first: bool
+    created_at: Millis
+    origin: Origin = field(default_factory=Origin)
