@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from acumen.model.conversation import Interaction
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
@@ -60,7 +61,7 @@ def _turns(name: str, lines: list[str]) -> Iterator[Interaction]:
         found = _TURN.match(head)
         if found is None:
             raise ValueError(f"{name}: {line!r} is not a turn")
-        tool = {"tool_name": found["tool"], "tool_data": {}, "status": found["status"]}
+        tool: dict[str, Any] = {"tool_name": found["tool"], "tool_data": {}, "status": found["status"]}
         yield Interaction(
             id=InteractionId(number + 1),
             user_id=UserId(name),

@@ -1,9 +1,10 @@
 """The loop on one page: which fact causes which steps.
 
 An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
-agent, to make the new turns findable by meaning, and to see which memories came back. What was learned is recalled
-by the next search, which is counted. When somebody **asks** for it, memories are made anew from what was said before.
-Once an **hour**, what is old is put away and what was missed is made good.
+agent, to make the new turns findable by meaning, and to see which memories came back. A session that has gone
+**quiet** is judged. What was learned is recalled by the next search, which is counted. When somebody **asks** for it,
+memories are made anew from what was said before, and sessions judged anew. Once an **hour**, what is old is put away and
+what was missed is made good.
 """
 
 from collections.abc import Awaitable, Callable
@@ -11,9 +12,9 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn import generation, playbooks, profiles
+from acumen.learn import evaluate, generation, playbooks, profiles, regenerate
 from acumen.meter import cost, usage
-from acumen.model.facts import Fact, GenerationAsked, Hour, Published, SessionEnded
+from acumen.model.facts import Fact, GenerationAsked, Hour, Published, RegenerationAsked, SessionEnded, SessionQuiet
 from acumen.model.job import Job
 from acumen.recall import index
 
@@ -21,9 +22,11 @@ Step = Callable[[Any, Deps], Awaitable[None]]
 
 # Learning comes first: somebody may be waiting for it.
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
-    Published: (profiles.update, playbooks.update, usage.read_back, index.turns),
+    Published: (profiles.update, playbooks.update, usage.read_back, index.turns, evaluate.watch),
     SessionEnded: (profiles.update, playbooks.update),
     GenerationAsked: (generation.carry_out,),
+    SessionQuiet: (evaluate.session,),
+    RegenerationAsked: (regenerate.carry,),
     Hour: (profiles.expire, usage.expire, cost.expire, index.backfill),
 }
 

@@ -57,6 +57,14 @@ class Meter(Section):
     keep_days: int = Field(400, ge=1, description="Usage events older than this are removed.")
 
 
+class Evaluation(Section):
+    """When sessions are judged."""
+
+    quiet_seconds: int = Field(
+        600, ge=0, description="A session in which nothing was said for this long is taken to be over, and judged."
+    )
+
+
 class Llm(Section):
     """The language model, if there is one. Without one, rules do its work."""
 
@@ -103,6 +111,7 @@ class Settings(Section):
     recall: Recall = Recall()
     meter: Meter = Meter()
     llm: Llm = Llm()
+    evaluation: Evaluation = Evaluation()
 
     @property
     def data_dir(self) -> Path:

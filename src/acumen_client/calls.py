@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from acumen_client.wire import learn, memories, meter, observe, recall, review, system
+from acumen_client.wire import evaluations, learn, memories, meter, observe, recall, review, system
 from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
 from acumen_client.wire.shapes import InQuery, Nothing, Role
 
@@ -634,6 +634,105 @@ get_memory_review = Endpoint(
     answer_model=review.GetMemoryReviewResponse,
     role=Role.READER,
     summary="List the memories that deserve a person's look, and why.",
+)
+
+# --- how sessions end ----------------------------------------------------------------------------------------------
+
+session_outcome = Endpoint(
+    name="session_outcome",
+    method="POST",
+    path="/api/session_outcome",
+    request=evaluations.SetSessionOutcomeRequest,
+    answer_model=evaluations.SetSessionOutcomeResponse,
+    role=Role.AGENT,
+    summary="State how a session ended; it goes before any judge's guess.",
+)
+get_session_outcomes = Endpoint(
+    name="get_session_outcomes",
+    method="POST",
+    path="/api/get_session_outcomes",
+    request=evaluations.GetSessionOutcomesRequest,
+    answer_model=evaluations.GetSessionOutcomesResponse,
+    role=Role.READER,
+    summary="List how sessions ended, as their callers stated it, the latest first.",
+)
+get_agent_success_evaluation_results = Endpoint(
+    name="get_agent_success_evaluation_results",
+    method="POST",
+    path="/api/get_agent_success_evaluation_results",
+    request=evaluations.GetAgentSuccessEvaluationResultsRequest,
+    answer_model=evaluations.GetEvaluationResultsViewResponse,
+    role=Role.READER,
+    summary="List how sessions ended and why, newest first.",
+)
+grade_on_demand = Endpoint(
+    name="grade_on_demand",
+    method="POST",
+    path="/api/evaluations/grade_on_demand",
+    request=evaluations.GradeOnDemandRequest,
+    answer_model=evaluations.GradeOnDemandResponse,
+    role=Role.AGENT,
+    summary="Judge a session now.",
+)
+regenerate_evaluations = Endpoint(
+    name="regenerate_evaluations",
+    method="POST",
+    path="/api/evaluations/regenerate",
+    request=evaluations.RegenerateRequest,
+    answer_model=evaluations.RegenerateStartResponse,
+    role=Role.REVIEWER,
+    summary="Judge the sessions of some time anew, in the background.",
+    repeatable=False,
+)
+get_evaluation_regeneration = Endpoint(
+    name="get_evaluation_regeneration",
+    method="GET",
+    path="/api/evaluations/regenerate/{job_id}",
+    request=evaluations.RegenerationRequest,
+    answer_model=evaluations.RegenerateStatusResponse,
+    role=Role.READER,
+    summary="Tell how far a regeneration is.",
+    where="query",
+    exclude_none=False,
+)
+cancel_evaluation_regeneration = Endpoint(
+    name="cancel_evaluation_regeneration",
+    method="DELETE",
+    path="/api/evaluations/regenerate/{job_id}",
+    request=evaluations.RegenerationRequest,
+    answer_model=evaluations.CancelRegenerationResponse,
+    role=Role.REVIEWER,
+    summary="Stop a regeneration before its next session.",
+    where="query",
+)
+recent_shadow_comparisons = Endpoint(
+    name="recent_shadow_comparisons",
+    method="GET",
+    path="/api/evaluations/shadow_comparisons/recent",
+    request=evaluations.RecentShadowComparisonsRequest,
+    answer_model=evaluations.GetRecentShadowComparisonsResponse,
+    role=Role.READER,
+    summary="List answers that were compared with their shadows, newest first.",
+    where="query",
+)
+get_evaluation_overview = Endpoint(
+    name="get_evaluation_overview",
+    method="POST",
+    path="/api/get_evaluation_overview",
+    request=evaluations.GetEvaluationOverviewRequest,
+    answer_model=evaluations.GetEvaluationOverviewResponse,
+    role=Role.READER,
+    summary="Add up how sessions ended, against the time before, and by the memories that were cited.",
+    exclude_none=False,
+)
+get_dashboard_stats = Endpoint(
+    name="get_dashboard_stats",
+    method="POST",
+    path="/api/get_dashboard_stats",
+    request=evaluations.GetDashboardStatsRequest,
+    answer_model=evaluations.GetDashboardStatsResponse,
+    role=Role.READER,
+    summary="Add up what was said, learned and judged, day by day.",
 )
 
 # --- configuration -------------------------------------------------------------------------------------------------

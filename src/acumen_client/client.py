@@ -117,6 +117,17 @@ class Calls:
     injection_stats = bind(calls.get_injection_stats)
     memory_review = bind(calls.get_memory_review)
 
+    state_outcome = bind(calls.session_outcome)
+    session_outcomes = bind(calls.get_session_outcomes)
+    evaluation_results = bind(calls.get_agent_success_evaluation_results)
+    grade_on_demand = bind(calls.grade_on_demand)
+    regenerate_evaluations = bind(calls.regenerate_evaluations)
+    evaluation_regeneration = bind(calls.get_evaluation_regeneration)
+    cancel_evaluation_regeneration = bind(calls.cancel_evaluation_regeneration)
+    recent_shadow_comparisons = bind(calls.recent_shadow_comparisons)
+    evaluation_overview = bind(calls.get_evaluation_overview)
+    dashboard_stats = bind(calls.get_dashboard_stats)
+
     config = bind(calls.get_config)
     set_config = bind(calls.set_config)
     update_config = bind(calls.update_config)

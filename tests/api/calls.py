@@ -18,6 +18,7 @@ NOBODYS: Ids = {
     "user_playbook": 987_654_321,
     "agent_playbook": 987_654_321,
     "key": "no-key",
+    "run": "no-run",
 }
 
 
@@ -42,6 +43,9 @@ QUERIES: dict[str, Any] = {
     "get_all_interactions": lambda _: {"limit": 1_000},
     "get_all_profiles": lambda _: {"limit": 1_000, "include_tombstones": "true"},
     "storage_stats": lambda ids: {"user_id": ids["user"]},
+    "get_evaluation_regeneration": lambda ids: {"job_id": ids["run"]},
+    "cancel_evaluation_regeneration": lambda ids: {"job_id": ids["run"]},
+    "recent_shadow_comparisons": lambda _: {"limit": 100},
 }
 _SEARCH = {"query": "zebra secret", "search_mode": "fts"}
 BODIES: dict[str, Any] = {
@@ -90,6 +94,13 @@ BODIES: dict[str, Any] = {
     "clear_user_data": lambda ids: {"user_id": ids["user"]},
     "get_injection_stats": lambda _: {"days_back": 30},
     "get_memory_review": lambda _: {"include_all_users": True},
+    "session_outcome": lambda ids: {"session_id": ids["session"], "outcome": "failure", "occurred_at": 1},
+    "get_session_outcomes": lambda _: {"top_k": 1_000},
+    "get_agent_success_evaluation_results": lambda _: {"limit": 1_000},
+    "grade_on_demand": lambda ids: {"session_id": ids["session"], "agent_version": ""},
+    "regenerate_evaluations": lambda _: {"from_ts": 0, "to_ts": 8_000_000_000},
+    "get_evaluation_overview": lambda _: {"from_ts": 0, "to_ts": 8_000_000_000, "bucket": "week"},
+    "get_dashboard_stats": lambda _: {"days_back": 30},
     "set_config": lambda _: {"storage_config": None, "agent_context_prompt": "theirs"},
     "update_config": lambda _: {"agent_context_prompt": "theirs"},
     "create_key": lambda _: {"name": "theirs", "role": "reader"},

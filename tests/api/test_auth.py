@@ -40,7 +40,7 @@ async def test_an_endpoint_answers_its_role_and_those_above_it(org: Org, name: s
         reply = await send(holder, name, NOBODYS)
 
         if role.allows(needed):
-            assert reply.status_code in (200, 404), (role, reply.text)
+            assert reply.status_code in (200, 404, 409), (role, reply.text)  # 409: another role's run is under way
         else:
             assert (reply.status_code, reply.json()["code"]) == (403, "not_allowed"), role
 
@@ -107,7 +107,13 @@ async def fill(org: Org) -> dict:
     ids = {"user": "zebra-user", "session": "zebra-session", "request": "zebra-request", "profile": "zebra-profile"}
     about = {"user": ids["user"], "session": ids["session"]}
     await org.sdk.publish(**said("My zebra secret. I live in Zebra Town.", request_id=ids["request"], **about))
+    talk = said("Zebra secret?", "agent: Zebra secret.", "That is wrong, zebra secret!", **about)
+    await org.sdk.publish(**talk, session_finished=True)
     await org.learn()
+    seconds = now() // 1000
+    words = {"label": "zebra secret", "metadata": {"is": "zebra secret"}}
+    await org.sdk.state_outcome(session_id=ids["session"], outcome="failure", occurred_at=seconds, **words)
+    run = await org.sdk.regenerate_evaluations(from_ts=0, to_ts=seconds + 10)
     await org.sdk.add_profiles(user_profiles=[profile("zebra secret", ids["user"], profile_id=ids["profile"])])
     await org.sdk.add_user_playbooks(user_playbooks=[playbook("zebra secret", ids["user"])])
     await org.sdk.add_agent_playbooks(agent_playbooks=[{"content": "zebra secret"}])
@@ -121,6 +127,7 @@ async def fill(org: Org) -> dict:
         "user_playbook": rows["user_playbooks"][-1]["playbook_id"],
         "agent_playbook": rows["agent_playbooks"][0]["playbook_id"],
         "key": rows["api_keys"][0]["key_id"],
+        "run": run.job_id,
     }
 
 
@@ -128,6 +135,7 @@ async def test_no_endpoint_shows_or_changes_what_is_another_orgs(org: Org):
     ids = await fill(org)
     before = await org.rows()
     assert all(before[name] for name in ("profiles", "user_playbooks", "agent_playbooks", "interactions", "injections"))
+    assert all(before[name] for name in ("evaluations", "sessions", "runs"))
 
     for name in sorted(BY_NAME):
         other = await join(org.app)

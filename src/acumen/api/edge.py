@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from acumen.api import config, errors, learn, memories, meter, observe, recall, review, system
+from acumen.api import config, errors, evaluations, learn, memories, meter, observe, overview, recall, review, system
 from acumen.api.auth import Caller, Doorkeeper, require
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
@@ -22,7 +22,7 @@ from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
 
 # Importing a room is what registers its handlers.
-ROOMS = (config, learn, memories, meter, observe, recall, review, system)
+ROOMS = (config, evaluations, learn, memories, meter, observe, overview, recall, review, system)
 
 _CALLERS_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)

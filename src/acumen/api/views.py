@@ -56,6 +56,11 @@ def _with_forgotten(named: tuple[Status, ...]) -> tuple[Status, ...]:
     return (*named, Status.FORGOTTEN) if Status.ARCHIVED in named else named
 
 
+def moments(since: int, until: int) -> tuple[Millis, Millis]:
+    """From the first moment of a second to the last of another."""
+    return Millis(since * 1000), Millis(until * 1000 + 999)
+
+
 def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
     return {
         "status": shown_status(memory.status),

@@ -1,10 +1,11 @@
 """How one org wants to be learned from: the part of its configuration that steps read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from acumen.model import llm_choice
+from acumen.model import judging, llm_choice
+from acumen.model.judging import Judging
 from acumen.model.llm_choice import LlmChoice
 
 # Every new turn is read at once: a correction is worth most in the very next request.
@@ -56,6 +57,7 @@ class Config:
     skip_gate: bool = False  # read every window, without asking first whether it is worth it
     agent_context: str = ""  # what the org's agents are for, told to a model that reads their talks
     llm: LlmChoice = LlmChoice()
+    judging: Judging = field(default_factory=Judging)
 
     @property
     def extractors(self) -> tuple[Extractor, ...]:
@@ -73,6 +75,7 @@ def from_stored(stored: Mapping[str, Any] | None) -> Config:
         skip_gate=given.get("skip_should_run_check", False),
         agent_context=given.get("agent_context_prompt") or "",
         llm=llm_choice.from_stored(given),
+        judging=judging.from_stored(given),
     )
 
 

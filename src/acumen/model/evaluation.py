@@ -1,6 +1,6 @@
 """How sessions end: what a judge makes of them, what their callers say of them, and which of two answers was better."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NewType
 
@@ -77,6 +77,11 @@ class Stated:
         return None if self.outcome is Outcome.UNKNOWN else self.outcome is Outcome.SUCCESS
 
 
+def effective(judged: Judgement, stated: Outcome | None) -> bool:
+    """The verdict that counts: a caller knows, a judge guesses."""
+    return judged.is_success if stated in (None, Outcome.UNKNOWN) else stated is Outcome.SUCCESS
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A session as it stands: what was said in it, whether it is over, and what its caller says of it."""
@@ -122,6 +127,32 @@ class Evaluation:
     last_id: InteractionId = InteractionId(0)  # the last turn that was judged
     shadow: Preference | None = None
     origin: Origin = field(default_factory=Origin)
+
+
+def as_stated(stated: Stated, session: Session) -> Evaluation | None:
+    """What a caller's word alone makes of a session; None where they could not tell."""
+    if stated.is_success is None:
+        return None
+    return Evaluation(
+        id=EvaluationId(0),
+        user_id=session.user_id,
+        session_id=session.session_id,
+        is_success=stated.is_success,
+        ended_at=session.last_request.created_at,
+        created_at=stated.stated_at,
+        updated_at=stated.stated_at,
+        stated=stated.outcome,
+        agent_version=session.last_request.agent_version,
+        source=session.last_request.source,
+    )
+
+
+def restated(known: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | None:
+    """The same evaluation after a caller's word; None where neither a judge nor the caller can tell any more."""
+    if outcome is Outcome.UNKNOWN and known.judged is None:
+        return None
+    judged = known.judged or Judgement(is_success=outcome is Outcome.SUCCESS)
+    return replace(known, stated=outcome, is_success=effective(judged, outcome), updated_at=at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,24 @@ class SessionEnded(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class SessionQuiet(Fact):
+    """Nothing has been said in this session for a while, or nothing more will be."""
+
+    name: ClassVar[str] = "session_quiet"
+    user_id: UserId
+    session_id: SessionId
+
+    @property
+    def scope(self) -> str:
+        return f"{self.all_of(self.user_id)}{self.session_id}"
+
+    @staticmethod
+    def all_of(user: UserId) -> str:
+        """What the scopes of all sessions of a user begin with, and those of no other user."""
+        return f"{len(user)}:{user}:"
+
+
+@dataclass(frozen=True, slots=True)
 class RunAsked(Fact):
     """Somebody asked for long work; each service has its own kind of this."""
 
@@ -67,6 +85,13 @@ class GenerationAsked(RunAsked):
     """Memories are to be made anew from what was said before."""
 
     name: ClassVar[str] = "generation_asked"
+
+
+@dataclass(frozen=True, slots=True)
+class RegenerationAsked(RunAsked):
+    """Sessions that were judged before, or never, are to be judged anew."""
+
+    name: ClassVar[str] = "regeneration_asked"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction, Request
-from acumen.model.facts import Published, SessionEnded
+from acumen.model.facts import Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, RequestId, SessionId, UserId
 from acumen.model.job import Job, JobState
 from acumen.storage.store import Tx
@@ -17,11 +17,19 @@ async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) ->
 
     def store(tx: Tx) -> bool:
         added = tx.conversations.add(request, turns)
-        if added and not request.evaluation_only:
+        if added and request.evaluation_only:
+            tx.jobs.add(SessionQuiet(request.user_id, request.session_id), _quiet_at(request, deps))
+        elif added:
             tx.jobs.add(Published(request.user_id, request.id))
         return added
 
     return await deps.store.write(store)
+
+
+def _quiet_at(request: Request, deps: Deps) -> Millis:
+    """When the session may be judged, if nothing more is said in it."""
+    wait = 0 if request.session_finished else deps.settings.evaluation.quiet_seconds * 1000
+    return Millis(request.created_at + wait)
 
 
 async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
@@ -32,6 +40,7 @@ async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
             raise NotFound(f"User {user!r} has no session {session!r}.")
         tx.sessions.finish(user, session)
         tx.jobs.add(SessionEnded(user, session))
+        tx.jobs.add(SessionQuiet(user, session))
 
     await deps.store.write(store)
 

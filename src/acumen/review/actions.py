@@ -6,6 +6,8 @@ from typing import Any
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.model.evaluation import SessionKey
+from acumen.model.facts import SessionQuiet
 from acumen.model.ids import InteractionId, Kind, MemoryRef, RequestId, SessionId, UserId
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.profile import Profile
@@ -95,9 +97,12 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps) -> int:
 
 async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
     def store(tx: Tx) -> None:
+        requests = [found.request_id for found in tx.conversations.by_ids([turn]) if found.user_id == user]
+        sessions = _held_sessions(tx, requests)
         if not tx.conversations.delete_turn(user, turn):
             raise NotFound(f"User {user!r} has no interaction {turn}.")
         tx.search_rows.drop(TURN, {str(turn): user})
+        _forget_verdicts(tx, sessions)
 
     await deps.store.write(store)
 
@@ -127,6 +132,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
 async def delete_all_turns(deps: Deps) -> int:
     def store(tx: Tx) -> int:
         gone = tx.conversations.delete_all()
+        tx.evaluations.delete_all()
         tx.search_rows.erase_kind(TURN)
         return gone
 
@@ -135,8 +141,27 @@ async def delete_all_turns(deps: Deps) -> int:
 
 def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
     turns = tx.conversations.of_requests(ids)
+    sessions = _held_sessions(tx, ids)
     tx.search_rows.drop(TURN, {str(turn.id): turn.user_id for turn in turns})
-    return tx.conversations.delete_requests(ids)
+    gone = tx.conversations.delete_requests(ids)
+    _forget_verdicts(tx, sessions)
+    return gone
+
+
+def _held_sessions(tx: Tx, requests: Sequence[RequestId]) -> list[SessionKey]:
+    """The sessions of these requests. Nobody judges them until we are done."""
+    sessions = tx.sessions.of_requests(requests)
+    for user in sorted({user for user, _ in sessions}):
+        tx.scope.hold_user(user)
+    return sessions
+
+
+def _forget_verdicts(tx: Tx, sessions: Sequence[SessionKey]) -> None:
+    """A verdict may quote what was deleted. What is left of a session is judged anew; of an empty one nothing stays."""
+    for user, session in sessions:
+        tx.evaluations.delete(user, session)
+        tx.jobs.add(SessionQuiet(user, session))
+    tx.sessions.delete_empty(sessions)
 
 
 async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
@@ -146,11 +171,13 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
         tx.scope.hold_user(user)
         request_ids, session_ids = tx.conversations.ids_of_user(user)
         counts = {
+            "session_outcomes": tx.sessions.count_stated(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
             "profiles": tx.profiles.delete(tx.profiles.ids(Filter(user_id=user, statuses=None))),
             "user_playbooks": tx.user_playbooks.delete(tx.user_playbooks.ids(Filter(user_id=user, statuses=None))),
             **tx.conversations.delete_user(user),
             "lineage": tx.lineage.delete_user(user),
+            **tx.evaluations.delete_user(user),
         }
         tx.jobs.delete_user(user)
         tx.runs.forget_user(user)

@@ -77,6 +77,19 @@ class Conversations:
     def of_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
         return self._turns(interactions.c.request_id.in_(ids))
 
+    def of_session(self, user: UserId, session: SessionId) -> tuple[list[Request], list[Interaction]]:
+        """Its requests and their turns, oldest first. Pictures stay where they are: they may be many megabytes."""
+        theirs = self.requests(user=user, session=session)
+        found = [
+            _request(row) for row in self._scope.all(theirs.order_by(requests.c.created_at, requests.c.request_id))
+        ]
+        turns: list[Any] = []
+        for some in in_batches([request.id for request in found]):
+            turns += self._scope.all(
+                _WITHOUT_PICTURES.where(*self._mine(interactions), interactions.c.request_id.in_(some))
+            )
+        return found, sorted((_turn(row) for row in turns), key=lambda turn: turn.id)
+
     def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
         """In the order of their ids."""
         rows = [row for some in in_batches(ids) for row in _BY_IDS.rows(self._scope.conn, self._scope.org, some)]
@@ -193,6 +206,10 @@ def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
 
 _ADD_TURNS = Prepared(sa.insert(interactions))
 _BY_IDS = ByIds(interactions.c.interaction_id)
+_PICTURE = "image_encoding"
+_WITHOUT_PICTURES = sa.select(
+    *(column for column in interactions.c if column.name != _PICTURE), sa.literal("").label(_PICTURE)
+)
 
 
 def _between(

@@ -128,12 +128,10 @@ class Evaluations:
             table.name: self._scope.delete(table, table.c.user_id == user) for table in (evaluations, shadow_verdicts)
         }
 
-    def delete_session(self, user: UserId, session: SessionId) -> None:
+    def delete(self, user: UserId, session: SessionId) -> None:
+        """With the verdicts on the session's answers."""
         for table in (evaluations, shadow_verdicts):
             self._scope.delete(table, table.c.user_id == user, table.c.session_id == session)
-
-    def delete_verdicts(self, turns: Sequence[InteractionId]) -> None:
-        self._scope.delete(shadow_verdicts, shadow_verdicts.c.interaction_id.in_(turns))
 
     def delete_all(self) -> None:
         for table in (evaluations, shadow_verdicts):

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.facts import Fact, Published, SessionEnded
+from acumen.model.facts import Fact, Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.job import Job, JobState
 from acumen.storage.database import Database
@@ -56,7 +56,16 @@ class Jobs:
 
     def delete_user(self, user: UserId) -> int:
         """What was to be done about a user; the schedule is nobody's, whatever the user is called."""
-        return self._scope.delete(jobs, jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user)
+        theirs = SessionQuiet.all_of(user)
+        # Not by LIKE: SQLite's does not tell Ada from ada.
+        of_sessions = sa.func.substr(jobs.c.scope, 1, len(theirs)) == theirs
+        return self._scope.delete(
+            jobs,
+            sa.or_(
+                sa.and_(jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user),
+                sa.and_(jobs.c.fact == SessionQuiet.name, of_sessions),
+            ),
+        )
 
 
 class JobLeases:

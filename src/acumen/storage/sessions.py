@@ -1,6 +1,6 @@
 """What is known of a session beyond its turns, as rows: whether it is over, and how its caller says it ended."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,14 @@ class Grown:
     last_id: InteractionId
     last_at: Millis  # when its newest request came
     finished: bool  # whether a request said that it is over
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A session of the past, with the version of the agent that took part."""
+
+    key: SessionKey
+    agent_version: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,17 @@ class Sessions:
         newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)
         return [UserId(row.user_id) for row in self._scope.all(newest)]
 
+    def extent(self, user: UserId, session: SessionId) -> tuple[InteractionId | None, int]:
+        """Its newest turn, and how many there are: by both one sees that nothing was added or taken away."""
+        i, r = interactions.c, requests.c
+        query = (
+            sa.select(sa.func.max(i.interaction_id), sa.func.count())
+            .join_from(requests, interactions, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+            .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
+        )
+        last, count = self._scope.conn.execute(query).one()
+        return None if last is None else InteractionId(last), count
+
     def grown(self, user: UserId, seen: InteractionId) -> list[Grown]:
         """Those in which a user's turns came after `seen`, in the order of their newest turns."""
         i, r = interactions.c, requests.c
@@ -69,16 +88,16 @@ class Sessions:
             for row in self._scope.all(query)
         ]
 
-    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[SessionKey]:
+    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[Ended]:
         """Those whose newest request came in that time, both ends included, the earliest first."""
         c = requests.c
-        newest = sa.func.max(c.created_at)
-        query = sa.select(c.user_id, c.session_id).where(c.org_id == self._scope.org)
+        newest, version = sa.func.max(c.created_at), sa.func.max(c.agent_version).label("agent_version")
+        query = sa.select(c.user_id, c.session_id, version).where(c.org_id == self._scope.org)
         if sources is not None:
             query = query.where(c.source.in_(sources))
         query = query.group_by(c.user_id, c.session_id).having(newest.between(since, until))
         rows = self._scope.all(query.order_by(newest, c.user_id, c.session_id))
-        return [(UserId(row.user_id), SessionId(row.session_id)) for row in rows]
+        return [Ended((UserId(row.user_id), SessionId(row.session_id)), row.agent_version) for row in rows]
 
     def finish(self, user: UserId, session: SessionId) -> None:
         self._set(user, session, {"finished_at": self._scope.at})
@@ -127,17 +146,19 @@ class Sessions:
         query = query.order_by(c.outcome_at.desc(), c.user_id, c.session_id).limit(limit).offset(offset)
         return [_stated(row) for row in self._scope.all(query)]
 
+    def count_stated(self, user: UserId) -> int:
+        return self._scope.count(sessions, sessions.c.user_id == user, sessions.c.outcome.is_not(None))
+
     # --- erasure ---------------------------------------------------------------------------------------------------
 
     def delete(self, session: SessionId) -> int:
         return self._scope.delete(sessions, sessions.c.session_id == session)
 
-    def delete_empty(self, keys: Sequence[SessionKey]) -> list[SessionKey]:
-        """Of these, the ones in which nothing is left lose what was known of them; returns which."""
-        empty = [(user, session) for user, session in keys if not self.exists(user, session)]
-        for user, session in empty:
-            self._scope.delete(sessions, sessions.c.user_id == user, sessions.c.session_id == session)
-        return empty
+    def delete_empty(self, keys: Sequence[SessionKey]) -> None:
+        """What was known of those in which nothing is left."""
+        for user, session in keys:
+            if not self.exists(user, session):
+                self._scope.delete(sessions, sessions.c.user_id == user, sessions.c.session_id == session)
 
     def of_requests(self, ids: Sequence[RequestId]) -> list[SessionKey]:
         c = requests.c
@@ -161,16 +182,16 @@ class Sessions:
 
 def _outcomes(wanted: WantedOutcomes) -> list[sa.ColumnElement[bool]]:
     c = sessions.c
-    asked: list[tuple[Any, sa.ColumnElement[bool]]] = [
-        (wanted.user_id, c.user_id == wanted.user_id),
-        (wanted.source, c.outcome_source == wanted.source),
-        (wanted.outcome, c.outcome == wanted.outcome),
-        (wanted.label, c.outcome_label == wanted.label),
-        (wanted.since, c.outcome_at >= wanted.since),
-        (wanted.until, c.outcome_at <= wanted.until),
-        (wanted.sessions, c.session_id.in_(wanted.sessions or ())),
+    asked: list[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]] = [
+        (wanted.sessions, c.session_id.in_),
+        (wanted.user_id, c.user_id.__eq__),
+        (wanted.source, c.outcome_source.__eq__),
+        (wanted.outcome, c.outcome.__eq__),
+        (wanted.label, c.outcome_label.__eq__),
+        (wanted.since, c.outcome_at.__ge__),
+        (wanted.until, c.outcome_at.__le__),
     ]
-    return [condition for value, condition in asked if value is not None]
+    return [condition(value) for value, condition in asked if value is not None]
 
 
 def _stated(row: Any) -> Stated:

@@ -16,6 +16,7 @@ from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
 from acumen.storage.evidence import Evidence
 from acumen.storage.evaluations import Evaluations
+from acumen.storage.figures import Figures
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lineage import Lineage
@@ -54,6 +55,10 @@ class Tx:
     @cached_property
     def evaluations(self) -> Evaluations:
         return Evaluations(self.scope)
+
+    @cached_property
+    def figures(self) -> Figures:
+        return Figures(self.scope)
 
     @cached_property
     def bookmarks(self) -> Bookmarks:

@@ -1,0 +1,85 @@
+"""Judge sessions of the past anew: long work that is watched, stopped and taken up again."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from acumen.deps import Deps
+from acumen.errors import NotFound
+from acumen.learn import evaluate, runs
+from acumen.model.evaluation import SessionKey
+from acumen.model.facts import RegenerationAsked
+from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.run import Run, RunId
+from acumen.storage.sessions import Ended
+from acumen.storage.store import Tx
+
+SERVICE = "evaluation_regeneration"
+
+
+async def start(since: Millis, until: Millis, deps: Deps) -> tuple[Run, int]:
+    """The run, and how many sessions it is about. Conflict while another one is under way."""
+    ended = await deps.store.read(lambda tx: tx.sessions.ended_between(since, until, deps.config.judging.sources))
+    chosen = ended if deps.llm is None else sampled(ended, deps)
+
+    def store(tx: Tx) -> Run:
+        asked = {"from": since, "to": until, "candidates": len(ended)}
+        run = tx.runs.start(SERVICE, "", asked, [_item(one.key) for one in chosen])
+        tx.jobs.add(RegenerationAsked(run.id))
+        return run
+
+    return await deps.store.write(store), len(chosen)
+
+
+def sampled(ended: Sequence[Ended], deps: Deps) -> list[Ended]:
+    """What a model is to judge costs: so many of each agent version at most, drawn as sessions are always drawn."""
+    strata: defaultdict[str, list[Ended]] = defaultdict(list)
+    for one in ended:
+        strata[one.agent_version].append(one)
+    most = deps.config.judging.stratum
+    drawn = {
+        one.key
+        for stratum in strata.values()
+        for one in sorted(stratum, key=lambda one: evaluate.chance(deps.org, *one.key))[:most]
+    }
+    return [one for one in ended if one.key in drawn]
+
+
+async def carry(fact: RegenerationAsked, deps: Deps) -> None:
+    await runs.carry(fact.run_id, _judge_one, deps)
+
+
+async def of(run_id: RunId, deps: Deps) -> Run:
+    """NotFound also for a run of another service."""
+    run = await deps.store.read(lambda tx: tx.runs.get(run_id))
+    if run is None or run.service != SERVICE:
+        raise NotFound(f"There is no regeneration {run_id!r}.")
+    return run
+
+
+async def cancel(run_id: RunId, deps: Deps) -> Run:
+    """It stops before its next session; one that is over stays as it ended."""
+    run = await of(run_id, deps)
+    if not run.state.over:
+        await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
+    return run
+
+
+async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
+    user, session = key_of(item)
+    found = await deps.store.read(lambda tx: evaluate.read(tx, user, session))
+    if found is None:
+        return {"gone": 1}
+    judged = await evaluate.judge(found, deps, ask_model=True)
+    if judged.id is None:
+        return {"skipped": 1}
+    return {"by_model": 1} if judged.by_model else {"by_rules": 1}
+
+
+def _item(key: SessionKey) -> str:
+    return json.dumps(key, ensure_ascii=False)
+
+
+def key_of(item: str) -> SessionKey:
+    user, session = json.loads(item)
+    return UserId(user), SessionId(session)

@@ -1,0 +1,58 @@
+"""How one org wants its sessions judged: the part of its configuration that evaluation reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+SECTION = "agent_success_config"
+# What counts as success where the org has not said otherwise; the wire's default is the same in words.
+SUCCESS = (
+    "A session is a success when the agent understood what the user wanted and the user has it at the end: "
+    "a right and useful answer, or the task done. It is a failure when the agent misunderstood, was wrong, "
+    "left out something it could have done, ignored a limit it was given, or left the user unsatisfied."
+)
+# The wire's default. It is there to bound what a model costs; rules cost nothing.
+USUAL_RATE = 0.05
+# Where a model judges, a regeneration asks it about this many sessions of each agent version at most.
+USUAL_STRATUM = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Which share of the sessions is judged at all, and which share by the model if there is one."""
+
+    all: float = 1.0
+    by_model: float = USUAL_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    on: bool = True
+    name: str | None = None
+    definition: str = SUCCESS
+    sources: tuple[str, ...] | None = None  # None: sessions of any source
+    rates: Rates = Rates()
+    evaluation_only: Rates = Rates()  # of sessions that are published to be judged and not to be learned from
+    stratum: int = USUAL_STRATUM
+
+
+def from_stored(given: Mapping[str, Any]) -> Judging:
+    """A section that is there and null is switched off; one that is not there is as by default."""
+    own = given.get(SECTION) or {}
+    sources = own.get("request_sources_enabled")
+    rate = own.get("sampling_rate", USUAL_RATE)
+    own_rate = own.get("evaluation_only_sampling_rate")
+    return Judging(
+        on=not (SECTION in given and given[SECTION] is None),
+        name=own.get("evaluation_name"),
+        definition=own.get("success_definition_prompt") or SUCCESS,
+        sources=tuple(sources) if sources else None,
+        rates=_rates(rate),
+        evaluation_only=_rates(rate) if own_rate is None else Rates(own_rate, own_rate),
+        stratum=given.get("eval_sample_n_per_stratum") or USUAL_STRATUM,
+    )
+
+
+def _rates(rate: float) -> Rates:
+    """Left as it is by default, it bounds only what a model costs. Whoever sets it means all sessions."""
+    return Rates() if rate == USUAL_RATE else Rates(rate, rate)
