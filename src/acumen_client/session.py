@@ -1,9 +1,11 @@
-"""One conversation, in the words an agent thinks in: say, ask for context, finish."""
+"""One conversation, in the words an agent thinks in: say, ask for context, finish, tell how it ended."""
 
+import time
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from acumen_client.wire.evaluations import SessionOutcomeKind, SetSessionOutcomeResponse
 from acumen_client.wire.observe import FinalizeSessionResponse, PublishUserInteractionResponse, RetrievedLearning
 from acumen_client.wire.recall import UnifiedSearchViewResponse
 
@@ -39,6 +41,10 @@ class Conversation:
     def _search(self, question: str, max_tokens: int | None) -> dict[str, Any]:
         version = self._version() if self.agent_version else {}
         return {**self._self(), "query": question, "max_tokens": max_tokens, **version}
+
+    def _ended(self, outcome: str, details: dict[str, Any]) -> dict[str, Any]:
+        """What to state; unless told otherwise, it ended just now."""
+        return {**self._self(), "outcome": outcome, "occurred_at": int(time.time()), **details}
 
     def _self(self) -> dict[str, Any]:
         return {"user_id": self.user_id, "session_id": self.session_id}
@@ -89,6 +95,10 @@ class Session(Conversation):
         """Say that the conversation is over, so that it is learned from now."""
         return self._client.finalize_session(**self._self())
 
+    def outcome(self, outcome: SessionOutcomeKind | str, **details: Any) -> SetSessionOutcomeResponse:
+        """State how it ended: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
+        return self._client.state_outcome(**self._ended(outcome, details))
+
     def __enter__(self) -> Self:
         return self
 
@@ -116,6 +126,10 @@ class AsyncSession(Conversation):
     async def finish(self) -> FinalizeSessionResponse:
         """Say that the conversation is over, so that it is learned from now."""
         return await self._client.finalize_session(**self._self())
+
+    async def outcome(self, outcome: SessionOutcomeKind | str, **details: Any) -> SetSessionOutcomeResponse:
+        """State how it ended: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
+        return await self._client.state_outcome(**self._ended(outcome, details))
 
     async def __aenter__(self) -> Self:
         return self

@@ -2,7 +2,9 @@
 
 import io
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,3 +149,50 @@ def test_a_review_says_that_it_has_not_watched_for_long_enough(ask: Run):
 
     assert result.code == 0
     assert "insufficient_history" in result.out
+
+
+# --- how sessions end ----------------------------------------------------------------------------------------------
+
+
+def until_listed(ask: Run, user: str) -> list[Any]:
+    give_up_at = time.monotonic() + 30
+    while not (found := ask("sessions", "--user", user, "--json").json["agent_success_evaluation_results"]):
+        assert time.monotonic() < give_up_at, "no session was judged in time"
+        time.sleep(0.05)
+    return found
+
+
+def test_sessions_are_listed_with_how_they_ended_and_why(ask: Run):
+    ask("publish", "--user", "ends", "--session", "bad", "--finish", *CORRECTION)
+
+    (found,) = until_listed(ask, "ends")
+    listed = ask("sessions", "--user", "ends").out
+
+    assert (found["session_id"], found["is_success"]) == ("bad", False)
+    assert "failure" in listed
+    assert "never deploy production to us-east-1" in " ".join(listed.split())
+
+
+def test_nobodys_sessions_say_when_there_will_be_some(ask: Run):
+    assert "quiet for a while" in ask("sessions", "--user", "a stranger").out
+
+
+def test_an_outcome_that_is_stated_goes_before_the_verdict(ask: Run):
+    ask("publish", "--user", "stated", "--session", "stated-1", "--finish", *CORRECTION)
+    until_listed(ask, "stated")
+
+    told = ask("outcome", "stated-1", "success", "--label", "deployed")
+    again = ask("outcome", "stated-1", "success", "--json").json
+
+    listed = ask("sessions", "--user", "stated").out
+    assert "Session stated-1 of stated ended with success." in told.out
+    assert again["outcome_revision"] == 2
+    assert "success" in listed
+    assert "caller, not rules" in " ".join(listed.split())
+
+
+def test_an_outcome_of_a_session_that_is_not_there_is_refused(ask: Run):
+    result = ask("outcome", "nowhere", "success")
+
+    assert (result.code, result.out) == (1, "")
+    assert "There is no session 'nowhere'" in result.err

@@ -1,6 +1,7 @@
 """A session: say, ask for context, finish."""
 
 import json
+import time
 from typing import Any
 
 import httpx
@@ -124,3 +125,31 @@ async def test_an_async_session_is_the_same(server: Server):
     assert known == "Ada likes tea."
     assert len(server.turns[0]["retrieved_learnings"]) == 2
     assert server.paths == ["/api/search", "/api/publish_interaction", "/api/finalize_session"]
+
+
+# --- how it ended --------------------------------------------------------------------------------------------------
+
+
+def test_a_session_tells_how_it_ended(acumen: Client, server: Server):
+    acumen.session("ada", "s1").outcome("failure", label="refused", value=1.5)
+
+    [(path, body)] = server.received
+    assert path == "/api/session_outcome"
+    assert (body["user_id"], body["session_id"], body["outcome"]) == ("ada", "s1", "failure")
+    assert (body["label"], body["value"]) == ("refused", 1.5)
+    assert abs(body["occurred_at"] - time.time()) < 60
+
+
+def test_an_outcome_that_is_no_word_of_ours_is_refused_before_it_is_sent(acumen: Client, server: Server):
+    with pytest.raises(BadInput, match="outcome"):
+        acumen.session("ada", "s1").outcome("splendid")
+
+    assert server.received == []
+
+
+async def test_an_awaiting_session_tells_how_it_ended(server: Server):
+    async with AsyncClient(transport=httpx.MockTransport(server)) as acumen:
+        await acumen.session("ada", "s1").outcome("success", occurred_at=5)
+
+    [(_, body)] = server.received
+    assert (body["outcome"], body["occurred_at"]) == ("success", 5)

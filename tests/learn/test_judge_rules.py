@@ -49,9 +49,9 @@ def test_thanks_make_a_success_surer_and_are_no_turn_towards_it():
 
 
 def test_a_correction_that_was_taken_up_is_a_success_with_a_correction():
-    found = judged(
-        "Book Friday.", "agent: Booked for Saturday.", "No, Friday!", "agent: Sorry, Friday is booked.", "ok, great"
-    )
+    before = ("Book Friday.", "agent: Booked for Saturday.")
+
+    found = judged(*before, "No, Friday!", "agent: Sorry, Friday is booked.", "ok, great")
 
     assert (found.is_success, found.corrections, found.turns_to_resolution) == (True, 1, 2)
 

@@ -49,7 +49,7 @@ def test_a_pair_knows_what_was_asked_before_and_said_after():
 def test_of_a_long_session_only_the_newest_answers_are_compared():
     turns = [answer(f"answer {number}", "other") for number in range(50)]
 
-    assert [pair.turn.content for pair in pairs(turns)][0] == "answer 30"
+    assert pairs(turns)[0].turn.content == "answer 30"
     assert len(pairs(turns)) == shadow.MOST_COMPARED
 
 

@@ -1,6 +1,7 @@
 """The peer's own client, unchanged, drives our server over a real connection."""
 
 import asyncio
+import importlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -173,6 +174,61 @@ def test_each_kind_is_searched_by_itself(peer: Any, user: str):
     assert len(lessons.user_playbooks) == 1
     assert [one.content for one in for_all.agent_playbooks] == ["Check the region first"]
     assert [turn.content for turn in turns.interactions] == [CORRECTION]
+
+
+# --- how sessions end ----------------------------------------------------------------------------------------------
+
+
+def test_how_sessions_ended_is_read_back(peer: Any, url: str, user: str):
+    turns = [
+        {"role": "user", "content": "When do you open?"},
+        {"role": "assistant", "content": "At nine."},
+        {"role": "user", "content": "That's wrong, you open at ten!"},
+    ]
+    peer.publish_interaction(user, turns, session_id=f"s-{user}", agent_version=user)
+    requests.post(f"{url}/api/finalize_session", json={"user_id": user, "session_id": f"s-{user}"}, timeout=30)
+
+    def listed() -> Any:
+        return peer.get_agent_success_evaluation_results(agent_version=user).agent_success_evaluation_results
+
+    until(listed)
+    (found,) = listed()
+    assert (found.session_id, found.is_success, found.failure_type) == (f"s-{user}", False, "wrong_answer")
+    assert (found.number_of_correction_per_session, found.is_escalated) == (1, False)
+
+
+def test_the_shapes_of_the_peer_take_what_has_no_method(peer: Any, reflexio: ModuleType, url: str, user: str):
+    shapes = importlib.import_module("reflexio.models.api_schema.eval_overview_schema")
+    wanted = importlib.import_module("reflexio.models.api_schema.retriever_schema")
+    learned(peer, user)
+    now = int(time.time())
+
+    def asked(method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        reply = requests.request(method, f"{url}{path}", json=body, timeout=30)
+        reply.raise_for_status()
+        return reply.json()
+
+    started = shapes.RegenerateStartResponse(
+        **asked("POST", "/api/evaluations/regenerate", {"evaluation_name": None, "from_ts": 0, "to_ts": now + 9})
+    )
+    job = f"/api/evaluations/regenerate/{started.job_id}"
+    running = shapes.RegenerateStatusResponse(**asked("GET", job))
+    cancelled = asked("DELETE", job)
+    session = {"session_id": f"s-{user}", "outcome": "success", "occurred_at": now}
+    stated = asked("POST", "/api/session_outcome", {**session, "label": None, "value": None, "metadata": None})
+    graded = asked("POST", "/api/evaluations/grade_on_demand", {"session_id": f"s-{user}", "agent_version": "unknown"})
+    overview = asked("POST", "/api/get_evaluation_overview", {"from_ts": 0, "to_ts": now + 9})
+    dashboard = asked("POST", "/api/get_dashboard_stats", {"days_back": 30})
+
+    assert running.job_id == started.job_id
+    assert all(isinstance(value, str) for value in cancelled.values())
+    assert stated["recorded"]
+    assert shapes.GradeOnDemandResponse(**graded).skipped_reason == "NO_REQUESTS"
+    assert shapes.GetEvaluationOverviewResponse(**overview).hero.regular_success_rate_pp > 0
+    assert wanted.GetDashboardStatsResponse(**dashboard).stats.current_period.total_interactions >= 2
+    assert shapes.GetRecentShadowComparisonsResponse(
+        **asked("GET", "/api/evaluations/shadow_comparisons/recent?limit=500")
+    )
 
 
 # --- memories ------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, user
 from acumen.learn import evaluate, regenerate
-from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated
+from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
 from acumen.model.ids import Millis, SessionId
 from acumen.model.run import ItemState, Run, RunId, RunState
 from acumen.observe import outcomes
@@ -191,9 +191,7 @@ async def cancel_regeneration(asked: wire.RegenerationRequest, call: Call) -> wi
 def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
     progress = tx.runs.progress(run.id)
     failed = tx.runs.items(run.id, ItemState.FAILED, FAILURES_SHOWN)
-    failures = [
-        wire.RegenerateFailure(session_id=regenerate.key_of(one.item)[1], reason=one.error or "") for one in failed
-    ]
+    failures = [wire.RegenerateFailure(session_id=key_of(one.item)[1], reason=one.error or "") for one in failed]
     return wire.RegenerateStatusResponse.model_validate(
         {
             "job_id": run.id,

@@ -208,6 +208,6 @@ def _series(days: Sequence[Millis], counts: Mapping[Millis, int]) -> list[wire.T
 def _success_series(found: Dashboard) -> list[wire.TimeSeriesDataPoint]:
     ended = [(day, found.ended.get(day, Totals())) for day in found.days]
     return [
-        wire.TimeSeriesDataPoint(timestamp=seconds(day), value=_percent(one.success_rate), count=one.sessions)
+        wire.TimeSeriesDataPoint(timestamp=seconds(day), value=round(_percent(one.success_rate)), count=one.sessions)
         for day, one in ended
     ]

@@ -17,6 +17,7 @@ app.add_typer(stats, name="stats")
 
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")]
 Mode = Literal["hybrid", "fts", "vector"]
+Ended = Literal["success", "failure", "unknown"]
 
 
 @app.command(
@@ -113,6 +114,43 @@ def status(
 
     with Client(url, key) as client:
         room.run(client, watch=watch, as_json=as_json)
+
+
+@app.command(epilog=examples("acumen sessions", "acumen sessions --user ana --limit 5", "acumen sessions --json"))
+def sessions(
+    user: User = None,
+    limit: Limit = 20,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the latest sessions with how they ended, and why."""
+    from acumen.cli import sessions as room
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        room.listed(client, user, limit=limit, as_json=as_json)
+
+
+@app.command(
+    epilog=examples("acumen outcome s1 success", 'acumen outcome s1 failure --label "refund refused" --user ana')
+)
+def outcome(
+    session: Annotated[str, typer.Argument(help="The session that ended.")],
+    ended: Annotated[Ended, typer.Argument(help="How it ended.")],
+    user: User = None,
+    label: Annotated[str | None, typer.Option(help="What it was, in a few words.")] = None,
+    value: Annotated[float | None, typer.Option(help="What it was worth.")] = None,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """State how a session ended. It goes before what any judge makes of it."""
+    from acumen.cli import sessions as room
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        room.state(client, session, ended, {"user_id": user, "label": label, "value": value}, as_json=as_json)
 
 
 @app.command(

@@ -1,15 +1,14 @@
 """Judge sessions of the past anew: long work that is watched, stopped and taken up again."""
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn import evaluate, runs
-from acumen.model.evaluation import SessionKey
+from acumen.model.evaluation import as_item, key_of
 from acumen.model.facts import RegenerationAsked
-from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.ids import Millis
 from acumen.model.run import Run, RunId
 from acumen.storage.sessions import Ended
 from acumen.storage.store import Tx
@@ -24,7 +23,7 @@ async def start(since: Millis, until: Millis, deps: Deps) -> tuple[Run, int]:
 
     def store(tx: Tx) -> Run:
         asked = {"from": since, "to": until, "candidates": len(ended)}
-        run = tx.runs.start(SERVICE, "", asked, [_item(one.key) for one in chosen])
+        run = tx.runs.start(SERVICE, "", asked, [as_item(one.key) for one in chosen])
         tx.jobs.add(RegenerationAsked(run.id))
         return run
 
@@ -74,12 +73,3 @@ async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     if judged.id is None:
         return {"skipped": 1}
     return {"by_model": 1} if judged.by_model else {"by_rules": 1}
-
-
-def _item(key: SessionKey) -> str:
-    return json.dumps(key, ensure_ascii=False)
-
-
-def key_of(item: str) -> SessionKey:
-    user, session = json.loads(item)
-    return UserId(user), SessionId(session)

@@ -1,5 +1,6 @@
 """How sessions end: what a judge makes of them, what their callers say of them, and which of two answers was better."""
 
+import json
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NewType
@@ -11,6 +12,21 @@ from acumen.model.memory import Origin
 EvaluationId = NewType("EvaluationId", int)
 # Session ids are the callers' own, so the same one may occur with two users.
 SessionKey = tuple[UserId, SessionId]
+
+
+def as_item(key: SessionKey) -> str:
+    """A session as an item of a run."""
+    return json.dumps(key, ensure_ascii=False)
+
+
+def key_of(item: str) -> SessionKey:
+    user, session = json.loads(item)
+    return UserId(user), SessionId(session)
+
+
+def items_of(user: UserId) -> str:
+    """What the items of all sessions of a user begin with, and those of no other user."""
+    return as_item((user, SessionId(""))).removesuffix('"]')
 
 
 class Outcome(StrEnum):

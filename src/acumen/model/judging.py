@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 SECTION = "agent_success_config"
+USUAL_NAME = "agent_success"
 # What counts as success where the org has not said otherwise; the wire's default is the same in words.
 SUCCESS = (
     "A session is a success when the agent understood what the user wanted and the user has it at the end: "
@@ -28,7 +29,7 @@ class Rates:
 @dataclass(frozen=True, slots=True)
 class Judging:
     on: bool = True
-    name: str | None = None
+    name: str | None = USUAL_NAME
     definition: str = SUCCESS
     sources: tuple[str, ...] | None = None  # None: sessions of any source
     rates: Rates = Rates()
@@ -44,7 +45,7 @@ def from_stored(given: Mapping[str, Any]) -> Judging:
     own_rate = own.get("evaluation_only_sampling_rate")
     return Judging(
         on=not (SECTION in given and given[SECTION] is None),
-        name=own.get("evaluation_name"),
+        name=own.get("evaluation_name") if own else USUAL_NAME,
         definition=own.get("success_definition_prompt") or SUCCESS,
         sources=tuple(sources) if sources else None,
         rates=_rates(rate),

@@ -6,7 +6,7 @@ from typing import Any
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.evaluation import SessionKey
+from acumen.model.evaluation import SessionKey, items_of
 from acumen.model.facts import SessionQuiet
 from acumen.model.ids import InteractionId, Kind, MemoryRef, RequestId, SessionId, UserId
 from acumen.model.memories import Memory, owner, searchable
@@ -181,6 +181,7 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
         }
         tx.jobs.delete_user(user)
         tx.runs.forget_user(user)
+        tx.runs.forget(items_of(user))
         tx.search_rows.erase_user(user)
         return counts
 

@@ -104,6 +104,11 @@ class Runs:
     def failed(self, run_id: RunId, place: int, error: str) -> None:
         self._end_item(run_id, place, state=ItemState.FAILED, error=error)
 
+    def forget(self, beginning: str) -> None:
+        """Items that begin so, whatever became of them: what they name is erased."""
+        s = self._scope
+        s.delete(run_items, sa.func.substr(run_items.c.item, 1, len(beginning)) == beginning)
+
     def progress(self, run_id: RunId) -> Progress:
         c = run_items.c
         query = sa.select(c.state, sa.func.count()).where(c.org_id == self._scope.org, c.run_id == run_id)

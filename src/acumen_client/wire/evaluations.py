@@ -459,7 +459,10 @@ class GetDashboardStatsRequest(Request):
 
 
 class TimeSeriesDataPoint(Answer):
-    """One day (UTC), under the second at which it began. `count` is what `value` was made from."""
+    """One day (UTC), under the second at which it began. `count` is what `value` was made from.
+
+    Of evaluations, `value` is the share of successes in whole percent: older clients take no fraction.
+    """
 
     timestamp: int
     value: float
