@@ -23,10 +23,11 @@ _PERSON = _words(
     "human person people someone somebody representative rep manager supervisor staff operator colleague employee "
     "advisor agent"
 )
-_REACH = _words("talk speak chat connect transfer put pass hand refer escalate get give send reach find")
+_PUT_THROUGH = _words("connect transfer put pass hand refer get give send find")
 WANTS_PERSON = _cues(
     rf"""
-    {_REACH}.{{0,40}}{_PERSON}
+    \b(?:talk|speak|chat) (?:to|with)\b(?! my\b).{{0,40}}{_PERSON}
+    {_PUT_THROUGH} me\b.{{0,40}}{_PERSON}
     \b(?:real|actual|live) (?:person|human|agent)\b
     \bhuman ,? ?please\b
     \bescalate (?:this|it)\b
@@ -88,15 +89,16 @@ FLATLY_NO = re.compile(r"^(?:nope|nah)\b")
 # --- the user says that it does not work ---------------------------------------------------------------------------
 
 _ASKING = r"(?:and |so )?(?:is|are|do|does|can|could|will|would|am|may)\b"
-_DO = r"(?:did|does|do|is|are|was|has|have|will|would|could|can)"
+_DO = r"(?:did|does|(?:they|these|those|we|i) do|is|are|was|has|will|would|could|can)"
 _CHANGE = r"(?:work|help|change|load|start|open|fix|solve|happen|appear|arrive)"
 STILL_BROKEN = _cues(
     rf"""
-    ^(?!{_ASKING}).*\bstill\b(?! (?:need|want|open|available|have (?:a|one|another|some)\b))
+    ^(?!{_ASKING}).*\bstill\b(?! (?:to|need|want|open|available|have (?:a|one|another|some)\b))
     \b{_DO} not (?:\w+ )?{_CHANGE}
     \bnot working\b
     \bno (?:difference|luck|effect|change|success|use)\b
-    \bsame (?:error|problem|thing|issue|result|again|as before)\b
+    \bsame (?:error|problem|issue|result|again|as before)\b
+    \bthe same thing\b
     \bthe same\W*$
     \bfail(?:s|ed|ing)? again\b
     \beven worse\b
@@ -146,7 +148,8 @@ WORKS = _cues(
     (?<!not )(?<!never )\b(?:works|worked|working now)\b(?! (?:on|in|at|for|from|with|out|as)\b)
     \b(?:is|are|got it|now) working\b(?! (?:on|in|at|for|from|with|out|as)\b)
     (?:^|\b(?:is|was|are|got|been|it|that|this|problem|issue|all|now) )(?:fixed|solved|resolved|sorted)\b(?! by\b)
-    \b(?:did the trick|that was it|was the (?:problem|issue|cause)|found it|i am in|is fine now|like a charm)\b
+    \b(?:did the trick|was the (?:problem|issue|cause)|found it|i am in|is fine now|like a charm)\b
+    ^(?!what|who|which|how).*\bwas it\W*$
     \b(?:are|is) green\b
     \b(?:passes|passing|loads|starts|compiles|builds|runs) (?:again|now|fine)\b
     """
@@ -220,6 +223,8 @@ BREAKS = _cues(
     \bsomething went wrong\b
     """
 )
+# A failure of the agent's own, and not one that it reports of something else.
+OF_ITS_OWN = re.compile(r"\b(?:i|we|my|our|sorry|unfortunately|afraid|please|service|system)\b")
 # "The build failed because of X. I fixed it": no admission, but a report of work that is done.
 CLAIMS_DONE = _cues(
     r"""

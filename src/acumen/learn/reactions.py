@@ -92,7 +92,7 @@ def reaction(text: str, agent: str) -> Reaction:
     solved = _says(said, cues.WORKS) and not _says(said, cues.STILL_BROKEN)
     if cues.GIVES_UP.search(whole) or _says(said, cues.GIVES_UP):
         return Reaction.SOLVED if solved else Reaction.GIVES_UP
-    if _corrects(said, agent):
+    if _says(said, cues.MEANT_OTHERWISE) or (not solved and _corrects(said, agent)):
         return Reaction.CORRECTION
     if not solved and _complains(text, said, agent):
         return Reaction.COMPLAINT
@@ -103,8 +103,8 @@ def reaction(text: str, agent: str) -> Reaction:
 
 def leaves_open(text: str) -> bool:
     """Whether a turn ends by wanting something: with a question, or with an order."""
-    said = plain(text)
-    return bool(said) and bool(cues.QUESTION.search(said[-1]) or cues.ORDERS.search(said[-1]))
+    last = (plain(text) or [""])[-1]
+    return bool(cues.QUESTION.search(last)) or (len(last.split()) > 1 and bool(cues.ORDERS.search(last)))
 
 
 def _says(said: Iterable[str], cue: re.Pattern[str]) -> bool:
@@ -112,10 +112,12 @@ def _says(said: Iterable[str], cue: re.Pattern[str]) -> bool:
 
 
 def _corrects(said: list[str], agent: str) -> bool:
-    if _says(said, cues.MEANT_OTHERWISE) or rejected_words(said) & content_words(agent):
+    if _is_question(agent) or not said:
+        return False  # "no" answers a question
+    if rejected_words(said) & content_words(agent):
         return True
-    if _is_question(agent) or not said or _says(said, cues.STILL_BROKEN):
-        return False  # "no" answers a question, and "nope, still slow" corrects nothing
+    if _says(said, cues.STILL_BROKEN):
+        return False  # "nope, still slow" corrects nothing
     says_no = cues.SAYS_NO.search(said[0]) and len(" ".join(said).split()) > len("no , wait".split())
     reports = (cues.REPORTS.search(line) for line in said)
     return bool(says_no) or any(found and found["subject"] in ("that", "this") for found in reports)
@@ -164,7 +166,7 @@ def admission(text: str) -> Admission | None:
     ):
         if _says(said, cue):
             return owned
-    broke = _says(said, cues.BREAKS) and not _says(said, cues.CLAIMS_DONE)
+    broke = _says(said, cues.BREAKS) and _says(said, cues.OF_ITS_OWN) and not _says(said, cues.CLAIMS_DONE)
     return Admission.BROKEN if broke else None
 
 

@@ -56,7 +56,7 @@ class Config:
     idle_seconds: int = SIX_HOURS
     skip_gate: bool = False  # read every window, without asking first whether it is worth it
     agent_context: str = ""  # what the org's agents are for, told to a model that reads their talks
-    llm: LlmChoice = LlmChoice()
+    llm: LlmChoice = field(default_factory=LlmChoice)
     judging: Judging = field(default_factory=Judging)
 
     @property
