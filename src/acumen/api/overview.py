@@ -11,7 +11,7 @@ from acumen.learn.overview import Overview, Part, Rule, SourceSet
 from acumen.meter import dashboard
 from acumen.meter.dashboard import Dashboard, Sums
 from acumen.model.figures import MOST_CORRECTIONS, Period, Totals, Wins
-from acumen.model.ids import Kind, Millis
+from acumen.model.ids import Millis
 from acumen_client import calls
 from acumen_client.wire import evaluations as wire
 
@@ -189,11 +189,10 @@ async def get_dashboard(asked: wire.GetDashboardStatsRequest, call: Call) -> wir
 
 
 def _period(sums: Sums) -> wire.PeriodStats:
-    memories = sums.made.memories
     return wire.PeriodStats(
-        total_profiles=memories[Kind.PROFILE],
-        total_interactions=sums.made.interactions,
-        total_playbooks=sum(memories[kind] for kind in dashboard.PLAYBOOKS),
+        total_profiles=sums.profiles,
+        total_interactions=sums.interactions,
+        total_playbooks=sums.playbooks,
         success_rate=_percent(sums.ended.success_rate),
     )
 

@@ -4,30 +4,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acumen.deps import Deps
-from acumen.model.figures import Made, Period, Totals
+from acumen.model.figures import Period, Totals
 from acumen.model.ids import Kind, Millis
 from acumen.model.profile import DAY_MS
 from acumen.storage.store import Tx
 
 PLAYBOOKS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)
 
+# Under the beginning of a day (UTC); days that are not named had none.
+PerDay = Mapping[Millis, int]
+
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    made: Made
+    """Of one period."""
+
+    interactions: int
+    profiles: int
+    playbooks: int
     ended: Totals
 
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
-    """`days` are the beginnings of all days of the series, in order; what a series does not name is nothing."""
+    """`days` are the beginnings of all days of the series, in order."""
 
     now: Sums
     before: Sums
     days: list[Millis]
-    interactions: Mapping[Millis, int]
-    profiles: Mapping[Millis, int]
-    playbooks: Mapping[Millis, int]
+    interactions: PerDay
+    profiles: PerDay
+    playbooks: PerDay
     ended: Mapping[Millis, Totals]
 
 
@@ -39,19 +46,27 @@ async def stats(days_back: int, deps: Deps) -> Dashboard:
 
 
 def _stats(tx: Tx, period: Period) -> Dashboard:
-    figures = tx.figures
-    interactions = figures.said_per_day(period, DAY_MS)
-    profiles = figures.made_per_day([Kind.PROFILE], period, DAY_MS)
-    playbooks = figures.made_per_day(PLAYBOOKS, period, DAY_MS)
-    ended = dict(figures.buckets(period, DAY_MS, 0))
+    both = Period(period.before.since, period.until)
+    counts = (
+        tx.figures.said_per_day(both),
+        tx.figures.made_per_day([Kind.PROFILE], both),
+        tx.figures.made_per_day(PLAYBOOKS, both),
+    )
+    interactions, profiles, playbooks = ({day: n for day, n in one.items() if period.holds(day)} for one in counts)
+    ended = dict(tx.figures.buckets(period, DAY_MS, 0))
     # Days before anything happened say nothing.
     first = min((*interactions, *profiles, *playbooks, *ended), default=period.until + 1)
     return Dashboard(
-        now=Sums(figures.made(period), figures.totals(period)),
-        before=Sums(figures.made(period.before), figures.totals(period.before)),
+        now=_sums(tx, period, counts),
+        before=_sums(tx, period.before, counts),
         days=[Millis(day) for day in range(first, period.until + 1, DAY_MS)],
         interactions=interactions,
         profiles=profiles,
         playbooks=playbooks,
         ended=ended,
     )
+
+
+def _sums(tx: Tx, period: Period, counts: tuple[PerDay, PerDay, PerDay]) -> Sums:
+    said, profiles, playbooks = (sum(n for day, n in one.items() if period.holds(day)) for one in counts)
+    return Sums(said, profiles, playbooks, tx.figures.totals(period))

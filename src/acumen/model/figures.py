@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from acumen.model.ids import Kind, MemoryRef, Millis, SessionId
+from acumen.model.ids import MemoryRef, Millis, SessionId
 
 # Corrections in a session, up to this many; the last bin holds all that are more.
 MOST_CORRECTIONS = 5
@@ -20,6 +20,9 @@ class Period:
         """As long a time, right before this one."""
         length = self.until - self.since + 1
         return Period(Millis(self.since - length), Millis(self.since - 1))
+
+    def holds(self, at: Millis) -> bool:
+        return self.since <= at <= self.until
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,3 @@ class Wins:
 
     def __add__(self, other: "Wins") -> "Wins":
         return Wins(self.wins + other.wins, self.losses + other.losses, self.ties + other.ties)
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What came to be in a period."""
-
-    interactions: int
-    memories: dict[Kind, int]

@@ -85,7 +85,7 @@ class Conversations:
         ]
         turns: list[Any] = []
         for some in in_batches([request.id for request in found]):
-            turns += self._scope.all(
+            turns += self._scope.rows(
                 _WITHOUT_PICTURES.where(*self._mine(interactions), interactions.c.request_id.in_(some))
             )
         return found, sorted((_turn(row) for row in turns), key=lambda turn: turn.id)

@@ -6,9 +6,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.evaluation import FailureType, Preference, SessionKey
-from acumen.model.figures import MOST_CORRECTIONS, Attribution, Made, Period, Totals, Wins
+from acumen.model.figures import MOST_CORRECTIONS, Attribution, Period, Totals, Wins
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
+from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED
 from acumen.storage.scope import Scope
 from acumen.storage.tables import (
@@ -74,12 +75,12 @@ class Figures:
 
     def sessions_citing(self, ref: MemoryRef, period: Period, limit: int, sources: Sources = None) -> list[SessionId]:
         """The latest first."""
-        cited = self._cited()
+        c = usage_events.c
+        cited = self._cited(c.entity_type == ref.kind, c.entity_id == ref.id)
         query = (
             sa.select(evaluations.c.session_id)
             .join_from(evaluations, cited, _same_session(cited))
             .where(*self._ended(period, sources))
-            .where(cited.c.entity_type == ref.kind, cited.c.entity_id == ref.id)
             .order_by(evaluations.c.ended_at.desc(), evaluations.c.session_id)
         )
         return [SessionId(row.session_id) for row in self._scope.all(query.limit(limit))]
@@ -125,29 +126,22 @@ class Figures:
 
     # --- what came to be -------------------------------------------------------------------------------------------
 
-    def made(self, period: Period) -> Made:
-        memories = {kind: self._count(table, period) for kind, table in _MEMORIES.items()}
-        return Made(self._count(interactions, period), memories)
+    def made_per_day(self, kinds: Sequence[Kind], period: Period) -> dict[Millis, int]:
+        """Memories that came to be and still stand, under the beginnings of the days (UTC)."""
+        return self._per_day([_MEMORIES[kind] for kind in kinds], period)
 
-    def made_per_day(self, kinds: Sequence[Kind], period: Period, width: int) -> dict[Millis, int]:
-        return self._per_bucket([_MEMORIES[kind] for kind in kinds], period, width)
+    def said_per_day(self, period: Period) -> dict[Millis, int]:
+        return self._per_day([interactions], period)
 
-    def said_per_day(self, period: Period, width: int) -> dict[Millis, int]:
-        return self._per_bucket([interactions], period, width)
-
-    def _per_bucket(self, tables: Sequence[sa.Table], period: Period, width: int) -> dict[Millis, int]:
+    def _per_day(self, tables: Sequence[sa.Table], period: Period) -> dict[Millis, int]:
         counts: dict[Millis, int] = {}
         for table in tables:
-            start = (table.c.created_at // width).label("bucket")
+            start = (table.c.created_at // DAY_MS).label("day")
             query = sa.select(start, sa.func.count()).where(*self._made(table, period)).group_by(start)
-            for bucket, number in self._scope.all(query):
-                at = Millis(bucket * width)
+            for day, number in self._scope.all(query):
+                at = Millis(day * DAY_MS)
                 counts[at] = counts.get(at, 0) + number
         return counts
-
-    def _count(self, table: sa.Table, period: Period) -> int:
-        query = sa.select(sa.func.count()).select_from(table).where(*self._made(table, period))
-        return int(self._scope.conn.execute(query).scalar_one())
 
     def _made(self, table: sa.Table, period: Period) -> list[sa.ColumnElement[bool]]:
         c = table.c
@@ -159,11 +153,12 @@ class Figures:
         mine = [c.org_id == self._scope.org, c.ended_at.between(period.since, period.until)]
         return mine if sources is None else [*mine, c.source.in_(sources)]
 
-    def _cited(self) -> sa.Subquery:
+    def _cited(self, *where: sa.ColumnElement[bool]) -> sa.Subquery:
         """Each memory once per session, however often it was cited there."""
         c = usage_events.c
         names = (c.org_id, c.user_id, c.session_id, c.entity_type, c.entity_id)
-        return sa.select(*names).where(c.org_id == self._scope.org, c.event_name == CITED).distinct().subquery("cited")
+        mine = (c.org_id == self._scope.org, c.event_name == CITED)
+        return sa.select(*names).where(*mine, *where).distinct().subquery("cited")
 
 
 def _same_session(cited: sa.Subquery) -> sa.ColumnElement[bool]:
