@@ -68,7 +68,7 @@ def _assert_all_is_learned(server: Server, agents: list[Agent]) -> None:
 
 
 def _unfinished_jobs(server: Server) -> list[object]:
-    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] != "hour"]
+    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] not in ("hour", "session_quiet")]
 
 
 def _assert_all_is_found(server: Server, agents: list[Agent]) -> None:

@@ -19,17 +19,19 @@ async def jobs(org: Org) -> list[str]:
 
 async def test_a_publish_causes_one_job_and_the_same_again_causes_none(org: Org):
     assert await publish(org)
+    before = await jobs(org)
     await org.learn()
 
     assert not await publish(org)
 
-    assert await jobs(org) == []
+    assert before == ["published"]
+    assert await jobs(org) == ["session_quiet"]  # for when the session has gone quiet
 
 
-async def test_what_is_for_evaluation_only_causes_no_work(org: Org):
+async def test_what_is_for_evaluation_only_is_judged_and_nothing_else(org: Org):
     await publish(org, evaluation_only=True)
 
-    assert await jobs(org) == []
+    assert await jobs(org) == ["session_quiet"]
 
 
 async def test_the_end_of_a_session_is_a_job_of_its_own(org: Org):
@@ -37,7 +39,7 @@ async def test_the_end_of_a_session_is_a_job_of_its_own(org: Org):
 
     await conversations.finalize(ADA, SessionId("s1"), await org.app.deps_for(org.id))
 
-    assert await jobs(org) == ["published", "session_ended"]
+    assert await jobs(org) == ["published", "session_ended", "session_quiet"]
 
 
 async def test_a_session_nobody_had_cannot_end(org: Org):

@@ -32,6 +32,8 @@ SECONDS_BETWEEN_STEPS = 45
 LOOK_EVERY_SECONDS = 0.02
 PATIENCE_SECONDS = 30.0
 UNDER_WAY = ("waiting", "running")
+# Jobs that wait for their time: the next hour, and the end of sessions that may still go on.
+SCHEDULED = ("hour", "session_quiet")
 
 
 def run(data: Path | None, *, as_json: bool) -> None:
@@ -182,7 +184,7 @@ class Player:
     async def _settled(self) -> None:
         """Until everything that the session caused is done, so that the clock may move on."""
         give_up_at = time.monotonic() + PATIENCE_SECONDS
-        while any(job.state in UNDER_WAY and job.kind != "hour" for job in (await self.client.status()).jobs):
+        while any(job.state in UNDER_WAY and job.kind not in SCHEDULED for job in (await self.client.status()).jobs):
             if time.monotonic() > give_up_at:
                 raise Unavailable("The background work does not come to an end, so the day cannot go on.")
             await asyncio.sleep(LOOK_EVERY_SECONDS)
