@@ -120,6 +120,34 @@ async def test_a_session_that_is_only_to_be_judged_is_judged_and_not_learned_fro
     assert (await org.sdk.profiles(user_id="ada")).user_profiles == []
 
 
+async def test_what_ended_long_before_it_could_be_judged_is_history(start: Start, clock: Clock):
+    org = local(await start())
+    await org.sdk.update_config(agent_success_config=None)
+    await org.sdk.publish(**said(*ASKED, session="old"))
+    await org.learn()
+    clock.forward(days=8)
+    await org.sdk.publish(**said(*ASKED, session="late"))
+    await org.learn()
+    await org.sdk.update_config(**success_config())
+
+    clock.forward(hours=1)
+    await org.sdk.publish(**said(*ASKED, session="new"), session_finished=True)
+    await org.learn()
+
+    assert {one.session_id for one in await results(org)} == {"late", "new"}
+
+
+async def test_a_session_of_thousands_of_turns_is_judged_by_its_end(org: Org):
+    many = [f"question {number}?" if number % 2 else f"agent: answer {number}" for number in range(999)]
+    for _ in range(2):
+        await org.sdk.publish(**said(*many))
+    await org.sdk.publish(**said("agent: It is nine.", "That's wrong!"), session_finished=True)
+    await org.learn()
+
+    (found,) = await results(org)
+    assert not found.is_success
+
+
 async def test_how_long_is_quiet_can_be_set(start: Start):
     org = local(await start(evaluation={"quiet_seconds": 0}))
     await org.sdk.publish(**said(*ASKED))

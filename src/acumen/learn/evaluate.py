@@ -22,6 +22,10 @@ from acumen.storage.store import Tx
 
 # A session graded on demand is not graded again for so long, unless more was said in it.
 CACHED_MS = 24 * 3_600_000
+# Sessions that ended longer ago when a user is first seen are history: `regenerate` judges it if it is wanted.
+HISTORY_MS = 7 * 24 * 3_600_000
+# Of a long session the end decides; so many of its turns are read.
+MOST_TURNS = 1_000
 # Session ids are the callers' own; more users than this do not share one by design.
 MOST_USERS = 20
 # The name of our bookmark: how far we have seen which sessions grow.
@@ -51,7 +55,7 @@ async def watch(fact: Published, deps: Deps) -> None:
 
     def store(tx: Tx) -> None:
         tx.bookmarks.move(fact.user_id, READER, seen, grown[-1].last_id)
-        for one in grown:
+        for one in _of_late(grown, tx.at) if not seen else grown:
             at = tx.at if one.finished else Millis(one.last_at + _quiet_ms(deps))
             tx.jobs.add(SessionQuiet(fact.user_id, one.session_id), at)
 
@@ -73,6 +77,10 @@ async def session(fact: SessionQuiet, deps: Deps) -> None:
 def _grown(tx: Tx, user: UserId) -> tuple[InteractionId, list[Grown]]:
     seen = tx.bookmarks.of(user, READER)
     return seen, tx.sessions.grown(user, seen)
+
+
+def _of_late(grown: Sequence[Grown], at: Millis) -> list[Grown]:
+    return [one for one in grown if one.last_at > at - HISTORY_MS]
 
 
 def _quiet_at(found: Session, deps: Deps) -> Millis:
@@ -154,11 +162,11 @@ def _rates(found: Session, deps: Deps) -> Rates:
 
 def read(tx: Tx, user: UserId, session_id: SessionId) -> Session | None:
     """The session as it stands; None where nothing is left of it."""
-    requests, turns = tx.conversations.of_session(user, session_id)
+    requests, turns = tx.conversations.of_session(user, session_id, MOST_TURNS)
     if not requests or not turns:
         return None
-    finished = tx.sessions.finished_at(user, session_id)
-    return Session(user, session_id, requests, turns, finished, tx.sessions.stated(user, session_id))
+    extent, finished = tx.sessions.extent(user, session_id), tx.sessions.finished_at(user, session_id)
+    return Session(user, session_id, requests, turns, extent, finished, tx.sessions.stated(user, session_id))
 
 
 async def judge(found: Session, deps: Deps, *, ask_model: bool) -> Judged:
@@ -171,7 +179,7 @@ async def judge(found: Session, deps: Deps, *, ask_model: bool) -> Judged:
 
     def store(tx: Tx) -> EvaluationId | None:
         tx.scope.hold_user(found.user_id)
-        if tx.sessions.extent(found.user_id, found.session_id) != (found.last_id, len(found.turns)):
+        if tx.sessions.extent(found.user_id, found.session_id) != found.extent:
             return None  # it grew, and is looked at again; or some of it was erased, and may not be quoted
         tx.evaluations.put_verdicts(verdicts)
         compared = tx.evaluations.verdicts_of(found.user_id, found.session_id)

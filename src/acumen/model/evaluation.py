@@ -99,13 +99,26 @@ def effective(judged: Judgement, stated: Outcome | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Extent:
+    """A session's newest turn and how many there are: by both one sees that nothing was added or taken away."""
+
+    last_id: InteractionId = InteractionId(0)
+    turns: int = 0
+    first_at: Millis = Millis(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
-    """A session as it stands: what was said in it, whether it is over, and what its caller says of it."""
+    """A session as it stands: what was said in it, whether it is over, and what its caller says of it.
+
+    Of a long one only the newest turns are at hand; `extent` tells how many there are.
+    """
 
     user_id: UserId
     session_id: SessionId
     requests: list[Request]
     turns: list[Interaction]
+    extent: Extent
     finished_at: Millis | None = None
     stated: Stated | None = None
 
@@ -115,7 +128,7 @@ class Session:
 
     @property
     def last_id(self) -> InteractionId:
-        return self.turns[-1].id if self.turns else InteractionId(0)
+        return self.extent.last_id
 
     @property
     def is_over(self) -> bool:

@@ -57,14 +57,14 @@ def _session(tx: Tx, said: Said) -> Session:
     users = [said.user_id] if said.user_id is not None else tx.sessions.users_of(said.session_id, 2)
     if len(users) > 1:
         raise Conflict(f"Several users have a session {said.session_id!r}: say whose it is with user_id.")
-    requests, turns = tx.conversations.of_session(users[0], said.session_id) if users else ([], [])
+    requests, _ = tx.conversations.of_session(users[0], said.session_id, most=0) if users else ([], [])
     if not requests:
         raise NotFound(f"There is no session {said.session_id!r}.")
-    return Session(users[0], said.session_id, requests, turns)
+    return Session(users[0], said.session_id, requests, [], tx.sessions.extent(users[0], said.session_id))
 
 
 def _check_time(said: Said, session: Session, now: Millis) -> None:
-    began = min([*(turn.created_at for turn in session.turns), session.requests[0].created_at])
+    began = min(session.extent.first_at, session.requests[0].created_at)
     if said.occurred_at // 1000 < began // 1000:
         raise BadInput("occurred_at lies before the session's first turn.")
     if said.occurred_at > now + CLOCKS_DIFFER_MS:

@@ -77,18 +77,18 @@ class Conversations:
     def of_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
         return self._turns(interactions.c.request_id.in_(ids))
 
-    def of_session(self, user: UserId, session: SessionId) -> tuple[list[Request], list[Interaction]]:
-        """Its requests and their turns, oldest first. Pictures stay where they are: they may be many megabytes."""
-        theirs = self.requests(user=user, session=session)
-        found = [
-            _request(row) for row in self._scope.all(theirs.order_by(requests.c.created_at, requests.c.request_id))
-        ]
-        turns: list[Any] = []
-        for some in in_batches([request.id for request in found]):
-            turns += self._scope.rows(
-                _WITHOUT_PICTURES.where(*self._mine(interactions), interactions.c.request_id.in_(some))
-            )
-        return found, sorted((_turn(row) for row in turns), key=lambda turn: turn.id)
+    def of_session(self, user: UserId, session: SessionId, most: int) -> tuple[list[Request], list[Interaction]]:
+        """Its requests and the newest of their turns, oldest first, without the pictures, which may be megabytes."""
+        i, r = interactions.c, requests.c
+        query = self.requests(user=user, session=session).order_by(r.created_at, r.request_id)
+        turns = (
+            _WITHOUT_PICTURES.join(requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+            .where(*self._mine(requests), r.session_id == session, r.user_id == user)
+            .order_by(i.interaction_id.desc())
+            .limit(most)
+        )
+        found = [_request(row) for row in self._scope.all(query)]
+        return found, [_turn(row) for row in reversed(self._scope.rows(turns))]
 
     def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
         """In the order of their ids."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.evaluation import Outcome, SessionKey, Stated
+from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import interactions, requests, sessions
@@ -60,16 +60,15 @@ class Sessions:
         newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)
         return [UserId(row.user_id) for row in self._scope.all(newest)]
 
-    def extent(self, user: UserId, session: SessionId) -> tuple[InteractionId | None, int]:
-        """Its newest turn, and how many there are: by both one sees that nothing was added or taken away."""
+    def extent(self, user: UserId, session: SessionId) -> Extent:
         i, r = interactions.c, requests.c
         query = (
-            sa.select(sa.func.max(i.interaction_id), sa.func.count())
+            sa.select(sa.func.max(i.interaction_id), sa.func.count(), sa.func.min(i.created_at))
             .join_from(requests, interactions, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
             .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
         )
-        last, count = self._scope.conn.execute(query).one()
-        return None if last is None else InteractionId(last), count
+        last, count, first_at = self._scope.conn.execute(query).one()
+        return Extent(InteractionId(last or 0), count, Millis(first_at or 0))
 
     def grown(self, user: UserId, seen: InteractionId) -> list[Grown]:
         """Those in which a user's turns came after `seen`, in the order of their newest turns."""
