@@ -132,9 +132,9 @@ async def test_a_bomb_is_not_unpacked(org: Org):
     "encoding, body, status",
     [
         ("gzip", b"not a gzip", 422),
-        ("gzip", gzip.compress(b'{"query": "x"}')[:-12], 422),
+        ("gzip", gzip.compress(b'{"query": "x"}', mtime=0)[:-12], 422),
         ("br", b"x", 415),
-        ("gzip, gzip", gzip.compress(gzip.compress(b"{}")), 415),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), 415),
         ("deflate", zlib.compress(b'{"query": "x"}'), 415),
     ],
     ids=str,

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from acumen.llm.scripted import Script
 from acumen.model.ids import now
+from acumen.model.llm_call import Role
 from acumen_client import BadInput, Conflict, NotFound
 from acumen_client.wire.evaluations import EvaluationResultView, SetSessionOutcomeResponse
 from tests.world import Clock, Org, Start, join, local, said
@@ -287,6 +289,25 @@ async def test_sessions_of_the_past_are_judged_anew(org: Org):
     assert ended.finished_at is not None
     assert (ended.total_candidates, ended.sampled_count) == (3, 3)
     assert len(await results(org)) == 3
+
+
+async def test_a_model_judges_so_many_of_each_agent_version_anew_and_no_more(start: Start):
+    script = Script().says(Role.JUDGE, {"is_success": False, "failure_reason": "It was late."})
+    org = local(await start(script=script, llm={"gate": False}))
+    await org.sdk.update_config(eval_sample_n_per_stratum=2)
+    for number in range(5):
+        await org.sdk.publish(
+            **said(*ASKED, session=f"s{number}", agent_version=f"v{number % 2}", evaluation_only=True)
+        )
+
+    started = await regenerate(org)
+    await org.learn()
+
+    ended = await org.sdk.evaluation_regeneration(job_id=started.job_id)
+    found = await results(org)
+    assert (ended.total_candidates, ended.sampled_count, ended.completed) == (5, 4, 4)
+    assert sorted(one.agent_version for one in found) == ["v0", "v0", "v1", "v1"]
+    assert {(one.engine, one.failure_reason) for one in found} == {("model", "It was late.")}
 
 
 async def test_a_running_regeneration_tells_that_its_end_is_not_known(org: Org):
