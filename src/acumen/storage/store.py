@@ -14,8 +14,8 @@ from acumen.settings import Settings
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
-from acumen.storage.evidence import Evidence
 from acumen.storage.evaluations import Evaluations
+from acumen.storage.evidence import Evidence
 from acumen.storage.figures import Figures
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
