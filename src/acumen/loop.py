@@ -3,8 +3,8 @@
 An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
 agent, to make the new turns findable by meaning, and to see which memories came back. A session that has gone
 **quiet** is judged. What was learned is recalled by the next search, which is counted. When somebody **asks** for it,
-memories are made anew from what was said before, and sessions are judged anew. Once an **hour**, what is old is put away
-and what was missed is made good.
+memories are made anew from what was said before, and sessions are judged anew. Once an **hour**, what is old is put
+away and what was missed is made good.
 """
 
 from collections.abc import Awaitable, Callable
