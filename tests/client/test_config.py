@@ -91,6 +91,7 @@ def test_two_extractors_of_one_name_are_refused():
     "sent, after",
     [
         ({"profile_extractor_config": named("c")}, ["c", "b"]),
+        ({"profile_extractor_config": named("c"), "profile_extractor_configs": None}, ["c", "b"]),
         ({"profile_extractor_config": None}, []),
         ({"profile_extractor_configs": [named("c")]}, ["c"]),
         ({"profile_extractor_config": named("c"), "profile_extractor_configs": [named("a"), named("b")]}, ["c", "b"]),

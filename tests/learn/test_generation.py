@@ -232,6 +232,20 @@ async def test_a_caller_may_wait_for_the_end(start: Start):
     assert (answer.msg, answer.profiles_generated) == ("Profile generation completed", 1)
 
 
+async def test_nothing_of_an_erased_user_is_left_in_runs(org: Org):
+    await org.sdk.publish(**said(FACT, user="ada lovelace"))
+    await org.sdk.rerun_profiles(user_id="ada lovelace")
+    await org.learn()
+    await org.sdk.generate_profiles(user_id="ada lovelace")
+
+    await org.sdk.clear_user_data(user_id="ada lovelace")
+    await org.learn()
+
+    rows = await org.rows()
+    assert "ada lovelace" not in str([rows["runs"], rows["run_items"], rows["bookmarks"]])
+    assert {row["state"] for row in rows["runs"]} <= {"completed", "cancelled"}
+
+
 # --- by hand -------------------------------------------------------------------------------------------------------
 
 

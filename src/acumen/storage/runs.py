@@ -12,6 +12,8 @@ from acumen.model.run import ItemState, Progress, Run, RunId, RunItem, RunState
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import run_items, runs
 
+ERASED = "(erased)"
+
 
 class Runs:
     def __init__(self, scope: Scope) -> None:
@@ -116,8 +118,12 @@ class Runs:
         return Progress(sum(counts.values()), counts.get(ItemState.DONE, 0), counts.get(ItemState.FAILED, 0))
 
     def forget_user(self, user: str) -> None:
-        """Whose turn it was is known only by name."""
+        """Whose turn it was, and for whom it was asked; a run for nobody else is over as soon as it goes on."""
         self._scope.delete(run_items, run_items.c.item == user)
+        for row in self._scope.all(sa.select(runs).where(runs.c.org_id == self._scope.org)):
+            if (row.request or {}).get("user_id") == user:
+                stop = row.cancel_asked or row.active_key is not None
+                self._set(RunId(row.run_id), request={**row.request, "user_id": ERASED}, cancel_asked=stop)
 
     def _get(self, run_id: RunId) -> Run:
         return _run(self._scope.conn.execute(sa.select(runs).where(*self._of(run_id))).one())

@@ -449,6 +449,8 @@ def _in_their_place(data: dict[str, Any]) -> dict[str, Any]:
             placed.setdefault(many, placed.pop(one))
         if isinstance(placed.get(many), dict):
             placed[many] = [placed[many]]
+        if placed.get(many) is None:
+            placed.pop(many, None)  # says nothing
     success = placed.get("agent_success_config")
     if isinstance(success, list):
         placed["agent_success_config"] = success[0] if success else None
