@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from bench import machine, places, process, publish, rerun, retrieval, search
+from bench import machine, model, places, process, publish, rerun, retrieval, search
 from bench.evaluation import run as evaluation
 from bench.figures import Line
 
@@ -23,6 +23,7 @@ LINES = (
     Line("locomo", "turns found, LoCoMo", retrieval.measure_locomo),
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),
     Line("evaluation", "sessions judged without a model, against labels", evaluation.measure),
+    Line("model", "tokens a memory costs when a model learns it", model.measure),
     Line(
         "publish-postgres",
         "2 turns over HTTP, durable, PostgreSQL (fsync on)",

@@ -15,6 +15,8 @@ from acumen.errors import BadSettings
 
 PREFIX = "ACUMEN_"
 # Variables of ours that are not settings of the server: the client's, and where the TOML file lies.
+# What a newcomer writes first, in one word.
+SHORT = {f"ACUMEN_LLM_{name}": f"ACUMEN_LLM__{name}" for name in ("URL", "PROVIDER", "API_KEY", "MODEL")}
 NOT_SETTINGS = frozenset({"ACUMEN_URL", "ACUMEN_KEY", "ACUMEN_CONFIG", "ACUMEN_BENCH_DATA"})
 
 
@@ -81,6 +83,7 @@ class Llm(Section):
     merge_model: str = Field("", description="Model that compares memories and writes shared lessons.")
     judge_model: str = Field("", description="Model that judges sessions.")
     reformulation_model: str = Field("", description="Model that rewrites a search, when asked to.")
+    org_models: bool = Field(True, description="Let an org bring a model of its own; off keeps all talk with this one.")
     gate: bool = Field(True, description="Let the model vote before a window is read; off reads every window.")
     request_seconds: float = Field(30.0, gt=0, description="Longest wait for one request to the model.")
     total_seconds: float = Field(90.0, gt=0, description="Longest wait for one answer, retries and pauses included.")
@@ -146,7 +149,7 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
     for name, value in environ.items():
         if not name.startswith(PREFIX) or name in NOT_SETTINGS:
             continue
-        *sections, leaf = name.removeprefix(PREFIX).lower().split("__")
+        *sections, leaf = SHORT.get(name, name).removeprefix(PREFIX).lower().split("__")
         place = given
         for section in sections:
             place = place.setdefault(section, {})
@@ -171,5 +174,6 @@ def _sentence(wrong: ValidationError) -> str:
         if error["type"] == "extra_forbidden":
             parts.append(f"There is no setting {path} ({variable}); docs/settings.md lists all of them.")
         else:
-            parts.append(f"Setting {path} ({variable}) is {error['input']!r}: {error['msg']}.")
+            given = "(hidden)" if path.endswith("key") else repr(error["input"])
+            parts.append(f"Setting {path} ({variable}) is {given}: {error['msg']}.")
     return " ".join(parts)

@@ -23,6 +23,11 @@ FIGURES = {
         "another user's 20, p50",
         "memory with all held",
     },
+    "model": {
+        f"{how}: {what}"
+        for how in ("read every turn", "read every 8 turns")
+        for what in ("tokens read per memory", "tokens written per memory", "cost of 1,000 memories")
+    },
 }
 FIGURES["rerun"] = {"interactions a second, 200", "windows a second", "steps of progress seen"}
 FIGURES |= {f"{name}-postgres": FIGURES[name] for name in ("publish", "search")}

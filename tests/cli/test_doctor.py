@@ -59,6 +59,30 @@ def test_a_setting_that_does_not_exist_is_found(run: Run, monkeypatch: pytest.Mo
     assert "ACUMEN_PROT" in result.out
 
 
+def test_a_model_that_does_not_answer_is_found_and_is_no_failure(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ACUMEN_LLM_URL", "http://127.0.0.1:9/v1")
+
+    result = run("doctor", "--json", "--data", str(tmp_path), "--port", _free_port())
+
+    (model,) = [check for check in result.json["checks"] if check["about"] == "Model"]
+    assert (result.code, model["level"]) == (0, "warn")
+    assert "ACUMEN_LLM__URL" in model["fix"]
+    assert "learns by rules" in model["fix"]
+
+
+def test_a_key_for_nobody_is_found(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ACUMEN_LLM_API_KEY", "sk-for-nobody-0001")
+
+    result = run("doctor", "--json", "--data", str(tmp_path), "--port", _free_port())
+
+    (model,) = [check for check in result.json["checks"] if check["about"] == "Model"]
+    assert (result.code, model["level"]) == (1, "fail")
+    assert "llm.provider" in model["says"]
+    assert "sk-for-nobody" not in result.out
+
+
 def test_listening_to_all_without_a_key_is_found(run: Run, tmp_path: Path):
     result = run("doctor", "--json", "--data", str(tmp_path), "--host", "0.0.0.0", "--port", _free_port())
 

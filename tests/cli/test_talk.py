@@ -127,6 +127,8 @@ def test_the_status_counts_what_is_stored(ask: Run):
     text, told = ask("status").out, ask("status", "--json").json
 
     assert "interaction" in text
+    assert "Model     none: rules learn" in text
+    assert told["model"]["configured"] is False
     assert {one["kind"] for one in told["memories"]} >= {"profile", "user_playbook", "interaction"}
     assert told["dead_letter_count"] == 0
 

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from acumen.errors import AcumenError
 from acumen.model.facts import Published
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, Millis, OrgId, RequestId, SessionId, UserId
+from acumen.model.llm_call import LlmCall, Outcome, Role
 from acumen.model.search import Filter, SearchRow
 from acumen.model.usage import CITED, SHOWN, Injection, UsageEvent
 from acumen.storage.keys import Key
@@ -52,6 +53,7 @@ def fill(tx: Tx) -> None:
     tx.usage.add([injection], events)
     tx.usage.begin_metering(tx.at)
     tx.jobs.add(Published(ADA, REQUEST))
+    tx.llm_calls.add(LlmCall(Role.GATE, "m", "hash", Outcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1"))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -102,6 +104,7 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "metered since": lambda tx: tx.usage.metered_since(),
     "jobs of scope": lambda tx: tx.jobs.of_scope("published", "ada"),
     "jobs counted": lambda tx: tx.jobs.counts(),
+    "spent": lambda tx: tx.llm_calls.spent(Millis(0)).calls,
 }
 
 
@@ -137,6 +140,8 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "count again": lambda tx: tx.usage.add([], [UsageEvent(SHOWN, SHOWN, tx.at)]),
     "add job": lambda tx: tx.jobs.add(Published(ADA, RequestId("theirs"))),
     "delete jobs": lambda tx: tx.jobs.delete_user(UserId("ada")),
+    "expire calls": lambda tx: tx.llm_calls.expire(Millis(9_999_999_999_999)),
+    "forget calls": lambda tx: tx.llm_calls.forget_user("ada"),
     "same request": lambda tx: tx.conversations.add(a_request(body_hash="other"), [a_turn("x", a_request())]),
     "same profile": lambda tx: keep(tx, a_profile("theirs", id=PROFILE.id)),
 }

@@ -6,7 +6,7 @@ from acumen.api.call import Call, answers
 from acumen.errors import BadInput
 from acumen.storage.orgs import StoredConfig
 from acumen_client import calls
-from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse, agreed, shown, unmasked
+from acumen_client.wire.config import Config, ConfigUpdate, KeyMoved, SetConfigResponse, agreed, shown, unmasked
 from acumen_client.wire.shapes import Nothing
 
 
@@ -19,13 +19,13 @@ async def get_config(_asked: Nothing, call: Call) -> Config:
 @answers(calls.set_config)
 async def set_config(asked: Config, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(unmasked(_agreed(asked, before), before), before, stored, call)
+    return await _write(_unmasked(_agreed(asked, before), before), before, stored, call)
 
 
 @answers(calls.update_config)
 async def update_config(asked: ConfigUpdate, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(unmasked(_agreed(asked.applied_to(before), before), before), before, stored, call)
+    return await _write(_unmasked(_agreed(asked.applied_to(before), before), before), before, stored, call)
 
 
 def _agreed(asked: Config, before: Config) -> Config:
@@ -38,6 +38,13 @@ def _agreed(asked: Config, before: Config) -> Config:
 async def _read(call: Call) -> tuple[StoredConfig, Config]:
     stored = await call.deps.store.read(lambda tx: tx.orgs.config())
     return stored, Config.model_validate(stored.config or _default(call))
+
+
+def _unmasked(asked: Config, before: Config) -> Config:
+    try:
+        return unmasked(asked, before)
+    except KeyMoved as wrong:
+        raise BadInput(str(wrong)) from None
 
 
 def _default(call: Call) -> dict[str, Any]:

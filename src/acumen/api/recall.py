@@ -9,6 +9,7 @@ from acumen.model.ids import Kind, UserId
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import Filter, Mode
+from acumen.recall.reformulate import standalone
 from acumen.recall.search import Ask, AskTurns, Recalled
 from acumen_client import calls
 from acumen_client.wire.recall import (
@@ -35,8 +36,9 @@ ALL = 1_000_000
 
 @answers(calls.search)
 async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewResponse:
+    rewritten = await _rewritten(asked, call)
     ask = Ask(
-        query=asked.query,
+        query=rewritten or asked.query,
         top_k=asked.top_k,
         filters=_unified_filters(asked, call),
         mode=Mode(asked.search_mode),
@@ -52,6 +54,7 @@ async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewRe
     return UnifiedSearchViewResponse(
         **_told(recalled),
         msg=_counted(recalled),
+        reformulated_query=rewritten,
         profiles=[profile(*hit) for hit in recalled.of(Profile)],
         user_playbooks=[user_playbook(*hit) for hit in recalled.of(UserPlaybook)],
         agent_playbooks=[agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)],
@@ -62,6 +65,14 @@ async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewRe
             for line in recalled.context.left_out
         ],
     )
+
+
+async def _rewritten(asked: UnifiedSearchRequest, call: Call) -> str | None:
+    """The question put to stand by itself, where the caller wants that and a model is there to do it."""
+    if not asked.enable_reformulation:
+        return None
+    history = [(turn.role, turn.content) for turn in asked.conversation_history or ()]
+    return await standalone(asked.query, history, call.deps)
 
 
 def _unified_filters(asked: UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
@@ -180,8 +191,9 @@ async def search_interactions(asked: SearchInteractionRequest, call: Call) -> Se
 
 
 async def _one_kind(kind: Kind, wanted: Filter, asked: SearchOneKind, top_k: int, call: Call) -> Recalled:
+    rewritten = await standalone(asked.query, (), call.deps) if asked.enable_reformulation and asked.query else None
     ask = Ask(
-        query=asked.query,
+        query=rewritten or asked.query,
         top_k=top_k,
         filters={kind: wanted},
         mode=Mode(asked.search_mode),

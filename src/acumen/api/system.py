@@ -9,6 +9,8 @@ from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds
 from acumen.errors import AcumenError
 from acumen.llm.embed import DIMS
+from acumen.llm.providers import configured
+from acumen.meter.cost import midnight
 from acumen.model.ids import Kind
 from acumen.model.memory import Status
 from acumen.model.search import Filter
@@ -75,8 +77,33 @@ def _status(tx: Tx, call: Call) -> wire.StatusResponse:
         embedder=wire.EmbedderStatus(
             name=meaning.name, ready=meaning.problem is None, dimensions=DIMS, detail=meaning.problem
         ),
+        model=_model(tx, call),
         memories=_memories(tx),
         coverage=_coverage(tx, call),
+    )
+
+
+def _model(tx: Tx, call: Call) -> wire.ModelStatus:
+    llm, spent = call.deps.llm, tx.llm_calls.spent(midnight(call.deps.now()))
+    counted = {
+        "calls_today": spent.calls,
+        "failed_today": spent.failed,
+        "tokens_today": spent.tokens,
+        "cost_today_usd": round(spent.cost_usd, 6),
+    }
+    if llm is None:
+        return wire.ModelStatus.model_validate(counted)
+    most = llm.route.daily_tokens
+    over = f"the {most} tokens of today are spent" if most and spent.tokens >= most else None
+    return wire.ModelStatus.model_validate(
+        {
+            **counted,
+            "configured": True,
+            "endpoint": llm.route.endpoint.host,
+            "models": {str(role): name for role, name in llm.route.models.items() if name},
+            "daily_tokens": most or None,
+            "degraded": over or llm.problem,
+        }
     )
 
 
@@ -160,6 +187,7 @@ async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
         "database": await _database(call),
         "disk": _disk(call),
         "embeddings": _embeddings(call),
+        "model": _language_model(call),
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
@@ -192,6 +220,16 @@ def _embeddings(call: Call) -> wire.ReadinessCheck:
     if meaning.problem:
         return _check(ok=False, reason=f"search goes by words only: {meaning.problem}", required=False)
     return _check(ok=True, reason="loaded" if meaning.loaded else "loads when first needed", required=False)
+
+
+def _language_model(call: Call) -> wire.ReadinessCheck:
+    """Learning goes on by rules without it, so it is never required."""
+    gateway = call.app.gateway
+    if gateway.problem:
+        return _check(ok=False, reason=f"rules do its work: {gateway.problem}", required=False)
+    if not configured(gateway.settings):
+        return wire.ReadinessCheck(status="not_checked", required=False, reason="none configured; rules do its work")
+    return _check(ok=True, reason="asked when needed", required=False)
 
 
 def _worker(call: Call) -> wire.ReadinessCheck:

@@ -68,6 +68,7 @@ def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
         "updated_at": seconds(memory.updated_at),
         "engine": memory.origin.engine,
         "confidence": memory.origin.confidence,
+        "notes": getattr(memory, "notes", None),
         "score": found and found.score,
         "reasons": found and found.reasons,
         "superseded_by": memory.superseded_by,

@@ -19,8 +19,9 @@ from acumen.api.system import LEAST_FREE_BYTES
 from acumen.cli.failures import sentence
 from acumen.cli.local import database_exists
 from acumen.cli.output import size
-from acumen.errors import AcumenError, ModelMissing
+from acumen.errors import AcumenError, BadSettings, ModelMissing, ModelUnavailable, ModelUnusable
 from acumen.llm.embed import load_embedder
+from acumen.llm.ping import ping
 from acumen.llm.tokens import count_tokens
 from acumen.settings import Settings
 from acumen.storage import migrate
@@ -40,6 +41,8 @@ ASSETS = ("docs.html", "swagger/swagger-ui-bundle.js", "swagger/swagger-ui.css")
 # Nobody can run this before it was written; a clock that says so is wrong.
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 PATIENCE_SECONDS = 3.0
+# Loading the library takes some of it, and a model on a small machine the rest.
+MODEL_PATIENCE_SECONDS = 30.0
 SEE_DATABASE = "See Database above."
 REINSTALL = "Run `make install` in the source folder, or install the wheel again."
 
@@ -177,6 +180,28 @@ def embeddings(settings: Settings) -> Finding:
     if not float(cat @ kitten) > float(cat @ tax):
         return Finding("fail", "Embeddings", f"{embedder.name} takes a cat for a tax", REINSTALL)
     return Finding("ok", "Embeddings", f"{embedder.name} works, {embedder.dims} dimensions")
+
+
+def model(settings: Settings) -> Finding:
+    """Asks it one small question. Learning goes on by rules when it does not answer, so that is no failure."""
+    try:
+        answered = asyncio.run(ping(settings.llm, MODEL_PATIENCE_SECONDS))
+    except BadSettings as wrong:
+        return Finding("fail", "Model", str(wrong), "Correct the [llm] settings; docs/models.md tells how.")
+    except ModelUnavailable as wrong:
+        fix = f"{_model_fix(wrong)} Until then Acumen learns by rules."
+        return Finding("warn", "Model", str(wrong), fix)
+    if answered is None:
+        return Finding("ok", "Model", "none configured: Acumen learns by rules")
+    return Finding("ok", "Model", f"{answered} answers")
+
+
+def _model_fix(wrong: ModelUnavailable) -> str:
+    if isinstance(wrong, ModelUnusable):
+        return "It answers, but not in JSON of a given shape: choose another with ACUMEN_LLM__MODEL."
+    if "refused" in str(wrong):
+        return "See whether ACUMEN_LLM__API_KEY and ACUMEN_LLM__MODEL are right."
+    return "See whether ACUMEN_LLM__URL is right (it usually ends in /v1) and the server behind it runs."
 
 
 def tokens() -> Finding:

@@ -17,7 +17,15 @@ from acumen.settings import Settings
 COLOURS = {"ok": typer.colors.GREEN, "warn": typer.colors.YELLOW, "fail": typer.colors.RED}
 ALWAYS = (checks.python, checks.sqlite, checks.tokens, checks.assets, checks.server)
 OF_SQLITE = (checks.folder, checks.disk)
-OF_SETTINGS = (checks.clock, checks.database, checks.integrity, checks.embeddings, checks.port, checks.keys)
+OF_SETTINGS = (
+    checks.clock,
+    checks.database,
+    checks.integrity,
+    checks.embeddings,
+    checks.model,
+    checks.port,
+    checks.keys,
+)
 
 
 def run(data: Path | None, config: str | None, host: str | None, port: int | None, *, as_json: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from acumen.cli.output import show, size, table, when
 from acumen_client.client import Client
-from acumen_client.wire.system import StatusResponse
+from acumen_client.wire.system import ModelStatus, StatusResponse
 
 LOOK_EVERY_SECONDS = 2.0
 CLEAR_SCREEN = "\x1b[2J\x1b[H"
@@ -42,6 +42,7 @@ def _words(status: StatusResponse) -> Iterator[str]:
     store, embedder, coverage = status.store, status.embedder, status.coverage
     yield f"Store     {store.label} ({store.detail}, {size(store.size_bytes or 0)})"
     yield f"Meaning   {embedder.name}: {'ready' if embedder.ready else embedder.detail}"
+    yield f"Model     {_model(status.model)}"
     counted = f"counted since {when(coverage.metered_since)}" if coverage.metering_enabled else "not counted"
     yield f"Use       {counted}; {coverage.memories_without_vector} memory(ies) wait for their vector"
     yield ""
@@ -55,3 +56,12 @@ def _words(status: StatusResponse) -> Iterator[str]:
         yield f"\n{status.dead_letter_count} job(s) failed for good; the latest:"
         letters = [[letter.job_id, letter.kind, letter.attempts, letter.cause] for letter in status.dead_letters]
         yield table(["id", "job", "tries", "last cause"], letters)
+
+
+def _model(model: ModelStatus) -> str:
+    if not model.configured:
+        return "none: rules learn"
+    of = f" of {model.daily_tokens}" if model.daily_tokens else ""
+    asked = f"{model.calls_today} call(s) today, {model.failed_today} failed, {model.tokens_today}{of} tokens"
+    said = f"{model.endpoint}: {asked}, ${model.cost_today_usd:.4f}"
+    return f"{said}; rules do its work: {model.degraded}" if model.degraded else said

@@ -1,11 +1,14 @@
-"""What is read out of a window, and by whom."""
+"""What is read out of a window, and by whom: by the model where there is one, else, or when it fails, by rules."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from acumen.deps import Deps
-from acumen.learn import extract_rules
+from acumen.errors import ModelUnavailable
+from acumen.learn import extract_llm, extract_rules, gate
+from acumen.llm.gateway import Llm
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.memory import Origin
@@ -19,16 +22,44 @@ BY_RULES = Origin("rules")
 
 @dataclass(frozen=True, slots=True)
 class Heard(Generic[N]):
-    """Notes in the order in which they were said; each has a confidence of its own."""
+    """Notes in the order in which they were said; each has a confidence of its own.
+
+    `because` tells why rules have read what a model should have; it is kept with the memories.
+    """
 
     notes: list[N]
     origin: Origin
+    because: str = ""
 
 
-async def profile_notes(window: Window, _extractor: Extractor, _deps: Deps) -> Heard[ProfileNote]:
+# A model's reading: the notes, and which model and prompt made them.
+Reading = Callable[[Window, Extractor, Llm, str], Awaitable[tuple[list[N], Origin]]]
+
+
+async def profile_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[ProfileNote]:
     # Reading takes some milliseconds of pure Python: callers need the event loop meanwhile.
-    return Heard(await asyncio.to_thread(extract_rules.profile_notes, window), BY_RULES)
+    by_rules = await asyncio.to_thread(extract_rules.profile_notes, window)
+    return await _heard(window, extractor, deps, by_rules, extract_llm.profile_notes)
 
 
-async def playbook_notes(window: Window, _extractor: Extractor, _deps: Deps) -> Heard[PlaybookNote]:
-    return Heard(await asyncio.to_thread(extract_rules.playbook_notes, window), BY_RULES)
+async def playbook_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[PlaybookNote]:
+    by_rules = await asyncio.to_thread(extract_rules.playbook_notes, window)
+    return await _heard(window, extractor, deps, by_rules, extract_llm.playbook_notes)
+
+
+async def _heard(window: Window, extractor: Extractor, deps: Deps, by_rules: list[N], by_model: Reading[N]) -> Heard[N]:
+    """What the rules have found already is what remains when the model gives no answer."""
+    if deps.llm is None or not gate.says_something(window):
+        return Heard(by_rules, BY_RULES)
+    try:
+        if not by_rules and _gated(window, deps) and not await gate.vote(window, extractor, deps.llm):
+            return Heard([], BY_RULES)
+        notes, origin = await by_model(window, extractor, deps.llm, deps.config.agent_context)
+    except ModelUnavailable as why:
+        return Heard(by_rules, BY_RULES, f"Read by rules: {why}")
+    return Heard(notes, origin)
+
+
+def _gated(window: Window, deps: Deps) -> bool:
+    """Where the rules found something there is no need to ask; nor where somebody has asked for the reading."""
+    return deps.settings.llm.gate and not deps.config.skip_gate and not window.forced

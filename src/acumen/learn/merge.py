@@ -1,7 +1,8 @@
 """Notes compared with what is known: each is new, known, contradicting, outdated or a wish to forget. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Generic, TypeVar
 
 from acumen.learn.rules import facts, keys, lessons
@@ -23,6 +24,19 @@ OPPOSITE_STATEMENT = 0.65
 FORGET_MATCH = 0.6
 
 
+class Verdict(StrEnum):
+    """How a note stands to a known memory, by the word of somebody who understands both."""
+
+    SAME = "same"
+    CONTRADICTS = "contradicts"
+    DIFFERENT = "different"
+
+
+# By the place of the note among those given, and the id of the known memory. It goes before what words and keys say.
+Verdicts = Mapping[tuple[int, str], Verdict]
+NONE: Verdicts = {}
+
+
 @dataclass(frozen=True, slots=True)
 class Which(Generic[Id]):
     """A memory: a known one by its id, or the n-th of `added`."""
@@ -35,6 +49,7 @@ class Which(Generic[Id]):
 class Added(Generic[Note]):
     note: Note
     because: str
+    place: int  # of the note among those given
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +102,24 @@ ProfileChanges = Changes[ProfileId, ProfileNote]
 PlaybookChanges = Changes[PlaybookId, PlaybookNote]
 
 
-def profiles(known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis) -> ProfileChanges:
+def profiles(
+    known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis, verdicts: Verdicts = NONE
+) -> ProfileChanges:
     """What the notes change in the profiles of one user.
 
     `known` may hold replaced and expired profiles too: they are never mentioned or replaced again, but they keep
     their own words from being learned twice, and a wish to forget reaches them.
     """
     entries = [_of_profile(profile, at) for profile in known]
-    return _Merge(entries, _of_profile_note, lambda note: note.content).run(notes)
+    return _Merge(entries, _of_profile_note, lambda note: note.content, verdicts).run(notes)
 
 
-def playbooks(known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote], _at: Millis) -> PlaybookChanges:
+def playbooks(
+    known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote], _at: Millis, verdicts: Verdicts = NONE
+) -> PlaybookChanges:
     """What the notes change in the lessons of one user. Lessons do not expire; the time is for the twin's sake."""
     entries = [_of_playbook(playbook) for playbook in known]
-    return _Merge(entries, _of_playbook_note, lambda note: note.lesson.content).run(notes)
+    return _Merge(entries, _of_playbook_note, lambda note: note.lesson.content, verdicts).run(notes)
 
 
 _LIVE = frozenset({Status.CURRENT, Status.PENDING})
@@ -168,6 +187,7 @@ class _Merge(Generic[Id, Note]):
     entries: list[_Entry[Id]]
     entry_of: Callable[[Note], _Entry[Id]]
     text_of: Callable[[Note], str]
+    verdicts: Verdicts
     added: list[Added[Note]] = field(default_factory=list)
     mentioned: list[Mentioned[Id, Note]] = field(default_factory=list)
     superseded: list[Superseded[Id]] = field(default_factory=list)
@@ -175,28 +195,38 @@ class _Merge(Generic[Id, Note]):
     outdated: list[Outdated[Note]] = field(default_factory=list)
 
     def run(self, notes: Sequence[Note]) -> Changes[Id, Note]:
-        for note in notes:
+        for place, note in enumerate(notes):
             if note.forget:
                 self._forget(note)
             else:
-                self._learn(note, self.entry_of(note))
+                self._learn(note, self.entry_of(note), place)
         return self._changes()
 
-    def _learn(self, note: Note, entry: _Entry[Id]) -> None:
-        alike = [other for other in self.entries if not other.gone and _same(entry, other)]
+    def _learn(self, note: Note, entry: _Entry[Id], place: int) -> None:
+        alike = [other for other in self.entries if not other.gone and self._is_same(place, entry, other)]
         if any(entry.newest <= other.newest and other.which.known is not None for other in alike):
             return  # read before
         same = next((other for other in alike if other.live), None)
         met = [other for other in self.entries if other.live and not other.gone and other is not same]
-        newer = next((other for other in met if _is_newer(other, entry) and _rival(other, entry)), None)
+        newer = next((other for other in met if _is_newer(other, entry) and self._is_rival(place, other, entry)), None)
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
             return
-        which = self._mention(note, entry, same) if same else self._add(note, entry)
+        which = self._mention(note, entry, same) if same else self._add(note, entry, place)
         for rival in met:
-            if _rival(entry, rival):
+            if self._is_rival(place, entry, rival):
                 rival.gone = True
                 self.superseded.append(Superseded(rival.which, which, f'"{entry.content}" replaces "{rival.content}"'))
+
+    def _is_same(self, place: int, entry: _Entry[Id], other: _Entry[Id]) -> bool:
+        verdict = self.verdicts.get((place, str(other.which.known)))
+        return _same(entry, other) if verdict is None else verdict is Verdict.SAME
+
+    def _is_rival(self, place: int, entry: _Entry[Id], other: _Entry[Id]) -> bool:
+        """One of the two is a note of this pass, the other may be known."""
+        known = other.which.known if other.which.known is not None else entry.which.known
+        verdict = self.verdicts.get((place, str(known)))
+        return _rival(entry, other) if verdict is None else verdict is Verdict.CONTRADICTS
 
     def _mention(self, note: Note, entry: _Entry[Id], same: _Entry[Id]) -> Which[Id]:
         """Said twice in one turn is said once."""
@@ -205,9 +235,9 @@ class _Merge(Generic[Id, Note]):
             self.mentioned.append(Mentioned(same.which, note, f'Said again: "{note.evidence.text}"'))
         return same.which
 
-    def _add(self, note: Note, entry: _Entry[Id]) -> Which[Id]:
+    def _add(self, note: Note, entry: _Entry[Id], place: int) -> Which[Id]:
         entry.which = Which(added=len(self.added))
-        self.added.append(Added(note, f'The user said: "{note.evidence.text}"'))
+        self.added.append(Added(note, f'The user said: "{note.evidence.text}"', place))
         self.entries.append(entry)
         return entry.which
 

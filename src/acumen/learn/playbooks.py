@@ -35,6 +35,7 @@ def _make(note: PlaybookNote, window: Window, learned: Learned) -> UserPlaybook:
         name="" if learned.extractor == PLAYBOOKS.name else learned.extractor,
         source=window.source or None,
         tags=list(note.tags),
+        notes=learned.because or None,
         interaction_ids=[note.evidence.interaction_id],
         source_span=note.evidence.text,
         subject=note.subject,

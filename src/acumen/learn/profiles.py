@@ -45,6 +45,8 @@ def _make(note: ProfileNote, window: Window, learned: Learned) -> Profile:
         source=window.source or None,
         extractors=[learned.extractor],
         tags=list(note.tags),
+        custom_features=dict(note.features) or None,
+        notes=learned.because or None,
         interaction_ids=[note.evidence.interaction_id],
         source_span=note.evidence.text,
         subject=note.subject,

@@ -7,8 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
+from acumen.learn import compare
 from acumen.learn.extract import Heard
-from acumen.learn.merge import Changes, Which
+from acumen.learn.merge import NONE, Changes, Verdicts, Which
 from acumen.learn.runs import Cancelled
 from acumen.learn.windows import Due, come_back, next_due
 from acumen.model.config import Extractor
@@ -29,11 +30,12 @@ N = TypeVar("N", ProfileNote, PlaybookNote)
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """By which extractor, from whom, when."""
+    """By which extractor, from whom, when. `because` tells why by rules, where a model should have read."""
 
     extractor: str
     origin: Origin
     at: Millis
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,7 @@ class Reader(Generic[M, N]):
 
     kind: Kind
     extract: Callable[[Window, Extractor, Deps], Awaitable[Heard[N]]]
-    merge: Callable[[Sequence[M], Sequence[N], Millis], Changes[Any, N]]
+    merge: Callable[[Sequence[M], Sequence[N], Millis, Verdicts], Changes[Any, N]]
     make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
 
@@ -117,8 +119,8 @@ class Reader(Generic[M, N]):
             lambda tx: (tx.search_rows.latest(self.kind, path.user), self._known(tx, path))
         )
 
-        learned = Learned(path.extractor.name, heard.origin, deps.now())
-        changes = self.merge(known, heard.notes, learned.at)
+        learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
+        changes = await self._decided(path.user, known, heard, learned.at, deps)
         fresh = [replace(self.make(one.note, due.window, learned), status=path.status) for one in changes.added]
         rows = await deps.findable([Findable(self.kind, path.user, searchable(memory)) for memory in fresh])
 
@@ -143,6 +145,16 @@ class Reader(Generic[M, N]):
         tx.search_rows.hold()
         if tx.search_rows.latest(self.kind, user) != mark:
             raise _Overtaken
+
+    async def _decided(
+        self, user: UserId, known: Sequence[M], heard: Heard[N], at: Millis, deps: Deps
+    ) -> Changes[Any, N]:
+        """Merge's word; where that leaves open whether two mean the same, and a model has read, the model's verdict."""
+        changes = self.merge(known, heard.notes, at, NONE)
+        if deps.llm is None or heard.origin.engine != "model":
+            return changes
+        verdicts = await compare.verdicts(compare.unclear(changes, known), deps.llm, user)
+        return self.merge(known, heard.notes, at, verdicts) if verdicts else changes
 
     def _apply(
         self, tx: Tx, changes: Changes[Any, N], fresh: list[M], rows: list[SearchRow], request_id: RequestId

@@ -90,7 +90,8 @@ def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extr
     shown = tx.usage.shown_lately(user, at)
     turns = [_turn(turn, shown, new=False) for turn in before] + [_turn(turn, shown, new=True) for turn in ahead.turns]
     last = ahead.last_request
-    window = Window(user, tuple(turns), last.source if last else "", last.agent_version if last else "")
+    forced = any(request.force_extraction for request in ahead.requests.values())
+    window = Window(user, tuple(turns), last.source if last else "", last.agent_version if last else "", forced)
     return Due(window, seen, ahead.until)
 
 

@@ -74,8 +74,9 @@ class Gateway:
         self._clock = clock
         self._lines: dict[tuple[Endpoint, str, Role], Any] = {}
         self._breakers: dict[Endpoint, Breaker] = {}
-        self._turns = asyncio.Semaphore(settings.concurrency)
-        self._warming: asyncio.Task[ModuleType] | None = None
+        self._turns: dict[Endpoint, asyncio.Semaphore] = {}
+        self._connecting = asyncio.Lock()
+        self._loading: asyncio.Task[ModuleType] | None = None
 
     def of(self, choice: LlmChoice, ledger: Ledger) -> "Llm | None":
         """The model as one org may use it; None when there is none."""
@@ -84,13 +85,29 @@ class Gateway:
 
     def warm_up(self) -> None:
         """Loads the library in the background, so that the first question need not wait for it."""
-        self._warming = asyncio.create_task(_talk())
+        self._library()
+
+    async def load(self, within: float | None) -> ModuleType:
+        """The module that knows the library; the model is not to blame for the time that takes."""
+        try:
+            return await asyncio.wait_for(asyncio.shield(self._library()), within)
+        except TimeoutError:
+            raise ModelFailed("The language model's library is still being loaded.") from None
+        except ImportError as missing:
+            raise ModelFailed(f"The language model's library cannot be loaded: {missing}.") from None
+
+    def _library(self) -> asyncio.Task[ModuleType]:
+        """It takes seconds to load, which only those with a model pay, off the event loop."""
+        if self._loading is None:
+            loading = asyncio.to_thread(importlib.import_module, "acumen.llm.talk")
+            self._loading = asyncio.create_task(loading)
+        return self._loading
 
     async def close(self) -> None:
-        if self._warming is not None:
-            await asyncio.gather(self._warming, return_exceptions=True)
+        if self._loading is not None:
+            await asyncio.gather(self._loading, return_exceptions=True)
         for line in self._lines.values():
-            await (await _talk()).hang_up(line)
+            await (await self.load(None)).hang_up(line)
         self._lines.clear()
 
     def breaker(self, endpoint: Endpoint) -> Breaker:
@@ -99,17 +116,26 @@ class Gateway:
             self._breakers[endpoint] = Breaker(allowed, rest, self._clock)
         return self._breakers[endpoint]
 
-    async def talk_to(self, where: Route, question: Question[T], tally: Tally) -> T:
-        """The answer, or the error that the library raised. Waits for its turn first."""
-        async with self._turns:
-            talk = await _talk()
-            line = self._line(talk, where.endpoint, where.models[question.role], question.role)
+    @property
+    def problem(self) -> str | None:
+        """Why the server's own model is left alone at present, if it is; an org's own is the org's affair."""
+        own = route(self.settings, LlmChoice())
+        resting = own is not None and self.breaker(own.endpoint).resting
+        return f"{own.endpoint.host} did not answer and is left alone for a while" if own and resting else None
+
+    async def talk_to(self, talk: ModuleType, where: Route, question: Question[T], tally: Tally) -> T:
+        """The answer, or a ModelUnavailable. Waits for its turn first."""
+        turns = self._turns.setdefault(where.endpoint, asyncio.Semaphore(self.settings.concurrency))
+        async with turns:
+            line = await self._line(talk, where.endpoint, where.models[question.role], question.role)
             return await talk.converse(line, where, question, self.settings, tally)  # type: ignore[no-any-return]
 
-    def _line(self, talk: ModuleType, endpoint: Endpoint, name: str, role: Role) -> Any:
+    async def _line(self, talk: ModuleType, endpoint: Endpoint, name: str, role: Role) -> Any:
+        """Off the event loop: a provider's client may take seconds to load, and certificates some of one."""
         key = (endpoint, name, role)
-        if key not in self._lines:
-            self._lines[key] = (self._connect or talk.connect)(endpoint, name, role)
+        async with self._connecting:
+            if key not in self._lines:
+                self._lines[key] = await asyncio.to_thread(self._connect or talk.connect, endpoint, name, role)
         return self._lines[key]
 
 
@@ -127,17 +153,19 @@ class Llm:
 
     async def ask(self, question: Question[T]) -> Answer[T]:
         """A typed answer, or a ModelUnavailable that says why there is none. Nothing waits longer than it may."""
+        talk = await self.gateway.load(question.within)
         await self._admit()
         began, tally = time.perf_counter(), Tally()
         seconds = min(question.within or self.route.total_seconds, self.route.total_seconds)
         try:
             async with asyncio.timeout(seconds):
-                value = await self.gateway.talk_to(self.route, question, tally)
+                value = await self.gateway.talk_to(talk, self.route, question, tally)
         except TimeoutError:
             tally.outcome, tally.error = Outcome.TIMED_OUT, f"no answer within {seconds:g} s"
             raise ModelFailed(f"The language model gave {tally.error}.") from None
         except ModelUnavailable as failure:
             tally.error = str(failure)
+            tally.outcome = Outcome.FAILED if tally.outcome is Outcome.STOPPED else tally.outcome
             raise
         else:
             tally.outcome = Outcome.ANSWERED
@@ -169,8 +197,8 @@ class Llm:
         breaker = self.gateway.breaker(self.route.endpoint)
         if tally.outcome is Outcome.ANSWERED:
             breaker.worked()
-        elif tally.outcome is Outcome.STOPPED:
-            breaker.dropped()
+        elif tally.outcome is Outcome.STOPPED or not tally.attempts:
+            breaker.dropped()  # it was never asked, or had no time to answer: that says nothing about it
         else:
             breaker.failed(tally.wait)
         await asyncio.shield(self._note(_call(question, tally, duration_ms, self.prices)))
@@ -197,8 +225,3 @@ def _call(question: Question[Any], tally: Tally, duration_ms: float, prices: Pri
         user_id=question.user_id,
         request_id=question.request_id,
     )
-
-
-async def _talk() -> ModuleType:
-    """The module that knows the library. It takes seconds to load, which only those with a model pay, off the loop."""
-    return await asyncio.to_thread(importlib.import_module, "acumen.llm.talk")

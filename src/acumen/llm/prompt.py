@@ -3,7 +3,7 @@
 A file has a head with the role and the most tokens it may write in answer, then the instructions, then, after a line of
 dashes, what is shown. `{{name:600}}` stands for a value of at most 600 tokens. Values come from users, tools and other
 models, so each is fenced with a marker that nobody can guess. `{{name:600|plain}}` is for words of our own or of the
-org's administrator.
+org's administrator. Secrets are taken out of every value.
 """
 
 import hashlib
@@ -15,12 +15,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from acumen.llm.tokens import count_tokens, fits, truncate
 from acumen.model.llm_call import Role
+from acumen.model.secrets import redact
 
 T = TypeVar("T", bound=BaseModel)
+
+
+class Shape(BaseModel):
+    """What an answer looks like. Built when it is first asked for, so that a server without a model does not pay."""
+
+    model_config = ConfigDict(defer_build=True)
+
 
 _PLACE = re.compile(r"\{\{(\w+):(\d+)(\|plain)?\}\}")
 _HEAD = re.compile(r"\A---\nrole: (\w+)\nwrites: (\d+)\n---\n")
@@ -121,7 +129,7 @@ def beside(module_file: str, name: str, shape: type[T]) -> Prompt[T]:
 
 def _filled(text: str, values: Mapping[str, str], marker: str) -> str:
     def value(place: re.Match[str]) -> str:
-        given, most = values[place[1]], int(place[2])
+        given, most = redact(values[place[1]]), int(place[2])
         short = given if fits(given, most) else truncate(given, most)
         return short if place[3] else f"<<{marker}>\n{short}\n<{marker}>>"
 

@@ -70,10 +70,11 @@ class Route:
 
 def route(settings: Llm, org: LlmChoice) -> Route | None:
     """What the org has chosen, else what the server has; None when neither names a model."""
-    endpoint = _of_org(org) or _of_server(settings)
+    theirs = _of_org(org) if settings.org_models else None
+    endpoint = theirs or _of_server(settings)
     if endpoint is None:
         return None
-    own = _own_names(settings) if not org.provider else {}
+    own = {} if theirs else _own_names(settings)
     named = {role: org.models.get(role) or org.model or own.get(role) or "" for role in Role}
     total = float(org.timeout_seconds or settings.total_seconds)
     return Route(

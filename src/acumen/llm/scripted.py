@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from acumen.llm.providers import Endpoint
+from acumen.llm.tokens import count_tokens
 from acumen.model.llm_call import Role
 
 # A value to answer with (a dict, a model, or text as it is), an error to raise, or a function of what was shown.
@@ -56,10 +57,15 @@ class Script:
 
     def _answer(self, role: Role, messages: list[Any], info: Any) -> Any:
         from pydantic_ai.messages import ModelResponse, TextPart  # noqa: PLC0415
+        from pydantic_ai.usage import RequestUsage  # noqa: PLC0415
 
         shown = "\n".join(str(part.content) for part in messages[0].parts if hasattr(part, "content"))
-        self.asked.append(Asked(role, info.instructions or "", shown))
-        return ModelResponse(parts=[TextPart(_text(self._next(role), shown))])
+        asked = Asked(role, info.instructions or "", shown)
+        self.asked.append(asked)
+        text = _text(self._next(role), shown)
+        read = count_tokens(f"{asked.instructions}\n{shown}")
+        used = RequestUsage(input_tokens=read, output_tokens=count_tokens(text))
+        return ModelResponse(parts=[TextPart(text)], usage=used)
 
     def _next(self, role: Role) -> Said:
         lines = self._lines[role]

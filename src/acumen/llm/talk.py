@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import warnings
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -39,15 +38,14 @@ from acumen.llm.tokens import count_tokens
 from acumen.model.llm_call import Outcome, Role
 from acumen.settings import Llm as LlmSettings
 
-# Reasoning models take no temperature: the library leaves it out and warns, and that is how we want it.
-warnings.filterwarnings("ignore", message="Sampling parameters", category=UserWarning)
-
 T = TypeVar("T", bound=BaseModel)
 
 # No answer of ours is worth more; a server that sends more is broken or hostile.
 MOST_BYTES = 1024 * 1024
 CONNECT_SECONDS = 5.0
 LONGEST_PAUSE = 20.0
+# What a model that always thinks may use for it.
+THINKING_TOKENS = 2_000
 UNNAMED = "default"
 
 
@@ -112,9 +110,10 @@ async def _first_served(endpoint: Endpoint, client: httpx2.AsyncClient) -> str |
     """None when the endpoint does not say; most that serve one model only take any name for it."""
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     try:
-        reply = await client.get(f"{endpoint.url}/models", headers=headers)
+        async with asyncio.timeout(CONNECT_SECONDS):
+            reply = await client.get(f"{endpoint.url}/models", headers=headers)
         return str(reply.raise_for_status().json()["data"][0]["id"])
-    except (httpx2.HTTPError, LookupError, TypeError, ValueError):
+    except (httpx2.HTTPError, TimeoutError, LookupError, TypeError, ValueError):
         return None
 
 
@@ -149,7 +148,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-class TooMuch(Exception):
+class TooMuch(httpx2.ReadError):
     """The model's reply does not end."""
 
 
@@ -171,19 +170,22 @@ async def converse(line: Line, where: Route, question: Question[T], settings: Ll
 
 async def _run(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
     agent = Agent(
-        _Patient(line.model, settings, tally),
+        _Patient(line.model, settings, where.request_seconds, tally),
         output_type=_output(line, question),
         instructions=question.instructions,
         retries={"output": settings.repairs},
-        model_settings=ModelSettings(
-            temperature=0.0,
-            max_tokens=question.writes,
-            timeout=where.request_seconds,
-            request_timeout=where.request_seconds,
-            max_retries=0,
-        ),
+        model_settings=_settings(line.model, question),
     )
     return (await agent.run(question.shown)).output
+
+
+def _settings(model: Model, question: Question[T]) -> ModelSettings:
+    """As much thinking as cannot be switched off, paid for on top of the answer; no chance where that can be chosen."""
+    thinks = bool(model.profile.get("thinking_always_enabled"))
+    most = question.writes + (THINKING_TOKENS if thinks else 0)
+    settings = ModelSettings(max_tokens=most, max_retries=0, thinking=False)
+    picky = thinks or model.profile.get("anthropic_disallows_sampling_settings")
+    return settings if picky else ModelSettings(**settings, temperature=0.0)
 
 
 def _output(line: Line, question: Question[T]) -> OutputSpec[T]:
@@ -195,9 +197,10 @@ def _output(line: Line, question: Question[T]) -> OutputSpec[T]:
 class _Patient(WrapperModel):
     """Asks again when the model is busy or broken; counts every request; finds the JSON among the words."""
 
-    def __init__(self, wrapped: Model, settings: LlmSettings, tally: Tally) -> None:
+    def __init__(self, wrapped: Model, settings: LlmSettings, seconds: float, tally: Tally) -> None:
         super().__init__(wrapped)
         self._limits = settings
+        self._seconds = seconds
         self._tally = tally
         self._failures = 0
 
@@ -210,11 +213,15 @@ class _Patient(WrapperModel):
         while True:
             self._tally.attempts += 1
             try:
-                response = await self.wrapped.request(messages, model_settings, model_request_parameters)
+                async with asyncio.timeout(self._seconds):
+                    response = await self.wrapped.request(messages, model_settings, model_request_parameters)
             except (ModelAPIError, UnexpectedModelBehavior) as failure:
                 await self._pause(failure)
-            except asyncio.CancelledError:
+            except TimeoutError:
                 self._tally.prompt_tokens += _estimate(messages)  # it was read, and will be billed
+                await self._pause(ModelRequestTimeout(self.model_name, self._seconds))
+            except asyncio.CancelledError:
+                self._tally.prompt_tokens += _estimate(messages)
                 raise
             else:
                 self._count(response.usage, messages, response)

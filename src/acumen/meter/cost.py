@@ -1,10 +1,10 @@
 """What language models cost: every question is written down, and a day has its budget."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acumen.deps import Deps
 from acumen.model.facts import Hour
-from acumen.model.ids import Millis
+from acumen.model.ids import InteractionId, Millis, UserId
 from acumen.model.llm_call import LlmCall
 from acumen.model.profile import DAY_MS
 from acumen.storage.store import OrgStore, Tx
@@ -20,8 +20,11 @@ class Ledger:
         return await self.store.read(lambda tx: tx.llm_calls.spent(midnight(tx.at)).tokens)
 
     async def note(self, call: LlmCall) -> None:
+        """A user who was erased while the model was thinking is not written down again."""
+
         def write(tx: Tx) -> None:
-            tx.llm_calls.add(call)
+            gone = call.user_id is not None and not tx.conversations.after(UserId(call.user_id), InteractionId(0), 1)
+            tx.llm_calls.add(replace(call, user_id=None, request_id=None) if gone else call)
 
         await self.store.write(write)
 

@@ -78,6 +78,7 @@ class Window:
     turns: tuple[Turn, ...]
     source: str = ""
     agent_version: str = ""
+    forced: bool = False  # somebody asked for it to be read: it is not asked whether it is worth it
 
     @property
     def last_id(self) -> InteractionId:

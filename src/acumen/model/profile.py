@@ -1,5 +1,6 @@
 """A profile: one fact about one user."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -75,5 +76,6 @@ class ProfileNote:
     forget: bool = False  # the user asked us to forget what matches `content`
     confidence: float = 0.7
     tags: tuple[str, ...] = ()
+    features: Mapping[str, str] = field(default_factory=dict)
     ends: tuple[str, ...] = ()  # words of what no longer holds: "switched from MySQL" ends what says MySQL
     exclusive: bool = True  # False: another value of the subject may hold beside it ("we use Go" and "we use Rust")

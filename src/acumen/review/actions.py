@@ -182,6 +182,7 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
         tx.jobs.delete_user(user)
         tx.runs.forget_user(user)
         tx.runs.forget(items_of(user))
+        tx.llm_calls.forget_user(user)
         tx.search_rows.erase_user(user)
         return counts
 

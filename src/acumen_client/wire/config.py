@@ -148,13 +148,14 @@ class APIKeyConfig(Section):
 
 
 class LLMConfig(Section):
-    """Which model does what; null leaves the choice to the server."""
+    """Which model does what, and what it may use in a day (UTC); null leaves the choice to the server."""
 
     should_run_model_name: Str | None = None
     generation_model_name: Str | None = None
     embedding_model_name: Str | None = None
     pre_retrieval_model_name: Str | None = None
     generation_timeout_seconds: Positive | None = None
+    daily_token_budget: NotNegative | None = None
 
 
 # --- what is learned -----------------------------------------------------------------------------------------------
@@ -638,17 +639,27 @@ def _hide(value: Any, *, secret: bool = False) -> Any:
     return MASK if secret and isinstance(value, str) and value else value
 
 
+class KeyMoved(Exception):
+    """A masked key beside another address than the one it was stored with."""
+
+
 def unmasked(config: Config, stored: Config) -> Config:
     """The configuration with every mask replaced by the secret stored in the same place.
 
-    A mask with no secret behind it stays, for there is nothing to put in its place.
+    A mask with no secret behind it stays, for there is nothing to put in its place. KeyMoved when the address that a
+    secret is for has changed: whoever may not read a secret may not have it sent elsewhere either.
     """
     return Config.model_validate(_restore(config.model_dump(), stored.model_dump()))
+
+
+_ADDRESSES = ("api_base", "endpoint", "url")
 
 
 def _restore(value: Any, stored: Any) -> Any:
     if isinstance(value, dict):
         known = stored if isinstance(stored, dict) else {}
+        if known and MASK in value.values() and any(value.get(name) != known.get(name) for name in _ADDRESSES):
+            raise KeyMoved("The address has changed: give its key anew, not masked.")
         return {name: _restore(inner, known.get(name)) for name, inner in value.items()}
     if isinstance(value, list):
         known_items = stored if isinstance(stored, list) else []

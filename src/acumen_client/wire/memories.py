@@ -45,6 +45,7 @@ class MemoryView(Answer):
     engine: str | None = None
     confidence: float | None = None
     mentions: int | None = None
+    notes: str | None = None
     score: float | None = None
     reasons: dict[str, float] | None = None
 

@@ -91,6 +91,20 @@ class EmbedderStatus(Answer):
     detail: str | None = None
 
 
+class ModelStatus(Answer):
+    """The language model and what it was asked today (UTC). `degraded` tells why rules do its work, if they do."""
+
+    configured: bool = False
+    endpoint: str = ""
+    models: dict[str, str] = Field(default_factory=dict)
+    calls_today: int = 0
+    failed_today: int = 0
+    tokens_today: int = 0
+    cost_today_usd: float = 0.0
+    daily_tokens: int | None = None
+    degraded: str | None = None
+
+
 class MemoryCount(Answer):
     kind: str
     status: str
@@ -115,6 +129,7 @@ class StatusResponse(Done):
     dead_letter_count: int = 0
     store: StoreStatus
     embedder: EmbedderStatus
+    model: ModelStatus = Field(default_factory=ModelStatus)
     memories: list[MemoryCount] = Field(default_factory=list)
     coverage: Coverage = Field(default_factory=Coverage)
 

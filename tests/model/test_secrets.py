@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.learn.secrets import redact
+from acumen.model.secrets import redact
 
 
 @pytest.mark.parametrize(
@@ -16,6 +16,8 @@ from acumen.learn.secrets import redact
         ("Authorization: Bearer abcdefghijklmnop.qrstuvwx", "Authorization: [redacted token]"),
         ("my password is hunter2.", "my password is [redacted password]"),
         ("API_KEY=abc123xyz", "API_KEY=[redacted api_key]"),
+        ("DB_PASSWORD=hunter2", "DB_PASSWORD=[redacted password]"),
+        ('{"password": "hunter2"}', '{"password": "[redacted password]"}'),
         ("pin: 4711", "pin: [redacted pin]"),
         ("postgres://ann:s3cret@db:5432/x", "postgres://ann:[redacted password]@db:5432/x"),
         ("card 4111 1111 1111 1111 please", "card [redacted card] please"),

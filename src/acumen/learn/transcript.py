@@ -1,0 +1,58 @@
+"""A window as a model reads it: numbered turns, no longer than it may be, and secrets taken out."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from acumen.learn.secrets import redact
+from acumen.llm.tokens import count_tokens, truncate
+from acumen.model.conversation import Turn, Window
+
+# One turn may take at most this much of the room: a pasted document must not push the talk out.
+MOST_OF_ROOM = 0.4
+TOOL_CHARACTERS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """`turns` are those that are shown, by the number they are shown under."""
+
+    text: str
+    turns: Mapping[int, Turn]
+
+
+def transcript(window: Window, room: int) -> Transcript:
+    """The oldest context is left out first when not all fits into `room` tokens, then the oldest new turns."""
+    most = int(room * MOST_OF_ROOM)
+    shown = [(turn, _line(number, turn, most)) for number, turn in enumerate(window.turns, 1)]
+    kept: list[tuple[int, Turn, str]] = []
+    for number, (turn, line) in reversed(list(enumerate(shown, 1))):
+        room -= count_tokens(line) + 2
+        if room < 0:
+            break
+        kept.insert(0, (number, turn, line))
+    return Transcript("\n".join(line for _, _, line in kept), {number: turn for number, turn, _ in kept})
+
+
+def _line(number: int, turn: Turn, most: int) -> str:
+    """Only the first line of a turn stands at the margin, so that nobody's words can pass for another's turn."""
+    who = "user" if turn.by_user else "agent"
+    lines = [f"[{number}] {who}{' (new)' if turn.is_new else ''}: {_shortened(redact(turn.text), most)}"]
+    lines += [f"tool {_tool(tool)}" for tool in turn.tools_used]
+    if turn.expert_text:
+        lines.append(f"an expert's answer instead: {_shortened(redact(turn.expert_text), most)}")
+    return truncate("\n".join(lines).replace("\n", "\n    "), most * 2)
+
+
+def _tool(tool: Mapping[str, object]) -> str:
+    told = json.dumps(tool.get("tool_data") or {}, ensure_ascii=False, default=str)
+    status = tool.get("status") or "unknown"
+    return redact(f"{tool.get('tool_name', '')} ({status}): {told[:TOOL_CHARACTERS]}")
+
+
+def _shortened(text: str, most: int) -> str:
+    """The beginning and the end of a long text: that is where its writer speaks."""
+    if count_tokens(text) <= most:
+        return text
+    half = len(truncate(text, most // 2))
+    return f"{text[:half]} […] {text[-half:]}"

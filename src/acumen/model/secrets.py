@@ -1,0 +1,72 @@
+"""Keys, tokens, passwords and card numbers, taken out of text before it is kept or shown to a model."""
+
+import re
+
+_SECRETS = [
+    (name, re.compile(pattern))
+    for name, pattern in [
+        (
+            "private key",
+            r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?",
+        ),
+        ("token", r"\beyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?"),
+        ("token", r"(?i)\bbearer\s+[\w.~+/-]{16,2000}=*"),
+        ("key", r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or|svcacct)?[-_]?[A-Za-z0-9_-]{16,200}"),
+        (
+            "key",
+            r"\b(?:ghp|gho|ghu|ghs|ghr|github_pat|glpat|npm|pypi|hf|dop_v1|shpat|rflx|acm)[-_][A-Za-z0-9_-]{16,300}",
+        ),
+        ("key", r"\bxox[abprs]-[A-Za-z0-9-]{16,300}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,50}"),
+    ]
+]
+# user:password@host in an address.
+_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
+# "password is hunter2", "DB_PASSWORD=abc", "my pin: 4711", and as JSON writes it.
+_NAMED = re.compile(
+    r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd)|pwd|secret(?: key| access key)?|"
+    r"(?:api|access|auth|private|client)[ _-]?(?:key|token|secret)|token|pin|cvv|cvc|otp|ssn|"
+    r"social security(?: number)?|recovery code|verification code)"
+    r"([\"']?(?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
+)
+_CARD = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
+_SOCIAL = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
+_LONG = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
+# Words after "password is" that say something about it rather than being it.
+_ABOUT = frozenset(
+    "wrong correct incorrect expired required not too the a an my in stored reset invalid missing set being "
+    "used changed needed there always never rotated kept saved managed weak strong that for on at".split()
+)
+
+
+def redact(text: str) -> str:
+    """The text with each secret replaced by its name in brackets; idempotent."""
+    if len(text) < 4:
+        return text
+    for name, pattern in _SECRETS:
+        text = pattern.sub(f"[redacted {name}]", text)
+    text = _ADDRESS.sub(r"\1[redacted password]", text)
+    text = _NAMED.sub(_named, text)
+    text = _CARD.sub(lambda found: "[redacted card]" if _is_card(found[0]) else found[0], text)
+    text = _SOCIAL.sub("[redacted number]", text)
+    return _LONG.sub(lambda found: "[redacted key]" if _is_random(found[0]) else found[0], text)
+
+
+def _named(found: re.Match[str]) -> str:
+    said = found[3].rstrip(".!?)").lower()
+    if said in _ABOUT or said.startswith("[redacted") or said.endswith("ing"):
+        return found[0]
+    return f"{found[1]}{found[2]}[redacted {found[1].lower()}]"
+
+
+def _is_card(digits: str) -> bool:
+    """Whether the number passes the check digit that payment cards carry (Luhn)."""
+    numbers = [int(digit) for digit in reversed(digits) if digit.isdigit()]
+    doubled = [sum(divmod(number * 2, 10)) for number in numbers[1::2]]
+    return len(set(numbers)) > 1 and (sum(numbers[::2]) + sum(doubled)) % 10 == 0
+
+
+def _is_random(text: str) -> bool:
+    """Letters of both cases and digits, mixed as in no word or path."""
+    kinds = (any(map(str.islower, text)), any(map(str.isupper, text)), sum(map(str.isdigit, text)) >= 3)
+    hexadecimal = len(text) >= 40 and all(character in "0123456789abcdef" for character in text.lower())
+    return (all(kinds) and len(set(text)) >= 12) or hexadecimal

@@ -1,0 +1,24 @@
+"""What `acumen status` says about the language model."""
+
+import pytest
+
+from acumen.cli.status import _model
+from acumen_client.wire.system import ModelStatus
+
+DEGRADED = "rules do its work: the 900 tokens of today are spent"
+ASKED = {"configured": True, "endpoint": "127.0.0.1:11434", "calls_today": 3, "failed_today": 1, "tokens_today": 900}
+
+
+@pytest.mark.parametrize(
+    "status,said",
+    [
+        ({}, "none: rules learn"),
+        (ASKED, "127.0.0.1:11434: 3 call(s) today, 1 failed, 900 tokens, $0.0000"),
+        (
+            {**ASKED, "daily_tokens": 900, "degraded": "the 900 tokens of today are spent"},
+            f"{ASKED['endpoint']}: 3 call(s) today, 1 failed, 900 of 900 tokens, $0.0000; {DEGRADED}",
+        ),
+    ],
+)
+def test_the_model_has_a_line_of_its_own(status: dict, said: str):
+    assert _model(ModelStatus.model_validate(status)) == said

@@ -1,0 +1,67 @@
+"""A real language model, configured by its URL alone.
+
+It is far too small to be wise: what counts is that every question travels the whole way, comes back in its shape and is
+billed, and that nonsense does not become a memory.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from pydantic import BaseModel
+
+from acumen.learn import compare
+from acumen.llm.ping import ping
+from acumen.llm.prompt import Prompt
+from acumen.model.llm_call import Role
+from acumen.settings import Llm
+from tests import smollm
+from tests.world import Start, local, once, said
+
+# On a machine that does six other things.
+PATIENCE = {"request_seconds": 240.0, "total_seconds": 480.0}
+
+
+@pytest.fixture(scope="module")
+def endpoint() -> Iterator[str]:
+    with smollm.serving() as url:
+        yield url
+
+
+class Judged(BaseModel):
+    is_success: bool
+
+
+JUDGE = Prompt(
+    "judge",
+    '---\nrole: judge\nwrites: 60\n---\nDid it go well? Answer with JSON: {"is_success": true}.\n---\n{{talk:100}}\n',
+    Judged,
+)
+
+
+@once
+async def test_a_publish_travels_through_gate_extraction_merge_and_judge_with_typed_answers(
+    start: Start, endpoint: str
+):
+    org = local(await start(llm={"url": endpoint, **PATIENCE}))
+    await org.sdk.publish(**said("My name is Ada and I live in Lyon.", request_id="r1"))
+    await org.learn()
+    llm = (await org.app.deps_for(org.id)).llm
+    assert llm is not None
+
+    pair = compare.Pair(0, "k", "User lives in Lyon.", "User lives in Nice.", 0.9)
+    verdicts = await compare.verdicts([pair], llm, "ada")
+    judged = await llm.ask(JUDGE.question({"talk": "user: thanks, that worked!"}))
+
+    assert set(verdicts.values()) <= set(compare.Verdict)
+    assert isinstance(judged.value.is_success, bool)
+    calls = (await org.rows())["llm_calls"]
+    assert {call["role"] for call in calls} == {Role.GATE, Role.EXTRACTION, Role.MERGE, Role.JUDGE}
+    assert {(call["model"], call["outcome"]) for call in calls} == {(smollm.NAME, "answered")}
+    assert all(call["prompt_tokens"] > 20 and call["completion_tokens"] > 0 for call in calls)
+    known = (await org.sdk.profiles(user_id="ada")).user_profiles
+    assert all(fact.source_span and fact.source_span in "My name is Ada and I live in Lyon." for fact in known)
+    assert [job for job in (await org.rows())["jobs"] if job["state"] == "dead"] == []
+
+
+async def test_the_doctor_finds_it_by_its_url_alone(endpoint: str):
+    assert await ping(Llm(url=endpoint, **PATIENCE), within=240.0) == smollm.NAME

@@ -1,0 +1,332 @@
+"""The loop with a language model: it reads, it is billed, and when it fails the rules go on in its place, labelled."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from pydantic_ai.exceptions import ModelHTTPError
+
+from acumen.llm.scripted import Script
+from acumen.model.llm_call import Role
+from acumen_client.wire.config import MASK
+from tests.model_server import model_server, refuses, says, waits_for
+from tests.world import Org, Start, local, said
+
+SAYS = "I live in Lyon. We never deploy production to us-east-1, always use us-west-2."
+FACT = {"content": "User lives in Lyon.", "turn": 1, "quote": "I live in Lyon.", "confidence": 0.9}
+LESSON = {
+    "content": "Deploy production to us-west-2.",
+    "trigger": "When deploying to production",
+    "turn": 1,
+    "quote": "We never deploy production to us-east-1, always use us-west-2.",
+}
+DOWN = ModelHTTPError(500, "scripted")
+
+
+def reads(shown: str) -> dict[str, Any]:
+    """Both extractions have the same role; a model tells them apart by what it is told."""
+    return {"facts": [FACT], "lessons": [LESSON]} if "Lyon" in shown else {"facts": [], "lessons": []}
+
+
+async def with_model(start: Start, script: Script, **changed: Any) -> Org:
+    return local(await start(script=script, **changed))
+
+
+async def facts(org: Org) -> list[Any]:
+    return (await org.sdk.profiles(user_id="ada")).user_profiles
+
+
+async def lessons(org: Org) -> list[Any]:
+    return (await org.sdk.user_playbooks(user_id="ada")).user_playbooks
+
+
+async def learned(org: Org) -> None:
+    """Waits until something is known."""
+    while not await facts(org):  # noqa: ASYNC110 - another task learns, and announces it to nobody
+        await asyncio.sleep(0.01)
+
+
+async def calls(org: Org) -> list[dict[str, Any]]:
+    return (await org.rows())["llm_calls"]
+
+
+async def test_what_the_model_reads_is_learned_with_its_name_and_its_words(start: Start):
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    await org.sdk.publish(**said(SAYS, request_id="r1"))
+
+    await org.learn()
+
+    (fact,), (lesson,) = await facts(org), await lessons(org)
+    assert (fact.content, fact.engine, fact.source_span) == ("User lives in Lyon.", "model", "I live in Lyon.")
+    assert (lesson.content, lesson.trigger) == (LESSON["content"], LESSON["trigger"])
+    assert fact.notes is None
+    rows = await org.rows()
+    assert {(row["model"], bool(row["prompt_hash"])) for row in (*rows["profiles"], *rows["user_playbooks"])} == {
+        ("scripted", True)
+    }
+
+
+async def test_every_question_is_billed_to_the_request_that_caused_it(start: Start):
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    await org.sdk.publish(**said(SAYS, request_id="r1"))
+
+    await org.learn()
+
+    billed = await calls(org)
+    assert [(call["role"], call["outcome"], call["user_id"], call["request_id"]) for call in billed] == [
+        ("extraction", "answered", "ada", "r1")
+    ] * 2
+    assert all(call["prompt_tokens"] > 100 and call["duration_ms"] > 0 for call in billed)
+
+
+async def test_where_the_rules_find_nothing_the_model_votes_before_it_reads(start: Start):
+    script = Script().says(Role.GATE, {"worth_reading": False}).says(Role.EXTRACTION, reads)
+    org = await with_model(start, script)
+    await org.sdk.publish(**said("What is the capital of France?"))
+
+    await org.learn()
+
+    assert len(script.asked_for(Role.GATE)) == 2
+    assert script.asked_for(Role.EXTRACTION) == []
+
+
+@pytest.mark.parametrize("how", ["forced", "configured", "switched off"])
+async def test_the_vote_is_skipped_where_somebody_wants_the_reading(start: Start, how: str):
+    script = Script().says(Role.EXTRACTION, reads)
+    org = await with_model(start, script, llm={"gate": how != "switched off"})
+    if how == "configured":
+        await org.sdk.update_config(skip_should_run_check=True)
+    await org.sdk.publish(**said("What is the capital of France?", force_extraction=how == "forced"))
+
+    await org.learn()
+
+    assert len(script.asked_for(Role.EXTRACTION)) == 2
+    assert script.asked_for(Role.GATE) == []
+
+
+async def test_what_contradicts_in_other_words_replaces_by_the_models_verdict(start: Start):
+    rex = {"content": "User keeps a dog called Rex.", "turn": 1, "quote": "Rex is with me"}
+    fido = {"content": "User's only dog answers to the name of Fido.", "turn": 2, "quote": "Fido it is"}
+    script = Script().says(Role.EXTRACTION, lambda shown: {"facts": [fido if "Fido" in shown else rex]})
+    script.says(Role.MERGE, {"verdicts": [{"pair": 1, "verdict": "contradicts"}]})
+    org = await with_model(start, script, llm={"gate": False})
+    await org.sdk.publish(**said("Rex is with me.", request_id="r1"))
+    await org.learn()
+
+    await org.sdk.publish(**said("No more Rex, Fido it is.", request_id="r2"))
+    await org.learn()
+
+    assert [fact.content for fact in await facts(org)] == [fido["content"]]
+    assert "new: User's only dog" in script.asked_for(Role.MERGE)[0].shown
+    (old,) = (await org.sdk.profiles(user_id="ada", status_filter=["superseded"])).user_profiles
+    assert old.content == rex["content"]
+
+
+async def test_a_turn_of_commands_costs_nothing(start: Start):
+    script = Script()
+    org = await with_model(start, script)
+    await org.sdk.publish(**said("/clear"))
+
+    await org.learn()
+
+    assert script.asked == []
+
+
+async def test_when_the_model_fails_the_rules_take_over_and_say_why(start: Start):
+    org = await with_model(start, Script().says(Role.EXTRACTION, DOWN), llm={"backoff_seconds": 0.01})
+    await org.sdk.publish(**said(SAYS))
+
+    await org.learn()
+
+    learned = [*await facts(org), *await lessons(org)]
+    assert learned
+    assert {memory.engine for memory in learned} == {"rules"}
+    assert all(memory.notes.startswith("Read by rules: The language model gave no answer") for memory in learned)
+    billed = await calls(org)
+    assert {(call["outcome"], call["attempts"]) for call in billed} == {("failed", 3)}
+    assert (await org.rows())["jobs"] == [job for job in (await org.rows())["jobs"] if job["state"] != "dead"]
+
+
+async def test_past_the_budget_of_a_day_the_rules_go_on_and_the_status_says_so(start: Start):
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    await org.sdk.update_config(llm_config={"daily_token_budget": 100})
+    await org.sdk.publish(**said(SAYS))
+    await org.learn()
+
+    (fact,), found = await facts(org), await lessons(org)
+
+    assert fact.engine == "model"
+    assert {lesson.engine for lesson in found} == {"rules"}
+    assert "tokens of this day are spent" in found[0].notes
+    model = (await org.sdk.status()).model
+    assert (model.calls_today, model.daily_tokens) == (1, 100)
+    assert model.tokens_today >= 100
+    assert "spent" in model.degraded
+
+
+async def test_a_new_day_has_a_new_budget(start: Start, clock: Any):
+    script = Script().says(Role.EXTRACTION, reads)
+    org = await with_model(start, script)
+    await org.sdk.update_config(llm_config={"daily_token_budget": 1})
+    await org.sdk.publish(**said(SAYS))
+    await org.learn()
+    asked = len(script.asked)
+
+    clock.forward(days=1)
+    await org.sdk.publish(**said("I live in Lyon, still."))
+    await org.learn()
+
+    assert len(script.asked) == asked + 1
+
+
+async def test_a_model_that_keeps_failing_shows_in_health_and_status_and_is_left_alone(start: Start):
+    script = Script().says(Role.EXTRACTION, DOWN)
+    org = await with_model(start, script, llm={"attempts": 1, "breaker_failures": 1})
+    await org.sdk.publish(**said(SAYS))
+
+    await org.learn()
+
+    assert len(script.asked) == 1
+    health = (await org.send("GET", "/health/ready")).json()
+    assert health["status"] == "healthy"
+    assert (health["checks"]["model"]["status"], health["checks"]["model"]["required"]) == ("failed", False)
+    assert "rules do its work" in health["checks"]["model"]["reason"]
+    assert "tried again" in (await org.sdk.status()).model.degraded
+    assert "left alone" in (await lessons(org))[0].notes
+
+
+async def test_a_publish_is_answered_while_the_model_still_thinks(start: Start):
+    let_go = asyncio.Event()
+    async with model_server(waits_for(let_go, says({"facts": [FACT], "lessons": []}))) as server:
+        org = local(await start(work=True, llm={"url": server.url}))
+
+        first = await org.sdk.publish(**said(SAYS))
+        await server.asked_by_now(1)
+        second = await org.sdk.publish(**said("And I play the flute."))
+        known_meanwhile = await facts(org)
+        let_go.set()
+        await asyncio.wait_for(learned(org), 30)
+
+        assert first.success
+        assert second.success
+        assert known_meanwhile == []
+        assert (await facts(org))[0].engine == "model"
+
+
+async def test_an_orgs_own_endpoint_and_key_are_used_for_it_alone_and_never_shown(start: Start):
+    async with model_server(says({"facts": [FACT], "lessons": []})) as theirs:
+        org = local(await start())
+        key = "sk-of-this-org-alone"
+        endpoint = {"model": "their-model", "api_key": key, "api_base": theirs.url}
+        await org.sdk.update_config(api_key_config={"custom_endpoint": endpoint}, skip_should_run_check=True)
+        await org.sdk.publish(**said(SAYS))
+
+        await org.learn()
+
+        assert {(asked.headers["authorization"], asked.body["model"]) for asked in theirs.asked} == {
+            (f"Bearer {key}", "their-model")
+        }
+        assert (await facts(org))[0].engine == "model"
+        shown = (await org.sdk.config()).model_dump_json() + (await org.sdk.status()).model_dump_json()
+        assert key not in shown
+        assert MASK in shown
+
+
+async def test_a_key_that_is_only_masked_does_not_follow_its_endpoint_to_another_address(org: Org):
+    endpoint = {"model": "m", "api_key": "sk-of-the-old-place", "api_base": "http://127.0.0.1:9/v1"}
+    await org.sdk.update_config(api_key_config={"custom_endpoint": endpoint})
+
+    moved = {**endpoint, "api_key": MASK, "api_base": "http://127.0.0.1:10/v1"}
+    reply = await org.send("POST", "/api/update_config", {"api_key_config": {"custom_endpoint": moved}})
+
+    assert (reply.status_code, "key" in reply.json()["detail"]) == (422, True)
+    stored = (await org.rows())["orgs"][0]["config"]["api_key_config"]["custom_endpoint"]
+    assert (stored["api_key"], stored["api_base"]) == ("sk-of-the-old-place", "http://127.0.0.1:9/v1")
+
+
+async def test_a_user_who_is_erased_is_erased_from_the_bill_too(start: Start):
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    await org.sdk.publish(**said(SAYS, request_id="r1"))
+    await org.learn()
+
+    await org.sdk.clear_user_data(user_id="ada")
+
+    billed = await calls(org)
+    assert len(billed) == 2
+    assert {(call["user_id"], call["request_id"], call["error"]) for call in billed} == {(None, None, None)}
+
+
+async def test_old_bills_are_thrown_away_with_other_counts(start: Start, clock: Any):
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads), meter={"keep_days": 10})
+    await org.sdk.publish(**said(SAYS))
+    await org.learn()
+
+    clock.forward(days=11)
+    await org.learn()
+
+    assert await calls(org) == []
+
+
+async def test_secrets_reach_neither_the_model_nor_a_memory(start: Start):
+    key = "sk-live-abcdefghijklmnop1234"
+    async with model_server(says({"facts": [{**FACT, "content": f"User's key is {key}."}], "lessons": []})) as server:
+        org = local(await start(llm={"url": server.url, "gate": False}))
+        await org.sdk.publish(**said(f"{SAYS} My key is {key}, keep it."))
+
+        await org.learn()
+
+        assert server.asked
+        assert all(key not in asked.raw.decode() for asked in server.asked)
+        assert key not in str([await facts(org), await lessons(org)])
+
+
+# --- search ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_search_is_put_to_stand_by_itself_when_asked_to(start: Start):
+    script = Script().says(Role.REFORMULATION, {"standalone_query": "which city does the user live in"})
+    org = await with_model(start, script.says(Role.EXTRACTION, reads))
+    await org.sdk.publish(**said(SAYS))
+    await org.learn()
+    history = [{"role": "user", "content": "I need a florist near me."}, {"role": "assistant", "content": "Sure!"}]
+
+    found = await org.sdk.search(
+        query="and where is that?", user_id="ada", enable_reformulation=True, conversation_history=history
+    )
+
+    assert found.reformulated_query == "which city does the user live in"
+    assert found.profiles[0].content == "User lives in Lyon."
+    assert "florist" in script.asked_for(Role.REFORMULATION)[0].shown
+
+
+async def test_a_search_that_does_not_ask_for_it_is_not_rewritten(start: Start):
+    script = Script()
+    org = await with_model(start, script)
+
+    found = await org.sdk.search(query="where?", user_id="ada")
+
+    assert found.reformulated_query is None
+    assert script.asked == []
+
+
+async def test_a_search_goes_on_as_it_is_when_the_model_does_not_answer_or_is_not_there(start: Start):
+    broken = await with_model(start, Script().says(Role.REFORMULATION, DOWN), llm={"backoff_seconds": 0.01})
+    none = local(await start())
+
+    for org in (broken, none):
+        found = await org.sdk.search(query="flute", user_id="ada", enable_reformulation=True)
+        of_one_kind = await org.sdk.search_profiles(query="flute", user_id="ada", enable_reformulation=True)
+
+        assert (found.success, found.reformulated_query) == (True, None)
+        assert of_one_kind.success
+
+
+async def test_a_refused_key_costs_one_try_and_the_rules_go_on(start: Start):
+    async with model_server(refuses(401)) as server:
+        org = local(await start(llm={"url": server.url, "api_key": "sk-wrong-0001"}))
+        await org.sdk.publish(**said(SAYS))
+
+        await org.learn()
+
+        assert {memory.engine for memory in await lessons(org)} == {"rules"}
+        assert {call["outcome"] for call in await calls(org)} == {"refused"}
