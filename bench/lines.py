@@ -3,6 +3,7 @@
 from functools import partial
 
 from bench import machine, model, places, process, publish, rerun, retrieval, search
+from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
 
@@ -20,6 +21,7 @@ LINES = (
         "profiles made anew from all that was said, rules, SQLite",
         partial(rerun.measure, make_place=places.sqlite),
     ),
+    Line("aggregation", "lessons of many users into shared ones", aggregation.measure),
     Line("locomo", "turns found, LoCoMo", retrieval.measure_locomo),
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),
     Line("evaluation", "sessions judged without a model, against labels", evaluation.measure),

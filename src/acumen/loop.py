@@ -2,9 +2,10 @@
 
 An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
 agent, to make the new turns findable by meaning, and to see which memories came back. A session that has gone
-**quiet** is judged. What was learned is recalled by the next search, which is counted. When somebody **asks** for it,
-memories are made anew from what was said before, and sessions are judged anew. Once an **hour**, what is old is put
-away and what was missed is made good.
+**quiet** is judged. What was learned is recalled by the next search, which is counted. When **lessons grew** enough,
+those that several users teach become one for all. When somebody **asks** for it, memories are made anew from what was
+said before, sessions are judged anew, and lessons are gathered. Once an **hour**, what is old is put away and what was
+missed is made good.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,9 +13,19 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn import evaluate, generation, playbooks, profiles, regenerate
+from acumen.learn import aggregate, evaluate, generation, playbooks, profiles, regenerate
 from acumen.meter import cost, usage
-from acumen.model.facts import Fact, GenerationAsked, Hour, Published, RegenerationAsked, SessionEnded, SessionQuiet
+from acumen.model.facts import (
+    AggregationAsked,
+    Fact,
+    GenerationAsked,
+    Hour,
+    LessonsGrew,
+    Published,
+    RegenerationAsked,
+    SessionEnded,
+    SessionQuiet,
+)
 from acumen.model.job import Job
 from acumen.recall import index
 
@@ -22,12 +33,21 @@ Step = Callable[[Any, Deps], Awaitable[None]]
 
 # Learning comes first: somebody may be waiting for it.
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
-    Published: (profiles.update, playbooks.update, usage.read_back, index.turns, evaluate.watch),
-    SessionEnded: (profiles.update, playbooks.update),
+    Published: (
+        profiles.update,
+        playbooks.update,
+        aggregate.when_due,
+        usage.read_back,
+        index.turns,
+        evaluate.watch,
+    ),
+    SessionEnded: (profiles.update, playbooks.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
     RegenerationAsked: (regenerate.carry,),
-    Hour: (profiles.expire, usage.expire, cost.expire, index.backfill),
+    LessonsGrew: (aggregate.begin,),
+    AggregationAsked: (aggregate.carry,),
+    Hour: (profiles.expire, usage.expire, cost.expire, index.backfill, aggregate.when_due),
 }
 
 FACTS = {fact.name: fact for fact in CAUSES}

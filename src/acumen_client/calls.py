@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from acumen_client.wire import evaluations, learn, memories, meter, observe, recall, review, system
+from acumen_client.wire import aggregation, evaluations, learn, memories, meter, observe, recall, review, system
 from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
 from acumen_client.wire.shapes import InQuery, Nothing, Role
 
@@ -38,6 +38,8 @@ class Endpoint(Generic[P, A]):
     exclude_none: bool = True
     # Whether sending it twice is the same as sending it once.
     repeatable: bool = True
+    # What a success is answered with: 202 where the work is only begun.
+    status: Literal[200, 202] = 200
 
     @property
     def request_model(self) -> type[BaseModel]:
@@ -612,6 +614,50 @@ storage_stats = Endpoint(
     answer_model=memories.StorageStatsResponse,
     role=Role.READER,
     summary="Count the memories of a user.",
+    where="query",
+)
+
+# --- lessons shared by all users -----------------------------------------------------------------------------------
+
+run_playbook_aggregation = Endpoint(
+    name="run_playbook_aggregation",
+    method="POST",
+    path="/api/run_playbook_aggregation",
+    request=aggregation.RunPlaybookAggregationRequest,
+    answer_model=aggregation.RunPlaybookAggregationResponse,
+    role=Role.REVIEWER,
+    summary="Make one shared playbook of user playbooks that say the same, and wait for it.",
+)
+submit_playbook_aggregation = Endpoint(
+    name="submit_playbook_aggregation",
+    method="POST",
+    path="/api/playbook_aggregation_operations",
+    request=aggregation.SubmitPlaybookAggregationRequest,
+    answer_model=aggregation.PlaybookAggregationOperation,
+    role=Role.REVIEWER,
+    summary="The same in the background; sent twice under one request_id, it is one.",
+    exclude_none=False,
+    status=202,
+)
+get_playbook_aggregation_operation = Endpoint(
+    name="get_playbook_aggregation_operation",
+    method="GET",
+    path="/api/playbook_aggregation_operations/{operation_id}",
+    request=aggregation.GetPlaybookAggregationOperationRequest,
+    answer_model=aggregation.PlaybookAggregationOperation,
+    role=Role.READER,
+    summary="Tell how far an aggregation is.",
+    where="query",
+    exclude_none=False,
+)
+playbook_aggregation_change_logs = Endpoint(
+    name="playbook_aggregation_change_logs",
+    method="GET",
+    path="/api/playbook_aggregation_change_logs",
+    request=aggregation.PlaybookAggregationChangeLogRequest,
+    answer_model=aggregation.PlaybookAggregationChangeLogResponse,
+    role=Role.READER,
+    summary="List what aggregations added, updated and removed, as it was then.",
     where="query",
 )
 

@@ -114,6 +114,11 @@ class Calls:
     clear_user_data = bind(calls.clear_user_data)
     storage_stats = bind(calls.storage_stats)
 
+    run_playbook_aggregation = bind(calls.run_playbook_aggregation)
+    submit_playbook_aggregation = bind(calls.submit_playbook_aggregation)
+    playbook_aggregation_operation = bind(calls.get_playbook_aggregation_operation)
+    playbook_aggregation_changes = bind(calls.playbook_aggregation_change_logs)
+
     injection_stats = bind(calls.get_injection_stats)
     memory_review = bind(calls.get_memory_review)
 

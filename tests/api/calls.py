@@ -19,6 +19,7 @@ NOBODYS: Ids = {
     "agent_playbook": 987_654_321,
     "key": "no-key",
     "run": "no-run",
+    "aggregation": "no-aggregation",
 }
 
 
@@ -46,6 +47,8 @@ QUERIES: dict[str, Any] = {
     "get_evaluation_regeneration": lambda ids: {"job_id": ids["run"]},
     "cancel_evaluation_regeneration": lambda ids: {"job_id": ids["run"]},
     "recent_shadow_comparisons": lambda _: {"limit": 100},
+    "get_playbook_aggregation_operation": lambda ids: {"operation_id": ids["aggregation"]},
+    "playbook_aggregation_change_logs": lambda _: {"playbook_name": "playbook", "agent_version": "agent-v0"},
 }
 _SEARCH = {"query": "zebra secret", "search_mode": "fts"}
 BODIES: dict[str, Any] = {
@@ -92,6 +95,8 @@ BODIES: dict[str, Any] = {
     "delete_agent_playbooks_by_ids": lambda ids: {"agent_playbook_ids": [ids["agent_playbook"]]},
     "delete_user_playbooks_by_ids": lambda ids: {"user_playbook_ids": [ids["user_playbook"]]},
     "clear_user_data": lambda ids: {"user_id": ids["user"]},
+    "run_playbook_aggregation": lambda _: {},
+    "submit_playbook_aggregation": lambda _: {"request_id": "theirs", "agent_version": "agent-v0"},
     "get_injection_stats": lambda _: {"days_back": 30},
     "get_memory_review": lambda _: {"include_all_users": True},
     "session_outcome": lambda ids: {"session_id": ids["session"], "outcome": "failure", "occurred_at": 1},

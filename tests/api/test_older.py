@@ -117,6 +117,21 @@ async def test_feedback_is_generated_upgraded_and_downgraded(org: Org):
     assert manual["success"]
 
 
+async def test_feedback_is_aggregated_and_its_changes_are_told(org: Org):
+    about = {"agent_version": "v1", "feedback_name": "style", "when_condition": "committing code"}
+    for user, words in (("ada", "Always run the tests before committing."), ("bob", "Run tests before you commit.")):
+        new = {"user_id": user, "request_id": "r1", "feedback_content": words, **about}
+        await ask(org, "POST", "add_raw_feedback", {"raw_feedbacks": [new]})
+
+    done = await ask(org, "POST", "run_feedback_aggregation", {"agent_version": "v1", "feedback_name": "style"})
+    told = await ask(org, "GET", "feedback_aggregation_change_logs?feedback_name=style&agent_version=v1")
+
+    assert done["result"]["feedbacks_generated"] == 1
+    (added,) = told["change_logs"][0]["added_feedbacks"]
+    assert (added["feedback_name"], added["feedback_status"]) == ("style", "pending")
+    assert "feedback_content" in added
+
+
 async def test_a_request_group_is_a_session(org: Org):
     old = {"user_id": "ada", "request_group": "g1", "interaction_data_list": [{"content": "hello"}]}
 

@@ -9,6 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 P = ("p50", "p99")
+_QUALITY = ("pairs put together rightly", "pairs found", "lessons found")
 FIGURES = {
     "machine": {"load average", "Python", "numpy", "fsync"},
     "start": {"healthy, empty data folder", "healthy, used data folder"},
@@ -27,6 +28,10 @@ FIGURES = {
         f"{how}: {what}"
         for how in ("read every turn", "read every 8 turns")
         for what in ("tokens read per memory", "tokens written per memory", "cost of 1,000 memories")
+    },
+    "aggregation": {
+        *(f"{part}: {what}" for part in ("open", "held") for what in _QUALITY),
+        *(f"60 user playbooks, {what}" for what in ("the first time", "nothing new")),
     },
 }
 FIGURES["rerun"] = {"interactions a second, 200", "windows a second", "steps of progress seen"}

@@ -158,3 +158,21 @@ async def test_news_wake_a_worker_before_its_next_look(store: Store):
     stop.set()
     worker.wake()
     await serving
+
+
+async def test_somebody_who_waits_may_run_one_job_and_no_other(store: Store, clock: Clock):
+    for user in ("ada", "bob"):
+        await add(store, user)
+    ran: list[str] = []
+
+    async def run(job: Job) -> None:
+        ran.append(job.scope)
+
+    worker = Worker(store, run, QUICK, clock)
+    bobs = Published(UserId("bob"), RequestId("r1"))
+
+    await worker.run_this(ORG, bobs)
+    await worker.run_this(ORG, bobs)
+
+    assert ran == ["bob"]
+    assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {"published": {"waiting": 1}}

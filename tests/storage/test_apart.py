@@ -8,9 +8,22 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError
+from acumen.model.cluster import Cluster
 from acumen.model.facts import Published
-from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, Millis, OrgId, RequestId, SessionId, UserId
+from acumen.model.ids import (
+    InjectionId,
+    InteractionId,
+    Kind,
+    MemoryRef,
+    Millis,
+    OrgId,
+    PlaybookId,
+    RequestId,
+    SessionId,
+    UserId,
+)
 from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
 from acumen.model.usage import CITED, SHOWN, Injection, UsageEvent
 from acumen.storage.keys import Key
@@ -54,6 +67,10 @@ def fill(tx: Tx) -> None:
     tx.usage.begin_metering(tx.at)
     tx.jobs.add(Published(ADA, REQUEST))
     tx.llm_calls.add(LlmCall(Role.GATE, "m", "hash", Outcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1"))
+    tx.clusters.put(Cluster("clus_1", "", "", "print", (PlaybookId(1),), PlaybookId(1), "words"))
+    tx.clusters.set_mark("", PlaybookId(1), 5.0)
+    tx.clusters.note("run_1", "", "", added=[{"agent_playbook_id": 1, "content": "a secret"}])
+    tx.runs.start("service", "", {"user_id": "ada"}, ["ada"], RunId("run_1"))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -102,6 +119,17 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "shown lately": lambda tx: tx.usage.shown_lately("ada", tx.at),
     "injection": lambda tx: tx.usage.injection("i1"),
     "metered since": lambda tx: tx.usage.metered_since(),
+    "clusters": lambda tx: tx.clusters.of("", ""),
+    "cluster of a lesson": lambda tx: tx.clusters.of_lessons([PlaybookId(1)]),
+    "taught": lambda tx: [*tx.clusters.all_taught(), *tx.clusters.taught_by([1]), *tx.clusters.stand_for([1])],
+    "sources": lambda tx: tx.clusters.sources([PlaybookId(1)])[PlaybookId(1)],
+    "erasure": lambda tx: tx.erasure.ids("ada", ["r1"], ["s1"]),
+    "mark": lambda tx: tx.clusters.mark("").last,
+    "groups": lambda tx: tx.clusters.groups([""], None),
+    "changes": lambda tx: tx.clusters.changes([""], [""], 10),
+    "run": lambda tx: tx.runs.get(RunId("run_1")),
+    "items": lambda tx: tx.runs.items(RunId("run_1")),
+    "search rows by ids": lambda tx: tx.search_rows.by_ids("turn", ["1"]),
     "jobs of scope": lambda tx: tx.jobs.of_scope("published", "ada"),
     "jobs counted": lambda tx: tx.jobs.counts(),
     "spent": lambda tx: tx.llm_calls.spent(Millis(0)).calls,
@@ -139,6 +167,14 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "delete usage": lambda tx: tx.usage.delete_user("ada", ["r1"], ["s1"]),
     "count again": lambda tx: tx.usage.add([], [UsageEvent(SHOWN, SHOWN, tx.at)]),
     "add job": lambda tx: tx.jobs.add(Published(ADA, RequestId("theirs"))),
+    "end clusters": lambda tx: (tx.clusters.end([PlaybookId(1)]), tx.clusters.forget_sources([PlaybookId(1)])),
+    "forget clusters": lambda tx: (tx.clusters.forget([PlaybookId(1)]), tx.clusters.lessons_deleted([PlaybookId(1)])),
+    "forget all clusters": lambda tx: tx.clusters.forget_all(),
+    "forget words": lambda tx: tx.clusters.forget_words([PlaybookId(1)]),
+    "forget lines": lambda tx: tx.usage.forget_lines(Kind.PROFILE, [PROFILE.id]),
+    "forget lineage words": lambda tx: tx.lineage.forget_words(Kind.PROFILE, [PROFILE.id]),
+    "set mark": lambda tx: tx.clusters.set_mark("", PlaybookId(9), 1.0),
+    "put cluster": lambda tx: tx.clusters.put(Cluster("clus_1", "", "", "p", (), PlaybookId(1), "w")),
     "delete jobs": lambda tx: tx.jobs.delete_user(UserId("ada")),
     "expire calls": lambda tx: tx.llm_calls.expire(Millis(9_999_999_999_999)),
     "forget calls": lambda tx: tx.llm_calls.forget_user("ada"),

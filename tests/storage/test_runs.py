@@ -37,3 +37,14 @@ async def test_a_run_of_many_items_keeps_them_in_order(org_store: OrgStore) -> N
     run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, names))
 
     assert [item.item for item in await org_store.read(lambda tx: tx.runs.items(run.id))] == names
+
+
+async def test_what_is_found_on_the_way_comes_after_what_is_there(org_store: OrgStore) -> None:
+    run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, ["first"]))
+    await org_store.write(lambda tx: tx.runs.done(run.id, 0, {}))
+
+    await org_store.write(lambda tx: tx.runs.extend(run.id, ["second", "third"]))
+
+    items, left = await org_store.read(lambda tx: (tx.runs.items(run.id), tx.runs.progress(run.id)))
+    assert [(item.place, item.item) for item in items] == [(0, "first"), (1, "second"), (2, "third")]
+    assert (left.total, left.waiting) == (3, 2)

@@ -494,3 +494,70 @@ def test_deletions_from_within_a_running_loop_happen_too(peer: Any, user: str):
     asyncio.run(delete())
 
     until(lambda: not peer.get_profiles(user_id=user, force_refresh=True).user_profiles)
+
+
+# --- lessons shared by all users -----------------------------------------------------------------------------------
+
+TESTS_FIRST = ("Always run the tests before committing.", "Run the test suite before you commit anything.")
+
+
+def taught(peer: Any, user: str) -> str:
+    """Two users teach the same; returns the agent version they teach it for."""
+    for number, content in enumerate(TESTS_FIRST):
+        lesson = {**a_user_playbook(f"{user}-{number}", content), "agent_version": user, "playbook_name": "playbook"}
+        peer.add_user_playbook([lesson])
+    return user
+
+
+def test_lessons_are_aggregated_approved_and_rejected(peer: Any, user: str):
+    version = taught(peer, user)
+
+    done = peer.run_playbook_aggregation(agent_version=version, playbook_name="playbook", wait_for_response=True)
+    (lesson,) = peer.get_agent_playbooks(agent_version=version, force_refresh=True).agent_playbooks
+    approved = peer.update_agent_playbook_status(lesson.agent_playbook_id, playbook_status="approved")
+    found = peer.search_agent_playbooks(query="run the tests", agent_version=version).agent_playbooks
+    peer.update_agent_playbook_status(lesson.agent_playbook_id, playbook_status="rejected")
+    peer.run_playbook_aggregation(agent_version=version, playbook_name="playbook", wait_for_response=True)
+    after = peer.get_agent_playbooks(agent_version=version, force_refresh=True).agent_playbooks
+
+    assert (done.success, approved.success) == (True, True)
+    assert (lesson.content in TESTS_FIRST, lesson.playbook_status) == (True, "pending")
+    assert [one.agent_playbook_id for one in found] == [lesson.agent_playbook_id]
+    assert [(one.agent_playbook_id, one.playbook_status) for one in after] == [(lesson.agent_playbook_id, "rejected")]
+
+
+def test_an_aggregation_nobody_waits_for_happens_all_the_same(peer: Any, user: str):
+    version = taught(peer, user)
+
+    assert peer.run_playbook_aggregation(agent_version=version, playbook_name="playbook") is None
+
+    until(lambda: peer.get_agent_playbooks(agent_version=version, force_refresh=True).agent_playbooks)
+
+
+def test_an_aggregation_is_submitted_and_polled_as_newer_clients_do(peer: Any, user: str, url: str):
+    """0.2.14 has no method for it; its way of speaking to a server is the same."""
+    version = taught(peer, user)
+    asked = {"request_id": user, "agent_version": version}
+
+    begun = peer._make_request("POST", "/api/playbook_aggregation_operations", json=asked)
+    path = f"/api/playbook_aggregation_operations/{begun['operation_id']}"
+    until(lambda: peer._make_request("GET", path)["status"] == "succeeded")
+    logs = requests.get(
+        f"{url}/api/playbook_aggregation_change_logs",
+        params={"playbook_name": "playbook", "agent_version": version},
+        timeout=10,
+    ).json()
+
+    assert peer._make_request("GET", path)["result"]["playbooks_generated"] == 1
+    assert len(logs["change_logs"][0]["added_agent_playbooks"]) == 1
+
+
+def test_clearing_a_user_takes_them_out_of_what_is_shared(peer: Any, user: str):
+    version = taught(peer, user)
+    peer.run_playbook_aggregation(agent_version=version, playbook_name="playbook", wait_for_response=True)
+
+    cleared = peer.clear_user_data(f"{user}-0")
+
+    assert cleared.success
+    assert cleared.deleted_counts["user_playbooks"] == 1
+    assert peer.get_agent_playbooks(agent_version=version, force_refresh=True).agent_playbooks == []

@@ -7,7 +7,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from acumen.api import config, errors, evaluations, learn, memories, meter, observe, overview, recall, review, system
+from acumen.api import (
+    aggregation,
+    config,
+    errors,
+    evaluations,
+    learn,
+    memories,
+    meter,
+    observe,
+    overview,
+    recall,
+    review,
+    system,
+)
 from acumen.api.auth import Caller, Doorkeeper, require
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
@@ -22,7 +35,7 @@ from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
 
 # Importing a room is what registers its handlers.
-ROOMS = (config, evaluations, learn, memories, meter, observe, overview, recall, review, system)
+ROOMS = (aggregation, config, evaluations, learn, memories, meter, observe, overview, recall, review, system)
 
 _CALLERS_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
@@ -77,7 +90,7 @@ def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str, older: 
     headers = {"X-Request-ID": request_id}
     reply = endpoint.dump(answered)
     told = older.answered(reply) if older else reply
-    return Response(told, 503 if unwell else 200, headers, media_type="application/json")
+    return Response(told, 503 if unwell else endpoint.status, headers, media_type="application/json")
 
 
 def request_id_of(request: Request) -> str:

@@ -1,10 +1,15 @@
 """Memories, over REST: read, add, change, delete."""
 
+import contextlib
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, profile, statuses, user, user_playbook
-from acumen.errors import BadInput
+from acumen.errors import BadInput, Conflict
+from acumen.learn import unshare
+from acumen.learn.unshare import Unshared
 from acumen.model.ids import (
     InteractionId,
     Kind,
@@ -30,6 +35,8 @@ from acumen_client.wire.shapes import NEVER, Nothing
 SOON_DAYS = 7
 # Digits that always fit a 64-bit number.
 LONGEST_ID = 19
+# More often than this shared lessons are not changed under our hands by chance.
+OVERTAKEN = 5
 
 # --- reading -----------------------------------------------------------------------------------------------------
 
@@ -328,7 +335,12 @@ async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wi
 
 @answers(calls.delete_user_playbook)
 async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_one(MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id)), call.deps)
+    ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
+    gone = PlaybookId(asked.user_playbook_id)
+    await _unsharing(
+        lambda: unshare.without([gone], call.deps),
+        lambda unshared: actions.delete_one(ref, call.deps, also=unshared.apply),
+    )
     return _deleted()
 
 
@@ -345,7 +357,12 @@ async def delete_profiles(asked: wire.DeleteProfilesByIdsRequest, call: Call) ->
 
 @answers(calls.delete_user_playbooks_by_ids)
 async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete(Kind.USER_PLAYBOOK, [str(one) for one in asked.user_playbook_ids], call.deps))
+    ids = [PlaybookId(one) for one in asked.user_playbook_ids]
+    count, _ = await _unsharing(
+        lambda: unshare.without(ids, call.deps),
+        lambda unshared: actions.delete(Kind.USER_PLAYBOOK, [str(one) for one in ids], call.deps, also=unshared.apply),
+    )
+    return _bulk(count)
 
 
 @answers(calls.delete_agent_playbooks_by_ids)
@@ -360,7 +377,11 @@ async def delete_all_profiles(_asked: Nothing, call: Call) -> wire.BulkDeleteRes
 
 @answers(calls.delete_all_user_playbooks)
 async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK], call.deps))
+    count, _ = await _unsharing(
+        lambda: unshare.without_all(call.deps),
+        lambda unshared: actions.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
+    )
+    return _bulk(count)
 
 
 @answers(calls.delete_all_agent_playbooks)
@@ -403,8 +424,34 @@ async def delete_session(asked: wire.DeleteSessionRequest, call: Call) -> wire.D
 
 @answers(calls.clear_user_data)
 async def clear_user_data(asked: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
-    counts = await actions.clear_user(UserId(asked.user_id), call.deps)
-    return wire.ClearUserDataResponse(deleted_counts=counts, message=f"Deleted {sum(counts.values())} item(s)")
+    await call.app.counted()  # what was shown to others is searched for the user's words
+    owner = UserId(asked.user_id)
+    erased, unshared = await _unsharing(
+        lambda: unshare.without_user(owner, call.deps),
+        lambda unshared: actions.clear_user(owner, call.deps, also=unshared.apply),
+    )
+    return wire.ClearUserDataResponse(
+        deleted_counts=erased.counts,
+        deleted_ids=erased.ids,
+        rewritten_agent_playbooks=list(unshared.rewritten),
+        retired_agent_playbooks=list(unshared.retired),
+        message=f"Deleted {sum(erased.counts.values())} item(s)",
+    )
+
+
+T = TypeVar("T")
+
+
+async def _unsharing(
+    plan: Callable[[], Awaitable[Unshared]], carry_out: Callable[[Unshared], Awaitable[T]]
+) -> tuple[T, Unshared]:
+    """Erases what users taught together with what shared lessons owe to it; anew when those were changed meanwhile."""
+    for _ in range(OVERTAKEN):
+        unshared = await plan()
+        with contextlib.suppress(Conflict):
+            return await carry_out(unshared), unshared
+    unshared = await plan()
+    return await carry_out(unshared), unshared
 
 
 def _deleted(count: int | None = None) -> wire.DeletedResponse:

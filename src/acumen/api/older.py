@@ -30,6 +30,10 @@ _OF_AGENT: Names = {
     "feedback_status_filter": "playbook_status_filter",
 }
 _GENERATION: Names = {"feedback_name": "playbook_name", "feedbacks_generated": "playbooks_generated"}
+_CHANGES: Names = {
+    **_OF_AGENT,
+    **{f"{what}_feedbacks": f"{what}_agent_playbooks" for what in ("added", "removed", "updated")},
+}
 _VERSIONS: Names = {
     "feedback_name": "playbook_name",
     **{
@@ -107,6 +111,8 @@ OLDER: tuple[Older, ...] = (
         {"operation_id": "rerun_feedback_generation"},
     ),
     Older("/api/manual_feedback_generation", calls.manual_playbook_generation, _GENERATION),
+    Older("/api/run_feedback_aggregation", calls.run_playbook_aggregation, _GENERATION),
+    Older("/api/feedback_aggregation_change_logs", calls.playbook_aggregation_change_logs, _CHANGES),
     Older("/api/upgrade_all_raw_feedbacks", calls.upgrade_all_user_playbooks, _VERSIONS),
     Older("/api/downgrade_all_raw_feedbacks", calls.downgrade_all_user_playbooks, _VERSIONS),
     Older("/api/delete_request_group", calls.delete_session, {"request_group": "session_id"}),

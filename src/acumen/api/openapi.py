@@ -65,7 +65,9 @@ def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, A
         "tags": [endpoint.answer_model.__module__.rpartition(".")[2]],
         "summary": endpoint.summary,
         "responses": {
-            "200": _content("It worked.", refs[endpoint.answer_model, "serialization"]),
+            str(endpoint.status): _content(
+                "It worked." if endpoint.status == 200 else "It is begun.", refs[endpoint.answer_model, "serialization"]
+            ),
             **{status: _content(why, refs[ErrorBody, "serialization"]) for status, why in FAILURES.items()},
         },
     }

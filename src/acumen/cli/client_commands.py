@@ -14,10 +14,14 @@ from acumen.cli.options import AsJson, Key, Url, User, examples
 app = typer.Typer()
 stats = typer.Typer(help="What showing memories cost.", no_args_is_help=True)
 app.add_typer(stats, name="stats")
+lessons = typer.Typer(help="Lessons shared by all users: list, approve, reject.", invoke_without_command=True)
+app.add_typer(lessons, name="lessons")
 
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")]
 Mode = Literal["hybrid", "fts", "vector"]
 Ended = Literal["success", "failure", "unknown"]
+Version = Annotated[str, typer.Option("--agent-version", help="Of which version of the agent.")]
+LessonIds = Annotated[list[int], typer.Argument(metavar="ID...", min=1, help="As `acumen lessons` shows them.")]
 
 
 @app.command(
@@ -187,3 +191,81 @@ def injections(
 
     with Client(url, key) as client:
         review.injections(client, days=days, limit=limit, as_json=as_json)
+
+
+@app.command(epilog=examples("acumen aggregate --wait", "acumen aggregate --agent-version v2 --wait --json"))
+def aggregate(
+    agent_version: Version = "agent-v0",
+    wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait, and show what came of it.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make one shared lesson of those that several users teach. It happens by itself, too."""
+    from acumen.cli import lessons as room
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        room.aggregate(client, agent_version, wait=wait, as_json=as_json)
+
+
+@lessons.callback(epilog=examples("acumen lessons", "acumen lessons --approval pending", "acumen lessons approve 3 4"))
+def list_lessons(
+    context: typer.Context,
+    approval: Annotated[
+        Literal["pending", "approved", "rejected"] | None, typer.Option(help="Only those so far.")
+    ] = None,
+    agent_version: Annotated[str | None, typer.Option(help="Only of this version of the agent.")] = None,
+    limit: Limit = 100,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the lessons shared by all users, with their approval; or decide on them."""
+    from acumen.cli import lessons as room
+    from acumen_client.client import Client
+
+    if context.invoked_subcommand is not None:
+        return
+    wanted = {"playbook_status_filter": approval, "agent_version": agent_version, "limit": limit}
+    with Client(url, key) as client:
+        room.listed(client, wanted, as_json=as_json)
+
+
+@lessons.command(epilog=examples("acumen lessons approve 3 4"))
+def approve(ids: LessonIds, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
+    """Say that lessons are right."""
+    from acumen.cli import lessons as room
+    from acumen_client.client import Client
+    from acumen_client.wire.shapes import PlaybookStatus
+
+    with Client(url, key) as client:
+        room.decide(client, ids, PlaybookStatus.APPROVED, as_json=as_json)
+
+
+@lessons.command(epilog=examples("acumen lessons reject 3"))
+def reject(ids: LessonIds, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
+    """Say that lessons are not to be shared. They leave search and do not come back from the same evidence."""
+    from acumen.cli import lessons as room
+    from acumen_client.client import Client
+    from acumen_client.wire.shapes import PlaybookStatus
+
+    with Client(url, key) as client:
+        room.decide(client, ids, PlaybookStatus.REJECTED, as_json=as_json)
+
+
+@lessons.command(epilog=examples("acumen lessons changes --agent-version v2"))
+def changes(
+    agent_version: Version = "agent-v0",
+    name: Annotated[str, typer.Option(help="Of which playbook.")] = "playbook",
+    limit: Limit = 20,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what aggregations added, reworded and removed, as it was then."""
+    from acumen.cli import lessons as room
+    from acumen_client.client import Client
+
+    with Client(url, key) as client:
+        room.changes(client, agent_version, name, limit=limit, as_json=as_json)

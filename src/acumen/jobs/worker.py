@@ -11,7 +11,8 @@ from typing import ClassVar
 
 from acumen.errors import AcumenError
 from acumen.jobs.traffic import Traffic
-from acumen.model.ids import Millis, now
+from acumen.model.facts import Fact
+from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job
 from acumen.settings import Jobs as Settings
 from acumen.storage.store import Store
@@ -83,6 +84,12 @@ class Worker:
             await self._carry(jobs[0])
             ran += 1
         return ran
+
+    async def run_this(self, org: OrgId, fact: Fact) -> None:
+        """Runs the job of this fact here and now, for somebody who waits for it; nothing if another has it."""
+        until = self._lease_end()
+        for job in await self._store.lease(lambda leases: leases.claim_this(org, fact, self._owner, until)):
+            await self._carry(job)
 
     async def _take_or_tell(self) -> bool:
         """A database that does not answer now may answer at the next poll."""

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from acumen.model import judging, llm_choice
+from acumen.model import aggregation, judging, llm_choice
+from acumen.model.aggregation import Aggregation
 from acumen.model.judging import Judging
 from acumen.model.llm_choice import LlmChoice
 
@@ -58,6 +59,7 @@ class Config:
     agent_context: str = ""  # what the org's agents are for, told to a model that reads their talks
     llm: LlmChoice = field(default_factory=LlmChoice)
     judging: Judging = field(default_factory=Judging)
+    aggregation: Aggregation = field(default_factory=Aggregation)
 
     @property
     def extractors(self) -> tuple[Extractor, ...]:
@@ -76,6 +78,7 @@ def from_stored(stored: Mapping[str, Any] | None) -> Config:
         agent_context=given.get("agent_context_prompt") or "",
         llm=llm_choice.from_stored(given),
         judging=judging.from_stored(given),
+        aggregation=aggregation.from_stored(given),
     )
 
 

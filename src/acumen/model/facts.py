@@ -103,3 +103,22 @@ class Hour(Fact):
     @property
     def scope(self) -> str:
         return "hour"
+
+
+@dataclass(frozen=True, slots=True)
+class LessonsGrew(Fact):
+    """Enough new lessons came for an agent version to look again for those that several users share."""
+
+    name: ClassVar[str] = "lessons_grew"
+    agent_version: str
+
+    @property
+    def scope(self) -> str:
+        return self.agent_version
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationAsked(RunAsked):
+    """Lessons of users shall become lessons for all."""
+
+    name: ClassVar[str] = "aggregation_asked"

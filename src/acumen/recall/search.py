@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from acumen.deps import Deps
@@ -13,6 +13,7 @@ from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId
 from acumen.model.memories import Memory
 from acumen.model.search import Filter, Found, Mode
 from acumen.recall.context import Candidate, Context, fit, line_of
+from acumen.recall.doubles import without_doubles
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
 from acumen.recall.partition import Question
 from acumen.storage.store import Tx
@@ -107,11 +108,27 @@ class Search:
         return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
 
     def _hits(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
+        """What a shared lesson and an own one both say is told once; others take the place that falls free."""
+        found = self._found(tx, ask, understood, deps)
+        kept = _told_once(tx, found)
+        if len(kept) == len(found):
+            return kept
+        more = replace(ask, top_k=ask.top_k + len(found) - len(kept))
+        kept = _told_once(tx, self._found(tx, more, understood, deps))
+        by_kind = ([hit for hit in kept if hit.ref.kind == kind][: ask.top_k] for kind in ask.filters)
+        return [hit for hits in by_kind for hit in hits]
+
+    def _found(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
         return [
-            hit
-            for kind, wanted in ask.filters.items()
-            for hit in self._of_kind(tx, kind, wanted, ask, understood, deps)
+            hit for kind, wanted in ask.filters.items() for hit in self._seen(tx, kind, wanted, ask, understood, deps)
         ]
+
+    def _seen(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
+        """A lesson that a person would not have shared is found by nobody but the user who taught it."""
+        withheld = tx.clusters.withheld() if kind is Kind.USER_PLAYBOOK and wanted.user_id is None else set()
+        more = replace(ask, top_k=ask.top_k + len(withheld)) if withheld else ask
+        hits = self._of_kind(tx, kind, wanted, more, understood, deps)
+        return [hit for hit in hits if hit.ref.id not in withheld][: ask.top_k]
 
     def _of_kind(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
         if understood.question is None:
@@ -161,6 +178,14 @@ class RecalledTurns:
     hits: Sequence[TurnHit]
     mode: Mode
     degraded: str | None
+
+
+def _told_once(tx: Tx, hits: list[Hit]) -> list[Hit]:
+    own = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.found]
+    if not own or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
+        return hits
+    taught = tx.clusters.stand_for(own)
+    return without_doubles(hits, taught, lambda hit: hit.ref, lambda hit: hit.found.score if hit.found else 0.0)
 
 
 def _rank(

@@ -1,18 +1,19 @@
 """What a person does to memories: add, edit, approve, archive, delete, clear a user."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.evaluation import SessionKey, items_of
 from acumen.model.facts import SessionQuiet
-from acumen.model.ids import InteractionId, Kind, MemoryRef, RequestId, SessionId, UserId
+from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.profile import Profile
 from acumen.model.search import TURN, Filter
 from acumen.storage.lineage import Because
+from acumen.storage.memory_rows import row_id
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")
@@ -76,23 +77,39 @@ def _check_successor(tx: Tx, ref: MemoryRef, after: Any) -> None:
         successor = found.superseded_by
 
 
-async def delete(kind: Kind, ids: Sequence[str], deps: Deps, user: UserId | None = None) -> int:
+Also = Callable[[Tx], None]  # what else belongs into the transaction that deletes
+
+
+async def delete(
+    kind: Kind, ids: Sequence[str], deps: Deps, user: UserId | None = None, also: Also | None = None
+) -> int:
     """Returns how many there were to delete."""
 
     def store(tx: Tx) -> int:
         owned = ids if user is None else tx.by_kind[kind].ids(Filter(user_id=user, statuses=None, ids=tuple(ids)))
+        if also is not None:
+            also(tx)
+        if kind is Kind.AGENT_PLAYBOOK:
+            tx.clusters.lessons_deleted([PlaybookId(number) for one in owned if (number := row_id(one))])
         return tx.memories.delete(kind, owned, DELETED)
 
     return await deps.store.write(store)
 
 
-async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None) -> None:
-    if not await delete(ref.kind, [ref.id], deps, user):
+async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None, also: Also | None = None) -> None:
+    if not await delete(ref.kind, [ref.id], deps, user, also):
         raise NotFound(f"There is no {ref.kind} {ref.id}.")
 
 
-async def delete_all(kinds: Sequence[Kind], deps: Deps) -> int:
-    return await deps.store.write(lambda tx: sum(tx.memories.delete_all(kind, DELETED) for kind in kinds))
+async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None) -> int:
+    def store(tx: Tx) -> int:
+        if also is not None:
+            also(tx)
+        if Kind.AGENT_PLAYBOOK in kinds:
+            tx.clusters.forget_all()
+        return sum(tx.memories.delete_all(kind, DELETED) for kind in kinds)
+
+    return await deps.store.write(store)
 
 
 async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
@@ -164,12 +181,23 @@ def _forget_verdicts(tx: Tx, sessions: Sequence[SessionKey]) -> None:
     tx.sessions.delete_empty(sessions)
 
 
-async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
-    """Everything of this user: what was said, learned, shown and counted. Returns how much of each."""
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How much of each kind went, and the ids."""
 
-    def store(tx: Tx) -> dict[str, int]:
+    counts: dict[str, int]
+    ids: dict[str, list[str]]
+
+
+async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Erased:
+    """Everything of this user: what was said, learned, shown and counted. Returns how much of each, and which."""
+
+    def store(tx: Tx) -> Erased:
         tx.scope.hold_user(user)
+        if also is not None:
+            also(tx)
         request_ids, session_ids = tx.conversations.ids_of_user(user)
+        ids = tx.erasure.ids(user, request_ids, session_ids)
         counts = {
             "session_outcomes": tx.sessions.count_stated(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
@@ -184,9 +212,11 @@ async def clear_user(user: UserId, deps: Deps) -> dict[str, int]:
         tx.runs.forget(items_of(user))
         tx.llm_calls.forget_user(user)
         tx.search_rows.erase_user(user)
-        return counts
+        return Erased(counts, ids)
 
-    return await deps.store.write(store)
+    erased = await deps.store.write(store)
+    await deps.store.scrub()
+    return erased
 
 
 def _refuse_taken(tx: Tx, kind: Kind, memories: Sequence[Any]) -> None:

@@ -91,8 +91,16 @@ class JobLeases:
     def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
         """Takes due jobs whose scope nobody else is working on."""
         self._recover_lost(attempts)
-        due = self._due(most).with_for_update(skip_locked=True, of=jobs)
-        ids = list({_lane(row): row.job_id for row in reversed(self._conn.execute(due).all())}.values())
+        return self._take(self._due(most), owner, until)
+
+    def claim_this(self, org: OrgId, fact: Fact, owner: str, until: Millis) -> list[Job]:
+        """The job of this very fact, if it is due and nobody has it."""
+        this = (jobs.c.org_id == org, jobs.c.fact == fact.name, jobs.c.scope == fact.scope)
+        return self._take(self._due(1).where(*this), owner, until)
+
+    def _take(self, due: sa.Select[Any], owner: str, until: Millis) -> list[Job]:
+        found = self._conn.execute(due.with_for_update(skip_locked=True, of=jobs)).all()
+        ids = list({_lane(row): row.job_id for row in reversed(found)}.values())
         if not ids:
             return []
         attempts_now = jobs.c.attempts + 1

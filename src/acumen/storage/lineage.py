@@ -89,6 +89,11 @@ class Lineage:
         rows = owners.add_columns(*columns)
         self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *told], rows))
 
+    def forget_words(self, kind: Kind, ids: Sequence[str]) -> None:
+        """That these memories were changed stays told; what they said is taken out."""
+        for some in in_batches(ids):
+            self._forget_words(kind, lineage.c.entity_id.in_(some))
+
     def _forget_words(self, kind: Kind, *which: sa.ColumnElement[bool]) -> None:
         self._scope.conn.execute(
             sa.update(lineage)

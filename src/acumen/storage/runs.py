@@ -19,14 +19,21 @@ class Runs:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    def start(self, service: str, subject: str, request: Mapping[str, Any], items: Sequence[str]) -> Run:
+    def start(
+        self,
+        service: str,
+        subject: str,
+        request: Mapping[str, Any],
+        items: Sequence[str],
+        run_id: RunId | None = None,
+    ) -> Run:
         """Conflict while another one of the service is at work on the same subject."""
         s = self._scope
         self.hold(service)
         active = self.active(service, subject)
         if active is not None:
             raise Conflict(f"A run of {service} is under way ({active.id}): wait for its end, or cancel it.")
-        run_id = RunId(fresh_id("run"))
+        run_id = run_id or RunId(fresh_id("run"))
         row = {"run_id": run_id, "service": service, "active_key": _active_key(service, subject)}
         s.add(runs, [{**row, "state": RunState.QUEUED, "request": dict(request), "cancel_asked": False}])
         numbered = [(place, item) for place, item in enumerate(items)]
@@ -99,6 +106,12 @@ class Runs:
     def uncount(self, run_id: RunId, item: str) -> None:
         """Nothing has come of it after all."""
         self._set_detail(run_id, item, {})
+
+    def extend(self, run_id: RunId, items: Sequence[str]) -> None:
+        """More to do, found on the way; comes after what is there."""
+        first = self.progress(run_id).total
+        for batch in in_batches(list(enumerate(items, first))):
+            self._scope.add(run_items, [_waiting(run_id, place, item) for place, item in batch])
 
     def done(self, run_id: RunId, place: int, detail: Mapping[str, Any]) -> None:
         self._end_item(run_id, place, state=ItemState.DONE, detail=dict(detail))

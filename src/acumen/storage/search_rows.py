@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.search import SearchRow
-from acumen.storage.scope import Scope
+from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import orgs, search_rows
 
 # A search that reads its scope anew takes about as long as so many rows take to be numbered.
@@ -43,6 +43,13 @@ class SearchRows:
         if user is not None:
             query = query.where(c.user_id == user)
         return [(_row(found), found.seq, found.gone) for found in self._scope.all(query.order_by(c.seq).limit(limit))]
+
+    def by_ids(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
+        """Those that there are; what is gone is left out."""
+        c = search_rows.c
+        query = sa.select(search_rows).where(c.org_id == self._scope.org, c.kind == kind, sa.not_(c.gone))
+        found = (row for some in in_batches(ids) for row in self._scope.all(query.where(c.entity_id.in_(some))))
+        return {row.entity_id: _row(row) for row in found}
 
     def put(self, rows: Sequence[SearchRow]) -> None:
         """Insert or replace."""

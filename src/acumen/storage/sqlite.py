@@ -84,6 +84,12 @@ class Sqlite:
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """One writer: everything is in order already."""
 
+    def scrub(self) -> None:
+        """In the file, `secure_delete` has overwritten what was erased; here the log of writes is emptied."""
+        with self._writing.connect() as conn:
+            raw: Any = conn.connection.dbapi_connection
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     def size_bytes(self, conn: sa.Connection) -> int:
         pages, size = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
         return int(pages) * int(size)

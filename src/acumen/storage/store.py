@@ -1,5 +1,6 @@
 """Transactions. A transaction is a plain function handed to the store, so none can be open while a model is asked."""
 
+import asyncio
 from collections.abc import Callable
 from functools import cached_property
 from typing import TypeVar
@@ -12,8 +13,10 @@ from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
 from acumen.storage.bookmarks import Bookmarks
+from acumen.storage.clusters import Clusters
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
+from acumen.storage.erasure import Erasure
 from acumen.storage.evaluations import Evaluations
 from acumen.storage.evidence import Evidence
 from acumen.storage.figures import Figures
@@ -126,6 +129,14 @@ class Tx:
         return Runs(self.scope)
 
     @cached_property
+    def clusters(self) -> Clusters:
+        return Clusters(self.scope)
+
+    @cached_property
+    def erasure(self) -> Erasure:
+        return Erasure(self.scope)
+
+    @cached_property
     def jobs(self) -> Jobs:
         return Jobs(self.scope)
 
@@ -153,6 +164,10 @@ class OrgStore:
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """Returns after COMMIT."""
         return await self._database.write(lambda conn: fn(self._tx(conn)))
+
+    async def scrub(self) -> None:
+        """Not only the rows but the bytes of what was erased are gone, as far as that is ours to do."""
+        await asyncio.get_running_loop().run_in_executor(None, self._database.scrub)
 
     def _tx(self, conn: sa.Connection) -> Tx:
         return Tx(Scope(conn, self._database, self.org, self._clock()))

@@ -266,6 +266,7 @@ agent_playbook_sources = sa.Table(
     sa.Column("user_playbook_id", sa.BigInteger, nullable=False),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "agent_playbook_id", "user_playbook_id", name="pk_agent_playbook_sources"),
+    sa.Index("ix_agent_playbook_sources_user_playbook", "org_id", "user_playbook_id"),
 )
 
 # What came from what, append-only: a memory's whole life can be told from its rows here.
@@ -356,9 +357,12 @@ clusters = sa.Table(
     _text("cluster_id"),
     _text("agent_version"),
     _text("name"),
+    # Of the members and their words: a cluster with the same one needs no new lesson.
     _text("fingerprint"),
     _json("members"),
     sa.Column("agent_playbook_id", sa.BigInteger, nullable=True),
+    # A hash of the lesson as it was written: with another one, a person has edited it since.
+    _text("wording"),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "cluster_id", name="pk_clusters"),
     sa.Index("ix_clusters_version", "org_id", "agent_version", "name"),
@@ -380,6 +384,18 @@ aggregation_changes = sa.Table(
     *_made(),
     sa.Index("ix_aggregation_changes_version", "org_id", "agent_version", "name", "created_at"),
     sqlite_autoincrement=True,
+)
+
+# How far aggregation has read the lessons of an agent version, and how long that took.
+aggregation_marks = sa.Table(
+    "aggregation_marks",
+    metadata,
+    _org(),
+    _text("agent_version"),
+    sa.Column("last_id", sa.BigInteger, nullable=False),
+    sa.Column("duration_ms", sa.Float, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "agent_version", name="pk_aggregation_marks"),
 )
 
 # Every question put to a model, answered or not.

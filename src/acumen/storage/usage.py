@@ -105,6 +105,19 @@ class Usage:
         self._delete_of_user(injections, user, request_ids, session_ids)
         return self._delete_of_user(usage_events, user, request_ids, session_ids)
 
+    def forget_lines(self, kind: Kind, ids: Sequence[str]) -> None:
+        """That these memories were shown stays counted; how they read then is taken out of what was rendered."""
+        c, gone = injections.c, set(ids)
+        mentioned = self._scope.db.holds(sa.cast(c.hits, sa.Text), f'"{kind}"')
+        query = sa.select(c.injection_id, c.hits, c.rendered).where(c.org_id == self._scope.org, mentioned)
+        for row in self._scope.all(query):
+            lines = [hit["line"] for hit in row.hits if hit["kind"] == kind and hit["id"] in gone and hit["line"]]
+            if lines:
+                hits = [{**hit, "line": ""} if hit["line"] in lines else hit for hit in row.hits]
+                values = {"hits": hits, "rendered": _without(row.rendered, lines), "updated_at": self._scope.at}
+                where = (c.org_id == self._scope.org, c.injection_id == row.injection_id)
+                self._scope.conn.execute(sa.update(injections).where(*where).values(values))
+
     def _delete_of_user(
         self, table: sa.Table, user: str, request_ids: Sequence[str], session_ids: Sequence[str]
     ) -> int:
@@ -143,6 +156,12 @@ class Usage:
             last_at=Millis(row.last_at),
             last_session=last_session or "",
         )
+
+
+def _without(rendered: str, lines: Sequence[str]) -> str:
+    for line in lines:
+        rendered = rendered.replace(line, "- (erased)")
+    return rendered
 
 
 def _injection_row(injection: Injection) -> dict[str, Any]:

@@ -452,7 +452,12 @@ class ClearUserDataRequest(Request):
 
 
 class ClearUserDataResponse(Done):
-    """How much of each kind was erased, by kind."""
+    """A receipt: how much of each kind was erased, and the ids. What shared playbooks owed to the user went, too:
+    those in `rewritten_agent_playbooks` say the same in others' words, those in `retired_agent_playbooks` are empty.
+    """
 
     deleted_counts: dict[str, int] = Field(default_factory=dict)
+    deleted_ids: dict[str, list[str]] = Field(default_factory=dict)
+    rewritten_agent_playbooks: list[int] = Field(default_factory=list)
+    retired_agent_playbooks: list[int] = Field(default_factory=list)
     message: str | None = None

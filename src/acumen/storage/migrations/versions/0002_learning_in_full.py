@@ -31,6 +31,19 @@ def upgrade() -> None:
         )
 
     op.create_table(
+        "aggregation_marks",
+        sa.Column("org_id", sa.Text(), nullable=False),
+        sa.Column("agent_version", sa.Text(), nullable=False),
+        sa.Column("last_id", sa.BigInteger(), nullable=False),
+        sa.Column("duration_ms", sa.Float(), nullable=False),
+        sa.Column("created_at", sa.BigInteger(), nullable=False),
+        sa.Column("updated_at", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("org_id", "agent_version", name="pk_aggregation_marks"),
+    )
+    with op.batch_alter_table("agent_playbook_sources", schema=None) as batch_op:
+        batch_op.create_index("ix_agent_playbook_sources_user_playbook", ["org_id", "user_playbook_id"], unique=False)
+
+    op.create_table(
         "clusters",
         sa.Column("org_id", sa.Text(), nullable=False),
         sa.Column("cluster_id", sa.Text(), nullable=False),
@@ -39,6 +52,7 @@ def upgrade() -> None:
         sa.Column("fingerprint", sa.Text(), nullable=False),
         sa.Column("members", sa.JSON(none_as_null=True), nullable=True),
         sa.Column("agent_playbook_id", sa.BigInteger(), nullable=True),
+        sa.Column("wording", sa.Text(), nullable=False),
         sa.Column("created_at", sa.BigInteger(), nullable=False),
         sa.Column("updated_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("org_id", "cluster_id", name="pk_clusters"),

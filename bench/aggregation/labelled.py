@@ -1,0 +1,62 @@
+"""The labelled set: wordings of lessons, and which of them are one lesson."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+from acumen.learn.gather import Taught, drafts
+from acumen.llm.embed import Embedder
+from acumen.model.ids import PlaybookId, UserId, now
+from acumen.model.playbook import Lesson, UserPlaybook
+
+FILE = Path(__file__).parent / "lessons.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """One user's wording of a lesson; lessons of a family are about one topic and are not the same."""
+
+    part: str
+    family: str
+    label: str
+    lesson: Lesson
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Over pairs of wordings. `found` is the share of lessons of which at least two wordings came together."""
+
+    precision: float
+    recall: float
+    found: float
+
+
+def wordings(part: str | None = None) -> list[Wording]:
+    rows = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
+    return [_wording(row, *said) for row in rows if part in (None, row["part"]) for said in row["says"]]
+
+
+def _wording(row: dict[str, str], trigger: str | None, content: str, pitfall: str | None = None) -> Wording:
+    return Wording(row["part"], row["family"], row["lesson"], Lesson(content, trigger, pitfall=pitfall))
+
+
+def gathered(said: Sequence[Wording], embedder: Embedder | None) -> list[list[Wording]]:
+    """As aggregation would gather them, each taught by a user of its own."""
+    vectors = embedder.embed([one.lesson.searchable for one in said]) if embedder else [None] * len(said)
+    at = now()
+    taught = [
+        Taught(UserPlaybook(PlaybookId(number), UserId(f"user-{number}"), one.lesson, at, at), vector)
+        for number, (one, vector) in enumerate(zip(said, vectors, strict=True))
+    ]
+    return [[said[place] for place in sorted(draft.ids)] for draft in drafts(taught, least_users=1)]
+
+
+def score(said: Sequence[Wording], parts: Sequence[Sequence[Wording]]) -> Score:
+    together = [pair for part in parts for pair in combinations(part, 2)]
+    right = sum(one.label == other.label for one, other in together)
+    wanted = sum(one.label == other.label for one, other in combinations(said, 2))
+    several = {one.label for one, other in combinations(said, 2) if one.label == other.label}
+    found = {one.label for one, other in together if one.label == other.label}
+    return Score(right / max(len(together), 1), right / max(wanted, 1), len(found) / max(len(several), 1))

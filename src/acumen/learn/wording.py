@@ -1,0 +1,44 @@
+"""Who words a shared lesson: a model where there is one, else the rules; the rules too when the model fails."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from acumen.deps import Deps
+from acumen.errors import ModelUnavailable
+from acumen.learn import wording_llm, wording_rules
+from acumen.learn.gather import Taught
+from acumen.learn.wording_rules import Names
+from acumen.model.memory import Origin
+from acumen.model.playbook import Lesson
+
+log = logging.getLogger(__name__)
+
+BY_RULES = Origin("rules")
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    lesson: Lesson
+    origin: Origin
+
+
+async def word(taught: Sequence[Taught], names: Names, deps: Deps) -> Worded | None:
+    """None when a model has looked and found that these are several lessons, not one."""
+    if deps.llm is not None:
+        try:
+            written = await wording_llm.write(taught, names, deps.llm)
+        except ModelUnavailable as why:
+            log.info("a shared lesson is worded by rules: %s", why)
+        else:
+            return None if written is None else Worded(written[0], _sure(written[1], taught))
+    # Some milliseconds of pure Python: callers need the event loop meanwhile.
+    written_by_rules = await asyncio.to_thread(wording_rules.write, taught, names)
+    return Worded(written_by_rules, _sure(BY_RULES, taught))
+
+
+def _sure(origin: Origin, taught: Sequence[Taught]) -> Origin:
+    """The more users teach a lesson by themselves, the surer it is."""
+    users = len({one.user for one in taught})
+    return replace(origin, confidence=round(1 - 0.5 / users, 2))

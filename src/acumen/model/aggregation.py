@@ -1,0 +1,29 @@
+"""When lessons of several users become one for all, as an org wants it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+# Older clients cannot read a null in its place, so the wire says this where nobody has said anything.
+WIRE_SIMILARITY = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    least_users: int = 2  # who must have taught a lesson, each by themselves
+    due_after: int = 2  # new lessons that make an agent version due again
+    similarity: float | None = None  # the least cosine between lessons of one cluster; None: as measured to be good
+
+
+def from_stored(given: Mapping[str, Any]) -> Aggregation:
+    """From the first extractor of playbooks: lessons of all extractors are shared under one rule."""
+    many = given.get("user_playbook_extractor_configs")
+    section = many[0] if many else given.get("user_playbook_extractor_config")
+    own = (section or {}).get("aggregation_config") or {}
+    default = Aggregation()
+    similarity = own.get("clustering_similarity")
+    return Aggregation(
+        least_users=own.get("min_cluster_size", default.least_users),
+        due_after=own.get("reaggregation_trigger_count", default.due_after),
+        similarity=None if similarity == WIRE_SIMILARITY else similarity,
+    )

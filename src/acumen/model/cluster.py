@@ -1,0 +1,43 @@
+"""A cluster: lessons of several users that say the same, and the shared lesson that was written from them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acumen.model.ids import Millis, PlaybookId
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """`lesson` is the agent playbook; it may be rejected, edited or deleted by now. 0: found to be no one lesson."""
+
+    id: str
+    agent_version: str
+    name: str
+    fingerprint: str
+    members: tuple[PlaybookId, ...]
+    lesson: PlaybookId
+    wording: str  # a hash of the lesson as it was written; empty: a person had written it before
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationChange:
+    """What one aggregation did, as it was at that time. Lessons are snapshots, not references."""
+
+    id: int
+    run_id: str
+    agent_version: str
+    name: str
+    created_at: Millis
+    added: Sequence[Mapping[str, Any]] = ()
+    updated: Sequence[Mapping[str, Any]] = ()  # each with `before` and `after`
+    removed: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far aggregation has come with the lessons of one agent version, when, and how long it took."""
+
+    last: PlaybookId = PlaybookId(0)
+    at: Millis | None = None
+    duration_ms: float = 0.0

@@ -1,0 +1,120 @@
+"""Aggregation: playbooks of several users that say the same become one for all users of an agent."""
+
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, StringConstraints
+
+from acumen_client.wire.memories import BlockingIssue
+from acumen_client.wire.shapes import Answer, Done, HowMany, Id, Label, PlaybookStatus, Request, storable
+
+# What stands for "none given", as older clients say it.
+DEFAULT_VERSION = "agent-v0"
+DEFAULT_NAME = "playbook"
+
+Name = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000), BeforeValidator(storable)
+]
+Short = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), BeforeValidator(storable)
+]
+
+
+class RunPlaybookAggregationRequest(Request):
+    """The defaults mean user playbooks without a version and without a name, too."""
+
+    agent_version: Label = DEFAULT_VERSION
+    playbook_name: Name = DEFAULT_NAME
+
+
+class PlaybookAggregationResult(Answer):
+    """What came of it. `skipped` says why nothing did. Beyond the first four: what became of shared playbooks, how
+    many clusters were as before, and how many a person had rejected or deleted before.
+    """
+
+    clusters_found: int = 0
+    user_playbooks_processed: int = 0
+    playbooks_generated: int = 0
+    skipped: str | None = None
+    playbooks_updated: int = 0
+    playbooks_grown: int = 0
+    playbooks_removed: int = 0
+    unchanged: int = 0
+    withheld: int = 0
+
+
+class RunPlaybookAggregationResponse(Done):
+    message: str = ""
+    operation_id: str | None = None
+    result: PlaybookAggregationResult | None = None
+
+
+class SubmitPlaybookAggregationRequest(Request):
+    request_id: Short
+    agent_version: Short
+
+
+class GetPlaybookAggregationOperationRequest(Request):
+    operation_id: Id
+
+
+class PlaybookAggregationOperation(Answer):
+    """Times are epoch seconds. `done` of `total` pieces of work are done; how many there are is found on the way."""
+
+    operation_id: str
+    request_id: str
+    agent_version: str
+    status: Literal["queued", "running", "retrying", "succeeded", "failed"]
+    created_at: int
+    updated_at: int
+    started_at: int | None = None
+    completed_at: int | None = None
+    attempts: int = 0
+    next_attempt_at: int | None = None
+    error: str | None = None
+    result: PlaybookAggregationResult | None = None
+    total: int = 0
+    done: int = 0
+
+
+class PlaybookAggregationChangeLogRequest(Request):
+    playbook_name: Name
+    agent_version: Label
+    limit: HowMany = 100
+
+
+class AgentPlaybookSnapshot(Answer):
+    """A shared playbook as it was at that time; its content is `(erased)` where somebody's words were erased since."""
+
+    agent_playbook_id: int = 0
+    playbook_name: str = ""
+    agent_version: str = ""
+    content: str = ""
+    trigger: str | None = None
+    rationale: str | None = None
+    pitfall: str | None = None
+    blocking_issue: BlockingIssue | None = None
+    playbook_status: PlaybookStatus = PlaybookStatus.PENDING
+    playbook_metadata: str = ""
+
+
+class AgentPlaybookUpdateEntry(Answer):
+    before: AgentPlaybookSnapshot
+    after: AgentPlaybookSnapshot
+
+
+class PlaybookAggregationChangeLog(Answer):
+    id: int = 0
+    created_at: int
+    playbook_name: str
+    agent_version: str
+    run_mode: Literal["full_archive", "incremental"] = "incremental"
+    added_agent_playbooks: list[AgentPlaybookSnapshot] = Field(default_factory=list)
+    removed_agent_playbooks: list[AgentPlaybookSnapshot] = Field(default_factory=list)
+    updated_agent_playbooks: list[AgentPlaybookUpdateEntry] = Field(default_factory=list)
+    operation_id: str = ""
+
+
+class PlaybookAggregationChangeLogResponse(Done):
+    """The newest first; aggregations that changed nothing are not in it."""
+
+    change_logs: list[PlaybookAggregationChangeLog] = Field(default_factory=list)
