@@ -26,6 +26,10 @@ class Mark:
 _MARK = sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org"))
 
 
+# Changes nothing, and so holds the row.
+_HOLD = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org")).values(search_seq=orgs.c.search_seq)
+
+
 class SearchRows:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -80,7 +84,7 @@ class SearchRows:
 
     def hold(self) -> None:
         """From here to COMMIT nobody else of this org changes what search reads."""
-        self._advance(0)
+        self._scope.conn.execute(_HOLD, {"org": self._scope.org})
 
     def drop(self, kind: str, owners: Mapping[str, str]) -> None:
         """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
