@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from acumen import loop
 from acumen.deps import Deps
@@ -21,6 +22,7 @@ from acumen.model.facts import Hour
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job
 from acumen.model.usage import Injection
+from acumen.recall import replay
 from acumen.recall.index import Indexer
 from acumen.recall.search import Recalled, Search
 from acumen.settings import Settings
@@ -126,8 +128,8 @@ class App:
     async def _config(self, org: OrgId) -> Config:
         read_at, config = self._configs.get(org, (0.0, None))
         if config is None or time.monotonic() - read_at > REMEMBER_CONFIG_SECONDS:
-            stored = await self.store.of(org).read(lambda tx: tx.orgs.config())
-            config = org_config.from_stored(stored.config)
+            stored, experiment = await self.store.of(org).read(lambda tx: (tx.orgs.config(), tx.experiments.active()))
+            config = replace(org_config.from_stored(stored.config), experiment=experiment)
             self._configs[org] = (time.monotonic(), config)
         return config
 
@@ -146,6 +148,8 @@ class App:
 
     async def run_job(self, job: Job) -> None:
         self.forget_config(job.org_id)
+        # What was shown must be known before what came of it is looked for.
+        await self.counted()
         deps = await self.deps_for(job.org_id)
         if job.fact == Hour.name:  # first, so that an hour which fails for good does not end the schedule
             await deps.store.write(lambda tx: tx.jobs.add(Hour(), Millis(tx.at + HOUR_MS)))
@@ -196,6 +200,11 @@ def _injection(recalled: Recalled) -> Injection:
         query=recalled.ask.query or "",
         rendered=recalled.context.text,
         tokens=recalled.context.tokens,
+        ask=replay.kept(recalled.ask, recalled.context_budget),
+        agent_version=recalled.ask.agent_version,
+        degraded=recalled.degraded,
+        experiment_id=recalled.assignment.experiment_id if recalled.assignment else None,
+        experiment_arm=recalled.assignment.arm if recalled.assignment else None,
         hits=[
             {
                 "kind": str(hit.ref.kind),

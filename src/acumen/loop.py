@@ -14,7 +14,7 @@ from typing import Any
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn import aggregate, evaluate, generation, playbooks, profiles, regenerate
-from acumen.meter import cost, usage
+from acumen.meter import cost, outcomes, usage
 from acumen.model.facts import (
     AggregationAsked,
     Fact,
@@ -28,6 +28,7 @@ from acumen.model.facts import (
 )
 from acumen.model.job import Job
 from acumen.recall import index
+from acumen.review import watch
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
@@ -47,7 +48,15 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     RegenerationAsked: (regenerate.carry,),
     LessonsGrew: (aggregate.begin,),
     AggregationAsked: (aggregate.carry,),
-    Hour: (profiles.expire, usage.expire, cost.expire, index.backfill, aggregate.when_due),
+    Hour: (
+        profiles.expire,
+        usage.expire,
+        cost.expire,
+        index.backfill,
+        aggregate.when_due,
+        watch.every_hour,
+        outcomes.propose_harmful,
+    ),
 }
 
 FACTS = {fact.name: fact for fact in CAUSES}

@@ -57,6 +57,23 @@ class Meter(Section):
     enabled: bool = Field(True, description="Count what is shown; off means memory review has nothing to go by.")
     flush_seconds: float = Field(0.5, gt=0, description="Counts are written in batches; a crash loses at most this.")
     keep_days: int = Field(400, ge=1, description="Usage events older than this are removed.")
+    keep_rows: int = Field(
+        5_000_000, ge=1000, description="About so many usage events are kept per org; the oldest days go first."
+    )
+    model: str = Field("gpt-5-mini", description="Whose price counts when a question about costs names no model.")
+
+
+class Review(Section):
+    """When a memory deserves a look."""
+
+    least_wasted_tokens: int = Field(
+        30, ge=0, description="A memory that wasted fewer tokens in the window is not called expensive."
+    )
+    grace_days: int = Field(7, ge=0, description="A memory younger than this is not called expensive: give it time.")
+    oversized_tokens: int = Field(200, ge=1, description="A memory whose line takes more tokens is called oversized.")
+    similarity: float = Field(
+        0.92, gt=0, le=1, description="Two memories at least this much alike are proposed as duplicates."
+    )
 
 
 class Evaluation(Section):
@@ -115,6 +132,7 @@ class Settings(Section):
     meter: Meter = Meter()
     llm: Llm = Llm()
     evaluation: Evaluation = Evaluation()
+    review: Review = Review()
 
     @property
     def data_dir(self) -> Path:

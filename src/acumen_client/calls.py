@@ -9,7 +9,18 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from acumen_client.wire import aggregation, evaluations, learn, memories, meter, observe, recall, review, system
+from acumen_client.wire import (
+    aggregation,
+    evaluations,
+    experiments,
+    learn,
+    memories,
+    meter,
+    observe,
+    recall,
+    review,
+    system,
+)
 from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
 from acumen_client.wire.shapes import InQuery, Nothing, Role
 
@@ -779,6 +790,140 @@ get_dashboard_stats = Endpoint(
     answer_model=evaluations.GetDashboardStatsResponse,
     role=Role.READER,
     summary="Add up what was said, learned and judged, day by day.",
+)
+
+# --- review and meter, in full ---------------------------------------------------------------------------------------
+
+review_memories = Endpoint(
+    name="review_memories",
+    method="POST",
+    path="/api/memory_review/actions",
+    request=review.ReviewMemoriesRequest,
+    answer_model=review.ReviewMemoriesResponse,
+    role=Role.REVIEWER,
+    summary="Act on memories, or see what an action would change; what was done can be undone.",
+    repeatable=False,
+)
+undo_review = Endpoint(
+    name="undo_review",
+    method="POST",
+    path="/api/memory_review/undo",
+    request=review.UndoReviewRequest,
+    answer_model=review.ReviewMemoriesResponse,
+    role=Role.REVIEWER,
+    summary="Take an action back, unless a newer change stands in the way.",
+    repeatable=False,
+)
+get_review_actions = Endpoint(
+    name="get_review_actions",
+    method="GET",
+    path="/api/memory_review/actions",
+    request=review.GetReviewActionsRequest,
+    answer_model=review.GetReviewActionsResponse,
+    role=Role.READER,
+    summary="List who did what to memories, with what they were before and after.",
+    where="query",
+)
+get_memory_duplicates = Endpoint(
+    name="get_memory_duplicates",
+    method="POST",
+    path="/api/get_memory_duplicates",
+    request=review.GetDuplicatesRequest,
+    answer_model=review.GetDuplicatesResponse,
+    role=Role.READER,
+    summary="List memories that say nearly the same.",
+)
+get_playbook_application_stats = Endpoint(
+    name="get_playbook_application_stats",
+    method="POST",
+    path="/api/get_playbook_application_stats",
+    request=meter.GetPlaybookApplicationStatsRequest,
+    answer_model=meter.GetPlaybookApplicationStatsResponse,
+    role=Role.READER,
+    summary="Tell how often agents named each memory as what they went by.",
+)
+get_memory_costs = Endpoint(
+    name="get_memory_costs",
+    method="POST",
+    path="/api/get_memory_costs",
+    request=meter.GetMemoryCostsRequest,
+    answer_model=meter.GetMemoryCostsResponse,
+    role=Role.READER,
+    summary="Put a price tag on memories, users, agent versions or days.",
+)
+get_memory_lift = Endpoint(
+    name="get_memory_lift",
+    method="POST",
+    path="/api/get_memory_lift",
+    request=meter.GetMemoryLiftRequest,
+    answer_model=meter.GetMemoryLiftResponse,
+    role=Role.READER,
+    summary="Compare sessions with a memory to those without it, and after it to before.",
+    exclude_none=False,
+)
+get_injection = Endpoint(
+    name="get_injection",
+    method="POST",
+    path="/api/get_injection",
+    request=meter.GetInjectionRequest,
+    answer_model=meter.GetInjectionResponse,
+    role=Role.READER,
+    summary="Show a past search again: what was asked, found and rendered.",
+)
+compare_injection = Endpoint(
+    name="compare_injection",
+    method="POST",
+    path="/api/compare_injection",
+    request=meter.CompareInjectionRequest,
+    answer_model=meter.CompareInjectionResponse,
+    role=Role.READER,
+    summary="Ask a past search's question of the memories as they were at two moments.",
+)
+
+# --- experiments ---------------------------------------------------------------------------------------------------
+
+list_retrieval_experiments = Endpoint(
+    name="list_retrieval_experiments",
+    method="GET",
+    path="/api/retrieval_experiments",
+    request=Nothing,
+    answer_model=experiments.RetrievalExperimentListResponse,
+    role=Role.READER,
+    summary="List holdout experiments.",
+    exclude_none=False,
+)
+start_retrieval_experiment = Endpoint(
+    name="start_retrieval_experiment",
+    method="POST",
+    path="/api/retrieval_experiments",
+    request=experiments.StartRetrievalExperimentRequest,
+    answer_model=experiments.RetrievalExperimentListResponse,
+    role=Role.ADMIN,
+    summary="Start a holdout: so many percent of the users are shown no memories.",
+    exclude_none=False,
+    repeatable=False,
+)
+stop_retrieval_experiment = Endpoint(
+    name="stop_retrieval_experiment",
+    method="POST",
+    path="/api/retrieval_experiments/stop",
+    request=experiments.StopRetrievalExperimentRequest,
+    answer_model=experiments.RetrievalExperimentListResponse,
+    role=Role.ADMIN,
+    summary="Stop the holdout that runs.",
+    exclude_none=False,
+    repeatable=False,
+)
+get_retrieval_experiment_results = Endpoint(
+    name="get_retrieval_experiment_results",
+    method="GET",
+    path="/api/retrieval_experiments/{experiment_id}/results",
+    request=experiments.GetRetrievalExperimentResultsRequest,
+    answer_model=experiments.RetrievalExperimentResultsResponse,
+    role=Role.READER,
+    summary="Compare the users who are shown memories with those who are not.",
+    where="query",
+    exclude_none=False,
 )
 
 # --- configuration -------------------------------------------------------------------------------------------------

@@ -20,6 +20,9 @@ NOBODYS: Ids = {
     "key": "no-key",
     "run": "no-run",
     "aggregation": "no-aggregation",
+    "action": "no-action",
+    "injection": "no-injection",
+    "experiment": "no-experiment",
 }
 
 
@@ -49,6 +52,8 @@ QUERIES: dict[str, Any] = {
     "recent_shadow_comparisons": lambda _: {"limit": 100},
     "get_playbook_aggregation_operation": lambda ids: {"operation_id": ids["aggregation"]},
     "playbook_aggregation_change_logs": lambda _: {"playbook_name": "playbook", "agent_version": "agent-v0"},
+    "get_review_actions": lambda _: {"limit": 10},
+    "get_retrieval_experiment_results": lambda ids: {"experiment_id": ids["experiment"]},
 }
 _SEARCH = {"query": "zebra secret", "search_mode": "fts"}
 BODIES: dict[str, Any] = {
@@ -106,6 +111,16 @@ BODIES: dict[str, Any] = {
     "regenerate_evaluations": lambda _: {"from_ts": 0, "to_ts": 8_000_000_000},
     "get_evaluation_overview": lambda _: {"from_ts": 0, "to_ts": 8_000_000_000, "bucket": "week"},
     "get_dashboard_stats": lambda _: {"days_back": 30},
+    "review_memories": lambda ids: {"action": "archive", "items": [{"kind": "profile", "id": ids["profile"]}]},
+    "undo_review": lambda ids: {"action_id": ids["action"]},
+    "get_memory_duplicates": lambda _: {"include_all_users": True},
+    "get_playbook_application_stats": lambda _: {"days_back": 30},
+    "get_memory_costs": lambda _: {"days_back": 30},
+    "get_memory_lift": lambda ids: {"entity_type": "profile", "entity_id": ids["profile"]},
+    "get_injection": lambda ids: {"injection_id": ids["injection"]},
+    "compare_injection": lambda ids: {"injection_id": ids["injection"], "earlier": 1, "later": 2},
+    "start_retrieval_experiment": lambda ids: {"experiment_id": ids["experiment"], "holdout_percentage": 50},
+    "stop_retrieval_experiment": lambda ids: {"experiment_id": ids["experiment"]},
     "set_config": lambda _: {"storage_config": None, "agent_context_prompt": "theirs"},
     "update_config": lambda _: {"agent_context_prompt": "theirs"},
     "create_key": lambda _: {"name": "theirs", "role": "reader"},

@@ -121,10 +121,16 @@ async def fill(org: Org) -> dict:
     await org.sdk.search(query="zebra secret", user_id=ids["user"])
     await org.sdk.update_config(agent_context_prompt="zebra secret")
     begun = await org.sdk.submit_playbook_aggregation(request_id="zebra secret", agent_version="zebra town")
+    await org.sdk.start_retrieval_experiment(experiment_id="zebra-experiment", holdout_percentage=1)
+    pinned = [{"kind": "profile", "id": ids["profile"]}]
+    done = await org.sdk.review_memories(action="pin", items=pinned, reason="zebra secret")
     await org.app.counted()
     rows = await org.rows()
     return {
         **ids,
+        "experiment": "zebra-experiment",
+        "action": done.action_id,
+        "injection": rows["injections"][0]["injection_id"],
         "turn": rows["interactions"][0]["interaction_id"],
         "user_playbook": rows["user_playbooks"][-1]["playbook_id"],
         "agent_playbook": rows["agent_playbooks"][0]["playbook_id"],

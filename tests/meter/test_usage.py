@@ -239,13 +239,17 @@ async def test_what_was_shown_to_another_user_is_no_echo(org: Org):
 
 
 async def test_a_memory_cited_in_a_turn_counts_once_however_often_it_is_named(org: Org):
+    await org.sdk.add_user_playbooks(user_playbooks=[playbook("Deploy to the west")])
+    taught = str((await org.sdk.user_playbooks()).user_playbooks[0].user_playbook_id)
+    await org.sdk.add_profiles(user_profiles=[profile("Deploys a lot", profile_id=taught)])
     body = said("agent: Deploying west.", "agent: As before.", request_id="r1")
     cited = [
-        {"kind": "user_playbook", "real_id": "7", "tag": "a"},
-        {"kind": "playbook", "real_id": "7", "tag": "b"},  # the older word for the same
-        {"kind": "profile", "real_id": "7"},
+        {"kind": "user_playbook", "real_id": taught, "tag": "a"},
+        {"kind": "playbook", "real_id": taught, "tag": "b"},  # the older word for the same
+        {"kind": "profile", "real_id": taught},
     ]
     body["interaction_data_list"][0]["citations"] = cited
+    body["interaction_data_list"][0]["retrieved_learnings"] = [{"kind": "profile", "learning_id": taught}]
     body["interaction_data_list"][1]["citations"] = cited[:1]
     await org.sdk.publish(**body)
     await org.learn()
@@ -254,4 +258,75 @@ async def test_a_memory_cited_in_a_turn_counts_once_however_often_it_is_named(or
 
     counted = [(row["entity_type"], row["entity_id"]) for row in await events(org, CITED)]
 
-    assert sorted(counted) == [("profile", "7"), ("user_playbook", "7"), ("user_playbook", "7")]
+    assert sorted(counted) == [("profile", taught), ("user_playbook", taught), ("user_playbook", taught)]
+    stats = await org.sdk.playbook_application_stats()
+    assert [(one.kind, one.title, one.applied_count) for one in stats.stats] == [
+        ("user_playbook", "Deploy to the west", 2),
+        ("profile", "Deploys a lot", 1),
+    ]
+    turns = (await org.sdk.interactions(user_id="ada")).interactions
+    assert stats.stats[0].last_interaction_id == max(turn.interaction_id for turn in turns)
+
+
+async def test_what_an_agent_says_was_retrieved_for_it_counts_like_a_citation(org: Org):
+    await remember(org, ZEBRAS)
+    body = said("agent: Fine animals.")
+    body["interaction_data_list"][0]["retrieved_learnings"] = [{"kind": "profile", "learning_id": "p0"}]
+    await org.sdk.publish(**body)
+    await org.learn()
+
+    assert [row["entity_id"] for row in await events(org, CITED)] == ["p0"]
+
+
+async def test_a_citation_of_nothing_we_know_is_counted_apart(org: Org):
+    await org.sdk.add_profiles(user_profiles=[profile("Drinks tea", "bob", profile_id="bobs")])
+    body = said("agent: Deploying west.")
+    body["interaction_data_list"][0]["citations"] = [
+        {"kind": "user_playbook", "real_id": "s1-1a2b"},
+        {"kind": "profile", "real_id": "bobs"},  # another user's
+    ]
+    await org.sdk.publish(**body)
+    await org.learn()
+
+    stats = await org.sdk.playbook_application_stats()
+
+    assert (stats.total, stats.unresolved_count) == (0, 2)
+    assert await events(org, CITED) == []
+
+
+async def test_a_cited_showing_is_not_wasted_and_the_bill_says_so(org: Org):
+    await remember(org, ZEBRAS, "Feeds the zebras at noon")
+    await org.sdk.search(query="zebras", user_id="ada", session_id="s1", agent_version="v2")
+    body = said("agent: Zebras, I know.", session="s1", agent_version="v2")
+    body["interaction_data_list"][0]["citations"] = [{"kind": "profile", "real_id": "p0"}]
+    await org.sdk.publish(**body)
+    await org.learn()
+
+    bill = await org.sdk.memory_costs(model="gpt-5-mini-2026")
+    by_version = await org.sdk.memory_costs(group_by="agent_version")
+    by_user = await org.sdk.memory_costs(group_by="user", model="no-such-model")
+    by_day = await org.sdk.memory_costs(group_by="day")
+
+    tags = {one.entity_id: one for one in bill.costs}
+    assert (tags["p0"].wasted_tokens, tags["p0"].wasted_share, tags["p0"].title) == (0, 0.0, ZEBRAS)
+    assert tags["p1"].wasted_share == 1.0
+    assert bill.usd_per_million_tokens == 0.25
+    assert tags["p1"].usd == pytest.approx(tags["p1"].shown_tokens * 0.25 / 1_000_000)
+    assert [one.entity_id for one in bill.costs] == ["p1", "p0"]
+    (version,), (user,), (day,) = by_version.costs, by_user.costs, by_day.costs
+    assert (version.agent_version, version.search_count, version.zero_hit_count) == ("v2", 1, 0)
+    assert (user.user_id, user.usd, by_user.usd_per_million_tokens) == ("ada", None, None)
+    assert day.cited_count == version.cited_count == user.cited_count == bill.all_together.cited_count == 1
+    assert day.wasted_tokens == tags["p1"].wasted_tokens
+
+
+async def test_a_citation_that_arrives_with_the_showing_still_waiting_to_be_written_finds_it(org: Org):
+    await remember(org, ZEBRAS)
+    await org.sdk.search(query="zebras", user_id="ada", session_id="s1")
+    body = said("agent: Zebras.", session="s1")
+    body["interaction_data_list"][0]["citations"] = [{"kind": "profile", "real_id": "p0"}]
+    await org.sdk.publish(**body)
+    await org.learn()
+
+    (shown,) = await events(org, SHOWN)
+    assert shown["cited_at"] is not None

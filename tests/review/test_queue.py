@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.model.ids import OrgId
-from tests.world import Clock, Org, Start, local, once, playbook, profile
+from tests.world import Clock, Org, Start, local, once, playbook, profile, said
 
 
 async def fill(org: Org) -> None:
@@ -132,6 +132,132 @@ async def test_the_review_of_one_org_knows_nothing_of_another(start: Start, cloc
 
     from acumen.review import queue  # noqa: PLC0415 - asked below the API, which needs a key for a second org
 
-    found = await queue.candidates(None, 60, None, 100, 0, await app.deps_for(OrgId("other")))
+    found = await queue.candidates(queue.Wanted(None), 100, 0, await app.deps_for(OrgId("other")))
 
     assert (found.candidates, found.total) == ([], 0)
+
+
+# --- the other signals, from end to end ----------------------------------------------------------------------------
+
+
+async def show(org: Org, times: int, *, cited: int = 0) -> None:
+    """A memory is put before an agent again and again; now and then the agent says that it went by it."""
+    for number in range(times):
+        await org.sdk.search(query="zebras", user_id="ada", session_id=f"s{number}")
+        if number < cited:
+            body = said("agent: As you like.", session=f"s{number}")
+            body["interaction_data_list"][0]["citations"] = [{"kind": "profile", "real_id": "z"}]
+            await org.sdk.publish(**body)
+            await org.learn()
+    await org.app.counted()
+
+
+async def zebras(org: Org) -> None:
+    long = "Keeps zebras in the garden behind the house, feeds them at noon and brushes them every other day"
+    await org.sdk.add_profiles(user_profiles=[profile(long, profile_id="z")])
+
+
+async def names(org: Org, **more: object) -> list[tuple[str, list[str]]]:
+    found = await org.sdk.memory_review(user_id="ada", **more)
+    return [(one.entity_id, [str(signal) for signal in one.signals]) for one in found.candidates]
+
+
+async def test_a_memory_shown_often_and_seldom_cited_is_expensive_once_its_grace_is_over(start: Start, clock: Clock):
+    org = local(await start())
+    await zebras(org)
+    await show(org, 9, cited=1)
+    young = await names(org)
+    clock.forward(days=8)
+
+    (one,) = (await org.sdk.memory_review(user_id="ada")).candidates
+
+    assert young == []
+    assert (one.entity_id, one.signals, one.score) == ("z", ["high_cost_low_cite"], 39)
+    assert (one.injection_count, one.cited_injection_count, one.citation_count) == (9, 1, 1)
+    assert one.wasted_tokens * 9 == one.total_prompt_tokens * 8
+    assert one.last_cited_at is not None
+    assert one.saving_tokens_per_day == round(one.wasted_tokens / 8, 1)
+    assert "1 of 9 showings" in one.reasons["high_cost_low_cite"]
+
+
+async def test_a_dismissed_candidate_returns_when_its_numbers_have_grown_by_half(start: Start, clock: Clock):
+    org = local(await start())
+    await zebras(org)
+    await show(org, 6)
+    clock.forward(days=8)
+    before = await names(org)
+    done = await org.sdk.review_memories(action="dismiss", items=[{"kind": "profile", "id": "z"}], reason="we need it")
+    dismissed = await names(org)
+    await show(org, 2)
+    slightly_more = await names(org)
+    await show(org, 1)
+
+    flagged = [("z", ["high_cost_low_cite"])]
+    assert (before, dismissed, slightly_more, await names(org)) == (flagged, [], [], flagged)
+    await org.sdk.undo_review(action_id=done.action_id)
+    assert await names(org) == flagged
+
+
+async def test_pinned_snoozed_and_vouched_for_memories_are_left_alone(start: Start, clock: Clock):
+    org = local(await start())
+    await fill(org)
+    clock.forward(days=61)
+    items = [{"kind": "profile", "id": "unused"}]
+
+    async def listed() -> bool:
+        return "unused" in dict(await names(org))
+
+    seen = [await listed()]
+    for action in ("pin", "unpin", "snooze"):
+        await org.sdk.review_memories(action=action, items=items)
+        seen.append(await listed())
+    clock.forward(days=31)
+    seen.append(await listed())
+    await org.sdk.review_memories(action="mark_useful", items=items)
+    seen.append(await listed())
+
+    assert seen == [True, False, True, False, True, False]
+
+
+async def test_a_lesson_that_says_it_is_superseded_comes_before_all_that_is_only_stale(start: Start, clock: Clock):
+    org = local(await start())
+    await fill(org)
+    await org.sdk.add_user_playbooks(user_playbooks=[playbook("Use us-east-1"), playbook("Use us-west-2")])
+    found = {one.content: one.user_playbook_id for one in (await org.sdk.user_playbooks(user_id="ada")).user_playbooks}
+    old, new = found["Use us-east-1"], found["Use us-west-2"]
+    await org.sdk.update_user_playbook(user_playbook_id=old, playbook_metadata={"superseded_by": new})
+    clock.forward(days=61)
+
+    first = (await org.sdk.memory_review(user_id="ada")).candidates[0]
+
+    assert (first.entity_id, first.score, first.related_ids) == (str(old), 100, [str(new)])
+    assert first.signals == ["supersedeable", "stale"]
+    assert (await names(org, signal_filter=["supersedeable"])) == [(str(old), ["supersedeable", "stale"])]
+
+
+async def test_the_queue_can_be_sorted_by_waste(start: Start, clock: Clock):
+    org = local(await start())
+    await fill(org)
+    await zebras(org)
+    clock.forward(days=40)
+    await show(org, 6)
+    clock.forward(days=25)
+
+    by_score, by_waste = await names(org), await names(org, sort="wasted_tokens")
+
+    assert (by_score[-1][0], by_waste[0][0]) == ("z", "z")
+    assert sorted(by_score) == sorted(by_waste)
+
+
+async def test_what_retention_removed_shortens_the_time_that_counting_speaks_for(start: Start, clock: Clock):
+    org = local(await start(meter={"keep_days": 30}))
+    await fill(org)
+    clock.forward(days=61)
+    before = await org.sdk.memory_review(user_id="ada")
+    await org.learn()
+
+    after = await org.sdk.memory_review(user_id="ada")
+
+    assert (len(before.candidates), before.insufficient_history) == (3, False)
+    assert (after.candidates, after.insufficient_history) == ([], True)
+    assert after.covered_since > before.covered_since

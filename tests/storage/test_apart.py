@@ -8,7 +8,9 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError
+from acumen.model.action import Action, ActionId, ActionItem, Doing, Mark
 from acumen.model.cluster import Cluster
+from acumen.model.experiment import Experiment
 from acumen.model.facts import Published
 from acumen.model.ids import (
     InjectionId,
@@ -25,7 +27,8 @@ from acumen.model.ids import (
 from acumen.model.llm_call import LlmCall, Outcome, Role
 from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
-from acumen.model.usage import CITED, SHOWN, Injection, UsageEvent
+from acumen.model.usage import CITED, SHOWN, GroupBy, Injection, UsageEvent
+from acumen.storage.flags import Flag, Pair
 from acumen.storage.keys import Key
 from acumen.storage.store import OrgStore, Store, Tx
 from tests.world import (
@@ -71,6 +74,13 @@ def fill(tx: Tx) -> None:
     tx.clusters.set_mark("", PlaybookId(1), 5.0)
     tx.clusters.note("run_1", "", "", added=[{"agent_playbook_id": 1, "content": "a secret"}])
     tx.runs.start("service", "", {"user_id": "ada"}, ["ada"], RunId("run_1"))
+    item = ActionItem(PROFILE, changed=True, user_id="ada", before={"mark": {}}, after={"mark": {}})
+    tx.actions.add(Action(ActionId("act_1"), Doing.PIN, "local", tx.at, "a secret", items=[item]))
+    tx.marks.put(PROFILE, Mark(pinned=True), "ada")
+    tx.flags.replace(Kind.PROFILE, [], [], [Flag(Kind.PROFILE, PROFILE.id, "oversized", "ada", {"tokens": 9})])
+    tx.flags.replace_pairs(Kind.PROFILE, [], [Pair(Kind.PROFILE, PROFILE.id, "prof_2", "ada", 0.95, "words")])
+    tx.flags.watch_from(0, 3)
+    tx.experiments.start(Experiment("e1", 50, tx.at))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -114,8 +124,27 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "lineage": lambda tx: tx.lineage.of(PROFILE),
     "caused by": lambda tx: [one for one in tx.lineage.caused_by("") if one],
     "stats": lambda tx: tx.usage.stats(Millis(0), 10, 0)[0],
-    "last shown": lambda tx: tx.usage.last_shown("profile", Millis(0)),
-    "last cited": lambda tx: tx.usage.last_cited("profile", Millis(0)),
+    "citations": lambda tx: tx.usage.citations(Millis(0), 10, 0)[0],
+    "events of a memory": lambda tx: tx.usage.events_of(PROFILE, Millis(0), 10),
+    "events counted": lambda tx: tx.usage.count_of(SHOWN, Millis(0)),
+    "injections of a user": lambda tx: tx.usage.injections_of("ada", None, 10),
+    "use of a kind": lambda tx: tx.usage.sums.of_kind("profile", Millis(0)),
+    **{f"use by {by}": lambda tx, by=by: tx.usage.sums.grouped(by, 0, 10, 0)[0] for by in GroupBy},
+    "days of a memory": lambda tx: tx.usage.sums.days_of(PROFILE, 0),
+    "outlines": lambda tx: tx.profiles.outlines(None),
+    "as of": lambda tx: tx.lineage.as_of(Kind.PROFILE, None, tx.at),
+    "action": lambda tx: tx.actions.get(ActionId("act_1")),
+    "actions": lambda tx: tx.actions.page(10, 0, PROFILE)[0],
+    "marks": lambda tx: tx.marks.all_of(Kind.PROFILE),
+    "marks of some": lambda tx: tx.marks.of(Kind.PROFILE, [PROFILE.id]),
+    "flags": lambda tx: tx.flags.of_kind(Kind.PROFILE),
+    "pairs": lambda tx: tx.flags.pairs(Kind.PROFILE),
+    "watched": lambda tx: tx.flags.watched()[1],
+    "experiments": lambda tx: tx.experiments.all(),
+    "experiment": lambda tx: tx.experiments.get("e1"),
+    "active experiment": lambda tx: tx.experiments.active(),
+    "changed after": lambda tx: tx.search_rows.changed_after(0, list(Kind), 10),
+    "titles": lambda tx: tx.memories.titles([PROFILE]),
     "shown lately": lambda tx: tx.usage.shown_lately("ada", tx.at),
     "injection": lambda tx: tx.usage.injection("i1"),
     "metered since": lambda tx: tx.usage.metered_since(),
@@ -163,7 +192,21 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "erase": lambda tx: (tx.search_rows.erase_user("ada"), tx.search_rows.erase_kind("profile")),
     "forget lineage": lambda tx: tx.lineage.delete_user("ada"),
     "pause metering": lambda tx: tx.usage.pause_metering(),
-    "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999)),
+    "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999), 1),
+    "forget words shown": lambda tx: tx.usage.forget_words(Kind.PROFILE, [PROFILE.id]),
+    "sum again": lambda tx: tx.usage.sums.sum_again([PROFILE], ["ada"]),
+    "take back": lambda tx: tx.actions.take_back(ActionId("act_1"), ActionId("act_2")),
+    "stand again": lambda tx: tx.actions.stand_again(ActionId("act_1")),
+    "forget reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, [PROFILE.id]),
+    "forget all reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, None),
+    "forget reviewed of user": lambda tx: tx.reviewed.forget_user("ada"),
+    "mark": lambda tx: tx.marks.put(PROFILE, Mark(pinned=True), None),
+    "unmark": lambda tx: tx.marks.put(PROFILE, Mark(), None),
+    "flag": lambda tx: tx.flags.replace(Kind.PROFILE, [PROFILE.id], ["stale"], []),
+    "clear flags": lambda tx: tx.flags.clear("oversized", []),
+    "pair": lambda tx: tx.flags.replace_pairs(Kind.PROFILE, [PROFILE.id], []),
+    "watch": lambda tx: tx.flags.watch_from(5, 5),
+    "stop experiment": lambda tx: tx.experiments.stop("e1"),
     "delete usage": lambda tx: tx.usage.delete_user("ada", ["r1"], ["s1"]),
     "count again": lambda tx: tx.usage.add([], [UsageEvent(SHOWN, SHOWN, tx.at)]),
     "add job": lambda tx: tx.jobs.add(Published(ADA, RequestId("theirs"))),

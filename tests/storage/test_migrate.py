@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -80,6 +81,45 @@ def test_migrating_twice_changes_nothing(store: Store):
     migrate.migrate(store.database)
 
     assert _schema(store) == before
+
+
+def test_what_was_counted_before_is_summed_by_day(empty_store: Store):
+    """0003 brings the sums; before it there were only events."""
+    old = "event_id, org_id, user_id, pipeline, entity_type, entity_id, event_name, event_category, caller_type, "
+    old += "count_value, prompt_tokens, completion_tokens, billing_input_tokens, platform_llm, platform_storage, "
+    old += "metadata_json, created_at, updated_at"
+    day = 86_400_000
+    events = [
+        ("e1", "profile", "p1", "learning_injection", 7, day),
+        ("e2", "profile", "p1", "learning_injection", 5, day + 1),
+        ("e3", "profile", "p1", "learning_citation", 0, 2 * day),
+        ("e4", None, None, "learning_applied", 0, day),
+    ]
+    with empty_store.database.engine().begin() as conn:
+        command.upgrade(migrate.config(conn), "0002")
+        for name, kind, memory, event, tokens, at in events:
+            conn.execute(
+                sa.text(
+                    f"INSERT INTO usage_events ({old}) VALUES (:name, 'o', 'ada', 'search', :kind, :memory, :event, "
+                    "'retrieval', 'production_agent', 1, :tokens, 0, 0, false, false, '{}', :at, :at)"
+                ),
+                {"name": name, "kind": kind, "memory": memory, "event": event, "tokens": tokens, "at": at},
+            )
+
+    migrate.migrate(empty_store.database)
+
+    with empty_store.database.engine().begin() as conn:
+        memories = conn.execute(sa.text("SELECT day, shown, tokens, citations FROM memory_days ORDER BY day")).all()
+        users = conn.execute(sa.text("SELECT day, user_id, searches, zero_hits, shown FROM user_days")).all()
+    assert [tuple(row) for row in memories] == [(1, 2, 12, 0), (2, 0, 0, 1)]
+    assert [tuple(row) for row in users] == [(1, "ada", 1, 1, 2)]
+
+
+def test_the_history_leads_to_the_same_schema_as_creating_does(empty_store: Store, store: Store):
+    with empty_store.database.engine().begin() as conn:
+        migrate.apply_history(conn)
+
+    assert _schema(empty_store) == _schema(store)
 
 
 def _schema(store: Store) -> dict[str, Any]:

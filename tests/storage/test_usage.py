@@ -1,8 +1,10 @@
 """What was shown, counted once however often it is told."""
 
-from acumen.model.ids import InjectionId, Millis
+from dataclasses import replace
+
+from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, SHOWN, Injection, UsageEvent
+from acumen.model.usage import CITED, ECHOED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.storage.store import OrgStore
 from tests.world import Clock
 
@@ -93,10 +95,102 @@ async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_
     assert (first, await since()) == (1_000, 3_000)
 
 
-async def test_old_counts_expire(org_store: OrgStore):
-    await org_store.write(lambda tx: tx.usage.add([], [shown("old", 1_000), shown("new", 2_000)]))
+async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_there(org_store: OrgStore):
+    events = [shown("old", DAY_MS - 1), shown("new", DAY_MS), shown("newer", DAY_MS + 5)]
+    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1_000)), tx.usage.add([], events)))
 
-    gone = await org_store.write(lambda tx: tx.usage.expire(Millis(2_000)))
+    gone = await org_store.write(lambda tx: tx.usage.expire(Millis(DAY_MS + 7), 1_000))
 
     (stat,), _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
-    assert (gone, stat.first_at) == (1, 2_000)
+    assert (gone, stat.first_at, stat.shown) == (1, DAY_MS, 2)
+    assert await org_store.read(lambda tx: tx.usage.metered_since()) == DAY_MS
+
+
+async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store: OrgStore):
+    events = [shown(f"{day}-{number}", day * DAY_MS + number) for day in range(4) for number in range(3)]
+    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1)), tx.usage.add([], events)))
+
+    gone = await org_store.write(lambda tx: tx.usage.expire(Millis(0), 5))
+
+    assert gone == 6
+    assert await org_store.read(lambda tx: tx.usage.metered_since()) == 2 * DAY_MS
+
+
+async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_store: OrgStore):
+    times = [DAY_MS // 2, DAY_MS - 1, DAY_MS, 2 * DAY_MS + 3, 2 * DAY_MS + 4]
+    await org_store.write(lambda tx: tx.usage.add([], [shown(f"e{at}", at, tokens=at % 7) for at in times]))
+
+    for since in (0, 1, DAY_MS // 2 + 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 2 * DAY_MS + 4, 3 * DAY_MS):
+        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.stats(Millis(since), 10, 0))
+
+        left = [at for at in times if at >= since]
+        assert [(one.shown, one.tokens) for one in stats] == ([(len(left), sum(at % 7 for at in left))] if left else [])
+
+
+def cited(event: str, at: int, session: str = "s1", name: str = CITED) -> UsageEvent:
+    return UsageEvent(event, name, Millis(at), "ada", session_id=session, kind="profile", memory_id="p1")
+
+
+async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_there_once(org_store: OrgStore):
+    showings = [replace(shown(f"e{day}", day * DAY_MS, tokens=10), user_id="ada") for day in (1, 2, 5)]
+    await org_store.write(lambda tx: tx.usage.add([], showings))
+
+    at = 3 * DAY_MS
+    await org_store.write(lambda tx: tx.usage.add([], [cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
+    await org_store.write(lambda tx: tx.usage.add([], [cited("x1", at, name=ECHOED)]))
+
+    use = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"]
+    assert (use.shown, use.cited_shown, use.cited_tokens, use.citations) == (3, 1, 10, 3)
+    assert (use.echoed_shown, use.echoes, use.wasted_tokens) == (1, 1, 20)
+    days = await org_store.read(lambda tx: tx.usage.sums.days_of(MemoryRef(Kind.PROFILE, "p1"), 2))
+    assert [(day, one.shown, one.cited_shown, one.citations) for day, one in days] == [
+        (2, 1, 1, 0), (3, 0, 0, 3), (5, 1, 0, 0),
+    ]  # fmt: skip
+    later = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(at))))["p1"]
+    assert (later.cited_shown, later.citations) == (0, 3)  # the showing was before, so it counts before
+
+
+async def test_a_search_without_a_session_is_credited_by_its_user_for_a_week(org_store: OrgStore):
+    showing = replace(shown("e1", DAY_MS, session=None), user_id="ada")
+    await org_store.write(lambda tx: tx.usage.add([], [showing]))
+
+    await org_store.write(lambda tx: tx.usage.add([], [cited("late", 9 * DAY_MS)]))
+    late = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
+    await org_store.write(lambda tx: tx.usage.add([], [cited("soon", 2 * DAY_MS)]))
+    soon = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
+
+    assert (late, soon) == (0, 1)
+
+
+async def test_erasing_a_user_leaves_sums_that_speak_of_the_others_only(org_store: OrgStore):
+    def both(user: str) -> list[UsageEvent]:
+        shared = replace(shown(f"shared-{user}", DAY_MS, "7"), user_id=user, kind="agent_playbook")
+        return [shared, replace(shown(f"own-{user}", DAY_MS, f"p-{user}"), user_id=user)]
+
+    nobodys = replace(shown("request only", DAY_MS, "7"), kind="agent_playbook", request_id="r9", session_id=None)
+    await org_store.write(lambda tx: tx.usage.add([], [*both("ada"), *both("bob"), nobodys]))
+
+    gone = await org_store.write(lambda tx: tx.usage.delete_user("ada", ["r9"], []))
+
+    stats, _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+    assert gone == 3
+    assert {(one.id, one.shown) for one in stats} == {("7", 1), ("p-bob", 1)}
+    groups, _, together = await org_store.read(lambda tx: tx.usage.sums.grouped(GroupBy.USER, 0, 10, 0))
+    assert ([key for key, _ in groups], together.shown) == ([("bob",)], 2)
+
+
+async def test_a_deleted_memory_leaves_no_words_in_what_was_rendered(org_store: OrgStore):
+    hits = [
+        {"kind": "profile", "id": "p1", "shown": True, "line": "- Lives in Paris", "tokens": 4},
+        {"kind": "profile", "id": "p2", "shown": True, "line": "- Likes tea", "tokens": 3},
+    ]
+    text = "About this user:\n- Lives in Paris\n- Likes tea"
+    kept = Injection(InjectionId("i1"), "ada", "s1", None, "production_agent", "q", text, 7, hits, Millis(1))
+    event = replace(shown("e1", 1), injection_id="i1")
+    await org_store.write(lambda tx: tx.usage.add([kept], [event]))
+
+    await org_store.write(lambda tx: tx.usage.forget_words(Kind.PROFILE, ["p1"]))
+
+    left = await org_store.read(lambda tx: tx.usage.injection("i1"))
+    assert "Paris" not in str(left)
+    assert "- (erased)\n- Likes tea" in left.rendered

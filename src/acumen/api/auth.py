@@ -27,6 +27,12 @@ class Caller:
     org: OrgId
     role: Role
     key_name: str | None = None
+    key_id: str | None = None
+
+    @property
+    def actor(self) -> str:
+        """As the audit log names who did something."""
+        return "local" if self.key_id is None else f"{self.key_name} ({self.key_id})"
 
 
 class Doorkeeper:
@@ -45,7 +51,7 @@ class Doorkeeper:
             key = await self._key(secret)
             if key is None or not key.valid_at(Millis(time.time_ns() // 1_000_000)):
                 raise NotAuthenticated("This key is unknown, expired or revoked.")
-            return Caller(key.org_id, Role(key.role), key.name)
+            return Caller(key.org_id, Role(key.role), key.name, key.id)
         if await self.keys_exist():
             raise NotAuthenticated
         if not is_local(request):

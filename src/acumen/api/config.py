@@ -1,12 +1,24 @@
 """An org's configuration, over REST."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.errors import BadInput
+from acumen.api.experiments import record
+from acumen.errors import BadInput, Conflict
 from acumen.storage.orgs import StoredConfig
 from acumen_client import calls
-from acumen_client.wire.config import Config, ConfigUpdate, KeyMoved, SetConfigResponse, agreed, shown, unmasked
+from acumen_client.wire.config import (
+    Config,
+    ConfigUpdate,
+    KeyMoved,
+    RetrievalExperimentConfig,
+    RetrievalExperimentRecord,
+    SetConfigResponse,
+    agreed,
+    shown,
+    unmasked,
+)
 from acumen_client.wire.shapes import Nothing
 
 
@@ -36,8 +48,30 @@ def _agreed(asked: Config, before: Config) -> Config:
 
 
 async def _read(call: Call) -> tuple[StoredConfig, Config]:
-    stored = await call.deps.store.read(lambda tx: tx.orgs.config())
-    return stored, Config.model_validate(stored.config or _default(call))
+    stored, known = await call.deps.store.read(lambda tx: (tx.orgs.config(), tx.experiments.all()))
+    config = Config.model_validate(stored.config or _default(call))
+    return stored, _with_experiments(config, [record(one) for one in known])
+
+
+def _with_experiments(config: Config, known: Sequence[RetrievalExperimentRecord]) -> Config:
+    running = [
+        RetrievalExperimentConfig(experiment_id=one.experiment_id, holdout_percentage=one.holdout_percentage)
+        for one in known
+        if one.ended_at is None
+    ]
+    shown = {
+        "retrieval_experiment_config": running[0] if running else None,
+        "retrieval_experiment_history": list(known),
+    }
+    return config.model_copy(update=shown)
+
+
+def _unchanged_experiments(after: Config, before: Config) -> Config:
+    """They have routes of their own; a configuration that says nothing of them leaves them as they are."""
+    said = (after.retrieval_experiment_config, after.retrieval_experiment_history)
+    if said not in ((None, []), (before.retrieval_experiment_config, before.retrieval_experiment_history)):
+        raise Conflict("Experiments are started and stopped under /api/retrieval_experiments, not here.")
+    return _with_experiments(after, before.retrieval_experiment_history)
 
 
 def _unmasked(asked: Config, before: Config) -> Config:
@@ -59,6 +93,7 @@ def _sqlite(call: Call) -> dict[str, str]:
 
 
 async def _write(after: Config, before: Config, stored: StoredConfig, call: Call) -> SetConfigResponse:
+    after = _unchanged_experiments(after, before)
     if after == before:
         return SetConfigResponse(msg="Configuration unchanged")
     dumped = after.model_dump(mode="json")

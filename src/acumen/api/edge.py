@@ -12,6 +12,7 @@ from acumen.api import (
     config,
     errors,
     evaluations,
+    experiments,
     learn,
     memories,
     meter,
@@ -35,7 +36,20 @@ from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
 
 # Importing a room is what registers its handlers.
-ROOMS = (aggregation, config, evaluations, learn, memories, meter, observe, overview, recall, review, system)
+ROOMS = (
+    aggregation,
+    config,
+    evaluations,
+    experiments,
+    learn,
+    memories,
+    meter,
+    observe,
+    overview,
+    recall,
+    review,
+    system,
+)
 
 _CALLERS_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)

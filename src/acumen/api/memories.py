@@ -262,9 +262,10 @@ async def update_profile(asked: wire.UpdateUserProfileRequest, call: Call) -> wi
         "content": asked.content,
         "custom_features": asked.custom_features,
         "status": _status(asked.status),
+        "superseded_by": asked.superseded_by and ProfileId(asked.superseded_by),
     }
     ref = MemoryRef(Kind.PROFILE, asked.profile_id)
-    await actions.edit(ref, changes, call.deps, user=UserId(asked.user_id))
+    await actions.edit(ref, changes, call.deps, user=UserId(asked.user_id), actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Profile updated successfully")
 
 
@@ -274,7 +275,8 @@ async def update_user_playbook(asked: wire.UpdateUserPlaybookRequest, call: Call
     successor = (asked.playbook_metadata or {}).get("superseded_by")
     if successor is not None:
         changes["superseded_by"] = _successor(successor)
-    await actions.edit(MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id)), changes, call.deps)
+    ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
+    await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="User playbook updated successfully")
 
 
@@ -282,7 +284,7 @@ def _successor(named: object) -> PlaybookId:
     """Metadata is free JSON, so the id may come as a number or as text."""
     digits = str(named)
     if not digits.isascii() or not digits.isdigit() or len(digits) >= LONGEST_ID:
-        raise BadInput("playbook_metadata.superseded_by must be the id of a user playbook.")
+        raise BadInput("playbook_metadata.superseded_by must be the id of a playbook.")
     return PlaybookId(int(digits))
 
 
@@ -293,14 +295,15 @@ async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Ca
         "approval": asked.playbook_status and Approval(asked.playbook_status),
         "metadata": asked.playbook_metadata,
     }
-    await actions.edit(MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id)), changes, call.deps)
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
+    await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Agent playbook updated successfully")
 
 
 @answers(calls.update_agent_playbook_status)
 async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
-    await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps)
+    await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg=f"Agent playbook {asked.playbook_status}")
 
 
@@ -312,6 +315,7 @@ def _playbook_changes(asked: wire.UpdatePlaybook) -> dict[str, object]:
         "rationale": asked.rationale,
         "pitfall": asked.pitfall,
         "status": _status(asked.status),
+        "superseded_by": None if asked.superseded_by is None else PlaybookId(asked.superseded_by),
     }
 
 

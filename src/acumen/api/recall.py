@@ -26,7 +26,7 @@ from acumen_client.wire.recall import (
     UnifiedSearchRequest,
     UnifiedSearchViewResponse,
 )
-from acumen_client.wire.shapes import MemoryKind
+from acumen_client.wire.shapes import ExperimentArm, ExperimentAssignment, MemoryKind
 
 # Turns come in twos and threes around what they are about, so more of them make one answer.
 TURNS_BY_DEFAULT = 10
@@ -48,6 +48,7 @@ async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewRe
         request_id=asked.request_id,
         caller_type=asked.caller_type,
         max_tokens=asked.max_tokens,
+        agent_version=asked.agent_version,
     )
     recalled = await call.app.search.memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
@@ -196,6 +197,7 @@ async def _one_kind(kind: Kind, wanted: Filter, asked: SearchOneKind, top_k: int
         query=rewritten or asked.query,
         top_k=top_k,
         filters={kind: wanted},
+        user_id=user(getattr(asked, "user_id", None)),
         mode=Mode(asked.search_mode),
         threshold=asked.threshold,
         session_id=asked.session_id,
@@ -211,10 +213,16 @@ def _told(recalled: Recalled) -> dict[str, Any]:
         "injection_id": recalled.injection_id,
         "degraded": recalled.degraded is not None,
         "search_mode_effective": str(recalled.mode),
+        "experiment": recalled.assignment
+        and ExperimentAssignment(
+            experiment_id=recalled.assignment.experiment_id, arm=ExperimentArm(recalled.assignment.arm)
+        ),
     }
 
 
 def _counted(recalled: Recalled) -> str:
+    if recalled.withheld and recalled.assignment:
+        return f"Nothing is shown: this user is in the holdout of experiment {recalled.assignment.experiment_id!r}."
     if not recalled.hits:
         return "Nothing relevant is known."
     found = f"Found {len(recalled.hits)} memory(ies)"

@@ -1,51 +1,218 @@
 """Review, over REST."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, seconds
-from acumen.model.ids import UserId
-from acumen.review import queue
-from acumen.review.queue import Candidate, Queue
+from acumen.api.views import maybe_seconds, millis, seconds
+from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
+from acumen.model.ids import Kind, MemoryRef, Millis, UserId
+from acumen.model.memories import Memory, searchable, title
+from acumen.model.profile import DAY_MS
+from acumen.review import act, queue, watch
+from acumen.review.queue import Candidate, Queue, Twins, Wanted
 from acumen_client import calls
-from acumen_client.wire.review import GetMemoryReviewRequest, GetMemoryReviewResponse, MemoryReviewCandidate
+from acumen_client.wire import review as wire
+from acumen_client.wire.shapes import MemoryKind
+
+SNOOZE_DAYS = 30
+# Of an action on many memories, the log tells so many.
+ITEMS_SHOWN = 100
+# What every change changes; a reader of the log wants to know the rest.
+_UNTOLD = frozenset({"version", "updated_at"})
 
 
 @answers(calls.get_memory_review)
-async def get_memory_review(asked: GetMemoryReviewRequest, call: Call) -> GetMemoryReviewResponse:
+async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.counted()
+    await watch.before_review(call.deps)
     user = None if asked.include_all_users else UserId(asked.user_id or "")
     signals = None if asked.signal_filter is None else [str(one) for one in asked.signal_filter]
-    found = await queue.candidates(user, asked.days_back, signals, asked.limit, asked.offset, call.deps)
-    return GetMemoryReviewResponse(
+    wanted = Wanted(user, asked.days_back, signals, by_waste=asked.sort is wire.ReviewOrder.WASTED_TOKENS)
+    found = await queue.candidates(wanted, asked.limit, asked.offset, call.deps)
+    return wire.GetMemoryReviewResponse(
         candidates=[_candidate(one) for one in found.candidates],
         total=found.total,
         limit=asked.limit,
         offset=asked.offset,
+        signal_counts={wire.Signal(name): count for name, count in found.by_signal.items()},
+        saving_tokens_per_day=round(found.saving, 1),
         covered_since=maybe_seconds(found.covered_since),
+        insufficient_history=not found.enough_history,
         msg=_message(found, asked.days_back),
     )
 
 
 def _message(found: Queue, days_back: int) -> str:
+    deserve = f"{found.total} memory(ies) deserve a look"
     if found.enough_history:
-        return f"{found.total} memory(ies) deserve a look"
-    return f"insufficient_history: use has been counted for less than {days_back} days, so nothing is called stale yet"
+        return deserve
+    return (
+        f"insufficient_history: use has been counted for less than {days_back} days, so nothing is called stale yet; "
+        f"{deserve}"
+    )
 
 
-def _candidate(one: Candidate) -> MemoryReviewCandidate:
-    return MemoryReviewCandidate.model_validate(
+def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
+    return wire.MemoryReviewCandidate.model_validate(
         {
             "entity_type": one.ref.kind,
             "entity_id": one.ref.id,
             "title": one.title,
             "user_id": one.user_id,
+            "version": one.version,
             "signals": [signal.name for signal in one.signals],
             "reasons": {signal.name: signal.why for signal in one.signals},
+            "since": {signal.name: seconds(signal.since) for signal in one.signals if signal.since is not None},
             "score": one.score,
-            "injection_count": one.used.shown,
-            "citation_count": one.used.cited,
-            "total_prompt_tokens": one.used.tokens,
-            "last_injected_at": maybe_seconds(one.used.last_shown_at),
-            "last_cited_at": maybe_seconds(one.used.last_cited_at),
-            "last_modified_at": seconds(one.used.modified_at),
+            "injection_count": one.use.shown,
+            "citation_count": one.use.citations,
+            "cited_injection_count": one.use.cited_shown,
+            "echoed_injection_count": one.use.echoed_shown,
+            "total_prompt_tokens": one.use.tokens,
+            "wasted_tokens": one.use.wasted_tokens,
+            "saving_tokens_per_day": round(one.saving, 1),
+            "related_ids": one.related,
+            "last_injected_at": maybe_seconds(one.use.last_at),
+            "last_cited_at": maybe_seconds(one.use.last_cited_at),
+            "last_modified_at": seconds(one.modified_at),
         }
+    )
+
+
+# --- acting --------------------------------------------------------------------------------------------------------
+
+
+@answers(calls.review_memories)
+async def review_memories(asked: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
+    wanted = _asked(asked, call)
+    # What is dismissed are the numbers of this moment, so they are made ready first.
+    flagged: act.Flagged = {}
+    if wanted.doing is Doing.DISMISS:
+        await call.app.counted()
+        flagged = await queue.flagged([target.ref for target in wanted.targets], call.deps)
+    done = await (act.look if asked.dry_run else act.act)(wanted, flagged, call.deps)
+    return _told(done, dry_run=asked.dry_run)
+
+
+def _asked(asked: wire.ReviewMemoriesRequest, call: Call) -> Asked:
+    until = millis(asked.until)
+    if asked.action is wire.ReviewAction.SNOOZE and until is None:
+        until = Millis(call.deps.now() + SNOOZE_DAYS * DAY_MS)
+    return Asked(
+        doing=Doing(asked.action),
+        targets=[Target(MemoryRef(Kind(one.kind), one.id), one.version) for one in asked.items],
+        actor=call.caller.actor,
+        reason=asked.reason,
+        changes=_changes(asked.changes),
+        successor=asked.into if asked.action is wire.ReviewAction.MERGE else asked.superseded_by,
+        until=until,
+        confirm=asked.confirm,
+    )
+
+
+def _changes(asked: wire.MemoryChanges | None) -> dict[str, Any]:
+    if asked is None:
+        return {}
+    given = asked.model_dump(exclude_none=True)
+    return {"name" if name == "playbook_name" else name: value for name, value in given.items()}
+
+
+@answers(calls.undo_review)
+async def undo_review(asked: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
+    return _told(await act.undo(ActionId(asked.action_id), call.caller.actor, call.deps), dry_run=False)
+
+
+@answers(calls.get_review_actions)
+async def get_review_actions(asked: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
+    ref = MemoryRef(Kind(asked.kind), asked.id) if asked.kind and asked.id else None
+    found, total = await act.log(asked.limit, asked.offset, ref, call.deps)
+    return wire.GetReviewActionsResponse(
+        actions=[_entry(one) for one in found], total=total, limit=asked.limit, offset=asked.offset
+    )
+
+
+def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
+    unchanged = len(done.items) - done.changed
+    will, would_not = ("would change", "would not") if dry_run else ("changed", "did not")
+    return wire.ReviewMemoriesResponse(
+        action_id=done.id or None,
+        action=done.doing,
+        dry_run=dry_run,
+        changed_count=done.changed,
+        unchanged_count=unchanged,
+        items=[_item(one) for one in done.items],
+        msg=f"{done.doing}: {done.changed} {will}" + (f", {unchanged} {would_not}" if unchanged else ""),
+    )
+
+
+def _entry(done: Action) -> wire.ReviewActionEntry:
+    return wire.ReviewActionEntry(
+        action_id=done.id,
+        action=done.doing,
+        actor=done.actor,
+        at=seconds(done.created_at),
+        reason=done.reason,
+        undoes=done.undoes,
+        undone_by=done.undone_by,
+        undoable=done.undone_by is None and done.doing is not Doing.DELETE,
+        changed_count=done.changed,
+        unchanged_count=len(done.items) - done.changed,
+        items=[_item(one) for one in done.items[:ITEMS_SHOWN]],
+    )
+
+
+def _item(one: ActionItem) -> wire.ReviewedItem:
+    return wire.ReviewedItem(
+        kind=MemoryKind(one.ref.kind),
+        id=one.ref.id,
+        user_id=one.user_id,
+        changed=one.changed,
+        why=one.why,
+        changes=_difference(one.before or {}, one.after or {}),
+    )
+
+
+def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """Field by field, what it was and what it is."""
+    was: Mapping[str, Any] = before.get("memory") or before.get("mark") or {}
+    now: Mapping[str, Any] = after.get("memory") or after.get("mark") or {}
+    changed = (name for name in {**was, **now} if name not in _UNTOLD and was.get(name) != now.get(name))
+    return {name: [was.get(name), now.get(name)] for name in sorted(changed)}
+
+
+# --- duplicates ----------------------------------------------------------------------------------------------------
+
+
+@answers(calls.get_memory_duplicates)
+async def get_memory_duplicates(asked: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
+    await watch.before_review(call.deps)
+    user = None if asked.include_all_users else UserId(asked.user_id or "")
+    found, total = await queue.duplicates(user, asked.limit, asked.offset, call.deps)
+    return wire.GetDuplicatesResponse(pairs=_pairs(found), total=total, limit=asked.limit, offset=asked.offset)
+
+
+def _pairs(found: Sequence[Twins]) -> list[wire.DuplicatePair]:
+    return [
+        wire.DuplicatePair(
+            kind=MemoryKind(one.pair.kind),
+            user_id=one.pair.user_id,
+            similarity=one.pair.similarity,
+            found_by=one.pair.found_by,
+            since=seconds(one.pair.since),
+            left=_brief(one.left, one.shown[0]),
+            right=_brief(one.right, one.shown[1]),
+        )
+        for one in found
+    ]
+
+
+def _brief(memory: Memory, shown: int) -> wire.MemoryBrief:
+    return wire.MemoryBrief(
+        id=str(memory.id),
+        title=title(memory),
+        content=searchable(memory),
+        version=memory.version,
+        created_at=seconds(memory.created_at),
+        injection_count=shown,
     )

@@ -73,6 +73,7 @@ def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
         "reasons": found and found.reasons,
         "superseded_by": memory.superseded_by,
         "merged_into": memory.merged_into,
+        "version": memory.version,
     }
 
 

@@ -1,6 +1,7 @@
 """What commands print: JSON for programs, text and tables for people."""
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -35,11 +36,20 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], width: int 
         grid.add_column(heading.upper(), overflow="fold")
     for row in rows:
         # As Text, so that a memory with [brackets] is not taken for markup.
-        grid.add_row(*(Text("-" if cell is None else str(cell)) for cell in row))
+        grid.add_row(*(Text("-" if cell is None else plain(str(cell))) for cell in row))
     console = Console(width=width or (None if sys.stdout.isatty() else WIDTH_WITHOUT_SCREEN), color_system=None)
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+# What a terminal obeys instead of showing: control characters, and marks that turn the direction of text.
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+
+
+def plain(text: str) -> str:
+    """Text that a terminal shows as it is, whatever a memory says."""
+    return _UNSHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def when(seconds: float | None) -> str | None:

@@ -1,15 +1,30 @@
 """Count what was shown, echoed and cited."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from acumen.deps import Deps
 from acumen.model.conversation import Interaction
 from acumen.model.echoes import Shown, without_echoes
+from acumen.model.experiment import HOLDOUT
 from acumen.model.facts import Hour, Published
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, UserId
+from acumen.model.memories import owner
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, PRODUCTION, SEARCHED, SHOWN, Injection, InjectionStat, UsageEvent
+from acumen.model.usage import (
+    CITED,
+    ECHOED,
+    PRODUCTION,
+    SEARCHED,
+    SHOWN,
+    UNRESOLVED,
+    WITHHELD,
+    CitationStat,
+    Injection,
+    InjectionStat,
+    UsageEvent,
+)
 from acumen.storage.store import Tx
 
 READER = "meter"
@@ -34,7 +49,8 @@ async def record(injections: Sequence[Injection], durations: Sequence[float], de
 
 def _events(injection: Injection, duration_ms: float) -> Iterable[UsageEvent]:
     shown = [hit for hit in injection.hits if hit["shown"]]
-    yield _event(injection, SEARCHED, None, injection.tokens, duration_ms, {"hits": len(injection.hits)})
+    name = WITHHELD if injection.experiment_arm == HOLDOUT else SEARCHED
+    yield _event(injection, name, None, injection.tokens, duration_ms, {"hits": len(injection.hits)})
     for hit in shown:
         yield _event(injection, SHOWN, MemoryRef(Kind(hit["kind"]), hit["id"]), hit["tokens"], None, {})
 
@@ -61,6 +77,7 @@ def _event(
         caller_type=injection.caller_type,
         tokens=tokens,
         duration_ms=duration_ms,
+        agent_version=injection.agent_version,
         detail=detail,
     )
 
@@ -77,35 +94,70 @@ async def read_back(fact: Published, deps: Deps) -> None:
 
 
 async def _read_some(user: UserId, deps: Deps) -> bool:
-    seen, turns, shown = await deps.store.read(lambda tx: _unread(tx, user, deps.now()))
-    if not turns:
+    unread = await deps.store.read(lambda tx: _unread(tx, user, deps.now()))
+    if not unread.turns:
         return False
-    events = [event for turn in turns for event in (*_echoes(turn, shown), *_citations(turn))]
+    events = [event for turn in unread.turns for event in (*_echoes(turn, unread), *_citations(turn, unread))]
 
     def store(tx: Tx) -> None:
-        tx.bookmarks.move(user, READER, seen, turns[-1].id)
+        tx.bookmarks.move(user, READER, unread.seen, unread.turns[-1].id)
         tx.usage.add([], events)
 
     await deps.store.write(store)
     return True
 
 
-def _unread(tx: Tx, user: UserId, at: Millis) -> tuple[InteractionId, list[Interaction], list[Shown]]:
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """Turns that were not looked through yet, and what is needed to understand them."""
+
+    seen: InteractionId
+    turns: Sequence[Interaction]
+    shown: Sequence[Shown] = ()
+    known: frozenset[MemoryRef] = frozenset()  # of the memories they name, those that this user's agents can have seen
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the agent, by request
+
+
+def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:
     seen = tx.bookmarks.of(user, READER)
     turns = tx.conversations.after(user, seen, TURNS_AT_ONCE)
-    return seen, turns, tx.usage.shown_lately(user, at) if turns else []
+    if not turns:
+        return _Unread(seen, turns)
+    requests = tx.conversations.by_request(sorted({turn.request_id for turn in turns}))
+    named = {ref for turn in turns for ref in _named(turn)}
+    return _Unread(
+        seen,
+        turns,
+        tx.usage.shown_lately(user, at),
+        frozenset(_existing(tx, named, user)),
+        {name: request.agent_version for name, request in requests.items()},
+    )
 
 
-def _echoes(turn: Interaction, shown: Sequence[Shown]) -> Iterable[UsageEvent]:
-    for ref in without_echoes(turn.content, shown).echoed:
-        yield _said_of(turn, ECHOED, ref)
+def _existing(tx: Tx, named: Iterable[MemoryRef], user: UserId) -> Iterable[MemoryRef]:
+    """Memories of this user, and those that belong to nobody."""
+    for kind in Kind:
+        ids = [ref.id for ref in named if ref.kind == kind]
+        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items() if ids else ():
+            if owner(memory) in ("", user):
+                yield MemoryRef(kind, memory_id)
 
 
-def _citations(turn: Interaction) -> Iterable[UsageEvent]:
-    """Each memory once per turn, however often it is named there."""
-    cited = {MemoryRef(_kind(citation["kind"]), str(citation["real_id"])) for citation in turn.citations}
-    for ref in sorted(cited):
-        yield _said_of(turn, CITED, ref)
+def _echoes(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
+    for ref in without_echoes(turn.content, unread.shown).echoed:
+        yield _said_of(turn, ECHOED, ref, unread)
+
+
+def _citations(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
+    """Each memory once per turn, however often it is named there; what is no memory is counted apart."""
+    for ref in sorted(_named(turn)):
+        yield _said_of(turn, CITED if ref in unread.known else UNRESOLVED, ref, unread)
+
+
+def _named(turn: Interaction) -> set[MemoryRef]:
+    """What the turn cites, and what it says was retrieved for it."""
+    cited = {MemoryRef(_kind(one["kind"]), str(one["real_id"]).strip()) for one in turn.citations}
+    return cited | {MemoryRef(_kind(one["kind"]), str(one["learning_id"]).strip()) for one in turn.retrieved_learnings}
 
 
 def _kind(cited_as: str) -> Kind:
@@ -113,7 +165,7 @@ def _kind(cited_as: str) -> Kind:
     return Kind.USER_PLAYBOOK if cited_as == "playbook" else Kind(cited_as)
 
 
-def _said_of(turn: Interaction, name: str, ref: MemoryRef) -> UsageEvent:
+def _said_of(turn: Interaction, name: str, ref: MemoryRef, unread: _Unread) -> UsageEvent:
     return UsageEvent(
         id=_event_id(name, f"turn:{turn.id}", ref),
         name=name,
@@ -123,19 +175,55 @@ def _said_of(turn: Interaction, name: str, ref: MemoryRef) -> UsageEvent:
         session_id=turn.session_id,
         kind=str(ref.kind),
         memory_id=ref.id,
+        agent_version=unread.versions.get(turn.request_id),
+        detail={"interaction_id": turn.id},
     )
 
 
-async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> tuple[list[InjectionStat], int, Millis | None]:
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A page of memories by how often they were shown, with the titles of those that exist."""
+
+    stats: Sequence[InjectionStat]
+    total: int
+    titles: Mapping[MemoryRef, str]
+    covered_since: Millis | None
+
+
+async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> Stats:
     """Per memory, the most shown first; how many there are; since when counting is complete."""
     since = Millis(deps.now() - days_back * DAY_MS)
-    (found, total), covered = await deps.store.read(
-        lambda tx: (tx.usage.stats(since, limit, offset), tx.usage.metered_since())
-    )
-    return found, total, covered
+
+    def read(tx: Tx) -> Stats:
+        found, total = tx.usage.stats(since, limit, offset)
+        titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
+        return Stats(found, total, titles, tx.usage.metered_since())
+
+    return await deps.store.read(read)
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """A page of memories by how often agents cited them, and how many citations named no memory."""
+
+    stats: Sequence[CitationStat]
+    total: int
+    titles: Mapping[MemoryRef, str]
+    unresolved: int
+
+
+async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Citations:
+    since = Millis(deps.now() - days_back * DAY_MS)
+
+    def read(tx: Tx) -> Citations:
+        found, total = tx.usage.citations(since, limit, offset)
+        titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
+        return Citations(found, total, titles, tx.usage.count_of(UNRESOLVED, since))
+
+    return await deps.store.read(read)
 
 
 async def expire(_fact: Hour, deps: Deps) -> None:
-    """Old counts are removed; what is left still speaks for the whole time it covers."""
+    """Old counts are removed, whole days at a time; from when on they are complete is remembered."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
-    await deps.store.write(lambda tx: tx.usage.expire(before))
+    await deps.store.write(lambda tx: tx.usage.expire(before, deps.settings.meter.keep_rows))

@@ -6,6 +6,7 @@ from typing import Any
 
 from acumen.model import aggregation, judging, llm_choice
 from acumen.model.aggregation import Aggregation
+from acumen.model.experiment import Experiment
 from acumen.model.judging import Judging
 from acumen.model.llm_choice import LlmChoice
 
@@ -55,6 +56,7 @@ class Config:
     profile_extractors: tuple[Extractor, ...] = (PROFILES,)
     playbook_extractors: tuple[Extractor, ...] = (PLAYBOOKS,)
     idle_seconds: int = SIX_HOURS
+    experiment: Experiment | None = None  # the holdout that runs
     skip_gate: bool = False  # read every window, without asking first whether it is worth it
     agent_context: str = ""  # what the org's agents are for, told to a model that reads their talks
     llm: LlmChoice = field(default_factory=LlmChoice)

@@ -1,7 +1,14 @@
 """The three kinds of memory, taken together."""
 
-from acumen.model.playbook import AgentPlaybook, UserPlaybook
-from acumen.model.profile import Profile
+from collections.abc import Mapping
+from typing import Any
+
+from acumen.model.ids import Kind, PlaybookId
+from acumen.model.memory import Origin, Status
+from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
+from acumen.model.profile import Profile, TimeToLive
+
+TITLE_LENGTH = 80
 
 Memory = Profile | UserPlaybook | AgentPlaybook
 
@@ -9,6 +16,27 @@ Memory = Profile | UserPlaybook | AgentPlaybook
 def searchable(memory: Memory) -> str:
     """All words by which it should be found."""
     return memory.content if isinstance(memory, Profile) else memory.lesson.searchable
+
+
+def of_snapshot(kind: Kind, memory_id: str, told: Mapping[str, Any]) -> Memory:
+    """A memory as its lineage remembers it."""
+    values = dict(told)
+    values["status"] = Status(values["status"])
+    values["origin"] = Origin(**values["origin"])
+    if kind is Kind.PROFILE:
+        return Profile(**{**values, "ttl": TimeToLive(values["ttl"])})
+    # What was remembered of a new playbook is from before the database numbered it.
+    values |= {"id": PlaybookId(int(memory_id)), "lesson": Lesson(**values["lesson"])}
+    if kind is Kind.USER_PLAYBOOK:
+        return UserPlaybook(**values)
+    return AgentPlaybook(**{**values, "approval": Approval(values["approval"])})
+
+
+def title(memory: Memory) -> str:
+    """Its name, or the beginning of what it says."""
+    name = "" if isinstance(memory, Profile) else memory.name
+    text = name or (memory.content if isinstance(memory, Profile) else memory.lesson.content)
+    return text if len(text) <= TITLE_LENGTH else f"{text[:TITLE_LENGTH]}..."
 
 
 def owner(memory: Memory) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from acumen.model.ids import InteractionId
+from acumen.model.ids import InteractionId, Millis
 
 Id = TypeVar("Id", str, int)
 
@@ -38,6 +38,20 @@ def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
         newest = {one for one, (_, heir) in memories.items() if heir in newest} - found
         found |= newest
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A memory without its words: what can be read of thousands at once."""
+
+    id: str
+    user_id: str | None
+    version: int
+    created_at: Millis
+    updated_at: Millis
+    superseded_by: str | int | None
+    subject: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,17 @@
 """What showing memories cost, and what came of it."""
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from acumen.model.ids import InjectionId, Millis
 
 SHOWN = "learning_injection"  # one per memory put into a context
 SEARCHED = "learning_applied"  # one per search, zero-hit ones too
+WITHHELD = "learning_withheld"  # one per search of a user whom an experiment shows nothing
 ECHOED = "learning_echo"  # a memory's text came back in what was published
 CITED = "learning_citation"  # the agent named it as what it went by
+UNRESOLVED = "learning_citation_unresolved"  # the agent named something that is no memory of ours, or not this user's
 
 # Only what a production agent was shown counts as use.
 PRODUCTION = "production_agent"
@@ -28,6 +31,11 @@ class Injection:
     tokens: int
     hits: list[dict[str, Any]]
     created_at: Millis
+    ask: dict[str, Any] | None = None  # the rest of the question, enough to ask it again
+    agent_version: str | None = None
+    degraded: str | None = None
+    experiment_id: str | None = None
+    experiment_arm: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +53,7 @@ class UsageEvent:
     count: int = 1
     tokens: int = 0
     duration_ms: float | None = None
+    agent_version: str | None = None
     detail: dict[str, Any] = field(default_factory=dict)
 
 
@@ -60,3 +69,47 @@ class InjectionStat:
     first_at: Millis
     last_at: Millis
     last_session: str
+
+
+@dataclass(frozen=True, slots=True)
+class CitationStat:
+    """How often agents named one memory as what they went by."""
+
+    kind: str
+    id: str
+    cited: int
+    last_at: Millis
+    last_interaction: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """What came of showing memories. Citations and echoes of showings are counted where the showing was."""
+
+    shown: int = 0
+    tokens: int = 0
+    cited_shown: int = 0
+    cited_tokens: int = 0
+    echoed_shown: int = 0
+    echoed_tokens: int = 0
+    citations: int = 0
+    echoes: int = 0
+    first_at: Millis | None = None
+    last_at: Millis | None = None
+    last_cited_at: Millis | None = None
+    searches: int = 0
+    zero_hits: int = 0
+
+    @property
+    def wasted_tokens(self) -> int:
+        """Spent on showings that nobody cited."""
+        return self.tokens - self.cited_tokens
+
+
+class GroupBy(StrEnum):
+    """What a price tag hangs on."""
+
+    MEMORY = "memory"
+    USER = "user"
+    AGENT_VERSION = "agent_version"
+    DAY = "day"

@@ -9,11 +9,14 @@ from acumen.deps import Deps
 from acumen.llm.meaning import Vector
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction
+from acumen.model.experiment import HOLDOUT, Assignment
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
 from acumen.model.memories import Memory
 from acumen.model.search import Filter, Found, Mode
+from acumen.model.usage import PRODUCTION
 from acumen.recall.context import Candidate, Context, fit, line_of
 from acumen.recall.doubles import without_doubles
+from acumen.recall.experiments import assigned
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
 from acumen.recall.partition import Question
 from acumen.storage.store import Tx
@@ -33,8 +36,9 @@ class Ask:
     user_id: UserId | None = None
     session_id: str | None = None
     request_id: str | None = None
-    caller_type: str = "production_agent"
+    caller_type: str = PRODUCTION
     max_tokens: int | None = None
+    agent_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,13 @@ class Recalled:
     degraded: str | None  # why the search fell short of what was asked, in a sentence
     at: int
     duration_ms: float
+    assignment: Assignment | None = None  # to an arm of the experiment that runs
+    context_budget: int = 0
+
+    @property
+    def withheld(self) -> bool:
+        """Nothing was looked for, because an experiment wants this user to be shown nothing."""
+        return self.assignment is not None and self.assignment.arm == HOLDOUT
 
     def of(self, kind: type[T]) -> list[tuple[T, Found | None]]:
         return [(hit.memory, hit.found) for hit in self.hits if isinstance(hit.memory, kind)]
@@ -86,6 +97,9 @@ class Search:
 
     async def memories(self, ask: Ask, deps: Deps) -> Recalled:
         began = time.perf_counter()
+        assignment = assigned(deps.config.experiment, ask.user_id) if ask.caller_type == PRODUCTION else None
+        if assignment is not None and assignment.arm == HOLDOUT:
+            return _withheld(ask, assignment, began, deps)
         understood = await _understand(ask.query, ask.mode, deps)
         hits = await deps.store.read(lambda tx: self._hits(tx, ask, understood, deps))
         budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
@@ -100,6 +114,8 @@ class Search:
             degraded=understood.degraded,
             at=deps.now(),
             duration_ms=(time.perf_counter() - began) * 1000,
+            assignment=assignment,
+            context_budget=budget,
         )
 
     async def turns(self, ask: "AskTurns", deps: Deps) -> "RecalledTurns":
@@ -186,6 +202,21 @@ def _told_once(tx: Tx, hits: list[Hit]) -> list[Hit]:
         return hits
     taught = tx.clusters.stand_for(own)
     return without_doubles(hits, taught, lambda hit: hit.ref, lambda hit: hit.found.score if hit.found else 0.0)
+
+
+def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Recalled:
+    """An answer like any other, with nothing in it."""
+    return Recalled(
+        injection_id=InjectionId(fresh_id("inj")),
+        ask=ask,
+        hits=(),
+        context=Context("", 0, (), ()),
+        mode=ask.mode,
+        degraded=None,
+        at=deps.now(),
+        duration_ms=(time.perf_counter() - began) * 1000,
+        assignment=assignment,
+    )
 
 
 def _rank(

@@ -6,12 +6,14 @@ from typing import Any
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.model.action import Action, ActionItem, Doing
 from acumen.model.evaluation import SessionKey, items_of
 from acumen.model.facts import SessionQuiet
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.memories import Memory, owner, searchable
-from acumen.model.profile import Profile
 from acumen.model.search import TURN, Filter
+from acumen.review.act import fresh_action, refuse_circle
+from acumen.review.plan import changed
 from acumen.storage.lineage import Because
 from acumen.storage.memory_rows import row_id
 from acumen.storage.store import Tx
@@ -19,8 +21,6 @@ from acumen.storage.store import Tx
 BY_HAND = Because("added by hand", actor="caller")
 EDITED = Because("edited by hand", actor="caller")
 DELETED = Because("deleted by hand", actor="caller")
-
-_LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})
 
 
 async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
@@ -36,12 +36,12 @@ async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
     return await deps.store.write(store)
 
 
-async def edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None = None) -> None:
-    """Only the fields named in `changes` move; their words are searchable when this returns."""
+async def edit(
+    ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None = None, actor: str = "caller"
+) -> None:
+    """Only the fields named in `changes` move; their words are searchable when this returns, and it can be undone."""
     before = await deps.store.read(lambda tx: _existing(tx, ref, user))
-    after = _changed(before, changes)
-    if not searchable(after).strip():
-        raise BadInput("content must not be empty: a memory without words says nothing.")
+    after = changed(before, changes)
     reworded = searchable(after) != searchable(before)
     rows = await deps.findable([Findable(ref.kind, owner(after), searchable(after))]) if reworded else [None]
 
@@ -49,32 +49,31 @@ async def edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Use
         now = _existing(tx, ref, user)
         if now.version != before.version:
             raise Conflict("It was changed by someone else meanwhile; read it again and retry.")
-        _check_successor(tx, ref, after)
-        tx.memories.change(ref, now, after, rows[0], EDITED)
+        if after.superseded_by is not None:
+            _check_successor(tx, ref, after)
+        done = _edited(tx, ref, now, after, actor, changes)
+        tx.memories.change(ref, now, after, rows[0], replace(EDITED, actor=actor, request_id=done.id))
+        if after != now:
+            tx.actions.add(done)
 
     await deps.store.write(store)
 
 
-def _changed(before: Any, changes: Mapping[str, Any]) -> Any:
-    given = {name: value for name, value in changes.items() if value is not None}
-    lesson = {name: given.pop(name) for name in _LESSON_FIELDS & given.keys()}
-    if isinstance(before, Profile):
-        return replace(before, **lesson, **given)
-    return replace(before, lesson=replace(before.lesson, **lesson), **given)
+def _edited(tx: Tx, ref: MemoryRef, before: Any, after: Any, actor: str, changes: Mapping[str, Any]) -> Action:
+    """For the log, so that whoever edits past the review leaves a trace there too."""
+    rows: Any = tx.by_kind[ref.kind]
+    sides = {"memory": rows.snapshot(before)}, {"memory": rows.snapshot(after)}
+    item = ActionItem(ref, True, None, owner(after) or None, *sides)
+    fields = sorted(name for name, value in changes.items() if value is not None)
+    return Action(fresh_action(), Doing.EDIT, actor, tx.at, params={"fields": fields}, items=(item,))
 
 
 def _check_successor(tx: Tx, ref: MemoryRef, after: Any) -> None:
     """A memory can only be superseded by another that exists, and never by one that it superseded itself."""
-    successor = after.superseded_by
-    seen = {ref.id}
-    while successor is not None:
-        if str(successor) in seen:
-            raise BadInput("superseded_by leads back to the memory itself.")
-        seen.add(str(successor))
-        found = tx.by_kind[ref.kind].get(str(successor))
-        if found is None:
-            raise BadInput(f"superseded_by names {ref.kind} {successor}, which does not exist.")
-        successor = found.superseded_by
+    found = tx.by_kind[ref.kind].get(str(after.superseded_by))
+    if found is None:
+        raise BadInput(f"superseded_by names {ref.kind} {after.superseded_by}, which does not exist.")
+    refuse_circle(tx, ref.kind, found, {ref.id})
 
 
 Also = Callable[[Tx], None]  # what else belongs into the transaction that deletes
@@ -200,6 +199,7 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
         ids = tx.erasure.ids(user, request_ids, session_ids)
         counts = {
             "session_outcomes": tx.sessions.count_stated(user),
+            **tx.reviewed.forget_user(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
             "profiles": tx.profiles.delete(tx.profiles.ids(Filter(user_id=user, statuses=None))),
             "user_playbooks": tx.user_playbooks.delete(tx.user_playbooks.ids(Filter(user_id=user, statuses=None))),

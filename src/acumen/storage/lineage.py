@@ -7,10 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.ids import Kind, MemoryRef
+from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
+from acumen.model.playbook import Approval
 from acumen.storage.scope import Scope, in_batches, org_of
-from acumen.storage.tables import lineage
+from acumen.storage.tables import agent_playbook_sources, agent_playbooks, lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,22 @@ class Lineage:
         query = sa.select(lineage).where(c.org_id == self._scope.org, c.kind == str(ref.kind), c.entity_id == ref.id)
         return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id))]  # noqa: SLF001 - public
 
+    def as_of(self, kind: Kind, user: str | None, at: Millis) -> dict[str, dict[str, Any]]:
+        """Every memory of a kind (of one user, or of all) as it was at a moment, by id; deleted ones left no words."""
+        c = lineage.c
+        query = sa.select(c.entity_id, c.op, c.after).where(
+            c.org_id == self._scope.org, c.kind == str(kind), c.created_at <= at
+        )
+        if user is not None:
+            query = query.where(c.user_id == user)
+        found: dict[str, dict[str, Any]] = {}
+        for row in self._scope.all(query.order_by(c.event_id)):
+            if row.op == "delete":
+                found.pop(row.entity_id, None)
+            elif row.after is not None:  # all of it, or of many that moved at once only their status
+                found[row.entity_id] = {**found.get(row.entity_id, {}), **row.after}
+        return {name: told for name, told in found.items() if "origin" in told}
+
     def caused_by(self, request_id: str) -> tuple[dict[str, int], dict[str, int]]:
         """What one request taught: profiles and playbooks, counted by what happened to them."""
         c = lineage.c
@@ -66,6 +83,16 @@ class Lineage:
         if user is not None:
             query = query.where(c.user_id == user)
         return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id.desc()).limit(limit))]  # noqa: SLF001 - public
+
+    def folded(self) -> dict[str, tuple[int, Millis]]:
+        """User playbooks that live on in a shared lesson which is in use: its id, and since when."""
+        s, a = agent_playbook_sources.c, agent_playbooks.c
+        query = (
+            sa.select(s.user_playbook_id, s.agent_playbook_id, s.created_at)
+            .join(agent_playbooks, sa.and_(a.org_id == s.org_id, a.playbook_id == s.agent_playbook_id))
+            .where(s.org_id == self._scope.org, a.status == str(Status.CURRENT), a.approval != str(Approval.REJECTED))
+        )
+        return {str(row[0]): (row[1], Millis(row[2])) for row in self._scope.all(query)}
 
     def record_deleted(self, kind: Kind, owners: Mapping[str, str | None], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go."""

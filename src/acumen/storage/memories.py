@@ -1,15 +1,17 @@
 """The one door through which memories change: the row, what search reads of it, and its lineage move together."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef
+from acumen.model.memories import title
 from acumen.model.memory import TAKEN_BACK, Status
 from acumen.model.search import SearchRow
 from acumen.storage.evidence import Evidence
 from acumen.storage.lineage import Because, Lineage
 from acumen.storage.memory_rows import MemoryRows
+from acumen.storage.reviewed import Reviewed
 from acumen.storage.search_rows import SearchRows
 
 
@@ -26,12 +28,18 @@ class Memories:
     """Changes to memories of any kind."""
 
     def __init__(
-        self, rows: dict[Kind, MemoryRows[Any]], search: SearchRows, lineage: Lineage, evidence: Evidence
+        self,
+        rows: dict[Kind, MemoryRows[Any]],
+        search: SearchRows,
+        lineage: Lineage,
+        evidence: Evidence,
+        reviewed: Reviewed,
     ) -> None:
         self._rows = rows
         self._search = search
         self._lineage = lineage
         self._evidence = evidence
+        self._reviewed = reviewed
 
     def add(self, kind: Kind, memory: Any, found_by: SearchRow, because: Because) -> MemoryRef:
         """`found_by` is made before the id is known; it is filed under the memory's own."""
@@ -47,6 +55,18 @@ class Memories:
         self._search.hold()  # before any row, so that two who change the same never wait for each other
         after = dataclasses.replace(after, version=before.version + 1)
         self._rows[ref.kind].replace(ref.id, after)
+        self._follow(ref, before, after, found_by, because)
+        return after
+
+    def put_back(self, ref: MemoryRef, now: Any, then: Any, found_by: SearchRow | None, because: Because) -> Any:
+        """As it was `then`, its time of change included; only its version grows, so that no number is used twice."""
+        self._search.hold()
+        then = dataclasses.replace(then, version=now.version + 1)
+        self._rows[ref.kind].replace(ref.id, then, changed_at=then.updated_at)
+        self._follow(ref, now, then, found_by, because)
+        return then
+
+    def _follow(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> None:
         if found_by is None:
             self._search.touch(ref.kind, ref.id)
         else:
@@ -54,7 +74,14 @@ class Memories:
         self._lineage.record(ref, _op(before, after), because, before=before, after=after, user=_owner(after))
         if before.status != after.status:
             self._settle([after])
-        return after
+
+    def titles(self, refs: Iterable[MemoryRef]) -> dict[MemoryRef, str]:
+        """Of those that exist."""
+        by_kind: dict[Kind, list[str]] = {}
+        for ref in refs:
+            by_kind.setdefault(ref.kind, []).append(ref.id)
+        found = {kind: self._rows[kind].by_ids(ids) for kind, ids in by_kind.items()}
+        return {MemoryRef(kind, name): title(memory) for kind, some in found.items() for name, memory in some.items()}
 
     def set_statuses(self, kind: Kind, moves: Sequence[Move], because: Because) -> list[int]:
         """Of many memories at once, one move after the other; how many each moved."""
@@ -77,6 +104,7 @@ class Memories:
         found = self._rows[kind].by_ids(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
+        self._reviewed.forget(kind, list(owners))
         self._lineage.record_deleted(kind, owners, because)
         gone = self._rows[kind].delete(list(owners))
         self._settle([memory for memory in found.values() if memory.status in (Status.CURRENT, *TAKEN_BACK)])
@@ -85,6 +113,7 @@ class Memories:
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""
         self._search.erase_kind(kind)
+        self._reviewed.forget(kind, None)
         self._lineage.record_all_deleted(kind, self._rows[kind].owners(), because)
         return self._rows[kind].delete_all()
 

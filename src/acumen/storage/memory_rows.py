@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, Millis
-from acumen.model.memory import Origin, Status
+from acumen.model.memory import Origin, Outline, Status
 from acumen.model.search import Facet, Filter
 from acumen.storage.prepared import ByIds, Row
 from acumen.storage.scope import Scope, in_batches, org_of
@@ -47,12 +47,20 @@ class MemoryRows(Generic[M]):
         result = self._scope.conn.execute(sa.insert(self._table), row)
         return str(row.get(self.mapping.id_column) or result.inserted_primary_key[0])  # type: ignore[index]
 
-    def replace(self, memory_id: str, memory: M) -> None:
-        row = {**self.mapping.to_row(memory), "updated_at": self._scope.at}
+    def replace(self, memory_id: str, memory: M, *, changed_at: Millis | None = None) -> None:
+        """Changed now, unless it is said when."""
+        row = {**self.mapping.to_row(memory), "updated_at": self._scope.at if changed_at is None else changed_at}
         row.pop(self.mapping.id_column, None)
         self._scope.conn.execute(
             sa.update(self._table).where(*self._mine(), self._id == self.mapping.parse_id(memory_id)).values(row)
         )
+
+    def snapshot(self, memory: M) -> dict[str, Any]:
+        """The memory as JSON can keep it."""
+        return self.mapping.to_row(memory)
+
+    def of_snapshot(self, snapshot: Any) -> M:
+        return self.mapping.from_row(dict(snapshot))
 
     def get(self, memory_id: str) -> M | None:
         found = self.by_ids([memory_id])
@@ -76,6 +84,17 @@ class MemoryRows(Generic[M]):
         c = self._table.c
         query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
         return [self._memory(row) for row in self._scope.rows(query)]
+
+    def outlines(self, user: str | None) -> list[Outline]:
+        """Every current one of a user, or of all, without its words."""
+        c = self._table.c
+        owner: Any = c.user_id if "user_id" in c else sa.null()
+        query = sa.select(
+            self._id, owner, c.version, c.created_at, c.updated_at, c.superseded_by, c.subject, c.value
+        ).where(*self._mine(), c.status == str(Status.CURRENT))
+        if user is not None:
+            query = query.where(c.user_id == user)
+        return [Outline(str(row[0]), *row[1:]) for row in self._scope.all(query)]
 
     def ids(self, wanted: Filter) -> list[str]:
         return [str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), wanted))]

@@ -41,7 +41,7 @@ class Scope:
 
     def all(self, query: sa.Select[Any], **values: Any) -> list[Any]:
         """`values` fill the names left open in a query that was built once: building costs more than running."""
-        return list(self.conn.execute(query, values or None))
+        return list(self.conn.execute(query, values or None).all())
 
     def rows(self, query: sa.Select[Any]) -> list[sa.RowMapping]:
         """By the names of their columns."""
@@ -49,6 +49,14 @@ class Scope:
 
     def one(self, query: sa.Select[Any], **values: Any) -> Any:
         return self.conn.execute(query, values or None).first()
+
+    def page(self, query: sa.Select[Any], limit: int | None, offset: int) -> tuple[list[Any], int]:
+        """Some rows of an ordered query, and how many it has in all, from one run of it where that is possible."""
+        total = sa.func.count().over().label("of_all")
+        rows = list(self.conn.execute(query.add_columns(total).limit(limit).offset(offset)))
+        if rows or not offset:
+            return rows, int(rows[0].of_all) if rows else 0
+        return [], int(self.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
 
     def hold_user(self, user: str) -> None:
         """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""

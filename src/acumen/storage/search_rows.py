@@ -55,6 +55,13 @@ class SearchRows:
         found = (row for some in in_batches(ids) for row in self._scope.all(query.where(c.entity_id.in_(some))))
         return {row.entity_id: _row(row) for row in found}
 
+    def changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> list[tuple[str, str, int]]:
+        """Rows of these kinds that changed after `seq`, in order: kind, id, number."""
+        c = search_rows.c
+        query = sa.select(c.kind, c.entity_id, c.seq).where(c.org_id == self._scope.org, c.seq > seq)
+        rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
+        return [(row.kind, row.entity_id, row.seq) for row in rows]
+
     def put(self, rows: Sequence[SearchRow]) -> None:
         """Insert or replace."""
         self._file(rows, gone=False)

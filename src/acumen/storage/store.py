@@ -12,6 +12,7 @@ from acumen.model.ids import Kind, Millis, OrgId, now
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
+from acumen.storage.actions import Actions
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.clusters import Clusters
 from acumen.storage.conversations import Conversations
@@ -19,16 +20,21 @@ from acumen.storage.database import Database
 from acumen.storage.erasure import Erasure
 from acumen.storage.evaluations import Evaluations
 from acumen.storage.evidence import Evidence
+from acumen.storage.experiments import Experiments
 from acumen.storage.figures import Figures
+from acumen.storage.flags import Flags
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lineage import Lineage
 from acumen.storage.llm_calls import LlmCalls
+from acumen.storage.marks import Marks
 from acumen.storage.memories import Memories
 from acumen.storage.memory_rows import MemoryRows
 from acumen.storage.orgs import Orgs
+from acumen.storage.outcomes import Outcomes
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
+from acumen.storage.reviewed import Reviewed
 from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
@@ -89,7 +95,7 @@ class Tx:
 
     @cached_property
     def memories(self) -> Memories:
-        return Memories(self.by_kind, self.search_rows, self.lineage, self.evidence)
+        return Memories(self.by_kind, self.search_rows, self.lineage, self.evidence, self.reviewed)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -123,6 +129,30 @@ class Tx:
     @cached_property
     def llm_calls(self) -> LlmCalls:
         return LlmCalls(self.scope)
+
+    @cached_property
+    def actions(self) -> Actions:
+        return Actions(self.scope)
+
+    @cached_property
+    def marks(self) -> Marks:
+        return Marks(self.scope)
+
+    @cached_property
+    def flags(self) -> Flags:
+        return Flags(self.scope)
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        return Outcomes(self.scope)
+
+    @cached_property
+    def experiments(self) -> Experiments:
+        return Experiments(self.scope)
+
+    @cached_property
+    def reviewed(self) -> Reviewed:
+        return Reviewed(self.actions, self.marks, self.flags, self.usage)
 
     @cached_property
     def runs(self) -> Runs:

@@ -53,6 +53,9 @@ orgs = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     # Since when usage has been counted without a gap.
     _time("metered_since", null=True),
+    # How far the watch over memories has come with what search reads: its `generation` and its `search_seq`.
+    sa.Column("watched_generation", sa.BigInteger, nullable=True),
+    sa.Column("watched_seq", sa.BigInteger, nullable=True),
     *_made(),
 )
 
@@ -459,9 +462,16 @@ injections = sa.Table(
     _text("rendered"),
     sa.Column("tokens", sa.Integer, nullable=False),
     _json("hits"),
+    # The rest of the question, so that it can be asked again: kinds, filters, mode, budget.
+    _json("ask"),
+    _text("agent_version", null=True),
+    _text("degraded", null=True),
+    _text("experiment_id", null=True),
+    _text("experiment_arm", null=True),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "injection_id", name="pk_injections"),
     sa.Index("ix_injections_user", "org_id", "user_id", "created_at"),
+    sa.Index("ix_injections_time", "org_id", "created_at"),
 )
 
 usage_events = sa.Table(
@@ -488,11 +498,75 @@ usage_events = sa.Table(
     sa.Column("duration_ms", sa.Float, nullable=True),
     _text("error_kind", null=True),
     sa.Column("metadata_json", sa.Text, nullable=False),
+    _text("agent_version", null=True),
+    # Of a showing: when the agent first named it as its reason, and when its words first came back.
+    _time("cited_at", null=True),
+    _time("echoed_at", null=True),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "event_id", name="pk_usage_events"),
     sa.Index("ix_usage_events_window", "org_id", "event_name", "created_at"),
-    sa.Index("ix_usage_events_entity", "org_id", "entity_type", "entity_id", "event_name", "created_at"),
-    sa.Index("ix_usage_events_user", "org_id", "user_id"),
+    sa.Index("ix_usage_events_entity", "org_id", "entity_type", "entity_id", "event_name", "created_at", "session_id"),
+    sa.Index("ix_usage_events_user", "org_id", "user_id", "session_id", "entity_id"),
+)
+
+
+def _count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.BigInteger, nullable=False)
+
+
+# What of the showings of a day came back: counted on the day of the showing, so that rates compare like with like.
+_SHOWINGS = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens")
+
+# The events of a memory summed by day (UTC), kept in step with them: a year of use is read in a moment.
+memory_days = sa.Table(
+    "memory_days",
+    metadata,
+    _org(),
+    _text("kind"),
+    _text("entity_id"),
+    sa.Column("day", sa.Integer, nullable=False),
+    *(_count(name) for name in _SHOWINGS),
+    _count("citations"),
+    _count("echoes"),
+    _time("first_at", null=True),
+    _time("last_at", null=True),
+    _time("last_cited_at", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "kind", "entity_id", "day", name="pk_memory_days"),
+    sqlite_with_rowid=False,
+)
+
+# The same by user and agent version, with the searches that were asked.
+user_days = sa.Table(
+    "user_days",
+    metadata,
+    _org(),
+    sa.Column("day", sa.Integer, nullable=False),
+    _text("user_id"),
+    _text("agent_version"),
+    _count("searches"),
+    _count("zero_hits"),
+    *(_count(name) for name in _SHOWINGS),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "day", "user_id", "agent_version", name="pk_user_days"),
+    sa.Index("ix_user_days_user", "org_id", "user_id"),
+    sqlite_with_rowid=False,
+)
+
+# A holdout: some users' searches find nothing, so that what memories are worth can be measured.
+experiments = sa.Table(
+    "experiments",
+    metadata,
+    _org(),
+    _text("experiment_id"),
+    sa.Column("holdout_percentage", sa.Float, nullable=False),
+    _time("started_at"),
+    _time("ended_at", null=True),
+    # "active" while it runs, null afterwards. Being unique, it admits one at a time.
+    _text("active_key", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "experiment_id", name="pk_experiments"),
+    sa.Index("ix_experiments_active_key", "org_id", "active_key", unique=True),
 )
 
 # --- review: what a person did about it --------------------------------------------------------------------------
@@ -502,15 +576,86 @@ actions = sa.Table(
     metadata,
     _org(),
     _text("action_id"),
+    _text("action"),
     _text("actor"),
-    _text("kind"),
-    _json("targets"),
-    _json("before"),
-    _json("after"),
+    _text("reason"),
+    _json("params"),
+    # The action that this one took back, and the one by which this one was taken back.
+    _text("undoes", null=True),
     _text("undone_by", null=True),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "action_id", name="pk_actions"),
     sa.Index("ix_actions_time", "org_id", "created_at"),
+)
+
+# What one action did to one memory: the memory's row and its mark, before and after.
+action_items = sa.Table(
+    "action_items",
+    metadata,
+    _org(),
+    _text("action_id"),
+    sa.Column("place", sa.Integer, nullable=False),
+    _text("kind"),
+    _text("entity_id"),
+    _text("user_id", null=True),
+    _flag("changed"),
+    _text("why", null=True),
+    _json("before"),
+    _json("after"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "action_id", "place", name="pk_action_items"),
+    sa.Index("ix_action_items_entity", "org_id", "kind", "entity_id"),
+    sa.Index("ix_action_items_user", "org_id", "user_id"),
+)
+
+# What a person has said about a memory: never flag it, not before a time, not for these numbers.
+review_marks = sa.Table(
+    "review_marks",
+    metadata,
+    _org(),
+    _text("kind"),
+    _text("entity_id"),
+    _text("user_id", null=True),
+    _flag("pinned"),
+    _time("snoozed_until", null=True),
+    _time("useful_at", null=True),
+    _json("dismissed"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "kind", "entity_id", name="pk_review_marks"),
+    sa.Index("ix_review_marks_user", "org_id", "user_id"),
+)
+
+# What the watch over memories found: signals that rest on a memory's text or on how sessions ended.
+memory_flags = sa.Table(
+    "memory_flags",
+    metadata,
+    _org(),
+    _text("kind"),
+    _text("entity_id"),
+    _text("signal"),
+    _text("user_id", null=True),
+    _json("detail"),
+    _time("since"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "kind", "entity_id", "signal", name="pk_memory_flags"),
+    sa.Index("ix_memory_flags_user", "org_id", "user_id"),
+)
+
+# Memories that say nearly the same; `left_id` sorts before `right_id`.
+duplicate_pairs = sa.Table(
+    "duplicate_pairs",
+    metadata,
+    _org(),
+    _text("kind"),
+    _text("left_id"),
+    _text("right_id"),
+    _text("user_id", null=True),
+    sa.Column("similarity", sa.Float, nullable=False),
+    _text("found_by"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "kind", "left_id", "right_id", name="pk_duplicate_pairs"),
+    sa.Index("ix_duplicate_pairs_right", "org_id", "kind", "right_id"),
+    sa.Index("ix_duplicate_pairs_user", "org_id", "user_id"),
 )
 
 # --- runs: long work that somebody asked for -----------------------------------------------------------------------

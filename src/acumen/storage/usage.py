@@ -1,7 +1,7 @@
 """What was shown, echoed and cited, as rows."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,18 +9,23 @@ import sqlalchemy as sa
 from acumen.model.echoes import Shown
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import Injection, InjectionStat, UsageEvent
+from acumen.model.usage import CITED, ECHOED, SHOWN, CitationStat, Injection, InjectionStat, UsageEvent
+from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope, in_batches
+from acumen.storage.sums import Deltas, Sums, day_of
 from acumen.storage.tables import injections, orgs, usage_events
 
 # Text that comes back later than this was more likely said anew than repeated.
 ECHO_DAYS = 7
 ECHO_INJECTIONS = 50
+# Memories named in one statement; each takes three values.
+PAGE = 2_000
 
 
 class Usage:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+        self.sums = Sums(scope)
 
     def add(self, shown: Sequence[Injection], events: Sequence[UsageEvent]) -> None:
         """Events carry ids made from what they count, so the same fact counted twice is one row."""
@@ -28,39 +33,120 @@ class Usage:
         if shown:
             rows = [s.stamp(_injection_row(injection)) for injection in shown]
             s.conn.execute(s.db.insert(injections).on_conflict_do_nothing(), rows)
-        if events:
-            rows = [s.stamp(_event_row(event)) for event in events]
-            s.conn.execute(s.db.insert(usage_events).on_conflict_do_nothing(), rows)
+        if not events:
+            return
+        # What is new must be known for the sums, so nobody else counts meanwhile.
+        s.db.in_order(s.conn, f"meter:{s.org}")
+        new = self._unknown(events)
+        if new:
+            _ADD_EVENTS.run(s.conn, [s.stamp(_event_row(event)) for event in new])
+        deltas = Deltas()
+        for event in new:
+            deltas.count(event)
+            if event.name in (CITED, ECHOED):
+                self._credit(event, deltas)
+        self.sums.add(deltas)
+
+    def _unknown(self, events: Sequence[UsageEvent]) -> list[UsageEvent]:
+        new = {event.id: event for event in events}
+        c = usage_events.c
+        for some in in_batches(list(new)):
+            for row in self._scope.all(sa.select(c.event_id).where(c.org_id == self._scope.org, c.event_id.in_(some))):
+                del new[row.event_id]
+        return list(new.values())
+
+    def _credit(self, event: UsageEvent, deltas: Deltas) -> None:
+        """The showing that a citation or an echo belongs to is the latest one in its session, or else of its user."""
+        showing = self._showing(event)
+        if showing is None:
+            return
+        column = usage_events.c.cited_at if event.name == CITED else usage_events.c.echoed_at
+        first = self._scope.conn.execute(
+            sa.update(usage_events)
+            .where(usage_events.c.org_id == self._scope.org, usage_events.c.event_id == showing.event_id)
+            .where(column.is_(None))
+            .values({column.name: event.at, "updated_at": self._scope.at})
+        ).rowcount
+        if first:
+            deltas.came_back(event.name, showing)
+
+    def _showing(self, event: UsageEvent) -> Any:
+        c = usage_events.c
+        query = (
+            sa.select(usage_events)
+            .where(c.org_id == self._scope.org, c.user_id == event.user_id, c.entity_id == event.memory_id)
+            .where(c.entity_type == event.kind, c.event_name == SHOWN, c.created_at <= event.at)
+            .order_by(c.created_at.desc())
+            .limit(1)
+        )
+        in_session = self._scope.one(query.where(c.session_id == event.session_id))
+        lately = c.created_at >= event.at - ECHO_DAYS * DAY_MS
+        return in_session or self._scope.one(query.where(c.session_id.is_(None), lately))
+
+    # --- reading -------------------------------------------------------------------------------------------------
 
     def stats(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionStat], int]:
         """Per memory, the most shown first; and how many memories were shown at all."""
+        used = self.sums.by_memory(since)
+        order = (used.c.shown.desc(), used.c.last_at.desc(), used.c.kind, used.c.entity_id)
+        page, total = self._scope.page(sa.select(used).where(used.c.shown > 0).order_by(*order), limit, offset)
+        refs = [(row.kind, row.entity_id) for row in page]
+        sessions = self._sessions_of(refs, since)
+        last = self._last_of(SHOWN, [(row.kind, row.entity_id, row.last_at) for row in page], usage_events.c.session_id)
+        return [_stat(row, sessions, last) for row in page], total
+
+    def _sessions_of(self, refs: Sequence[tuple[str, str]], since: Millis) -> dict[tuple[str, str], int]:
+        """In how many sessions each was shown."""
         c = usage_events.c
-        shown = sa.func.sum(c.count_value)
-        last = sa.func.max(c.created_at)
-        query = (
-            sa.select(
-                c.entity_type,
-                c.entity_id,
-                shown.label("surfaced"),
-                sa.func.count(c.session_id.distinct()).label("sessions"),
-                sa.func.sum(c.prompt_tokens).label("tokens"),
-                sa.func.min(c.created_at).label("first_at"),
-                last.label("last_at"),
-            )
-            .where(c.org_id == self._scope.org, c.event_name == "learning_injection", c.created_at >= since)
-            .where(c.entity_id.is_not(None))
-            .group_by(c.entity_type, c.entity_id)
+        counted = sa.select(sa.func.count(c.session_id.distinct())).where(
+            c.org_id == self._scope.org, c.event_name == SHOWN, c.created_at >= since
         )
-        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one()
-        page = self._scope.all(query.order_by(shown.desc(), last.desc(), c.entity_id).limit(limit).offset(offset))
-        return [self._stat(row) for row in page], int(total)
+        return self._of_each([(kind, name, 0) for kind, name in refs], counted)
 
-    def last_shown(self, kind: str, since: Millis) -> dict[str, tuple[int, int, int]]:
-        """Per memory of a kind: times shown, tokens spent, last time shown."""
-        return self._per_entity(kind, "learning_injection", since)
+    def _last_of(self, name: str, refs: Sequence[tuple[str, str, int]], wanted: Any) -> dict[tuple[str, str], Any]:
+        """Of the event at each memory's last time, one column."""
+        c = usage_events.c
+        found = sa.select(sa.func.max(wanted)).where(c.org_id == self._scope.org, c.event_name == name)
+        return self._of_each(refs, found, at_its_time=True)
 
-    def last_cited(self, kind: str, since: Millis) -> dict[str, tuple[int, int, int]]:
-        return self._per_entity(kind, "learning_citation", since)
+    def _of_each(
+        self, refs: Sequence[tuple[str, str, int]], wanted: sa.Select[Any], *, at_its_time: bool = False
+    ) -> dict[tuple[str, str], Any]:
+        """One value per memory. Asked memory by memory, within one statement: SQLite would walk all events to join."""
+        c = usage_events.c
+        found: dict[tuple[str, str], Any] = {}
+        for start in range(0, len(refs), PAGE):
+            page = _page(refs[start : start + PAGE])
+            own = wanted.where(c.entity_type == page.c.kind, c.entity_id == page.c.id)
+            own = own.where(c.created_at == page.c.at) if at_its_time else own
+            value = own.correlate(page).scalar_subquery()
+            for row in self._scope.all(sa.select(page.c.kind, page.c.id, value).select_from(page)):
+                found[row[0], row[1]] = row[2]
+        return found
+
+    def citations(self, since: Millis, limit: int | None, offset: int) -> tuple[list[CitationStat], int]:
+        """Per memory, the most cited first; and how many memories were cited at all."""
+        used = self.sums.by_memory(since)
+        order = (used.c.citations.desc(), used.c.last_cited_at.desc(), used.c.kind, used.c.entity_id)
+        page, total = self._scope.page(sa.select(used).where(used.c.citations > 0).order_by(*order), limit, offset)
+        at = [(row.kind, row.entity_id, row.last_cited_at) for row in page]
+        told = self._last_of(CITED, at, usage_events.c.metadata_json)
+        return [_citation_stat(row, told.get((row.kind, row.entity_id))) for row in page], total
+
+    def count_of(self, name: str, since: Millis) -> int:
+        c = usage_events.c
+        return self._scope.count(usage_events, c.event_name == name, c.created_at >= since)
+
+    def events_of(self, ref: MemoryRef, since: Millis, limit: int) -> list[UsageEvent]:
+        """The memory's latest showings, echoes and citations, the last first."""
+        c = usage_events.c
+        query = sa.select(usage_events).where(
+            c.org_id == self._scope.org,
+            c.entity_type == str(ref.kind),
+            c.entity_id == ref.id,
+            c.created_at >= since,
+        )
+        return [_event(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
 
     def shown_lately(self, user: str, at: Millis) -> list[Shown]:
         """The memories put before this user's agents in the days up to `at`, as they were rendered."""
@@ -77,6 +163,16 @@ class Usage:
         )
         row = self._scope.one(query)
         return _injection(row) if row else None
+
+    def injections_of(self, user: str, session: str | None, limit: int) -> list[Injection]:
+        """A user's latest, the last first; of one session if it is named."""
+        c = injections.c
+        query = sa.select(injections).where(c.org_id == self._scope.org, c.user_id == user)
+        if session is not None:
+            query = query.where(c.session_id == session)
+        return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
+
+    # --- since when ----------------------------------------------------------------------------------------------
 
     def metered_since(self) -> Millis | None:
         query = sa.select(orgs.c.metered_since).where(orgs.c.org_id == self._scope.org)
@@ -96,14 +192,68 @@ class Usage:
         stopped = {"metered_since": None, "updated_at": self._scope.at}
         self._scope.conn.execute(sa.update(orgs).where(orgs.c.org_id == self._scope.org).values(stopped))
 
-    def expire(self, before: Millis) -> int:
-        gone = self._scope.delete(usage_events, usage_events.c.created_at < before)
-        self._scope.delete(injections, injections.c.created_at < before)
+    # --- forgetting ----------------------------------------------------------------------------------------------
+
+    def expire(self, before: Millis, most_rows: int) -> int:
+        """Removes whole days: those that ended before a moment, and the oldest until about `most_rows` are left."""
+        first_day = max(day_of(before), self._first_day_of_last(most_rows))
+        start = first_day * DAY_MS
+        gone = self._scope.delete(usage_events, usage_events.c.created_at < start)
+        self._scope.delete(injections, injections.c.created_at < start)
+        self.sums.expire(first_day)
+        self._scope.conn.execute(
+            sa.update(orgs)
+            .where(orgs.c.org_id == self._scope.org, orgs.c.metered_since < start)
+            .values(metered_since=start, updated_at=self._scope.at)
+        )
         return gone
 
+    def _first_day_of_last(self, rows: int) -> int:
+        """The day on which the last so many events began; 0 when there are not more than that."""
+        if self._scope.count(usage_events) <= rows:
+            return 0
+        day = usage_events.c.created_at // DAY_MS
+        query = sa.select(day.label("day"), sa.func.count()).where(usage_events.c.org_id == self._scope.org)
+        counted = 0
+        for found, number in self._scope.all(query.group_by(day).order_by(day.desc())):
+            counted += number
+            if counted >= rows:
+                return int(found)
+        return 0
+
     def delete_user(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> int:
-        self._delete_of_user(injections, user, request_ids, session_ids)
-        return self._delete_of_user(usage_events, user, request_ids, session_ids)
+        """Also what was counted for one of their requests or sessions without saying whose it is."""
+        gone = 0
+        touched: set[MemoryRef] = set()
+        for where in self._of_user(usage_events, user, request_ids, session_ids):
+            touched |= self._refs(*where)
+            gone += self._scope.delete(usage_events, *where)
+        for where in self._of_user(injections, user, request_ids, session_ids):
+            self._scope.delete(injections, *where)
+        self.sums.delete_user(user)
+        self.sums.sum_again(touched, [""])
+        return gone
+
+    def _of_user(
+        self, table: sa.Table, user: str, request_ids: Sequence[str], session_ids: Sequence[str]
+    ) -> Iterable[tuple[sa.ColumnElement[bool], ...]]:
+        yield (table.c.user_id == user,)
+        for column, ids in ((table.c.request_id, request_ids), (table.c.session_id, session_ids)):
+            for some in in_batches(ids):
+                yield table.c.user_id.is_(None), column.in_(some)
+
+    def _refs(self, *where: sa.ColumnElement[bool]) -> set[MemoryRef]:
+        c = usage_events.c
+        query = sa.select(c.entity_type, c.entity_id).where(c.org_id == self._scope.org, *where).distinct()
+        rows = self._scope.all(query.where(c.entity_id.is_not(None)))
+        return {MemoryRef(Kind(row.entity_type), row.entity_id) for row in rows}
+
+    def forget_words(self, kind: Kind, ids: Sequence[str] | None) -> None:
+        """What deleted memories (None: all of a kind) said is taken out of what was rendered from them."""
+        if ids is None:
+            self._scope.delete(injections)
+        elif ids:
+            self.forget_lines(kind, ids)
 
     def forget_lines(self, kind: Kind, ids: Sequence[str]) -> None:
         """That these memories were shown stays counted; how they read then is taken out of what was rendered."""
@@ -118,50 +268,59 @@ class Usage:
                 where = (c.org_id == self._scope.org, c.injection_id == row.injection_id)
                 self._scope.conn.execute(sa.update(injections).where(*where).values(values))
 
-    def _delete_of_user(
-        self, table: sa.Table, user: str, request_ids: Sequence[str], session_ids: Sequence[str]
-    ) -> int:
-        """Also what was counted for one of their requests or sessions without saying whose it is."""
-        gone = self._scope.delete(table, table.c.user_id == user)
-        for column, ids in ((table.c.request_id, request_ids), (table.c.session_id, session_ids)):
-            gone += sum(
-                self._scope.delete(table, table.c.user_id.is_(None), column.in_(some)) for some in in_batches(ids)
-            )
-        return gone
-
-    def _per_entity(self, kind: str, event: str, since: Millis) -> dict[str, tuple[int, int, int]]:
-        c = usage_events.c
-        query = (
-            sa.select(c.entity_id, sa.func.sum(c.count_value), sa.func.sum(c.prompt_tokens), sa.func.max(c.created_at))
-            .where(c.org_id == self._scope.org, c.event_name == event, c.entity_type == kind, c.created_at >= since)
-            .group_by(c.entity_id)
-        )
-        return {row[0]: (int(row[1]), int(row[2]), int(row[3])) for row in self._scope.all(query)}
-
-    def _stat(self, row: Any) -> InjectionStat:
-        c = usage_events.c
-        last_session = self._scope.conn.execute(
-            sa.select(c.session_id)
-            .where(c.org_id == self._scope.org, c.entity_type == row.entity_type, c.entity_id == row.entity_id)
-            .where(c.event_name == "learning_injection", c.created_at == row.last_at)
-            .limit(1)
-        ).scalar()
-        return InjectionStat(
-            kind=row.entity_type,
-            id=row.entity_id,
-            shown=int(row.surfaced),
-            sessions=int(row.sessions),
-            tokens=int(row.tokens),
-            first_at=Millis(row.first_at),
-            last_at=Millis(row.last_at),
-            last_session=last_session or "",
-        )
-
 
 def _without(rendered: str, lines: Sequence[str]) -> str:
     for line in lines:
         rendered = rendered.replace(line, "- (erased)")
     return rendered
+
+
+_ADD_EVENTS = Prepared(sa.insert(usage_events))
+
+
+def _page(refs: Sequence[tuple[str, str, int]]) -> Any:
+    """Some memories as a table: kind, id and a time."""
+    columns = (sa.column("kind", sa.Text), sa.column("id", sa.Text), sa.column("at", sa.BigInteger))
+    return sa.values(*columns, name="page").data(list(refs)).cte("page")
+
+
+def _stat(row: Any, sessions: dict[tuple[str, str], int], last: dict[tuple[str, str], Any]) -> InjectionStat:
+    ref = (row.kind, row.entity_id)
+    return InjectionStat(
+        kind=row.kind,
+        id=row.entity_id,
+        shown=int(row.shown),
+        sessions=int(sessions.get(ref, 0)),
+        tokens=int(row.tokens),
+        first_at=Millis(row.first_at),
+        last_at=Millis(row.last_at),
+        last_session=last.get(ref) or "",
+    )
+
+
+def _citation_stat(row: Any, told: str | None) -> CitationStat:
+    turn = json.loads(told or "{}").get("interaction_id")
+    return CitationStat(row.kind, row.entity_id, int(row.citations), Millis(row.last_cited_at), turn)
+
+
+def _event(row: Any) -> UsageEvent:
+    return UsageEvent(
+        id=row.event_id,
+        name=row.event_name,
+        at=Millis(row.created_at),
+        user_id=row.user_id,
+        request_id=row.request_id,
+        session_id=row.session_id,
+        injection_id=row.injection_id,
+        kind=row.entity_type,
+        memory_id=row.entity_id,
+        caller_type=row.caller_type,
+        count=row.count_value,
+        tokens=row.prompt_tokens,
+        duration_ms=row.duration_ms,
+        agent_version=row.agent_version,
+        detail=json.loads(row.metadata_json),
+    )
 
 
 def _injection_row(injection: Injection) -> dict[str, Any]:
@@ -196,6 +355,7 @@ def _event_row(event: UsageEvent) -> dict[str, Any]:
         "platform_storage": False,
         "duration_ms": event.duration_ms,
         "error_kind": None,
-        "metadata_json": json.dumps(event.detail),
+        "metadata_json": json.dumps(event.detail) if event.detail else "{}",
+        "agent_version": event.agent_version,
         "created_at": event.at,
     }

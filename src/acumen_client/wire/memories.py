@@ -68,6 +68,7 @@ class ProfileView(MemoryView):
     source_interaction_ids: list[int] = Field(default_factory=list)
     superseded_by: str | None = None
     merged_into: str | None = None
+    version: int | None = None
 
 
 class BlockingIssue(Answer):
@@ -88,6 +89,7 @@ class PlaybookView(MemoryView):
     blocking_issue: BlockingIssue | None = None
     superseded_by: int | None = None
     merged_into: int | None = None
+    version: int | None = None
 
 
 class UserPlaybookView(PlaybookView):
@@ -345,6 +347,7 @@ class UpdateUserProfileRequest(Request):
     content: Text | None = None
     custom_features: JsonObject | None = None
     status: Annotated[StatusWord | None, BeforeValidator(_no_filter)] = None
+    superseded_by: MaybeId = None
 
 
 class UpdatePlaybook(Request):
@@ -356,6 +359,7 @@ class UpdatePlaybook(Request):
     rationale: Text | None = None
     pitfall: Text | None = None
     status: Annotated[StatusWord | None, BeforeValidator(_no_filter)] = None
+    superseded_by: RowId | None = None
 
 
 class UpdateUserPlaybookRequest(UpdatePlaybook):

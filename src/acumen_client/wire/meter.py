@@ -1,8 +1,23 @@
-"""Meter: how often each memory was shown, and what that cost."""
+"""Meter: how often each memory was shown, what that cost, whether it helped, and what was shown word for word."""
+
+from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
-from acumen_client.wire.shapes import Answer, Days, HowMany, MemoryKind, Offset, Page, Request
+from acumen_client.wire.shapes import (
+    Answer,
+    Days,
+    Done,
+    HowMany,
+    Id,
+    Label,
+    MemoryKind,
+    Offset,
+    Page,
+    Request,
+    Seconds,
+)
 
 
 class GetInjectionStatsRequest(Request):
@@ -16,6 +31,7 @@ class InjectionStat(Answer):
 
     entity_type: MemoryKind
     entity_id: str
+    title: str | None = None
     surfaced_count: int = 0
     distinct_session_count: int = 0
     total_prompt_tokens: int = 0
@@ -32,4 +48,199 @@ class GetInjectionStatsResponse(Page):
 
     stats: list[InjectionStat] = Field(default_factory=list)
     covered_since: int | None = None
+    msg: str | None = None
+
+
+class GetPlaybookApplicationStatsRequest(Request):
+    days_back: Days = 30
+    limit: HowMany = 1_000
+    offset: Offset = 0
+
+
+class PlaybookApplicationStat(Answer):
+    """How often agents named a memory as what they went by."""
+
+    real_id: str
+    kind: MemoryKind
+    title: str = ""
+    applied_count: int
+    last_applied_at: int | None = None
+    last_interaction_id: int | None = None
+
+
+class GetPlaybookApplicationStatsResponse(Page):
+    """Most cited first. `unresolved_count` counts citations that name no memory, or not one of this user's."""
+
+    stats: list[PlaybookApplicationStat] = Field(default_factory=list)
+    unresolved_count: int = 0
+    msg: str | None = None
+
+
+# --- price tags ----------------------------------------------------------------------------------------------------
+
+
+class CostGroup(StrEnum):
+    """What a price tag hangs on."""
+
+    MEMORY = "memory"
+    USER = "user"
+    AGENT_VERSION = "agent_version"
+    DAY = "day"
+
+
+class GetMemoryCostsRequest(Request):
+    """`model` names the price to reckon with; left out, the server's own choice."""
+
+    days_back: Days = 30
+    group_by: CostGroup = CostGroup.MEMORY
+    model: Label | None = None
+    limit: HowMany = 100
+    offset: Offset = 0
+
+
+class MemoryCost(Answer):
+    """What was spent on showing memories, and what came of it.
+
+    A share is null where nothing was shown, a price where the model has none. `wasted` is what was spent on showings
+    that nobody cited: uncited is weak evidence, not proof.
+    """
+
+    entity_type: MemoryKind | None = None
+    entity_id: str | None = None
+    title: str | None = None
+    user_id: str | None = None
+    agent_version: str | None = None
+    day: str | None = None
+    shown_count: int = 0
+    shown_tokens: int = 0
+    echoed_count: int = 0
+    echoed_tokens: int = 0
+    cited_count: int = 0
+    cited_tokens: int = 0
+    wasted_tokens: int = 0
+    wasted_share: float | None = None
+    usd: float | None = None
+    wasted_usd: float | None = None
+    search_count: int | None = None
+    zero_hit_count: int | None = None
+
+
+class GetMemoryCostsResponse(Page):
+    """The most wasted tokens first, days by date. `since` is the first whole day (UTC) that is counted."""
+
+    costs: list[MemoryCost] = Field(default_factory=list)
+    all_together: MemoryCost = Field(default_factory=MemoryCost)
+    model: str = ""
+    usd_per_million_tokens: float | None = None
+    since: int = 0
+    covered_since: int | None = None
+    msg: str | None = None
+
+
+# --- did it help ---------------------------------------------------------------------------------------------------
+
+
+class GetMemoryLiftRequest(Request):
+    entity_type: MemoryKind
+    entity_id: Id
+    days_back: Days = 90
+
+
+class SessionGroup(Answer):
+    """Sessions whose outcome is known, and how many succeeded."""
+
+    session_count: int = 0
+    success_count: int = 0
+    success_rate: float | None = None
+
+
+class Comparison(Answer):
+    """`difference` is a share (0.1 is ten points more), between `low` and `high` with 95 % confidence (Newcombe).
+
+    All three are null, and `verdict` is `not enough data`, below twenty sessions on a side.
+    """
+
+    here: SessionGroup
+    there: SessionGroup
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str
+
+
+class GetMemoryLiftResponse(Done):
+    """Sessions in which it was shown against the others, and all sessions since it was learned against those before.
+
+    Both compare what happened; only an experiment can tell why.
+    """
+
+    with_and_without: Comparison
+    after_and_before: Comparison
+    covered_since: int | None = None
+
+
+# --- replay --------------------------------------------------------------------------------------------------------
+
+
+class GetInjectionRequest(Request):
+    injection_id: Id
+
+
+class InjectedMemory(Answer):
+    """A memory that a search found: why, whether it was shown, and with which words."""
+
+    kind: MemoryKind
+    id: str
+    score: float | None = None
+    reasons: dict[str, float] | None = None
+    shown: bool = False
+    line: str = ""
+    tokens: int = 0
+
+
+class GetInjectionResponse(Done):
+    """What was asked, what was found and why, and what was rendered, byte for byte."""
+
+    injection_id: str
+    created_at: int
+    user_id: str | None = None
+    session_id: str | None = None
+    request_id: str | None = None
+    agent_version: str | None = None
+    caller_type: str
+    query: str
+    ask: dict[str, Any] | None = None
+    context: str
+    context_tokens: int
+    degraded: str | None = None
+    experiment_id: str | None = None
+    experiment_arm: str | None = None
+    memories: list[InjectedMemory] = Field(default_factory=list)
+
+
+class CompareInjectionRequest(Request):
+    """Asks the injection's question again, of the memories as they were at two moments."""
+
+    injection_id: Id
+    earlier: Seconds
+    later: Seconds
+
+
+class RecalledThen(Answer):
+    at: int
+    context: str
+    context_tokens: int
+    memories: list[InjectedMemory] = Field(default_factory=list)
+
+
+class CompareInjectionResponse(Done):
+    """`diff` is a unified diff of the two contexts, line by line; empty when they are the same."""
+
+    injection_id: str
+    earlier: RecalledThen
+    later: RecalledThen
+    appeared: list[str] = Field(default_factory=list)
+    vanished: list[str] = Field(default_factory=list)
+    reworded: list[str] = Field(default_factory=list)
+    diff: str = ""
     msg: str | None = None

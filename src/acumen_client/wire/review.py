@@ -1,11 +1,27 @@
 """Review: which memories deserve a person's look, and why."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from acumen_client.wire.shapes import Answer, Days, HowMany, MaybeId, MemoryKind, Offset, Page, Request
+from acumen_client.wire.shapes import (
+    Answer,
+    Days,
+    Done,
+    HowMany,
+    Id,
+    Label,
+    MaybeId,
+    MemoryKind,
+    Offset,
+    Page,
+    Request,
+    RowId,
+    Seconds,
+    Tags,
+    Text,
+)
 
 
 class Signal(StrEnum):
@@ -15,6 +31,16 @@ class Signal(StrEnum):
     DUPLICATE = "duplicate"
     HIGH_COST_LOW_CITE = "high_cost_low_cite"
     SUPERSEDEABLE = "supersedeable"
+    HARMFUL = "harmful"
+    INSTRUCTION_LIKE = "instruction_like"
+    OVERSIZED = "oversized"
+
+
+class ReviewOrder(StrEnum):
+    """What comes first: the highest score, or the most tokens that nobody cited."""
+
+    SCORE = "score"
+    WASTED_TOKENS = "wasted_tokens"
 
 
 class GetMemoryReviewRequest(Request):
@@ -24,6 +50,7 @@ class GetMemoryReviewRequest(Request):
     user_id: MaybeId = None
     include_all_users: bool = False
     signal_filter: Annotated[list[Signal], Field(max_length=50)] | None = None
+    sort: ReviewOrder = ReviewOrder.SCORE
     limit: HowMany = 100
     offset: Offset = 0
 
@@ -35,19 +62,28 @@ class GetMemoryReviewRequest(Request):
 
 
 class MemoryReviewCandidate(Answer):
-    """`reasons` gives each signal in words and numbers. Times are epoch seconds; null is unknown, not zero."""
+    """`reasons` gives each signal in words and numbers, `since` tells since when it holds.
+
+    `saving_tokens_per_day` is what acting on it saves. `cited_injection_count` counts showings that were cited, so that
+    it compares with `injection_count`. Times are epoch seconds; null is unknown, not zero.
+    """
 
     entity_type: MemoryKind = MemoryKind.USER_PLAYBOOK
     entity_id: str
     title: str = ""
     user_id: str | None = None
+    version: int | None = None
     signals: list[Signal] = Field(default_factory=list)
     reasons: dict[Signal, str] = Field(default_factory=dict)
+    since: dict[Signal, int] = Field(default_factory=dict)
     score: int = 0
     injection_count: int = 0
     citation_count: int = 0
+    cited_injection_count: int = 0
+    echoed_injection_count: int = 0
     total_prompt_tokens: int = 0
     wasted_tokens: int = 0
+    saving_tokens_per_day: float = 0.0
     related_ids: list[str] = Field(default_factory=list)
     last_injected_at: int | None = None
     last_cited_at: int | None = None
@@ -58,5 +94,173 @@ class GetMemoryReviewResponse(Page):
     """Highest score first. Before `covered_since` nothing was metered, so nothing can be called stale."""
 
     candidates: list[MemoryReviewCandidate] = Field(default_factory=list)
+    signal_counts: dict[Signal, int] = Field(default_factory=dict)
+    saving_tokens_per_day: float = 0.0
     covered_since: int | None = None
+    insufficient_history: bool = False
     msg: str | None = None
+
+
+# --- acting --------------------------------------------------------------------------------------------------------
+
+
+class ReviewAction(StrEnum):
+    """What a person can do to memories."""
+
+    ARCHIVE = "archive"
+    RESTORE = "restore"
+    EDIT = "edit"
+    SUPERSEDE_BY = "supersede_by"
+    MERGE = "merge"
+    PIN = "pin"
+    UNPIN = "unpin"
+    SNOOZE = "snooze"
+    MARK_USEFUL = "mark_useful"
+    DISMISS = "dismiss"
+    DELETE = "delete"
+
+
+class ReviewItem(Request):
+    """`version` is the one that was seen: when the memory has moved on, the action is refused with 409."""
+
+    kind: MemoryKind
+    id: Id
+    version: RowId | None = None
+
+
+class MemoryChanges(Request):
+    """New values for an edit; what is null stays. A profile has only content and tags."""
+
+    content: Text | None = None
+    trigger: Text | None = None
+    rationale: Text | None = None
+    pitfall: Text | None = None
+    playbook_name: Label | None = None
+    tags: Tags | None = None
+
+
+class ReviewMemoriesRequest(Request):
+    """One action on one or many memories, all or nothing. `dry_run` tells what would change and what not, and why.
+
+    `edit` needs `changes`, `supersede_by` needs `superseded_by`, `merge` needs `into` (the one that stays), `snooze`
+    takes `until` (30 days when left out), `delete` needs `confirm`: the word and how many, such as "delete 3".
+    """
+
+    action: ReviewAction
+    items: Annotated[list[ReviewItem], Field(min_length=1, max_length=1_000)]
+    dry_run: bool = False
+    reason: Label = ""
+    changes: MemoryChanges | None = None
+    superseded_by: MaybeId = None
+    into: MaybeId = None
+    until: Seconds | None = None
+    confirm: Label = ""
+
+
+class ReviewedItem(Answer):
+    """What became (or would become) of one memory: `changes` holds each field before and after, `why` why nothing."""
+
+    kind: MemoryKind
+    id: str
+    user_id: str | None = None
+    changed: bool
+    why: str | None = None
+    changes: dict[str, list[Any]] = Field(default_factory=dict)
+
+
+class ReviewMemoriesResponse(Done):
+    """`action_id` names it for an undo; null for a dry run, and when nothing changed."""
+
+    action_id: str | None = None
+    action: str
+    dry_run: bool = False
+    changed_count: int = 0
+    unchanged_count: int = 0
+    items: list[ReviewedItem] = Field(default_factory=list)
+    msg: str | None = None
+
+
+class UndoReviewRequest(Request):
+    action_id: Id
+
+
+class GetReviewActionsRequest(Request):
+    """Of all memories, or of the one that `kind` and `id` name together."""
+
+    kind: MemoryKind | None = None
+    id: MaybeId = None
+    limit: HowMany = 50
+    offset: Offset = 0
+
+    @model_validator(mode="after")
+    def _names_it_whole(self) -> Self:
+        if (self.kind is None) != (self.id is None):
+            raise ValueError("kind and id name a memory together")
+        return self
+
+
+class ReviewActionEntry(Answer):
+    """One row of the audit log. `actor` is the key's name and id, or `local` where there are no keys."""
+
+    action_id: str
+    action: str
+    actor: str
+    at: int
+    reason: str = ""
+    undoes: str | None = None
+    undone_by: str | None = None
+    undoable: bool = False
+    changed_count: int = 0
+    unchanged_count: int = 0
+    items: list[ReviewedItem] = Field(default_factory=list)
+
+
+class GetReviewActionsResponse(Page):
+    """The latest first. Of an action on many memories only the first hundred are told."""
+
+    actions: list[ReviewActionEntry] = Field(default_factory=list)
+
+
+# --- duplicates ----------------------------------------------------------------------------------------------------
+
+
+class GetDuplicatesRequest(Request):
+    """Of one user, or of all when asked to."""
+
+    user_id: MaybeId = None
+    include_all_users: bool = False
+    limit: HowMany = 100
+    offset: Offset = 0
+
+    @model_validator(mode="after")
+    def _says_whose(self) -> Self:
+        if self.user_id is None and not self.include_all_users:
+            raise ValueError("give user_id, or include_all_users=true for everyone's")
+        return self
+
+
+class MemoryBrief(Answer):
+    id: str
+    title: str = ""
+    content: str = ""
+    version: int = 1
+    created_at: int = 0
+    injection_count: int = 0
+
+
+class DuplicatePair(Answer):
+    """Two memories that say nearly the same, by meaning or by words. Proposed; nothing is merged by itself."""
+
+    kind: MemoryKind
+    user_id: str | None = None
+    similarity: float
+    found_by: str
+    since: int
+    left: MemoryBrief
+    right: MemoryBrief
+
+
+class GetDuplicatesResponse(Page):
+    """The most alike first."""
+
+    pairs: list[DuplicatePair] = Field(default_factory=list)

@@ -1,0 +1,94 @@
+"""Did it help: compare how sessions ended, for one memory when asked, for all of them every hour."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from acumen.deps import Deps
+from acumen.errors import NotFound
+from acumen.meter.lift import ENOUGH, Lift, Sessions, lift
+from acumen.model.facts import Hour
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.memories import Memory, owner
+from acumen.model.memory import Status
+from acumen.model.profile import DAY_MS
+from acumen.storage.flags import Flag
+from acumen.storage.store import Tx
+
+HARMFUL = "harmful"
+# What the hourly look goes back to: long enough for twenty sessions, short enough to speak of today's agent.
+DAYS_BACK = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Helped:
+    with_and_without: Lift
+    after_and_before: Lift
+    covered_since: Millis | None
+
+
+async def of_memory(ref: MemoryRef, days_back: int, deps: Deps) -> Helped:
+    """A user's memory is compared within the sessions of that user, a shared one within all."""
+    at = deps.now()
+    return await deps.store.read(lambda tx: _of_memory(tx, ref, Millis(at - days_back * DAY_MS), at))
+
+
+def _of_memory(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Helped:
+    memory: Memory | None = tx.by_kind[ref.kind].get(ref.id)
+    if memory is None:
+        raise NotFound(f"There is no {ref.kind} {ref.id}.")
+    user, born = owner(memory) or None, memory.created_at
+    shown = Sessions(*tx.outcomes.sessions_with(ref, since, at))
+    every = Sessions(*tx.outcomes.sessions(since, at, user))
+    after = Sessions(*tx.outcomes.sessions(max(born, since), at, user))
+    before = Sessions(*tx.outcomes.sessions(since, Millis(born - 1), user))
+    return Helped(lift(shown, every.without(shown)), lift(after, before), tx.usage.metered_since())
+
+
+async def propose_harmful(_fact: Hour, deps: Deps) -> None:
+    """Memories that surely harm are flagged for a person; nothing is done to them."""
+    at = deps.now()
+    found = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))
+
+    def store(tx: Tx) -> None:
+        tx.flags.clear(HARMFUL, keep=[(flag.kind, flag.id) for flag in found])
+        for kind in Kind:
+            own = [flag for flag in found if flag.kind == kind]
+            tx.flags.replace(kind, [flag.id for flag in own], [HARMFUL], own)
+
+    await deps.store.write(store)
+
+
+def _harmful(tx: Tx, since: Millis, at: Millis) -> Iterable[Flag]:
+    for ref, (memory, seen) in lifts(tx, since, at).items():
+        if seen.harms and seen.interval is not None and memory.status is Status.CURRENT:
+            yield Flag(ref.kind, ref.id, HARMFUL, owner(memory) or None, _numbers(seen, seen.interval.low))
+
+
+def _numbers(seen: Lift, low: float) -> dict[str, float]:
+    high = seen.interval.high if seen.interval else 0.0
+    return {
+        "with_rate": seen.here.rate or 0.0,
+        "with_n": seen.here.cases,
+        "without_rate": seen.there.rate or 0.0,
+        "without_n": seen.there.cases,
+        "low": low,
+        "high": high,
+    }
+
+
+def lifts(tx: Tx, since: Millis, at: Millis) -> dict[MemoryRef, tuple[Memory, Lift]]:
+    """With and without, for every memory that was shown in that time and still exists."""
+    by_user = tx.outcomes.by_user(since, at)
+    everyone = Sessions(sum(n for n, _ in by_user.values()), sum(good for _, good in by_user.values()))
+    if everyone.cases < ENOUGH:
+        return {}
+    by_memory = tx.outcomes.by_memory(since, at)
+    found: dict[MemoryRef, tuple[Memory, Lift]] = {}
+    for kind in Kind:
+        ids = [ref.id for ref in by_memory if ref.kind == kind]
+        for name, memory in tx.by_kind[kind].by_ids(ids).items():
+            ref, user = MemoryRef(kind, name), owner(memory)
+            shown = Sessions(*by_memory[ref])
+            every = Sessions(*by_user.get(user, (0, 0))) if user else everyone
+            found[ref] = (memory, lift(shown, every.without(shown)))
+    return found

@@ -1,0 +1,51 @@
+"""Price tags: what showing memories cost, by memory, user, agent version or day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acumen.deps import Deps
+from acumen.llm.prices import MILLION, Prices
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import GroupBy, Use
+from acumen.storage.store import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One group's price tag. `key` names the group; `title` the memory, if it is one and still exists."""
+
+    key: tuple[Any, ...]
+    use: Use
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bill:
+    tags: Sequence[Tag]
+    total: int
+    all_together: Use
+    model: str
+    per_million: float | None  # dollars; None when the table has no price for the model
+    since: Millis
+    covered_since: Millis | None
+
+
+async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offset: int, deps: Deps) -> Bill:
+    """Whole days (UTC), today included."""
+    name = model or deps.settings.meter.model
+    price = Prices.of(deps.settings.llm.prices).cost(name, MILLION, 0)
+    first_day = deps.now() // DAY_MS - days_back + 1
+    return await deps.store.read(lambda tx: _bill(tx, by, first_day, limit, offset, name, price))
+
+
+def _bill(tx: Tx, by: GroupBy, first_day: int, limit: int, offset: int, model: str, price: float | None) -> Bill:
+    page, total, together = tx.usage.sums.grouped(by, first_day, limit, offset)
+    tags = [Tag(key, use) for key, use in page]
+    if by is GroupBy.MEMORY:
+        refs = {key: MemoryRef(Kind(key[0]), key[1]) for key, _ in page}
+        titles = tx.memories.titles(refs.values())
+        tags = [Tag(key, use, titles.get(refs[key])) for key, use in page]
+    since = Millis(first_day * DAY_MS)
+    return Bill(tags, total, together, model, price, since, tx.usage.metered_since())

@@ -1,0 +1,33 @@
+"""A holdout experiment: some users are shown no memories, so that what memories are worth can be measured."""
+
+import hashlib
+from dataclasses import dataclass
+
+from acumen.model.ids import Millis
+
+TREATMENT = "treatment"
+HOLDOUT = "holdout"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """`holdout_percentage` of the users see nothing, from `started_at` until it is stopped."""
+
+    id: str
+    holdout_percentage: float
+    started_at: Millis
+    ended_at: Millis | None = None
+
+    def arm(self, user: str) -> str:
+        """Always the same for a user of one experiment, and unrelated to the arm of another experiment."""
+        digest = hashlib.sha256(f"{self.id}\0{user}".encode()).digest()
+        share = int.from_bytes(digest[:8]) / 2**64
+        return HOLDOUT if share * 100 < self.holdout_percentage else TREATMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which arm of which experiment somebody is in."""
+
+    experiment_id: str
+    arm: str

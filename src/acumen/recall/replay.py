@@ -1,0 +1,173 @@
+"""Show a past search again, and ask its question of the memories as they were at another time."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from acumen.deps import Deps, Findable
+from acumen.errors import NotFound
+from acumen.llm.tokens import count_tokens
+from acumen.model.ids import Kind, MemoryRef, Millis, UserId
+from acumen.model.memories import Memory, of_snapshot, owner, searchable
+from acumen.model.memory import Status
+from acumen.model.playbook import AgentPlaybook, Approval
+from acumen.model.profile import NEVER, Profile
+from acumen.model.search import Facet, Filter, Mode, SearchRow
+from acumen.model.usage import Injection
+from acumen.recall.context import Candidate, Context, Line, fit, line_of
+from acumen.recall.index import vector_of, words_of
+from acumen.recall.partition import Hit, Partition, Question
+from acumen.recall.search import Ask
+from acumen.storage.store import Tx
+
+
+def kept(ask: Ask, budget: int) -> dict[str, Any]:
+    """What an injection remembers of its question besides the words: all that decided what was found."""
+    return {
+        "top_k": ask.top_k,
+        "mode": str(ask.mode),
+        "threshold": ask.threshold,
+        "max_tokens": budget,
+        "filters": {
+            str(kind): {name: value for name, value in asdict(wanted).items() if value is not None}
+            for kind, wanted in ask.filters.items()
+        },
+    }
+
+
+def _filters(told: Mapping[str, Any], at: Millis) -> dict[Kind, Filter]:
+    """As they were asked, at another time."""
+    found = {}
+    for kind, values in told["filters"].items():
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        given["statuses"] = tuple(Status(one) for one in given["statuses"]) if "statuses" in given else None
+        if "approvals" in given:
+            given["approvals"] = tuple(Approval(one) for one in given["approvals"])
+        wanted = Filter(**given)
+        found[Kind(kind)] = replace(wanted, unexpired_at=at) if wanted.unexpired_at is not None else wanted
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Then:
+    """What a question would have found at a moment."""
+
+    at: Millis
+    context: Context
+    hits: Sequence[tuple[MemoryRef, Hit]]
+
+    @property
+    def lines(self) -> dict[MemoryRef, Line]:
+        return {line.ref: line for line in self.context.shown}
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    injection: Injection
+    earlier: Then
+    later: Then
+
+    @property
+    def appeared(self) -> list[MemoryRef]:
+        return [ref for ref in self.later.lines if ref not in self.earlier.lines]
+
+    @property
+    def vanished(self) -> list[MemoryRef]:
+        return [ref for ref in self.earlier.lines if ref not in self.later.lines]
+
+    @property
+    def reworded(self) -> list[MemoryRef]:
+        before, after = self.earlier.lines, self.later.lines
+        return [ref for ref in before if ref in after and before[ref].text != after[ref].text]
+
+    @property
+    def diff(self) -> str:
+        """The two contexts, line by line; empty when they are the same."""
+        before, after = self.earlier.context.text.splitlines(), self.later.context.text.splitlines()
+        return "\n".join(difflib.unified_diff(before, after, "earlier", "later", lineterm=""))
+
+
+async def injection(name: str, deps: Deps) -> Injection:
+    """A past search, as it was."""
+    found = await deps.store.read(lambda tx: tx.usage.injection(name))
+    if found is None:
+        raise NotFound(f"There is no injection {name!r}; counting may have been off, or it was removed with its time.")
+    return found
+
+
+async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> Compared:
+    """The same question at two moments, over the memories as their lineage tells them."""
+    past = await injection(name, deps)
+    return Compared(past, await _then(past, earlier, deps), await _then(past, later, deps))
+
+
+async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
+    told = past.ask
+    if told is None:
+        raise NotFound("This injection is from before questions were kept whole; it can be shown but not asked again.")
+    mode = Mode(told["mode"])
+    vector = None if mode == Mode.FTS else await deps.meaning.of_query(past.query)
+    question = Question.of(past.query, vector, mode if vector is not None else Mode.FTS)
+    candidates, hits = [], []
+    for kind, wanted in _filters(told, at).items():
+        memories, partition = await _stood(kind, wanted.user_id, at, deps)
+        for hit in partition.rank(question, told["top_k"], wanted.admits, told["threshold"]):
+            ref = MemoryRef(kind, hit.key)
+            hits.append((ref, hit))
+            candidates.append(Candidate(ref, line_of(memories[hit.key]), round(hit.score, 4)))
+    return Then(at, fit(candidates, told["max_tokens"], count_tokens), hits)
+
+
+async def _stood(
+    kind: Kind, user: UserId | None, at: Millis, deps: Deps
+) -> tuple[Mapping[str, Memory], Partition[Facet]]:
+    """The memories of that time, and what search would have held of them."""
+    memories, rows = await deps.store.read(lambda tx: _as_of(tx, kind, user, at))
+    rows |= await _made_findable(kind, memories, rows, deps)
+    return memories, _partition(memories, rows, deps.meaning.name)
+
+
+def _as_of(tx: Tx, kind: Kind, user: UserId | None, at: Millis) -> tuple[dict[str, Memory], dict[str, SearchRow]]:
+    """The memories of that time, and what search reads of those that still say the same."""
+    then = {name: of_snapshot(kind, name, told) for name, told in tx.lineage.as_of(kind, user, at).items()}
+    now = tx.by_kind[kind].by_ids(list(then))
+    same = {name for name, memory in now.items() if searchable(memory) == searchable(then[name])}
+    rows = {row.entity_id: row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone}
+    return then, {name: row for name, row in rows.items() if name in same}
+
+
+async def _made_findable(
+    kind: Kind, memories: Mapping[str, Memory], rows: Mapping[str, SearchRow], deps: Deps
+) -> dict[str, SearchRow]:
+    missing = [name for name in memories if name not in rows]
+    made = await deps.findable([Findable(kind, owner(memories[name]), searchable(memories[name])) for name in missing])
+    return dict(zip(missing, made, strict=True))
+
+
+def _partition(memories: Mapping[str, Memory], rows: Mapping[str, SearchRow], model: str) -> Partition[Facet]:
+    partition: Partition[Facet] = Partition()
+    for name, memory in memories.items():
+        row = rows[name]
+        partition.put(name, "", vector_of(row, model), _facet(memory), words=words_of(row))
+    return partition
+
+
+def _facet(memory: Memory) -> Facet:
+    lesson = not isinstance(memory, Profile)
+    return Facet(
+        user_id=owner(memory),
+        status=memory.status,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        expires_at=memory.expires_at if isinstance(memory, Profile) else NEVER,
+        source=getattr(memory, "source", None) or "",
+        agent_version=getattr(memory, "agent_version", "") if lesson else "",
+        name=getattr(memory, "name", "") if lesson else "",
+        tags=frozenset(memory.tags),
+        approval=memory.approval if isinstance(memory, AgentPlaybook) else None,
+        request_id=getattr(memory, "request_id", ""),
+        extractors=frozenset(getattr(memory, "extractors", ())),
+    )

@@ -1,0 +1,335 @@
+"""Act on memories: look first, then change all in one transaction, remember who did it, and take it back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acumen.deps import Deps, Findable
+from acumen.errors import BadInput, Conflict, NotFound
+from acumen.model.action import UNMARKED, Action, ActionId, ActionItem, Asked, Doing, Mark, Snapshot
+from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
+from acumen.model.memories import Memory, owner, searchable
+from acumen.model.search import SearchRow
+from acumen.review.plan import Planned, check, plan
+from acumen.storage.lineage import Because
+from acumen.storage.store import Tx
+
+# By memory, then by signal: the numbers for which it stands in the queue.
+Flagged = Mapping[MemoryRef, Mapping[str, Any]]
+# More conflicts than this tell a reader nothing more.
+CONFLICTS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A memory and what was said about it, as they are now."""
+
+    memory: Memory
+    mark: Mark
+
+
+async def look(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
+    """The action as it would be; nothing is changed."""
+    check(asked, deps.now())
+    return await deps.store.read(lambda tx: _dry(tx, asked, flagged, deps.now()))
+
+
+async def act(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
+    """All of it or nothing. Conflict when a memory is no longer at the version that the caller has seen.
+
+    An action that would change nothing is not stored and has no id.
+    """
+    at = deps.now()
+    check(asked, at)
+    seen = await deps.store.read(lambda tx: _known(tx, _refs(asked)))
+    rows = await _findable(asked, seen, at, deps)
+
+    def store(tx: Tx) -> Action:
+        now = _known(tx, _refs(asked))
+        _refuse_changed_meanwhile(asked, now, seen)
+        if asked.successor is not None:
+            _check_successor(tx, asked)
+        action = _prepared(asked, fresh_action(), at, _items(tx, asked, now, flagged, at))
+        if not action.changed:
+            return replace(action, id=ActionId(""))
+        _apply(tx, asked, now, flagged, rows, action)
+        return action
+
+    return await deps.store.write(store)
+
+
+def fresh_action() -> ActionId:
+    return ActionId(fresh_id("act"))
+
+
+def _refs(asked: Asked) -> list[MemoryRef]:
+    return [target.ref for target in asked.targets]
+
+
+def _known(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, _Known]:
+    """Those that exist."""
+    found: dict[MemoryRef, _Known] = {}
+    for kind in {ref.kind for ref in refs}:
+        ids = [ref.id for ref in refs if ref.kind == kind]
+        marks = tx.marks.of(kind, ids)
+        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items():
+            found[MemoryRef(kind, memory_id)] = _Known(memory, marks.get(memory_id, UNMARKED))
+    return found
+
+
+async def _findable(
+    asked: Asked, seen: Mapping[MemoryRef, _Known], at: Millis, deps: Deps
+) -> dict[MemoryRef, SearchRow]:
+    """Words and vectors of what is about to say something else."""
+    if asked.doing is not Doing.EDIT:
+        return {}
+    planned = {ref: plan(asked, known.memory, known.mark, {}, at).memory for ref, known in seen.items()}
+    return await reworded({ref: (seen[ref].memory, after) for ref, after in planned.items() if after}, deps)
+
+
+async def reworded(changes: Mapping[MemoryRef, tuple[Memory, Memory]], deps: Deps) -> dict[MemoryRef, SearchRow]:
+    """What search needs of those whose words change."""
+    refs = [ref for ref, (before, after) in changes.items() if searchable(before) != searchable(after)]
+    texts = [Findable(ref.kind, owner(changes[ref][1]), searchable(changes[ref][1])) for ref in refs]
+    rows = await deps.findable(texts) if texts else []
+    return dict(zip(refs, rows, strict=True))
+
+
+def _refuse_changed_meanwhile(asked: Asked, now: Mapping[MemoryRef, _Known], seen: Mapping[MemoryRef, _Known]) -> None:
+    stale = []
+    for target in asked.targets:
+        known, before = now.get(target.ref), seen.get(target.ref)
+        wanted = target.version
+        if wanted is None and before is not None:
+            wanted = before.memory.version
+        if (known is None) != (before is None) or (known and wanted is not None and known.memory.version != wanted):
+            stale.append(_stale_words(target.ref, known, wanted))
+    if stale:
+        raise Conflict(f"Changed by someone else meanwhile: {_listed(stale)}. Read again and decide anew.")
+
+
+def _stale_words(ref: MemoryRef, known: _Known | None, wanted: int | None) -> str:
+    if known is None:
+        return f"{ref.kind} {ref.id} is gone"
+    return f"{ref.kind} {ref.id} is at version {known.memory.version}, not {wanted}"
+
+
+def _listed(conflicts: Sequence[str]) -> str:
+    more = len(conflicts) - CONFLICTS_SHOWN
+    return "; ".join(conflicts[:CONFLICTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _check_successor(tx: Tx, asked: Asked) -> None:
+    """It exists, is of the same kind, is itself in use, and does not lead back to a memory that it replaces."""
+    kind = asked.targets[0].ref.kind
+    replaced = {target.ref.id for target in asked.targets if target.ref.id != asked.successor}
+    found = tx.by_kind[kind].get(asked.successor or "")
+    if found is None:
+        raise BadInput(f"There is no {kind} {asked.successor} that could take their place.")
+    if not replaced:
+        raise BadInput("A memory cannot take its own place.")
+    if asked.doing is Doing.MERGE and not found.status == "current":
+        raise BadInput(f"{kind} {asked.successor} is {found.status}: restore it first, or name another.")
+    refuse_circle(tx, kind, found, replaced)
+
+
+def refuse_circle(tx: Tx, kind: Kind, successor: Any, replaced: set[str]) -> None:
+    """Follows who took whose place, from the successor on."""
+    seen: set[str] = set()
+    nexts = [successor]
+    while nexts:
+        memory = nexts.pop()
+        if str(memory.id) in replaced:
+            raise BadInput(f"superseded_by leads back to {kind} {memory.id} itself.")
+        seen.add(str(memory.id))
+        ids = [
+            str(one) for one in (memory.superseded_by, memory.merged_into) if one is not None and str(one) not in seen
+        ]
+        nexts += tx.by_kind[kind].by_ids(ids).values()
+
+
+# --- planning and applying -----------------------------------------------------------------------------------------
+
+
+def _dry(tx: Tx, asked: Asked, flagged: Flagged, at: Millis) -> Action:
+    if asked.successor is not None:
+        _check_successor(tx, asked)
+    now = _known(tx, _refs(asked))
+    items = []
+    for target, item in zip(asked.targets, _items(tx, asked, now, flagged, at), strict=True):
+        known = now.get(target.ref)
+        stale = known and target.version is not None and known.memory.version != target.version
+        why = _stale_words(target.ref, known, target.version) if stale else item.why
+        items.append(ActionItem(item.ref, item.changed and not stale, why, item.user_id, item.before, item.after))
+    return _prepared(asked, ActionId(""), at, items)
+
+
+def _items(tx: Tx, asked: Asked, now: Mapping[MemoryRef, _Known], flagged: Flagged, at: Millis) -> list[ActionItem]:
+    return [_item(tx, target.ref, asked, now.get(target.ref), flagged, at) for target in asked.targets]
+
+
+def _item(tx: Tx, ref: MemoryRef, asked: Asked, known: _Known | None, flagged: Flagged, at: Millis) -> ActionItem:
+    if known is None:
+        return ActionItem(ref, changed=False, why=f"there is no {ref.kind} {ref.id}")
+    planned = plan(asked, known.memory, known.mark, flagged.get(ref, {}), at)
+    user = owner(known.memory) or None
+    if planned.why is not None:
+        return ActionItem(ref, changed=False, why=planned.why, user_id=user)
+    if planned.gone:  # deleted is deleted: not even the log keeps the words
+        return ActionItem(ref, changed=True, user_id=user)
+    before, after = _sides(tx, ref, known, planned)
+    return ActionItem(ref, changed=True, user_id=user, before=before, after=after)
+
+
+def _sides(tx: Tx, ref: MemoryRef, known: _Known, planned: Planned) -> tuple[Snapshot, Snapshot]:
+    """Only the half that changes is kept: the memory, or what was said about it."""
+    if planned.memory is not None:
+        rows: Any = tx.by_kind[ref.kind]
+        return {"memory": rows.snapshot(known.memory)}, {"memory": rows.snapshot(planned.memory)}
+    mark = planned.mark or UNMARKED
+    return {"mark": known.mark.as_json()}, {"mark": mark.as_json()}
+
+
+def _prepared(asked: Asked, action_id: ActionId, at: Millis, items: Sequence[ActionItem]) -> Action:
+    params = {"successor": asked.successor, "until": asked.until, "fields": sorted(asked.changes) or None}
+    told = {name: value for name, value in params.items() if value is not None}
+    return Action(action_id, asked.doing, asked.actor, at, asked.reason, told, items=items)
+
+
+def _apply(
+    tx: Tx,
+    asked: Asked,
+    now: Mapping[MemoryRef, _Known],
+    flagged: Flagged,
+    rows: Mapping[MemoryRef, SearchRow],
+    action: Action,
+) -> None:
+    because = Because(_reason(action), actor=action.actor, request_id=action.id)
+    for item in action.items:
+        if not item.changed:
+            continue
+        known = now[item.ref]
+        planned = plan(asked, known.memory, known.mark, flagged.get(item.ref, {}), action.created_at)
+        if planned.memory is not None:
+            tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
+        if planned.mark is not None:
+            tx.marks.put(item.ref, planned.mark, item.user_id)
+    if asked.doing is Doing.DELETE:
+        for kind in Kind:
+            tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
+    tx.actions.add(action)
+
+
+def _reason(action: Action) -> str:
+    return f"{action.doing} in review: {action.reason}" if action.reason else f"{action.doing} in review"
+
+
+# --- taking back ---------------------------------------------------------------------------------------------------
+
+
+async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
+    """Puts everything back as it was. Conflict, naming it, when a newer change stands in the way."""
+    at = deps.now()
+    done, now = await deps.store.read(lambda tx: _undoable(tx, action_id))
+    rows = await _findable_again(done, now, deps)
+
+    def store(tx: Tx) -> Action:
+        again, known = _undoable(tx, action_id)
+        _refuse_if_reworded(
+            {ref: one.memory for ref, one in known.items()}, {ref: one.memory for ref, one in now.items()}
+        )
+        items = tuple(
+            ActionItem(item.ref, changed=True, user_id=item.user_id, before=item.after, after=item.before)
+            for item in again.items
+            if item.changed
+        )
+        undoing = Action(fresh_action(), Doing.UNDO, actor, at, undoes=action_id, items=items)
+        _put_back(tx, undoing, known, rows)
+        return undoing
+
+    return await deps.store.write(store)
+
+
+def _undoable(tx: Tx, action_id: ActionId) -> tuple[Action, dict[MemoryRef, _Known]]:
+    done = tx.actions.get(action_id)
+    if done is None:
+        raise NotFound(f"There is no action {action_id!r}.")
+    if done.undone_by is not None:
+        raise Conflict(f"It was taken back before, by {done.undone_by}.")
+    if done.doing is Doing.DELETE:
+        raise Conflict("What is deleted cannot be brought back.")
+    changed = [item for item in done.items if item.changed]
+    known = _known(tx, [item.ref for item in changed])
+    conflicts = [words for item in changed if (words := _stands_in_the_way(tx, item, known.get(item.ref)))]
+    if conflicts:
+        raise Conflict(f"A newer change stands in the way: {_listed(conflicts)}.")
+    return done, known
+
+
+def _stands_in_the_way(tx: Tx, item: ActionItem, known: _Known | None) -> str | None:
+    name = f"{item.ref.kind} {item.ref.id}"
+    if known is None or item.after is None or item.before is None:
+        return f"{name} was deleted"
+    if "mark" in item.after:
+        return None if known.mark.as_json() == item.after["mark"] else f"{name} was marked otherwise since"
+    rows: Any = tx.by_kind[item.ref.kind]
+    if _content(rows.snapshot(known.memory)) == _content(item.after["memory"]):
+        return None
+    return f"{name} was changed since (version {known.memory.version}{_by_whom(tx, item.ref)})"
+
+
+def _by_whom(tx: Tx, ref: MemoryRef) -> str:
+    last = tx.lineage.of(ref)[-1:]
+    return "".join(f", {event['op']} by {event['actor']}" for event in last)
+
+
+def _content(snapshot: Snapshot) -> dict[str, Any]:
+    """What a memory says and is; when it was changed and how often does not matter."""
+    return {name: value for name, value in snapshot.items() if name not in ("version", "updated_at")}
+
+
+async def _findable_again(done: Action, now: Mapping[MemoryRef, _Known], deps: Deps) -> dict[MemoryRef, SearchRow]:
+    def earlier(tx: Tx) -> dict[MemoryRef, tuple[Memory, Memory]]:
+        return {
+            item.ref: (now[item.ref].memory, _memory_of(tx, item.ref, item.before))
+            for item in done.items
+            if item.changed and item.before and "memory" in item.before
+        }
+
+    return await reworded(await deps.store.read(earlier), deps)
+
+
+def _memory_of(tx: Tx, ref: MemoryRef, side: Snapshot) -> Any:
+    snapshot = dict(side["memory"])
+    if ref.kind is not Kind.PROFILE:
+        snapshot.setdefault("playbook_id", int(ref.id))
+    return tx.by_kind[ref.kind].of_snapshot(snapshot)
+
+
+def _refuse_if_reworded(known: Mapping[MemoryRef, Memory], seen: Mapping[MemoryRef, Memory]) -> None:
+    """What search was given fits only the words that were seen."""
+    if any(searchable(memory) != searchable(seen[ref]) for ref, memory in known.items()):
+        raise Conflict("Changed by someone else meanwhile; try again.")
+
+
+def _put_back(tx: Tx, undoing: Action, known: Mapping[MemoryRef, _Known], rows: Mapping[MemoryRef, SearchRow]) -> None:
+    because = Because(f"{undoing.undoes} was taken back", actor=undoing.actor, request_id=undoing.id)
+    for item in undoing.items:
+        side = item.after or {}
+        if "memory" in side:
+            then = _memory_of(tx, item.ref, side)
+            tx.memories.put_back(item.ref, known[item.ref].memory, then, rows.get(item.ref), because)
+        else:
+            tx.marks.put(item.ref, Mark(**side["mark"]), item.user_id)
+    taken_back = undoing.undoes or ActionId("")
+    done = tx.actions.get(taken_back)
+    if not tx.actions.take_back(taken_back, undoing.id):
+        raise Conflict("It was taken back by someone else meanwhile.")
+    if done is not None and done.undoes is not None:
+        tx.actions.stand_again(done.undoes)
+    tx.actions.add(undoing)
+
+
+async def log(limit: int, offset: int, ref: MemoryRef | None, deps: Deps) -> tuple[list[Action], int]:
+    """What was done, the latest first, and how much there is."""
+    return await deps.store.read(lambda tx: tx.actions.page(limit, offset, ref))

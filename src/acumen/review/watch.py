@@ -1,0 +1,146 @@
+"""Watch over memories as they change: texts that give orders, texts that are too long, texts that say the same."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from acumen.deps import Deps
+from acumen.llm.tokens import count_tokens
+from acumen.model.facts import Hour
+from acumen.model.ids import Kind
+from acumen.model.memories import Memory, owner, searchable
+from acumen.model.memory import Status
+from acumen.model.search import SearchRow
+from acumen.review.duplicates import near, same_words
+from acumen.review.orders import order_in
+from acumen.review.signals import INSTRUCTION_LIKE, OVERSIZED
+from acumen.storage.flags import Flag, Pair
+from acumen.storage.store import Tx
+
+AT_ONCE = 500
+# What a person who opens the queue waits for; the rest is the hour's.
+BEFORE_A_REVIEW = 2_000
+# More near-duplicates than this of one memory tell nothing more, and a copied text may have thousands.
+MOST_TWINS = 10
+TEXT_SIGNALS = (INSTRUCTION_LIKE, OVERSIZED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """Memories that changed since the watch last looked, up to a number of search's own count."""
+
+    generation: int
+    seq: int
+    changed: Mapping[Kind, Sequence[str]]
+
+    @property
+    def count(self) -> int:
+        return sum(len(ids) for ids in self.changed.values())
+
+
+async def every_hour(_fact: Hour, deps: Deps) -> None:
+    while await _look_on(deps):
+        await deps.stand_back()
+
+
+async def before_review(deps: Deps) -> None:
+    """So that the queue knows of what was stored a moment ago."""
+    looked = 0
+    while looked < BEFORE_A_REVIEW and (some := await _look_on(deps)):
+        looked += some
+
+
+async def _look_on(deps: Deps) -> int:
+    """Looks at the next changed memories; how many there were."""
+    seen = await deps.store.read(_changed)
+    if seen is None:
+        return 0
+    found = await deps.store.read(lambda tx: {kind: _found(tx, kind, ids, deps) for kind, ids in seen.changed.items()})
+
+    def store(tx: Tx) -> None:
+        for kind, (flags, pairs) in found.items():
+            ids = seen.changed[kind]
+            tx.flags.replace(kind, ids, TEXT_SIGNALS, flags)
+            tx.flags.replace_pairs(kind, ids, pairs)
+        tx.flags.watch_from(seen.generation, seen.seq)
+
+    await deps.store.write(store)
+    return max(seen.count, 1)
+
+
+def _changed(tx: Tx) -> _Seen | None:
+    generation, seq = tx.flags.watched()
+    mark = tx.search_mark
+    if generation != mark.generation:
+        seq = 0
+    elif seq >= mark.seq:
+        return None
+    rows = tx.search_rows.changed_after(seq, list(Kind), AT_ONCE)
+    changed: dict[Kind, list[str]] = {}
+    for kind, entity_id, _ in rows:
+        changed.setdefault(Kind(kind), []).append(entity_id)
+    return _Seen(mark.generation, rows[-1][2] if len(rows) == AT_ONCE else mark.seq, changed)
+
+
+def _found(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[Flag], list[Pair]]:
+    current = {name: memory for name, memory in tx.by_kind[kind].by_ids(ids).items() if memory.status is Status.CURRENT}
+    flags = [flag for name, memory in current.items() for flag in _flags(kind, name, memory, deps)]
+    users = {owner(memory) for memory in current.values()}
+    pairs = [pair for user in sorted(users) for pair in _pairs(tx, kind, user, set(current), deps)]
+    return flags, pairs
+
+
+def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[Flag]:
+    text, user = searchable(memory), owner(memory) or None
+    found = []
+    order = order_in(text)
+    if order is not None:
+        found.append(Flag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
+    most = deps.settings.review.oversized_tokens
+    # A token is at least one byte, so short texts need not be counted.
+    tokens = count_tokens(text) if len(text.encode()) > most else 0
+    if tokens > most:
+        found.append(Flag(kind, name, OVERSIZED, user, {"tokens": tokens, "most": most}))
+    return found
+
+
+def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list[Pair]:
+    """Of one user's memories: those that one of the changed ones is nearly the same as."""
+    current = {outline.id for outline in tx.by_kind[kind].outlines(user if kind is not Kind.AGENT_PLAYBOOK else None)}
+    rows = [row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone and row.entity_id in current]
+    model = deps.meaning.name
+    with_vector = [row for row in rows if row.vector is not None and row.model == model]
+    known = {row.entity_id for row in with_vector}
+    without = [row for row in rows if row.entity_id not in known]
+    by_meaning = _by_meaning(with_vector, changed, deps.settings.review.similarity)
+    named = [(*pair, "meaning") for pair in by_meaning] + [(*pair, "words") for pair in _by_words(without, changed)]
+    return [
+        Pair(kind, min(left, right), max(left, right), user or None, alike, how) for left, right, alike, how in named
+    ]
+
+
+def _by_meaning(rows: Sequence[SearchRow], changed: set[str], least: float) -> list[tuple[str, str, float]]:
+    if len(rows) < 2:
+        return []
+    vectors = np.stack([np.frombuffer(row.vector or b"", np.float16).astype(np.float32) for row in rows])
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.float32(1e-9))
+    own = [place for place, row in enumerate(rows) if row.entity_id in changed]
+    return _nearest(rows, near(vectors, own, least))
+
+
+def _by_words(rows: Sequence[SearchRow], changed: set[str]) -> list[tuple[str, str, float]]:
+    texts = [frozenset(row.terms.split()) for row in rows]
+    own = [place for place, row in enumerate(rows) if row.entity_id in changed and texts[place]]
+    return _nearest(rows, same_words(texts, own))
+
+
+def _nearest(rows: Sequence[SearchRow], found: Sequence[tuple[int, int, float]]) -> list[tuple[str, str, float]]:
+    """Names instead of places; of each memory the nearest few."""
+    counts: dict[int, int] = {}
+    kept = []
+    for left, right, alike in sorted(found, key=lambda pair: -pair[2]):
+        counts[left], counts[right] = counts.get(left, 0) + 1, counts.get(right, 0) + 1
+        if min(counts[left], counts[right]) <= MOST_TWINS:
+            kept.append((rows[left].entity_id, rows[right].entity_id, alike))
+    return kept

@@ -1,0 +1,175 @@
+"""What the watch over memories found, as rows: flags on single memories, and pairs that say nearly the same."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Kind, Millis
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import duplicate_pairs, memory_flags, orgs
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Why one memory deserves a look; `detail` holds the numbers, `since` when it was first seen."""
+
+    kind: Kind
+    id: str
+    signal: str
+    user_id: str | None
+    detail: Mapping[str, Any]
+    since: Millis = Millis(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories that say nearly the same; `left` sorts before `right`."""
+
+    kind: Kind
+    left: str
+    right: str
+    user_id: str | None
+    similarity: float
+    found_by: str  # meaning | words
+    since: Millis = Millis(0)
+
+
+class Flags:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- flags ---------------------------------------------------------------------------------------------------
+
+    def replace(self, kind: Kind, ids: Sequence[str], signals: Sequence[str], found: Iterable[Flag]) -> None:
+        """What these signals say of these memories, all of it; what was known before keeps its `since`."""
+        s, c = self._scope, memory_flags.c
+        rows = {(flag.id, flag.signal): flag for flag in found}
+        for some in in_batches(ids):
+            query = sa.select(c.entity_id, c.signal).where(
+                c.org_id == s.org, c.kind == str(kind), c.signal.in_(signals), c.entity_id.in_(some)
+            )
+            for known in s.all(query):
+                if (known.entity_id, known.signal) not in rows:
+                    s.delete(
+                        memory_flags, c.kind == str(kind), c.entity_id == known.entity_id, c.signal == known.signal
+                    )
+        new = s.db.insert(memory_flags)
+        upsert = new.on_conflict_do_update(
+            index_elements=["org_id", "kind", "entity_id", "signal"],
+            set_={"detail": new.excluded.detail, "updated_at": s.at},
+        )
+        values = [s.stamp(_flag_row(flag, s.at)) for flag in rows.values()]
+        if values:
+            s.conn.execute(upsert, values)
+
+    def clear(self, signal: str, keep: Iterable[tuple[str, str]]) -> None:
+        """Takes the signal off every memory but those named by kind and id."""
+        kept = set(keep)
+        c = memory_flags.c
+        for row in self._scope.all(
+            sa.select(c.kind, c.entity_id).where(c.org_id == self._scope.org, c.signal == signal)
+        ):
+            if (row.kind, row.entity_id) not in kept:
+                self._scope.delete(memory_flags, c.kind == row.kind, c.entity_id == row.entity_id, c.signal == signal)
+
+    def of_kind(self, kind: Kind, user: str | None = None) -> dict[str, list[Flag]]:
+        """By memory."""
+        c = memory_flags.c
+        query = sa.select(memory_flags).where(c.org_id == self._scope.org, c.kind == str(kind))
+        if user is not None:
+            query = query.where(c.user_id == user)
+        found: dict[str, list[Flag]] = {}
+        for row in self._scope.all(query):
+            found.setdefault(row.entity_id, []).append(_flag(row))
+        return found
+
+    # --- pairs ---------------------------------------------------------------------------------------------------
+
+    def replace_pairs(self, kind: Kind, ids: Sequence[str], found: Iterable[Pair]) -> None:
+        """Every pair that one of these memories is part of; a pair known before keeps its time."""
+        s, c = self._scope, duplicate_pairs.c
+        now = {(pair.left, pair.right): pair for pair in found}
+        for some in in_batches(ids):
+            part = sa.or_(c.left_id.in_(some), c.right_id.in_(some))
+            for known in s.all(sa.select(c.left_id, c.right_id).where(c.org_id == s.org, c.kind == str(kind), part)):
+                if (known.left_id, known.right_id) not in now:
+                    s.delete(
+                        duplicate_pairs, c.kind == str(kind), c.left_id == known.left_id, c.right_id == known.right_id
+                    )
+        new = s.db.insert(duplicate_pairs)
+        upsert = new.on_conflict_do_update(
+            index_elements=["org_id", "kind", "left_id", "right_id"],
+            set_={"similarity": new.excluded.similarity, "found_by": new.excluded.found_by, "updated_at": s.at},
+        )
+        values = [s.stamp(_pair_row(pair)) for pair in now.values()]
+        if values:
+            s.conn.execute(upsert, values)
+
+    def pairs(self, kind: Kind, user: str | None = None) -> list[Pair]:
+        """The most alike first."""
+        c = duplicate_pairs.c
+        query = sa.select(duplicate_pairs).where(c.org_id == self._scope.org, c.kind == str(kind))
+        if user is not None:
+            query = query.where(c.user_id == user)
+        return [_pair(row) for row in self._scope.all(query.order_by(c.similarity.desc(), c.left_id, c.right_id))]
+
+    # --- how far the watch has come ------------------------------------------------------------------------------
+
+    def watched(self) -> tuple[int, int]:
+        """Generation and number of the last search row it has seen."""
+        query = sa.select(orgs.c.watched_generation, orgs.c.watched_seq).where(orgs.c.org_id == self._scope.org)
+        row = self._scope.one(query)
+        return (row.watched_generation or 0, row.watched_seq or 0) if row else (0, 0)
+
+    def watch_from(self, generation: int, seq: int) -> None:
+        statement = sa.update(orgs).where(orgs.c.org_id == self._scope.org)
+        moved = {"watched_generation": generation, "watched_seq": seq, "updated_at": self._scope.at}
+        self._scope.conn.execute(statement.values(moved))
+
+    # --- forgetting ----------------------------------------------------------------------------------------------
+
+    def delete(self, kind: Kind, ids: Sequence[str] | None = None) -> None:
+        """Of these memories; None: of all of the kind."""
+        f, p = memory_flags.c, duplicate_pairs.c
+        for some in [None] if ids is None else in_batches(ids):
+            mine = () if some is None else (f.entity_id.in_(some),)
+            part = () if some is None else (sa.or_(p.left_id.in_(some), p.right_id.in_(some)),)
+            self._scope.delete(memory_flags, f.kind == str(kind), *mine)
+            self._scope.delete(duplicate_pairs, p.kind == str(kind), *part)
+
+    def delete_user(self, user: str) -> int:
+        tables = (memory_flags, duplicate_pairs)
+        return sum(self._scope.delete(table, table.c.user_id == user) for table in tables)
+
+
+def _flag_row(flag: Flag, at: Millis) -> dict[str, Any]:
+    return {
+        "kind": str(flag.kind),
+        "entity_id": flag.id,
+        "signal": flag.signal,
+        "user_id": flag.user_id,
+        "detail": dict(flag.detail),
+        "since": flag.since or at,
+    }
+
+
+def _flag(row: Any) -> Flag:
+    return Flag(Kind(row.kind), row.entity_id, row.signal, row.user_id, row.detail or {}, Millis(row.since))
+
+
+def _pair_row(pair: Pair) -> dict[str, Any]:
+    return {
+        "kind": str(pair.kind),
+        "left_id": pair.left,
+        "right_id": pair.right,
+        "user_id": pair.user_id,
+        "similarity": pair.similarity,
+        "found_by": pair.found_by,
+    }
+
+
+def _pair(row: Any) -> Pair:
+    ids = (Kind(row.kind), row.left_id, row.right_id)
+    return Pair(*ids, row.user_id, row.similarity, row.found_by, Millis(row.created_at))
