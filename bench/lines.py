@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from bench import machine, model, places, process, publish, rerun, retrieval, search
+from bench import health, machine, model, places, process, publish, rerun, retrieval, search, worth
 from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
@@ -22,6 +22,9 @@ LINES = (
         partial(rerun.measure, make_place=places.sqlite),
     ),
     Line("aggregation", "lessons of many users into shared ones", aggregation.measure),
+    Line("health", "stats and review over a million usage events", partial(health.measure, make_place=places.sqlite)),
+    Line("metered", "what being metered costs a search", partial(health.overhead, make_place=places.sqlite)),
+    Line("worth", "a simulated agent's 2,000 sessions: what metering finds out", worth.measure),
     Line("locomo", "turns found, LoCoMo", retrieval.measure_locomo),
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),
     Line("evaluation", "sessions judged without a model, against labels", evaluation.measure),
@@ -40,5 +43,10 @@ LINES = (
         "org-postgres",
         "100 users over HTTP, PostgreSQL",
         partial(search.org_wide, make_place=places.postgres, targets=False),
+    ),
+    Line(
+        "health-postgres",
+        "stats and review over a million usage events, PostgreSQL",
+        partial(health.measure, make_place=places.postgres, targets=False),
     ),
 )

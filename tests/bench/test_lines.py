@@ -33,6 +33,21 @@ FIGURES = {
         *(f"{part}: {what}" for part in ("open", "held") for what in _QUALITY),
         *(f"60 user playbooks, {what}" for what in ("the first time", "nothing new")),
     },
+    "health": {
+        "first look at all memories",
+        *(f"injection stats, {days} days, p50" for days in (30, 90)),
+        *(f"review queue, {whose}, p50" for whose in ("everyone's", "one user's")),
+        *(f"{what}, p50" for what in ("citation stats", "costs by memory", "costs by day")),
+    },
+    "metered": {"search, metered, p50", "search, not metered, p50", "metering costs a search"},
+    "worth": {
+        "helpful above harmful",
+        "useless and expensive: recall",
+        "useless and expensive: precision",
+        "harmful: flagged",
+        "harmful: rightly so",
+        "holdout interval covers the truth",
+    },
 }
 FIGURES["rerun"] = {"interactions a second, 200", "windows a second", "steps of progress seen"}
 FIGURES |= {f"{name}-postgres": FIGURES[name] for name in ("publish", "search")}

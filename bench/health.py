@@ -1,0 +1,160 @@
+"""What memories cost and which deserve a look, over a million usage events; and what being metered costs a search."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from random import Random
+from typing import Any
+
+from acumen.app import LOCAL_ORG, App
+from acumen.model.facts import Hour
+from acumen.model.ids import Kind, MemoryRef, Millis, UserId, now
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import CITED, SEARCHED, SHOWN
+from acumen.review import watch
+from acumen.storage.store import OrgStore, Store, connect
+from acumen.storage.tables import usage_events
+from bench import memories, search
+from bench.figures import Figure, Run, below, median
+from bench.memories import Statements
+from bench.places import MakePlace, Place
+from bench.publish import timed
+from bench.server import Server, serving
+
+USERS = 100
+DAYS = 90
+ROWS_AT_ONCE = 50_000
+ROUNDS = 15
+# Searches in a block, with and without metering in turn: what the machine does meanwhile hits both alike.
+BLOCK = 50
+
+
+def measure(run: Run, make_place: MakePlace, *, targets: bool = True) -> Iterator[Figure]:
+    count, events = run.many(10_000, 200), run.many(1_000_000, 2_000)
+    with make_place(run) as place:
+        began = time.perf_counter()
+        asyncio.run(_fill(place, count, events))
+        loaded = f"loaded in {time.perf_counter() - began:.0f} s"
+        yield Figure("first look at all memories", asyncio.run(_watch(place)), "s", note=loaded)
+        target = below(300) if targets else None
+        with serving(place.environ) as server:
+            for name, path, body in _QUESTIONS:
+                asked = [(path, body)] * run.many(ROUNDS, 2)
+                seen, cpu_ms = timed(server, asked, 1)
+                yield Figure(f"{name}, p50", median(seen.latencies_ms), "ms", target, cpu_ms, f"{events:,} events")
+
+
+_QUESTIONS = (
+    ("injection stats, 30 days", "/api/get_injection_stats", {"days_back": 30, "limit": 100}),
+    ("injection stats, 90 days", "/api/get_injection_stats", {"days_back": 90, "limit": 100}),
+    ("citation stats", "/api/get_playbook_application_stats", {"days_back": 30, "limit": 100}),
+    ("review queue, everyone's", "/api/get_memory_review", {"include_all_users": True, "limit": 100}),
+    ("review queue, one user's", "/api/get_memory_review", {"user_id": "user-0", "limit": 100}),
+    ("costs by memory", "/api/get_memory_costs", {"days_back": 30}),
+    ("costs by day", "/api/get_memory_costs", {"days_back": 90, "group_by": "day"}),
+)
+
+
+async def _fill(place: Place, count: int, events: int) -> None:
+    """Half of the memories are lessons of users, four tenths facts about them, the rest is shared."""
+    place.migrate()
+    store = Store(connect(place.settings))
+    of_org, statements, random = store.of(LOCAL_ORG), Statements(), Random(count)
+    each = count // 2 // USERS or 1
+    refs: list[tuple[str, str, str]] = []
+    for number in range(USERS):
+        user, first = UserId(f"user-{number}"), number * each + 1
+        made = list(memories.user_playbooks(user, each, statements, random, first))
+        facts = list(memories.profiles(user, max(1, each * 4 // 5), statements, random))
+        await memories.store(Kind.USER_PLAYBOOK, made, of_org)
+        await memories.store(Kind.PROFILE, facts, of_org)
+        refs += [("user_playbook", str(memory.id), user) for memory, _ in made]
+        refs += [("profile", str(memory.id), user) for memory, _ in facts]
+    shared = list(memories.agent_playbooks(count // 10, statements, random))
+    await memories.store(Kind.AGENT_PLAYBOOK, shared, of_org)
+    refs += [("agent_playbook", str(memory.id), "") for memory, _ in shared]
+    await _count(of_org, refs, events, random)
+    store.close()
+
+
+async def _count(of_org: OrgStore, refs: list[tuple[str, str, str]], events: int, random: Random) -> None:
+    """As counting would leave them, but written memory by memory: in the order of time they take a quarter hour."""
+    at = now()
+    await of_org.write(lambda tx: tx.usage.begin_metering(Millis(at - 2 * DAYS * DAY_MS)))
+    random.shuffle(refs)
+    places = sorted(int(len(refs) * random.random() ** 2) for _ in range(events))
+    made = (_row(number, refs[place], at, random) for number, place in enumerate(places))
+    while some := list(itertools.islice(made, ROWS_AT_ONCE)):
+        await of_org.write(lambda tx, some=some: tx.scope.add(usage_events, some))  # type: ignore[misc]
+    users = [f"user-{number}" for number in range(USERS)]
+    named = [MemoryRef(Kind(kind), name) for kind, name, _ in refs]
+    await of_org.write(lambda tx: tx.usage.sums.sum_again(named, users))
+
+
+def _row(number: int, ref: tuple[str, str, str], at: int, random: Random) -> dict[str, Any]:
+    """Some memories are shown far more often than others; searches and citations are among the events."""
+    kind, memory, user = ref
+    user = user or f"user-{random.randrange(USERS)}"
+    when = at - int(random.random() * DAYS * DAY_MS)
+    search_only = number % 20 == 0
+    return {
+        "event_id": f"e{number:07}",
+        "user_id": user,
+        "session_id": f"session-{user}-{random.randrange(200)}",
+        "pipeline": "search",
+        "entity_type": None if search_only else kind,
+        "entity_id": None if search_only else memory,
+        "event_name": SEARCHED if search_only else CITED if number % 30 == 1 else SHOWN,
+        "event_category": "retrieval",
+        "caller_type": "production_agent",
+        "count_value": 1,
+        "prompt_tokens": 20 + number % 60,
+        "completion_tokens": 0,
+        "billing_input_tokens": 0,
+        "platform_llm": False,
+        "platform_storage": False,
+        "metadata_json": "{}",
+        "agent_version": "1.0",
+        "cited_at": when if number % 7 == 0 else None,
+        "created_at": when,
+        "updated_at": when,
+    }
+
+
+async def _watch(place: Place) -> float:
+    """Seconds for the hourly look, when every memory is new to it."""
+    app = App(place.settings)
+    began = time.perf_counter()
+    await watch.every_hour(Hour(), await app.deps_for(LOCAL_ORG))
+    seconds = time.perf_counter() - began
+    app.meaning.close()
+    app.store.close()
+    return seconds
+
+
+# --- what being metered costs a search --------------------------------------------------------------------------------
+
+
+def overhead(run: Run, make_place: MakePlace) -> Iterator[Figure]:
+    rows = run.many(10_000, 20)
+    with make_place(run) as place:
+        asyncio.run(search.fill(place, rows))
+        taken: dict[bool, list[float]] = {True: [], False: []}
+        with _serving(place, enabled=True) as metered, _serving(place, enabled=False) as unmetered:
+            both = {True: metered, False: unmetered}
+            for enabled, server in both.items():
+                timed(server, search.questions(search.WARM_UP, seed=int(enabled)), 1)
+            for block in range(run.many(16, 1)):
+                for enabled, server in both.items():
+                    asked = search.questions(run.many(BLOCK, 3), seed=100 + 2 * block + enabled)
+                    taken[enabled] += timed(server, asked, 1)[0].latencies_ms
+    with_it, without = median(taken[True]), median(taken[False])
+    yield Figure("search, metered, p50", with_it, "ms")
+    yield Figure("search, not metered, p50", without, "ms")
+    yield Figure("metering costs a search", (with_it / without - 1) * 100, "%", below(5))
+
+
+def _serving(place: Place, *, enabled: bool) -> AbstractContextManager[Server]:
+    return serving({**place.environ, "ACUMEN_METER__ENABLED": str(enabled).lower()})
