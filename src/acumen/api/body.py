@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
-from acumen.api.headers import headers_of
+from acumen.door.headers import headers_of
 from acumen.errors import BadInput, TooLarge, WrongMediaType
 
 # zlib's way of saying: expect a gzip header.
@@ -19,7 +19,7 @@ SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 async def json_of(request: Request, most_bytes: int) -> Any:
     """None for an empty body. Too much, unpacked or packed, is refused before it is held."""
-    headers = headers_of(request)
+    headers = headers_of(request.scope)
     raw = await _read(request, most_bytes)
     if not raw:
         return None
@@ -77,7 +77,7 @@ def _unpacked(raw: bytes, encoding: str, most_bytes: int) -> bytes:
 
 
 def _announced(request: Request) -> int:
-    text = headers_of(request).get("content-length", "")
+    text = headers_of(request.scope).get("content-length", "")
     return int(text[:20]) if text.isascii() and text.isdigit() else 0  # twenty digits are too many, whatever follows
 
 

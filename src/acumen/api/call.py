@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from acumen.api.auth import Caller, Doorkeeper
 from acumen.app import App
 from acumen.deps import Deps
+from acumen.door.callers import Caller, Doorkeeper
 from acumen_client.calls import Endpoint
 
 A = TypeVar("A", bound=BaseModel)

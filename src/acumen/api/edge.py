@@ -1,6 +1,5 @@
 """The edge: from an HTTP request to a handler and back, the same way for every endpoint."""
 
-import re
 from typing import Any
 
 from starlette.requests import Request
@@ -22,15 +21,14 @@ from acumen.api import (
     review,
     system,
 )
-from acumen.api.auth import Caller, Doorkeeper, require
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
-from acumen.api.headers import headers_of
 from acumen.api.older import OLDER, Older
 from acumen.app import LOCAL_ORG, App
+from acumen.door.callers import Caller, Doorkeeper, require
+from acumen.door.headers import request_id_of
 from acumen.errors import BadInput
 from acumen.model.config import Config
-from acumen.model.ids import fresh_id
 from acumen_client.calls import ENDPOINTS, Endpoint
 from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
@@ -51,12 +49,10 @@ ROOMS = (
     system,
 )
 
-_CALLERS_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
-def routes(app: App) -> list[Route]:
-    keys = Doorkeeper(app)
+def routes(app: App, keys: Doorkeeper) -> list[Route]:
     today = [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
     return [*today, *(_route(older.endpoint, HANDLERS[older.endpoint.name], app, keys, older) for older in OLDER)]
 
@@ -65,7 +61,7 @@ def _route(
     endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doorkeeper, older: Older | None = None
 ) -> Route:
     async def answer(request: Request) -> Response:
-        request_id = request_id_of(request)
+        request_id = request_id_of(request.scope)
         try:
             with app.traffic.caller():
                 caller = await _caller(endpoint, keys, request)
@@ -83,7 +79,7 @@ def _route(
 async def _caller(endpoint: Endpoint[..., Any], keys: Doorkeeper, request: Request) -> Caller:
     if endpoint.role is Role.PUBLIC:
         return NOBODY
-    caller = await keys.identify(request)
+    caller = await keys.identify(request.scope)
     require(caller, endpoint.role)
     return caller
 
@@ -105,9 +101,3 @@ def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str, older: 
     reply = endpoint.dump(answered)
     told = older.answered(reply) if older else reply
     return Response(told, 503 if unwell else endpoint.status, headers, media_type="application/json")
-
-
-def request_id_of(request: Request) -> str:
-    """The caller's own, if it is one that can stand in a log."""
-    given = headers_of(request).get("x-request-id", "")
-    return given if _CALLERS_ID.fullmatch(given) else fresh_id("http")

@@ -12,6 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acumen.api import edge, errors, openapi
 from acumen.app import App
+from acumen.door.callers import Doorkeeper
+from acumen.door.headers import request_id_of
 from acumen.errors import NotFound
 from acumen_client.wire.shapes import ErrorBody
 
@@ -25,14 +27,14 @@ HEADERS = {
 _RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def web_app(app: App) -> ASGIApp:
+def web_app(app: App, keys: Doorkeeper | None = None) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_web: Starlette) -> AsyncIterator[None]:
         await app.start()
         yield
         await app.stop()
 
-    routes = edge.routes(app)
+    routes = edge.routes(app, keys or Doorkeeper(app))
     web = Starlette(
         routes=[*routes, *openapi.routes()],
         lifespan=lifespan,
@@ -80,7 +82,7 @@ class Direct:
 
 async def _unrouted(request: Request, error: Exception) -> Response:
     """No route, or not by this method: told in the same shape as every other failure."""
-    request_id = edge.request_id_of(request)
+    request_id = request_id_of(request.scope)
     if not isinstance(error, HTTPException):
         return errors.reply(error, request_id)
     if error.status_code == 404:

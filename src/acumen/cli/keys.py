@@ -5,10 +5,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from acumen.api.auth import Doorkeeper
 from acumen.app import LOCAL_ORG, App
 from acumen.cli.local import opened
 from acumen.cli.output import show, table, when
+from acumen.door.callers import Doorkeeper
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings

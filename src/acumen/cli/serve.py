@@ -14,11 +14,11 @@ import typer
 import uvicorn
 
 from acumen import __version__
-from acumen.api.auth import is_loopback
 from acumen.api.server import web_app
 from acumen.app import App
 from acumen.cli.heads import BoundedHeads
 from acumen.cli.local import reach
+from acumen.door.callers import is_loopback
 from acumen.errors import BadSettings
 from acumen.settings import Settings
 from acumen.storage.keys import any_exist

@@ -67,6 +67,12 @@ def by_secret(conn: sa.Connection, secret: str) -> Key | None:
     return _key(row) if row else None
 
 
+def by_id(conn: sa.Connection, key_id: str) -> Key | None:
+    """For whoever has proved before that they hold it."""
+    row = conn.execute(sa.select(api_keys).where(api_keys.c.key_id == key_id)).first()
+    return _key(row) if row else None
+
+
 def any_exist(conn: sa.Connection) -> bool:
     return (
         conn.execute(sa.select(api_keys.c.key_id).where(api_keys.c.revoked_at.is_(None)).limit(1)).first() is not None

@@ -3,17 +3,17 @@
 import ipaddress
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 from urllib.parse import urlsplit
 
-from starlette.requests import Request
-
-from acumen.api.headers import headers_of
 from acumen.app import LOCAL_ORG, App
+from acumen.door.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.ids import Millis, OrgId, fresh_id
-from acumen.storage.keys import Key, any_exist, by_secret, hashed
+from acumen.storage.keys import Key, any_exist, by_id, by_secret, hashed
 from acumen.storage.store import Tx
 from acumen_client.wire.shapes import Role
 
@@ -44,22 +44,27 @@ class Doorkeeper:
         self._known: dict[str, tuple[float, Key | None]] = {}
         self._keys_exist: tuple[float, bool] = (0.0, False)
 
-    async def identify(self, request: Request) -> Caller:
+    async def identify(self, scope: Scope) -> Caller:
         """NotAuthenticated when nobody can vouch for the caller."""
-        secret = _bearer(request)
+        secret = _bearer(scope)
         if secret is not None and await self.keys_exist():
-            key = await self._key(secret)
-            if key is None or not key.valid_at(Millis(time.time_ns() // 1_000_000)):
-                raise NotAuthenticated("This key is unknown, expired or revoked.")
-            return Caller(key.org_id, Role(key.role), key.name, key.id)
+            return await self.holder_of(secret)
         if await self.keys_exist():
             raise NotAuthenticated
-        if not is_local(request):
+        if not is_local(scope):
             raise NotAuthenticated(
                 "Authentication required: without keys only programs on this machine are answered. "
                 "Make a key with `acumen keys create`."
             )
         return Caller(LOCAL_ORG, Role.ADMIN)
+
+    async def holder_of(self, secret: str) -> Caller:
+        """NotAuthenticated when no key that counts has this secret."""
+        return _holder(await self._key(hashed(secret), lambda conn: by_secret(conn, secret)))
+
+    async def holder_by_id(self, key_id: str) -> Caller:
+        """Of a key whose secret was shown before; NotAuthenticated when it no longer counts."""
+        return _holder(await self._key(f"id:{key_id}", lambda conn: by_id(conn, key_id)))
 
     async def keys_exist(self) -> bool:
         checked_at, exist = self._keys_exist
@@ -92,15 +97,20 @@ class Doorkeeper:
         self._known.clear()
         self._keys_exist = (0.0, False)
 
-    async def _key(self, secret: str) -> Key | None:
-        name = hashed(secret)
+    async def _key(self, name: str, look: Callable[[Any], Key | None]) -> Key | None:
         checked_at, key = self._known.get(name, (0.0, None))
         if time.monotonic() - checked_at > REMEMBER_SECONDS:
-            key = await self._store.read(lambda conn: by_secret(conn, secret))
+            key = await self._store.read(look)
             if len(self._known) > 10_000:
                 self._known.clear()
             self._known[name] = (time.monotonic(), key)
         return key
+
+
+def _holder(key: Key | None) -> Caller:
+    if key is None or not key.valid_at(Millis(time.time_ns() // 1_000_000)):
+        raise NotAuthenticated("This key is unknown, expired or revoked.")
+    return Caller(key.org_id, Role(key.role), key.name, key.id)
 
 
 def require(caller: Caller, needed: Role) -> None:
@@ -108,15 +118,15 @@ def require(caller: Caller, needed: Role) -> None:
         raise NotAllowed(f"This needs a key with the role {needed}; yours is {caller.role}.")
 
 
-def is_local(request: Request) -> bool:
+def is_local(scope: Scope) -> bool:
     """From this machine, addressed to this machine, and not by a page from elsewhere or through a proxy."""
-    headers = headers_of(request)
+    headers = headers_of(scope)
     if not FORWARDED.isdisjoint(headers):
         return False
-    origin = headers.get("origin")
+    client, origin = scope.get("client"), headers.get("origin")
     return (
-        request.client is not None
-        and is_loopback(request.client.host)
+        client is not None
+        and is_loopback(client[0])
         and is_loopback(_host_of(headers.get("host", "")))
         and (origin is None or is_loopback(_host_of(origin.partition("://")[2])))
     )
@@ -140,6 +150,6 @@ def _host_of(header: str) -> str:
         return ""
 
 
-def _bearer(request: Request) -> str | None:
-    scheme, _, secret = headers_of(request).get("authorization", "").partition(" ")
+def _bearer(scope: Scope) -> str | None:
+    scheme, _, secret = headers_of(scope).get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" and secret.strip() else None

@@ -1,0 +1,54 @@
+"""One table from error to status, and the sentence that a caller is told."""
+
+import logging
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from acumen.errors import (
+    AcumenError,
+    BadInput,
+    Conflict,
+    NotAllowed,
+    NotAuthenticated,
+    NotFound,
+    StorageFull,
+    TooLarge,
+    Unavailable,
+    WrongMediaType,
+)
+from acumen_client.errors import in_words
+
+log = logging.getLogger(__name__)
+
+# The first that fits counts, so narrower errors stand before wider ones.
+STATUS: tuple[tuple[type[AcumenError], int, str], ...] = (
+    (BadInput, 422, "bad_input"),
+    (NotAuthenticated, 401, "not_authenticated"),
+    (NotAllowed, 403, "not_allowed"),
+    (NotFound, 404, "not_found"),
+    (Conflict, 409, "conflict"),
+    (TooLarge, 413, "too_large"),
+    (WrongMediaType, 415, "wrong_media_type"),
+    (StorageFull, 507, "storage_full"),
+    (Unavailable, 503, "unavailable"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    status: int
+    code: str
+    detail: str
+
+
+def failure_of(error: Exception, request_id: str) -> Failure:
+    """What a caller can act on, told in a sentence; everything else goes to the log."""
+    if isinstance(error, ValidationError):
+        return Failure(422, "bad_input", in_words(error))
+    for kind, status, code in STATUS:
+        if isinstance(error, kind):
+            return Failure(status, code, str(error))
+    log.error("request %s failed", request_id, exc_info=error)
+    detail = f"Something went wrong on our side. The log tells what, under request id {request_id}."
+    return Failure(500, "server_failed", detail)
