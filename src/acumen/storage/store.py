@@ -25,6 +25,7 @@ from acumen.storage.figures import Figures
 from acumen.storage.flags import Flags
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
+from acumen.storage.library import Library
 from acumen.storage.lineage import Lineage
 from acumen.storage.llm_calls import LlmCalls
 from acumen.storage.marks import Marks
@@ -117,6 +118,10 @@ class Tx:
     def search_mark(self) -> Mark:
         """Asked once: a search looks through several kinds, and to a reader its snapshot stands still."""
         return self.search_rows.mark()
+
+    @cached_property
+    def library(self) -> Library:
+        return Library(self.scope)
 
     @cached_property
     def lineage(self) -> Lineage:

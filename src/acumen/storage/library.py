@@ -1,0 +1,240 @@
+"""Memories and sessions as a person leafs through them: filtered, counted, a page at a time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.evaluation import SessionKey
+from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
+from acumen.model.memory import Status
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import CITED, ECHOED, Use
+from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
+from acumen.storage.profiles import PROFILES
+from acumen.storage.scope import Scope
+from acumen.storage.sums import use_of
+from acumen.storage.tables import (
+    agent_playbook_sources,
+    injections,
+    interactions,
+    memory_days,
+    requests,
+    usage_events,
+)
+
+_TABLES = (PROFILES, USER_PLAYBOOKS, AGENT_PLAYBOOKS)
+_LESSON_COLUMNS = ("name", "trigger", "agent_version")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Which memories; None means "any". `refs` narrows to memories that are named."""
+
+    text: str | None = None
+    kind: Kind | None = None
+    statuses: tuple[Status, ...] | None = (Status.CURRENT,)
+    user_id: str | None = None
+    agent_version: str | None = None
+    refs: tuple[MemoryRef, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A memory in a list: enough to name it and to act on it."""
+
+    ref: MemoryRef
+    user_id: str | None
+    name: str
+    content: str
+    status: Status
+    agent_version: str
+    version: int
+    created_at: Millis
+    updated_at: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntry:
+    user_id: UserId
+    session_id: SessionId
+    agent_version: str
+    source: str
+    requests: int
+    started_at: Millis
+    last_at: Millis
+    turns: int = 0
+    injections: int = 0
+    tokens: int = 0
+    cited: int = 0
+    echoed: int = 0
+
+    @property
+    def key(self) -> SessionKey:
+        return self.user_id, self.session_id
+
+
+class Library:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- memories --------------------------------------------------------------------------------------------------
+
+    def memories(self, shelf: Shelf, limit: int, offset: int) -> tuple[list[Entry], int]:
+        """The latest changed first, and how many there are in all."""
+        parts = [self._of_kind(mapping, shelf) for mapping in _TABLES if shelf.kind in (None, mapping.kind)]
+        every = sa.union_all(*parts).subquery("every")
+        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(every)).scalar_one()
+        order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
+        page = self._scope.all(sa.select(every).order_by(*order).limit(limit).offset(offset))
+        return [_entry(row) for row in page], int(total)
+
+    def _of_kind(self, mapping: Any, shelf: Shelf) -> sa.Select[Any]:
+        c = mapping.table.c
+        lesson = {name: c[name] if name in c else sa.literal("") for name in _LESSON_COLUMNS}
+        user = c.user_id if "user_id" in c else sa.cast(sa.null(), sa.Text)
+        query = sa.select(
+            sa.literal(str(mapping.kind)).label("kind"),
+            sa.cast(c[mapping.id_column], sa.Text).label("id"),
+            user.label("user_id"),
+            lesson["name"].label("name"),
+            c.content,
+            c.status,
+            lesson["agent_version"].label("agent_version"),
+            c.version,
+            c.created_at,
+            c.updated_at,
+        ).where(c.org_id == self._scope.org)
+        return query.where(*self._conditions(mapping, shelf, user, lesson))
+
+    def _conditions(self, mapping: Any, shelf: Shelf, user: Any, lesson: Mapping[str, Any]) -> list[Any]:
+        c = mapping.table.c
+        found = []
+        if shelf.statuses is not None:
+            found.append(c.status.in_([str(status) for status in shelf.statuses]))
+        if shelf.user_id is not None:
+            found.append(user == shelf.user_id)
+        if shelf.agent_version is not None:
+            found.append(lesson["agent_version"] == shelf.agent_version)
+        if shelf.refs is not None:
+            ids = [mapping.parse_id(ref.id) for ref in shelf.refs if ref.kind is mapping.kind]
+            found.append(c[mapping.id_column].in_(ids))
+        if shelf.text:
+            texts = [c.content, *(c[name] for name in ("trigger", "name") if name in c)]
+            found.append(sa.or_(*(self._scope.db.holds(text, shelf.text) for text in texts)))
+        return found
+
+    def agent_versions(self, limit: int) -> list[str]:
+        """Those that playbooks are for."""
+        parts = [
+            sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
+            for mapping in (USER_PLAYBOOKS, AGENT_PLAYBOOKS)
+        ]
+        every = sa.union(*parts).subquery("every")
+        query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
+        return [row[0] for row in self._scope.all(query.limit(limit))]
+
+    def uses_by_day(self, ref: MemoryRef, since: Millis) -> dict[int, Use]:
+        """By day (UTC, counted from 1970); days without any use are left out."""
+        c = memory_days.c
+        query = sa.select(memory_days).where(c.org_id == self._scope.org, c.kind == str(ref.kind))
+        rows = self._scope.all(query.where(c.entity_id == ref.id, c.day >= since // DAY_MS))
+        return {row.day: use_of(row) for row in rows}
+
+    def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
+        """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
+        mapping = next(one for one in _TABLES if one.kind is ref.kind)
+        c, own = mapping.table.c, mapping.parse_id(ref.id)
+        found = [
+            (MemoryRef(ref.kind, str(row[0])), relation)
+            for column, relation in ((c.superseded_by, "supersedes"), (c.merged_into, "merged from"))
+            for row in self._scope.all(
+                sa.select(c[mapping.id_column]).where(c.org_id == self._scope.org, column == own).limit(25)
+            )
+        ]
+        return found + self._folded(ref)
+
+    def _folded(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
+        s = agent_playbook_sources.c
+        if ref.kind is Kind.AGENT_PLAYBOOK:
+            column, other, kind, relation = s.agent_playbook_id, s.user_playbook_id, Kind.USER_PLAYBOOK, "written from"
+        elif ref.kind is Kind.USER_PLAYBOOK:
+            column, other, kind, relation = s.user_playbook_id, s.agent_playbook_id, Kind.AGENT_PLAYBOOK, "folded into"
+        else:
+            return []
+        query = sa.select(other).where(s.org_id == self._scope.org, column == int(ref.id)).limit(25)
+        return [(MemoryRef(kind, str(row[0])), relation) for row in self._scope.all(query)]
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def sessions(
+        self, user: str | None, session: str | None, limit: int, offset: int
+    ) -> tuple[list[SessionEntry], int]:
+        """The latest first, and how many there are in all."""
+        c = requests.c
+        query = sa.select(
+            c.user_id,
+            c.session_id,
+            sa.func.max(c.agent_version).label("agent_version"),
+            sa.func.max(c.source).label("source"),
+            sa.func.count().label("requests"),
+            sa.func.min(c.created_at).label("started_at"),
+            sa.func.max(c.created_at).label("last_at"),
+        ).where(c.org_id == self._scope.org)
+        if user is not None:
+            query = query.where(c.user_id == user)
+        if session is not None:
+            query = query.where(c.session_id == session)
+        grouped = query.group_by(c.user_id, c.session_id)
+        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(grouped.subquery())).scalar_one()
+        order = (sa.func.max(c.created_at).desc(), c.user_id, c.session_id)
+        page = self._scope.all(grouped.order_by(*order).limit(limit).offset(offset))
+        return self._counted([dict(row._mapping) for row in page]), int(total)  # noqa: SLF001 - public
+
+    def _counted(self, page: Sequence[dict[str, Any]]) -> list[SessionEntry]:
+        keys = [(row["user_id"], row["session_id"]) for row in page]
+        turns = self._per_session(interactions, keys, sa.func.count())
+        shown = self._per_session(injections, keys, sa.func.count(), sa.func.sum(injections.c.tokens))
+        said = {
+            name: self._per_session(usage_events, keys, sa.func.count(), where=usage_events.c.event_name == name)
+            for name in (CITED, ECHOED)
+        }
+        return [
+            SessionEntry(
+                **row,
+                turns=turns.get(key, (0,))[0],
+                injections=shown.get(key, (0, 0))[0],
+                tokens=shown.get(key, (0, 0))[1],
+                cited=said[CITED].get(key, (0,))[0],
+                echoed=said[ECHOED].get(key, (0,))[0],
+            )
+            for key, row in zip(keys, page, strict=True)
+        ]
+
+    def _per_session(
+        self, table: sa.Table, keys: Sequence[tuple[str, str]], *sums: Any, where: Any = None
+    ) -> dict[tuple[str, str], tuple[int, ...]]:
+        c = table.c
+        query = (
+            sa.select(c.user_id, c.session_id, *sums)
+            .where(c.org_id == self._scope.org, c.user_id.in_({user for user, _ in keys}))
+            .where(c.session_id.in_({session for _, session in keys}))
+            .group_by(c.user_id, c.session_id)
+        )
+        rows = self._scope.all(query if where is None else query.where(where)) if keys else []
+        return {(row[0], row[1]): tuple(int(value or 0) for value in row[2:]) for row in rows}
+
+
+def _entry(row: Any) -> Entry:
+    return Entry(
+        ref=MemoryRef(Kind(row.kind), row.id),
+        user_id=row.user_id,
+        name=row.name or "",
+        content=row.content,
+        status=Status(row.status),
+        agent_version=row.agent_version or "",
+        version=row.version,
+        created_at=Millis(row.created_at),
+        updated_at=Millis(row.updated_at),
+    )
