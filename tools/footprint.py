@@ -16,6 +16,7 @@ LOCK = ROOT / "requirements" / "runtime.txt"
 MADE = {
     "embedding model": ROOT / "src" / "acumen" / "llm" / "minilm",
     "Swagger UI": ROOT / "src" / "acumen" / "api" / "static" / "swagger",
+    "htmx and uPlot": ROOT / "src" / "acumen" / "web" / "static" / "vendor",
 }
 MEGABYTE = 1_000_000
 ROWS_SHOWN = 12

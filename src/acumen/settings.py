@@ -84,6 +84,18 @@ class Evaluation(Section):
     )
 
 
+class Web(Section):
+    """The dashboard."""
+
+    session_hours: int = Field(12, ge=1, le=720, description="How long a sign-in to the dashboard lasts.")
+    secret: str = Field(
+        "",
+        repr=False,
+        description="Signs the dashboard's sessions. Empty: made anew at each start, so a restart ends them; "
+        "set it where several servers share a database.",
+    )
+
+
 class Llm(Section):
     """The language model, if there is one. Without one, rules do its work."""
 
@@ -132,6 +144,7 @@ class Settings(Section):
     meter: Meter = Meter()
     llm: Llm = Llm()
     evaluation: Evaluation = Evaluation()
+    web: Web = Web()
     review: Review = Review()
 
     @property

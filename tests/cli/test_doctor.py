@@ -35,6 +35,7 @@ def test_a_served_machine_is_well_too(run: Run, server: Served, monkeypatch: pyt
 def test_each_mistake_is_found_and_comes_with_its_cure(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "acumen.db").write_text("not a database" * 100)
     monkeypatch.setattr("acumen.cli.checks.STATIC", tmp_path)
+    monkeypatch.setattr("acumen.cli.checks.PAGES", tmp_path)
     monkeypatch.setattr("acumen.cli.checks.load_embedder", partial(load_embedder, tmp_path))
     monkeypatch.setenv("ACUMEN_URL", "http://127.0.0.1:9")
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -45,7 +46,7 @@ def test_each_mistake_is_found_and_comes_with_its_cure(run: Run, tmp_path: Path,
     levels = _levels(result)
     assert result.code == 1
     assert {levels[about] for about in ("Database", "Embeddings", "Port", "ACUMEN_URL")} == {"fail"}
-    assert levels["Docs page"] == "warn"
+    assert (levels["Docs page"], levels["Dashboard"]) == ("warn", "warn")
     assert all(check["fix"] for check in result.json["checks"] if check["level"] != "ok")
 
 

@@ -31,6 +31,7 @@ def test_the_ready_line_names_url_data_and_docs_and_ctrl_c_ends_it_in_order(tmp_
     assert code == 0
     assert "http://127.0.0.1:" in line
     assert "/docs" in line
+    assert "/ui" in line
     assert str(tmp_path) in line
 
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
+from acumen import web
 from acumen.api.openapi import STATIC
 from acumen.api.system import LEAST_FREE_BYTES
 from acumen.cli.failures import sentence
@@ -37,6 +38,8 @@ OLDEST_PYTHON = (3, 11)
 # The first without the bug that could damage a database in WAL mode.
 OLDEST_SQLITE = (3, 51, 3)
 COMFORTABLE_FREE_BYTES = 1024**3
+PAGES = Path(web.__file__).parent / "static"
+SCRIPTS = ("vendor/htmx.min.js", "vendor/uPlot.iife.js", "vendor/uPlot.min.css")
 ASSETS = ("docs.html", "swagger/swagger-ui-bundle.js", "swagger/swagger-ui.css")
 # Nobody can run this before it was written; a clock that says so is wrong.
 WRITTEN = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
@@ -219,6 +222,14 @@ def assets() -> Finding:
     if missing:
         return Finding("warn", "Docs page", f"{' and '.join(missing)} missing: /docs stays empty", REINSTALL)
     return Finding("ok", "Docs page", "its files are present")
+
+
+def dashboard() -> Finding:
+    missing = [name for name in SCRIPTS if not (PAGES / name).is_file()]
+    if missing:
+        told = f"{' and '.join(missing)} missing: /ui shows pages but cannot act on them"
+        return Finding("warn", "Dashboard", told, REINSTALL)
+    return Finding("ok", "Dashboard", "its files are present")
 
 
 # --- who can reach it ---------------------------------------------------------------------------------------------

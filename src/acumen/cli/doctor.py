@@ -15,7 +15,7 @@ from acumen.errors import BadSettings
 from acumen.settings import Settings
 
 COLOURS = {"ok": typer.colors.GREEN, "warn": typer.colors.YELLOW, "fail": typer.colors.RED}
-ALWAYS = (checks.python, checks.sqlite, checks.tokens, checks.assets, checks.server)
+ALWAYS = (checks.python, checks.sqlite, checks.tokens, checks.assets, checks.dashboard, checks.server)
 OF_SQLITE = (checks.folder, checks.disk)
 OF_SETTINGS = (
     checks.clock,

@@ -18,10 +18,11 @@ from acumen.api.server import web_app
 from acumen.app import App
 from acumen.cli.heads import BoundedHeads
 from acumen.cli.local import reach
-from acumen.door.callers import is_loopback
+from acumen.door.callers import Doorkeeper, is_loopback
 from acumen.errors import BadSettings
 from acumen.settings import Settings
 from acumen.storage.keys import any_exist
+from acumen.web.server import with_dashboard
 
 LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 BACKLOG = 2048
@@ -83,16 +84,24 @@ class Announced(uvicorn.Server):
 
 
 def announce(*, as_json: bool, url: str, app: App) -> None:
-    told = {"url": url, "docs": f"{url}/docs", "data": app.storage_label, "version": __version__}
+    told = {
+        "url": url,
+        "dashboard": f"{url}/ui",
+        "docs": f"{url}/docs",
+        "data": app.storage_label,
+        "version": __version__,
+    }
     if as_json:
         typer.echo(json.dumps(told))
     else:
-        typer.echo(f"Acumen {__version__} is ready on {url}  (docs: {url}/docs, data: {app.storage_label})")
+        places = f"dashboard: {url}/ui, docs: {url}/docs, data: {app.storage_label}"
+        typer.echo(f"Acumen {__version__} is ready on {url}  ({places})")
 
 
 def _config(app: App) -> uvicorn.Config:
+    keys = Doorkeeper(app)
     return uvicorn.Config(
-        web_app(app),
+        with_dashboard(app, keys, web_app(app, keys)),
         interface="asgi3",
         http=BoundedHeads,
         # We start and stop the app ourselves, so that its failures are ours to word.

@@ -1,0 +1,221 @@
+"""Acting on memories: a look at what would change first, then the act, then a way back."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from starlette.responses import RedirectResponse, Response
+
+from acumen.errors import BadInput
+from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.memories import Memory, searchable
+from acumen.model.profile import DAY_MS
+from acumen.review import act, queue
+from acumen.storage.library import Shelf
+from acumen.storage.store import Tx
+from acumen.web.diff import Piece, words_changed
+from acumen.web.memories import shelf_of
+from acumen.web.page import PER_PAGE, ROOT, Visit, page
+from acumen.web.review import wanted_by
+from acumen_client.wire.shapes import Role
+
+MOST_AT_ONCE = 1_000
+SNOOZE_DAYS = (30, 7, 90)
+USE_DAYS = 30
+# What a form may send of an edit.
+EDITABLE = ("content", "trigger", "rationale", "pitfall")
+DONE_WORDS = {
+    Doing.ARCHIVE: "archived",
+    Doing.RESTORE: "restored",
+    Doing.EDIT: "edited",
+    Doing.SUPERSEDE_BY: "superseded",
+    Doing.MERGE: "merged",
+    Doing.PIN: "pinned",
+    Doing.UNPIN: "unpinned",
+    Doing.SNOOZE: "snoozed",
+    Doing.MARK_USEFUL: "marked useful",
+    Doing.DISMISS: "dismissed",
+    Doing.DELETE: "deleted",
+    Doing.UNDO: "put back",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What an action would do. `saving` is the tokens a day that those it takes out of use cost."""
+
+    asked: Asked
+    action: Action
+    titles: dict[MemoryRef, str]
+    saving: float
+    pieces: Sequence[Piece] = ()
+    choices: Sequence[MemoryRef] = ()
+
+    @property
+    def changed(self) -> list[ActionItem]:
+        return [item for item in self.action.items if item.changed]
+
+    @property
+    def unchanged(self) -> list[ActionItem]:
+        return [item for item in self.action.items if not item.changed]
+
+    def version_of(self, ref: MemoryRef) -> int | None:
+        return next((target.version for target in self.asked.targets if target.ref == ref), None)
+
+
+@page("/actions/preview", Role.REVIEWER, "POST")
+async def preview(visit: Visit) -> Response:
+    targets = await _targets(visit)
+    doing = _doing(visit)
+    if doing is Doing.SUPERSEDE_BY and not _successor(visit):
+        titles, choices = await visit.deps.store.read(lambda tx: _suggested(tx, targets))
+        return visit.html("preview.html", choose=True, targets=targets, titles=titles, choices=choices, doing=doing)
+    if doing is Doing.MERGE and len(targets) < 2 and not visit.form.get("successor"):
+        raise BadInput("Select at least two memories to merge: one stays, the others point to it.")
+    told = await _look(visit, _asked(visit, doing, targets))
+    return visit.html("preview.html", choose=False, told=told, doing=doing, snooze_days=SNOOZE_DAYS)
+
+
+async def _look(visit: Visit, asked: Asked) -> Preview:
+    """A dry run, with the words that a person needs to judge it by."""
+    would = replace(asked, confirm=f"delete {len(asked.targets)}")
+    flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
+    action = await act.look(would, flagged, visit.deps)
+    return await visit.deps.store.read(lambda tx: _told(tx, asked, action, visit.deps.now()))
+
+
+def _told(tx: Tx, asked: Asked, action: Action, at: Millis) -> Preview:
+    refs = [item.ref for item in action.items]
+    titles = tx.memories.titles(refs)
+    leaving = [item.ref for item in action.items if item.changed and asked.doing in _TAKES_OUT]
+    choices = refs if asked.doing is Doing.MERGE else ()
+    return Preview(asked, action, titles, _tokens_a_day(tx, leaving, at), _edited(tx, asked), choices)
+
+
+_TAKES_OUT = frozenset({Doing.ARCHIVE, Doing.MERGE, Doing.SUPERSEDE_BY, Doing.DELETE})
+
+
+def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
+    since = Millis(at - USE_DAYS * DAY_MS)
+    covered = tx.usage.metered_since()
+    days = max(1.0, (at - max(since, covered or at)) / DAY_MS)
+    used = {kind: tx.usage.sums.of_kind(kind, since, [ref.id for ref in refs if ref.kind == kind]) for kind in Kind}
+    return sum(used[ref.kind][ref.id].tokens for ref in refs if ref.id in used[ref.kind]) / days
+
+
+def _edited(tx: Tx, asked: Asked) -> list[Piece]:
+    if asked.doing is not Doing.EDIT:
+        return []
+    ref = asked.targets[0].ref
+    before: Memory | None = tx.by_kind[ref.kind].get(ref.id)
+    after = "\n".join(str(asked.changes[name]) for name in ("trigger", "content", "pitfall") if asked.changes.get(name))
+    return words_changed(searchable(before), after) if before else []
+
+
+def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], list[MemoryRef]]:
+    """Memories that may take the place of these: those that say nearly the same."""
+    own = {target.ref for target in targets}
+    kind = targets[0].ref.kind
+    pairs = tx.flags.pairs(kind)
+    near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right) if own & _both(kind, pair)]
+    choices = [ref for ref in dict.fromkeys(near) if ref not in own][:5]
+    return tx.memories.titles([*own, *choices]), choices
+
+
+def _both(kind: Kind, pair: object) -> set[MemoryRef]:
+    return {MemoryRef(kind, getattr(pair, side)) for side in ("left", "right")}
+
+
+# --- doing it ------------------------------------------------------------------------------------------------------
+
+
+@page("/actions", Role.REVIEWER, "POST")
+async def do(visit: Visit) -> Response:
+    asked = _asked(visit, _doing(visit), await _targets(visit))
+    flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
+    return _done(visit, await act.act(asked, flagged, visit.deps))
+
+
+@page("/actions/{id}/undo", Role.REVIEWER, "POST")
+async def undo(visit: Visit) -> Response:
+    return _done(visit, await act.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
+
+
+def _done(visit: Visit, action: Action) -> Response:
+    if not visit.partial:
+        return RedirectResponse(f"{ROOT}/audit", 303)
+    headers = {"HX-Trigger": json.dumps({"acumen:changed": {"count": action.changed}})}
+    return visit.html("part/toast.html", headers=headers, action=action, word=DONE_WORDS[action.doing])
+
+
+def _doing(visit: Visit) -> Doing:
+    asked = visit.form.get("action")
+    if asked not in set(Doing) - {Doing.UNDO}:
+        raise BadInput(f"{asked[:40]!r} is nothing that can be done to a memory.")
+    return Doing(asked)
+
+
+def _dismisses(asked: Asked) -> bool:
+    """What is dismissed are the numbers of this moment."""
+    return asked.doing is Doing.DISMISS
+
+
+def _asked(visit: Visit, doing: Doing, targets: Sequence[Target]) -> Asked:
+    days = visit.form.get("days", str(SNOOZE_DAYS[0]))
+    if days not in {str(one) for one in SNOOZE_DAYS}:
+        raise BadInput("Snooze for 7, 30 or 90 days.")
+    if doing is Doing.DELETE and len(targets) > 1 and not visit.caller.role.allows(Role.ADMIN):
+        raise BadInput("Deleting several at once needs a key with the role admin.")
+    successor = _successor(visit) or (targets[0].ref.id if doing is Doing.MERGE else None)
+    return Asked(
+        doing=doing,
+        targets=targets,
+        actor=visit.caller.actor,
+        reason=visit.form.get("reason")[:1_000],
+        changes={name: visit.form.get(name) for name in EDITABLE if visit.form.all(name)},
+        successor=successor if doing in (Doing.MERGE, Doing.SUPERSEDE_BY) else None,
+        until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is Doing.SNOOZE else None,
+        confirm=visit.form.get("confirm"),
+    )
+
+
+def _successor(visit: Visit) -> str:
+    """An id that was typed in wins over one that was offered."""
+    return visit.form.get("other") or visit.form.get("successor")
+
+
+async def _targets(visit: Visit) -> list[Target]:
+    """What was selected: rows of the page, or all that the page's filter finds."""
+    if visit.form.get("every") == "review":
+        found = await queue.candidates(wanted_by(visit), MOST_AT_ONCE, 0, visit.deps)
+        targets = [Target(one.ref, one.version) for one in found.candidates]
+    elif visit.form.get("every") == "memories":
+        shelf: Shelf = await shelf_of(visit)
+        entries, _ = await visit.deps.store.read(lambda tx: tx.library.memories(shelf, MOST_AT_ONCE, 0))
+        targets = [Target(one.ref, one.version) for one in entries]
+    else:
+        targets = list({target.ref: target for target in map(_target, visit.form.all("item"))}.values())
+    if not targets:
+        raise BadInput("Select at least one memory first.")
+    return targets[:MOST_AT_ONCE]
+
+
+def _target(item: str) -> Target:
+    """As a row says it: kind, version and id."""
+    kind, _, rest = item.partition(":")
+    version, _, memory_id = rest.partition(":")
+    if kind not in set(Kind) or not memory_id or not (version.isdecimal() and len(version) < 10):
+        raise BadInput("The selection cannot be read: load the page again.")
+    return Target(MemoryRef(Kind(kind), memory_id), int(version))
+
+
+# --- the log -------------------------------------------------------------------------------------------------------
+
+
+@page("/audit")
+async def audit(visit: Visit) -> Response:
+    found, total = await act.log(PER_PAGE, visit.offset, None, visit.deps)
+    refs = {item.ref for action in found for item in action.items[:5]}
+    titles = await visit.deps.store.read(lambda tx: tx.memories.titles(refs))
+    return visit.html("audit.html", actions=found, total=total, titles=titles, words=DONE_WORDS)

@@ -1,0 +1,218 @@
+"""The library of memories, and one memory with its whole life."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from acumen.meter import outcomes
+from acumen.model.action import UNMARKED, Action, Mark
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.memories import Memory, title
+from acumen.model.memory import Status
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import Use
+from acumen.review import queue
+from acumen.review.queue import Wanted
+from acumen.storage.library import Entry, Shelf
+from acumen.storage.store import Tx
+from acumen.web.diff import Piece, words_changed
+from acumen.web.page import PER_PAGE, Visit, page
+from acumen.web.review import (
+    Likeness,
+    Shown,
+    as_csv,
+    memory_of,
+    rate_of,
+    ref_of,
+    showings,
+    signals_of,
+    twins_of,
+)
+from acumen.web.words import SIGNALS
+
+USE_DAYS = 90
+LIFT_DAYS = 90
+MOST_EXPORTED = 10_000
+VERSIONS_OFFERED = 100
+SHOWINGS = 20
+STATUSES = ("current", "any", *(str(one) for one in Status if one is not Status.CURRENT))
+# How a memory counts as text in its snapshots, in the order in which it is read.
+TEXT_FIELDS = ("trigger", "content", "pitfall", "rationale")
+
+
+@page("/memories")
+async def library(visit: Visit) -> Response:
+    shelf = await shelf_of(visit)
+    since = Millis(visit.deps.now() - USE_DAYS * DAY_MS)
+    (entries, total), used, versions = await visit.deps.store.read(lambda tx: _page(tx, shelf, visit.offset, since))
+    return visit.html(
+        "memories.html",
+        entries=entries,
+        total=total,
+        used=used,
+        use_days=USE_DAYS,
+        versions=versions,
+        statuses=STATUSES,
+        asked={name: visit.asked(name) for name in ("q", "status", "kind", "user", "version", "signal")},
+    )
+
+
+def _page(tx: Tx, shelf: Shelf, offset: int, since: Millis) -> tuple[tuple[list[Entry], int], Any, list[str]]:
+    found = tx.library.memories(shelf, PER_PAGE, offset)
+    ids = {kind: [entry.ref.id for entry in found[0] if entry.ref.kind is kind] for kind in Kind}
+    used = {
+        MemoryRef(kind, name): use
+        for kind, some in ids.items()
+        if some
+        for name, use in tx.usage.sums.of_kind(kind, since, some).items()
+    }
+    return found, used, tx.library.agent_versions(VERSIONS_OFFERED)
+
+
+async def shelf_of(visit: Visit) -> Shelf:
+    """The filters of the URL; those that it does not have are left open."""
+    kind, status = visit.asked("kind"), visit.choice("status", *STATUSES)
+    return Shelf(
+        text=visit.asked("q")[:1_000].replace("\x00", "") or None,
+        kind=Kind(kind) if kind in set(Kind) else None,
+        statuses=None if status == "any" else (Status(status),),
+        user_id=visit.asked("user") or None,
+        agent_version=visit.asked("version") or None,
+        refs=await _signalled(visit, visit.asked("signal")),
+    )
+
+
+async def _signalled(visit: Visit, signal: str) -> tuple[MemoryRef, ...] | None:
+    if signal not in SIGNALS:
+        return None
+    found = await queue.candidates(Wanted(None, signals=[signal]), MOST_EXPORTED, 0, visit.deps)
+    return tuple(one.ref for one in found.candidates)
+
+
+@page("/memories.csv")
+async def exported(visit: Visit) -> Response:
+    shelf = await shelf_of(visit)
+    entries, _ = await visit.deps.store.read(lambda tx: tx.library.memories(shelf, MOST_EXPORTED, 0))
+    heads = "kind id user status agent_version version name content".split()
+    return as_csv("memories.csv", heads, _lines(entries))
+
+
+def _lines(entries: Iterable[Entry]) -> Iterable[Sequence[object]]:
+    for one in entries:
+        about = (one.ref.kind, one.ref.id, one.user_id, one.status, one.agent_version, one.version)
+        yield (*about, one.name, one.content)
+
+
+# --- one memory ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One event of a memory's life. `pieces` tell how its words changed; None where they were erased."""
+
+    at: Millis
+    op: str
+    actor: str
+    reason: str
+    sources: Sequence[str]
+    version: int | None
+    pieces: Sequence[Piece] | None
+    status: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    at: Millis
+    use: Use
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    memory: Memory
+    mark: Mark
+    use: Use
+    days: Sequence[Day]
+    versions: Sequence[Version]
+    twins: Sequence[Likeness]
+    shown: Sequence[Shown]
+    actions: Sequence[Action]
+    kin: dict[MemoryRef, str]
+    raw: str
+
+
+@page("/memories/{kind}/{id:path}")
+async def memory(visit: Visit) -> Response:
+    await visit.app.counted()
+    ref = ref_of(visit)
+    since = Millis(visit.deps.now() - USE_DAYS * DAY_MS)
+    life = await visit.deps.store.read(lambda tx: _life(tx, ref, since, visit.deps.now()))
+    helped = await outcomes.of_memory(ref, LIFT_DAYS, visit.deps)
+    return visit.html(
+        "memory.html",
+        ref=ref,
+        life=life,
+        title=title(life.memory),
+        signals=await signals_of(visit, ref, queue.USUAL_DAYS),
+        helped=helped,
+        lift_days=LIFT_DAYS,
+        use_days=USE_DAYS,
+        interval=rate_of(life.use),
+    )
+
+
+def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Life:
+    found = memory_of(tx, ref)
+    actions, _ = tx.actions.page(10, 0, ref)
+    uses = tx.library.uses_by_day(ref, since)
+    return Life(
+        memory=found,
+        mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),
+        use=tx.usage.sums.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
+        days=[Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in _days(uses, at)],
+        versions=[_version(event) for event in reversed(tx.lineage.of(ref))],
+        twins=twins_of(tx, ref, found),
+        shown=showings(tx, ref, since, SHOWINGS),
+        actions=actions,
+        kin=_kin(tx, ref, found),
+        raw=json.dumps(asdict(found), indent=2, ensure_ascii=False, default=str),
+    )
+
+
+def _days(uses: dict[int, Use], at: Millis) -> Iterable[int]:
+    """From the first use to yesterday, the latest first: today is not over, and would look like a fall."""
+    return range(at // DAY_MS - 1, min(uses) - 1, -1) if uses else ()
+
+
+def _version(event: dict[str, Any]) -> Version:
+    before, after = event["before"], event["after"]
+    told = after or before
+    return Version(
+        at=Millis(event["created_at"]),
+        op=event["op"],
+        actor=event["actor"],
+        reason=event["reason"],
+        sources=event["sources"] or (),
+        version=told.get("version") if told else None,
+        pieces=words_changed(_text(before), _text(after)) if told else None,
+        status=after.get("status") if after else None,
+    )
+
+
+def _text(snapshot: dict[str, Any] | None) -> str:
+    if not snapshot:
+        return ""
+    said = {**snapshot, **(snapshot.get("lesson") or {})}
+    return "\n".join(str(said[name]) for name in TEXT_FIELDS if said.get(name))
+
+
+def _kin(tx: Tx, ref: MemoryRef, found: Memory) -> dict[MemoryRef, str]:
+    """Memories that this one came from or gave way to, each with what it is to it."""
+    kin: dict[MemoryRef, str] = {}
+    if found.superseded_by is not None:
+        kin[MemoryRef(ref.kind, str(found.superseded_by))] = "superseded by"
+    if found.merged_into is not None:
+        kin[MemoryRef(ref.kind, str(found.merged_into))] = "merged into"
+    return kin | dict(tx.library.pointing_to(ref))

@@ -1,0 +1,123 @@
+"""What memories cost: the overview, and the costs by memory, user, agent version and day."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from acumen.meter import price
+from acumen.meter.headline import headline, pareto
+from acumen.meter.price import Bill, Tag
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.profile import DAY_MS
+from acumen.model.search import Filter
+from acumen.model.usage import GroupBy, Use
+from acumen.review import queue
+from acumen.review.queue import Queue, Wanted
+from acumen.storage.store import Tx
+from acumen.web.page import PER_PAGE, Visit, page
+
+USUAL_DAYS = 30
+PARETO_BARS = 10
+# For the headline: of memories further down, none takes a share that a person would notice.
+MOST_WASTEFUL = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    at: Millis
+    use: Use
+
+
+@page("")
+async def overview(visit: Visit) -> Response:
+    await visit.app.counted()
+    days = visit.days(USUAL_DAYS)
+    by_day = await price.costs(GroupBy.DAY, 2 * days, None, 2 * days, 0, visit.deps)
+    by_memory = await price.costs(GroupBy.MEMORY, days, None, MOST_WASTEFUL, 0, visit.deps)
+    found = await queue.candidates(Wanted(None), 5, 0, visit.deps)
+    live, born = await visit.deps.store.read(lambda tx: _counts(tx, Millis(visit.deps.now() - days * DAY_MS)))
+    return visit.html("overview.html", **_overview(visit, days, by_day, by_memory, found), live=live, born=born)
+
+
+def _counts(tx: Tx, since: Millis) -> tuple[int, int]:
+    """Memories in use, and how many of them were made since."""
+    rows = tx.by_kind.values()
+    born = sum(one.count(Filter(since=since, by_creation=True)) for one in rows)
+    return sum(one.count(Filter()) for one in rows), born
+
+
+def _overview(visit: Visit, days: int, by_day: Bill, by_memory: Bill, found: Queue) -> dict[str, Any]:
+    today = visit.deps.now() // DAY_MS
+    first = today - days + 1
+    uses = {int(tag.key[0]): tag.use for tag in by_day.tags}
+    this, before = together(uses, first, today), together(uses, first - days, first - 1)
+    covered = by_memory.covered_since
+    counted = _counted_days(first, today, covered)
+    return {
+        "days": days,
+        "covered_since": covered,
+        "compared": covered is not None and covered <= (first - days) * DAY_MS,
+        "headline": headline(by_memory.tags, this.tokens),
+        "this": this,
+        "before": before,
+        "chart": _chart(uses, counted),
+        "counted_days": len(counted),
+        "bars": pareto(by_memory.tags, this.wasted_tokens, PARETO_BARS),
+        "queue": found,
+    }
+
+
+def _counted_days(first: int, today: int, covered: Millis | None) -> list[int]:
+    """The latest first; not those of which nothing is known."""
+    start = first if covered is None else max(first, covered // DAY_MS)
+    return list(range(today, min(start, today) - 1, -1))
+
+
+def _chart(uses: dict[int, Use], counted: Sequence[int]) -> list[Day]:
+    """Today is not over, and would look like a fall; it is shown only where there is no other day."""
+    return [Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in counted[1:] or counted]
+
+
+def together(uses: dict[int, Use], first: int, last: int) -> Use:
+    """The sum over some days."""
+    some = [use for day, use in uses.items() if first <= day <= last]
+    names = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens", "searches", "zero_hits")
+    return Use(**{name: sum(getattr(use, name) for use in some) for name in names})
+
+
+# --- costs ---------------------------------------------------------------------------------------------------------
+
+
+@page("/costs")
+async def costs(visit: Visit) -> Response:
+    await visit.app.counted()
+    by = GroupBy(visit.choice("by", *GroupBy))
+    days = visit.days(USUAL_DAYS)
+    model = visit.asked("model") or None
+    bill = await price.costs(by, days, model, PER_PAGE, visit.offset, visit.deps)
+    trend = await price.costs(GroupBy.DAY, days, model, days, 0, visit.deps)
+    today = visit.deps.now() // DAY_MS
+    counted = _counted_days(today - days + 1, today, bill.covered_since)
+    uses = {int(tag.key[0]): tag.use for tag in trend.tags}
+    return visit.html(
+        "costs.html",
+        by=by,
+        days=days,
+        bill=bill,
+        names=[_name(by, tag) for tag in bill.tags],
+        chart=_chart(uses, counted),
+        counted_days=len(counted),
+        widest=max((tag.use.tokens for tag in bill.tags), default=1) or 1,
+    )
+
+
+def _name(by: GroupBy, tag: Tag) -> tuple[MemoryRef | None, str]:
+    """What a line of the bill is about: a memory that can be opened, or words."""
+    if by is GroupBy.MEMORY:
+        ref = MemoryRef(Kind(tag.key[0]), tag.key[1])
+        return (ref, tag.title) if tag.title is not None else (None, f"{tag.key[1]} (deleted)")
+    if by is GroupBy.DAY:
+        return None, str(int(tag.key[0]) * DAY_MS)
+    return None, str(tag.key[0])

@@ -1,0 +1,90 @@
+"""Sessions: what was said, what was injected, what was cited, and how they ended."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from starlette.responses import Response
+
+from acumen.errors import NotFound
+from acumen.model.conversation import Interaction
+from acumen.model.evaluation import Evaluation
+from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
+from acumen.model.usage import Injection
+from acumen.storage.library import SessionEntry
+from acumen.storage.store import Tx
+from acumen.web.page import PER_PAGE, Visit, page
+from acumen.web.review import turns_of
+
+MOST_INJECTIONS = 200
+MOST_TURNS = 400
+
+
+@page("/sessions")
+async def sessions(visit: Visit) -> Response:
+    await visit.app.counted()
+    user, session = visit.asked("user") or None, visit.asked("session") or None
+    entries, total, verdicts = await visit.deps.store.read(lambda tx: _listed(tx, user, session, visit.offset))
+    return visit.html("sessions.html", entries=entries, total=total, verdicts=verdicts, user=user, session=session)
+
+
+def _listed(tx: Tx, user: str | None, session: str | None, offset: int) -> tuple[list[SessionEntry], int, object]:
+    entries, total = tx.library.sessions(user, session, PER_PAGE, offset)
+    return entries, total, tx.evaluations.success_of([entry.key for entry in entries])
+
+
+# --- one session ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A turn or an injection, in the order of time; `cited` names the memories that the turn went by."""
+
+    at: Millis
+    turn: Interaction | None = None
+    injection: Injection | None = None
+    cited: Sequence[MemoryRef] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    entry: SessionEntry
+    moments: Sequence[Moment]
+    evaluation: Evaluation | None
+    titles: dict[MemoryRef, str]
+
+
+@page("/session")
+async def session(visit: Visit) -> Response:
+    await visit.app.counted()
+    user, name = UserId(visit.asked("user")), SessionId(visit.asked("id"))
+    told = await visit.deps.store.read(lambda tx: _told(tx, user, name))
+    return visit.html("session.html", told=told, entry=told.entry, most=MOST_TURNS)
+
+
+def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
+    entries, _ = tx.library.sessions(user, name, 1, 0)
+    if not entries:
+        raise NotFound(f"User {user[:100]!r} has no session {name[:100]!r}.")
+    turns = turns_of(tx, user, name)[-MOST_TURNS:]
+    injections = tx.usage.injections_of(user, name, MOST_INJECTIONS)
+    moments = [*(_turn(turn) for turn in turns), *(Moment(one.created_at, injection=one) for one in injections)]
+    # What was shown before an answer stands before it.
+    moments.sort(key=lambda moment: (moment.at, moment.turn is not None))
+    refs = {ref for moment in moments for ref in _refs(moment)}
+    return Told(entries[0], moments, tx.evaluations.of(user, name), tx.memories.titles(refs))
+
+
+def _turn(turn: Interaction) -> Moment:
+    named = {(one["kind"], str(one["real_id"]).strip()) for one in turn.citations}
+    cited = sorted(MemoryRef(_kind(kind), name) for kind, name in named)
+    return Moment(turn.created_at, turn=turn, cited=cited)
+
+
+def _kind(cited_as: str) -> Kind:
+    return Kind.USER_PLAYBOOK if cited_as == "playbook" else Kind(cited_as)
+
+
+def _refs(moment: Moment) -> Iterable[MemoryRef]:
+    yield from moment.cited
+    for hit in moment.injection.hits if moment.injection else ():
+        yield MemoryRef(Kind(hit["kind"]), hit["id"])

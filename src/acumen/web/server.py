@@ -1,0 +1,180 @@
+"""The dashboard in front of the API: `/ui` is ours, and `/` for whoever wants a page; all else is the API's."""
+
+import mimetypes
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
+
+from acumen.app import LOCAL_ORG, App
+from acumen.door.callers import Caller, Doorkeeper, require
+from acumen.door.failures import Failure, failure_of
+from acumen.door.headers import request_id_of
+from acumen.errors import NotAuthenticated, NotFound
+from acumen.model.config import Config
+from acumen.web import actions, duplicates, login, memories, meter, observe, recall, review, system
+from acumen.web.form import form_of
+from acumen.web.page import HERE, PAGES, ROOT, Page, Visit
+from acumen.web.session import Sessions, visitor
+from acumen_client.wire.shapes import Role
+
+# Importing a room is what registers its pages.
+ROOMS = (actions, duplicates, login, memories, meter, observe, recall, review, system)
+
+STATIC = HERE / "static"
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # A form that is not told where it comes from says "null", and would be taken for another site's.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Vary": "HX-Request",
+}
+UNCACHED = {"Cache-Control": "no-store"}
+NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
+
+
+def with_dashboard(app: App, keys: Doorkeeper, api: ASGIApp) -> ASGIApp:
+    sessions = Sessions(app.settings.web)
+    unrouted = _unrouted(app, keys, sessions)
+    pages = Starlette(routes=_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if path == ROOT or path.startswith(f"{ROOT}/"):
+            await pages(scope, receive, send)
+        elif path == "/" and scope.get("method") == "GET" and prefers_html(Request(scope).headers.get("accept", "")):
+            await RedirectResponse(ROOT, 303, {"Vary": "Accept"})(scope, receive, send)
+        else:
+            await api(scope, receive, send)
+
+    return serve
+
+
+def prefers_html(accept: str) -> bool:
+    """Whether pages are named, and JSON is not wanted more."""
+    weights: dict[str, float] = {}
+    for part in accept.split(","):
+        kind, _, rest = part.strip().lower().partition(";")
+        weight = rest.strip().removeprefix("q=")
+        weights[kind.strip()] = float(weight) if weight.replace(".", "", 1).isdecimal() else 1.0
+    return weights.get("text/html", 0.0) > 0 and weights["text/html"] >= weights.get("application/json", 0.0)
+
+
+def _routes(app: App, keys: Doorkeeper, sessions: Sessions) -> list[Route]:
+    pages = [_route(page, app, keys, sessions) for page in PAGES]
+    return [Route(f"{ROOT}/static/{{name:path}}", _asset), *pages]
+
+
+def _route(page: Page, app: App, keys: Doorkeeper, sessions: Sessions) -> Route:
+    async def answer(request: Request) -> Response:
+        try:
+            visit = await _visit(page, app, keys, sessions, request)
+            response = await page.handler(visit)
+        except Exception as error:  # noqa: BLE001 - every failure becomes a page, and the unknown ones a log entry
+            response = await _failed(app, keys, sessions, request, error)
+        for name, value in (HEADERS | UNCACHED).items():
+            response.headers.setdefault(name, value)
+        return response
+
+    return Route(f"{ROOT}{page.path}", answer, methods=[page.method])
+
+
+async def _visit(page: Page, app: App, keys: Doorkeeper, sessions: Sessions, request: Request) -> Visit:
+    at = app.deps(LOCAL_ORG, Config()).now()
+    caller, session = NOBODY, "none"
+    if page.role is not Role.PUBLIC:
+        caller, session = await visitor(request.scope, sessions, keys, at)
+        require(caller, page.role)
+    deps = await app.deps_for(caller.org)
+    visit = Visit(app, keys, sessions, deps, caller, request, sessions.token(session))
+    if page.method == "GET":
+        return visit
+    form = await form_of(request)
+    sessions.check_form(request.scope, session, form.get("token"))
+    return Visit(app, keys, sessions, deps, caller, request, visit.token, form)
+
+
+# --- what goes wrong -----------------------------------------------------------------------------------------------
+
+
+async def _failed(app: App, keys: Doorkeeper, sessions: Sessions, request: Request, error: Exception) -> Response:
+    partial = request.headers.get("hx-request") == "true"
+    if isinstance(error, NotAuthenticated):
+        return _to_login(request, partial=partial)
+    failure = failure_of(error, request_id_of(request.scope))
+    visit = await _nobodys_visit(app, keys, sessions, request)
+    template = "part/notice.html" if partial else "error.html"
+    return visit.html(template, failure.status, failure=failure, title=TITLES.get(failure.status, "Something failed"))
+
+
+TITLES = {
+    403: "Not allowed",
+    404: "Nothing here",
+    409: "It has changed meanwhile",
+    422: "That cannot be done",
+    503: "Not right now",
+    507: "The disk is full",
+}
+
+
+async def _nobodys_visit(app: App, keys: Doorkeeper, sessions: Sessions, request: Request) -> Visit:
+    """For a page about a failure: it shows nobody's data. Whoever is known keeps their forms."""
+    caller, session = NOBODY, "none"
+    deps = app.deps(LOCAL_ORG, Config())
+    try:
+        caller, session = await visitor(request.scope, sessions, keys, deps.now())
+    except Exception:  # noqa: BLE001 - the database itself may be what failed
+        caller = NOBODY
+    return Visit(app, keys, sessions, deps, caller, request, sessions.token(session))
+
+
+def _to_login(request: Request, *, partial: bool) -> Response:
+    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    where = f"{ROOT}/login?next={quote(asked if request.method == 'GET' and not partial else ROOT)}"
+    if "cookie" in request.headers:
+        where += "&over=1"
+    return Response(status_code=401, headers={"HX-Redirect": where}) if partial else RedirectResponse(where, 303)
+
+
+def _unrouted(app: App, keys: Doorkeeper, sessions: Sessions) -> ExceptionHandler:
+    async def reply(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else 500
+        missing = NotFound(f"There is no page at {request.url.path[:200]}.")
+        failure = failure_of(missing, "") if status == 404 else Failure(status, "not_possible", str(error))
+        visit = await _nobodys_visit(app, keys, sessions, request)
+        response = visit.html("error.html", status, failure=failure, title=TITLES.get(status, "Not possible"))
+        response.headers.update(HEADERS | UNCACHED)
+        return response
+
+    return reply
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+async def _asset(request: Request) -> Response:
+    """Our own files, and the two scripts that set-up brings."""
+    found = _read(str(request.path_params["name"]))
+    if found is None:
+        raise HTTPException(404)
+    body, kind = found
+    # Asked for under the version's name, so it may be kept until the next one.
+    cached = {"Cache-Control": "public, max-age=86400" if "v" in request.query_params else "no-cache"}
+    return Response(body, headers=HEADERS | cached, media_type=kind)
+
+
+@cache
+def _read(name: str) -> tuple[bytes, str] | None:
+    path = (STATIC / name).resolve()
+    if not path.is_relative_to(STATIC) or not path.is_file():
+        return None
+    return Path(path).read_bytes(), mimetypes.guess_type(path.name)[0] or "application/octet-stream"

@@ -1,0 +1,94 @@
+"""The system itself: is it well, what is it doing, how much does it hold, since when does it count."""
+
+import shutil
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from acumen.llm.embed import DIMS
+from acumen.model.ids import Kind, Millis
+from acumen.model.job import Job
+from acumen.model.memory import Status
+from acumen.model.search import Filter
+from acumen.model.usage import UNRESOLVED
+from acumen.storage.store import Tx
+from acumen.web.page import Visit, page
+
+DEAD_SHOWN = 20
+# With less room than this the next writes may well fail.
+LEAST_FREE_BYTES = 50 * 1024 * 1024
+MONTH_MS = 30 * 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    database: str
+    size: int
+    jobs: dict[str, dict[str, int]]
+    dead: list[Job]
+    memories: dict[Kind, dict[str, int]]
+    turns: int
+    without_vector: int
+    metered_since: Millis | None
+    unresolved: int
+
+
+@page("/system")
+async def system(visit: Visit) -> Response:
+    await visit.app.counted()
+    state = await visit.deps.store.read(lambda tx: _state(tx, visit))
+    return visit.html(
+        "system.html", state=state, checks=_checks(visit), dims=DIMS, kinds=list(Kind), statuses=list(Status)
+    )
+
+
+def _state(tx: Tx, visit: Visit) -> State:
+    database, conn = visit.app.store.database, tx.scope.conn
+    return State(
+        database=database.version(conn),
+        size=database.size_bytes(conn),
+        jobs=tx.jobs.counts(),
+        dead=tx.jobs.dead(DEAD_SHOWN),
+        memories={kind: _by_status(tx, kind) for kind in Kind},
+        turns=tx.conversations.count_turns(),
+        without_vector=sum(tx.search_rows.count_without_vector_of(visit.app.meaning.name, kind) for kind in Kind),
+        metered_since=tx.usage.metered_since(),
+        unresolved=tx.usage.count_of(UNRESOLVED, Millis(visit.deps.now() - MONTH_MS)),
+    )
+
+
+def _by_status(tx: Tx, kind: Kind) -> dict[str, int]:
+    return {str(status): tx.by_kind[kind].count(Filter(statuses=(status,))) for status in Status}
+
+
+def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
+    """Name, whether it is well, and what is to be said."""
+    app: Any = visit.app
+    meaning, problem = app.meaning, app.worker_problem
+    workers = app.settings.jobs.workers
+    worker = problem or (f"{workers} at once in this process" if workers else "none in this process")
+    words = f"search goes by words only: {meaning.problem}" if meaning.problem else f"{meaning.name}, {DIMS} dimensions"
+    model = (
+        f"{app.settings.llm.model or app.settings.llm.provider or app.settings.llm.url}" or "none: rules do its work"
+    )
+    return [
+        ("Database", True, app.storage_label),
+        _disk(visit),
+        ("Worker", problem is None, worker),
+        ("Meaning", meaning.problem is None, words),
+        ("Language model", True, model),
+        (
+            "Metering",
+            app.settings.meter.enabled,
+            "counts what is shown" if app.settings.meter.enabled else "switched off",
+        ),
+        ("Counts lost", app.counts_lost == 0, f"{app.counts_lost} since the start"),
+    ]
+
+
+def _disk(visit: Visit) -> tuple[str, bool, str]:
+    if visit.app.settings.database_url:
+        return "Disk", True, "the database server's own"
+    free = shutil.disk_usage(visit.app.settings.data_dir).free
+    return "Disk", free > LEAST_FREE_BYTES, f"{free // 1024**2:,} MiB free in the data folder"

@@ -1,0 +1,338 @@
+"""The dashboard over HTTP: who sees what, what a form needs, and what every page carries."""
+
+import re
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from acumen.api.server import web_app
+from acumen.door.callers import Doorkeeper
+from acumen.errors import NotAuthenticated
+from acumen.model.ids import MemoryRef, now
+from acumen.web.page import PAGES, ROOT
+from acumen.web.server import prefers_html, with_dashboard
+from acumen.web.session import COOKIE, Sessions, visitor
+from acumen_client.wire.shapes import Role
+from tests.world import HERE, Org, Start, a_profile, a_request, a_turn, a_user_playbook, join, keep, local, once
+
+LOOKS = ["", "/review", "/memories", "/duplicates", "/costs", "/sessions", "/experiments", "/audit", "/system"]
+FORMS = [page.path for page in PAGES if page.method == "POST" and page.role is not Role.PUBLIC]
+
+_SITES: dict[int, httpx.ASGITransport] = {}
+
+
+def visit(org: Org, key: str | None = None, **more: object) -> httpx.AsyncClient:
+    """A browser with a key in its headers, which counts like a cookie."""
+    if id(org.app) not in _SITES:
+        keys = Doorkeeper(org.app)
+        site = with_dashboard(org.app, keys, web_app(org.app, keys))
+        _SITES[id(org.app)] = httpx.ASGITransport(site, client=("127.0.0.1", 50_000))
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.AsyncClient(base_url=HERE, transport=_SITES[id(org.app)], headers=headers, **more)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def memory(org: Org) -> MemoryRef:
+    return await org.app.store.of(org.id).write(lambda tx: keep(tx, a_profile("<b>Lives</b> in Paris", "ada")))
+
+
+async def _token(http: httpx.AsyncClient) -> str:
+    found = re.search(r'name="token" value="(\w+)"', (await http.get(f"{ROOT}/memories")).text)
+    assert found is not None
+    return found.group(1)
+
+
+def _item(ref: MemoryRef, version: int = 1) -> str:
+    return f"{ref.kind}:{version}:{ref.id}"
+
+
+# --- looking -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", LOOKS)
+async def test_a_reader_sees_every_page(org: Org, memory: MemoryRef, path: str):
+    reader = await join(org.app, Role.READER, org.id)
+
+    reply = await visit(org, reader.key).get(ROOT + path)
+
+    assert (reply.status_code, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "<b>Lives</b>" not in reply.text
+
+
+@pytest.mark.parametrize("path", LOOKS)
+async def test_an_empty_org_has_pages_too(org: Org, path: str):
+    assert (await visit(org, org.key).get(ROOT + path)).status_code == 200
+
+
+async def test_a_memory_and_its_panel_are_shown_to_its_own_org_only(org: Org, memory: MemoryRef):
+    other = await join(org.app)
+
+    for place in ("memories", "panel"):
+        own = await visit(org, org.key).get(f"{ROOT}/{place}/{memory.kind}/{memory.id}")
+        others = await visit(org, other.key).get(f"{ROOT}/{place}/{memory.kind}/{memory.id}")
+
+        assert "&lt;b&gt;Lives&lt;/b&gt; in Paris" in own.text
+        assert others.status_code == 404
+        assert "Paris" not in others.text
+
+
+async def test_a_session_is_told_turn_by_turn(org: Org):
+    request = a_request("r1", "ada & co", "s/1")
+    await org.app.store.of(org.id).write(lambda tx: tx.conversations.add(request, [a_turn("<i>Hello</i>", request)]))
+
+    listed = await visit(org, org.key).get(f"{ROOT}/sessions")
+    (link,) = re.findall(r'href="(/ui/session\?[^"]+)"', listed.text)
+    told = await visit(org, org.key).get(link.replace("&amp;", "&"))
+
+    assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
+
+
+@once
+@pytest.mark.parametrize(
+    "path", ["/nowhere", "/memories/profile/none", "/memories/no_kind/1", "/static/../page.py", "/injections/x"]
+)
+async def test_what_is_not_there_is_told_on_a_page(org: Org, path: str):
+    reply = await visit(org, org.key).get(ROOT + path)
+
+    assert reply.status_code == 404
+    assert "<h1>Nothing here</h1>" in reply.text or reply.headers["content-type"] != "text/html; charset=utf-8"
+
+
+@once
+@pytest.mark.parametrize(
+    "query", ["page=-1", "page=9999999999", "days=x", "sort=<b>", "signal=%00", "q=%00%27", "kind=none", "by=%3Cb%3E"]
+)
+async def test_a_filter_that_makes_no_sense_is_left_out(org: Org, query: str):
+    for path in LOOKS:
+        assert (await visit(org, org.key).get(f"{ROOT}{path}?{query}")).status_code == 200, path
+
+
+# --- who -----------------------------------------------------------------------------------------------------------
+
+
+@once
+async def test_without_a_key_a_visitor_is_asked_for_one_and_led_back(org: Org):
+    reply = await visit(org).get(f"{ROOT}/review?signal=stale")
+
+    assert reply.status_code == 303
+    assert reply.headers["location"] == "/ui/login?next=/ui/review%3Fsignal%3Dstale"
+
+
+@once
+async def test_a_part_of_a_page_sends_the_whole_page_to_the_login(org: Org):
+    reply = await visit(org).get(f"{ROOT}/review", headers={"HX-Request": "true"})
+
+    assert (reply.status_code, reply.headers["hx-redirect"]) == (401, "/ui/login?next=/ui")
+
+
+@once
+@pytest.mark.parametrize(
+    "elsewhere", ["http://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/docs"]
+)
+async def test_nobody_is_led_elsewhere_by_the_login(org: Org, elsewhere: str):
+    reply = await visit(org).get(f"{ROOT}/login", params={"next": elsewhere})
+
+    assert '<input type="hidden" name="next" value="/ui">' in reply.text
+
+
+async def test_a_key_is_exchanged_for_a_cookie_that_does_not_hold_it(org: Org):
+    made = await org.sdk.create_key(name="of the desk", role="reviewer")
+    http = visit(org)
+    token = re.search(r'name="token" value="(\w+)"', (await http.get(f"{ROOT}/login")).text)[1]
+    form = {"token": token, "key": made.secret, "next": "/ui/review"}
+
+    reply = await http.post(f"{ROOT}/login", data=form, headers={"Origin": HERE})
+    inside = await http.get(f"{ROOT}/review")
+
+    assert (reply.status_code, reply.headers["location"]) == (303, "/ui/review")
+    assert {"HttpOnly", "SameSite=strict", "Path=/ui"} <= {
+        part.strip() for part in reply.headers["set-cookie"].split(";")
+    }
+    assert made.secret not in reply.headers["set-cookie"]
+    assert inside.status_code == 200
+    assert "of the desk" in inside.text
+
+
+async def test_a_revoked_key_ends_the_sessions_that_it_opened(org: Org):
+    keys = Doorkeeper(org.app)
+    made, _ = await keys.create(org.id, "of the desk", Role.READER, None)
+    sessions = Sessions(org.app.settings.web)
+    scope = {"headers": [(b"cookie", f"{COOKIE}={sessions.open(made.id, now())}".encode())]}
+    before, _ = await visitor(scope, sessions, keys, now())
+
+    await keys.revoke(org.id, made.id)
+
+    assert before.org == org.id
+    with pytest.raises(NotAuthenticated):
+        await visitor(scope, sessions, keys, now())
+
+
+async def test_on_a_server_without_keys_this_machine_needs_none(start: Start):
+    here = local(await start())
+
+    assert (await visit(here).get(ROOT)).status_code == 200
+    assert (await visit(here).get(ROOT, headers={"Host": "evil.example"})).status_code == 303
+
+
+# --- forms ---------------------------------------------------------------------------------------------------------
+
+
+@once
+@pytest.mark.parametrize("path", FORMS)
+async def test_no_form_is_taken_without_token_from_elsewhere_or_by_a_reader(org: Org, path: str):
+    reader = await join(org.app, Role.READER, org.id)
+    http = visit(org, org.key)
+    path = ROOT + path.replace("{id}", "act_1")
+    token = await _token_of(http, org)
+
+    without = await http.post(path, data={"token": "wrong"}, headers={"Origin": HERE})
+    from_elsewhere = await http.post(path, data={"token": token}, headers={"Origin": "http://evil.example"})
+    unasked = await http.post(path, data={"token": token})
+    as_json = await http.post(path, json={"token": token}, headers={"Origin": HERE})
+
+    assert [one.status_code for one in (without, from_elsewhere, unasked, as_json)] == [403, 403, 403, 415]
+    if "logout" not in path:
+        assert (
+            await visit(org, reader.key).post(path, data={"token": "x"}, headers={"Origin": HERE})
+        ).status_code == 403
+
+
+async def _token_of(http: httpx.AsyncClient, org: Org) -> str:
+    await org.app.store.of(org.id).write(lambda tx: keep(tx, a_profile()))
+    return await _token(http)
+
+
+async def test_an_action_is_looked_at_done_and_taken_back(org: Org, memory: MemoryRef):
+    http = visit(org, org.key)
+    form = {"token": await _token(http), "action": "archive", "item": _item(memory), "reason": "too old"}
+    asking = {"Origin": HERE, "HX-Request": "true"}
+
+    looked = await http.post(f"{ROOT}/actions/preview", data=form, headers=asking)
+    before = await _status(org, memory)
+    done = await http.post(f"{ROOT}/actions", data=form, headers=asking)
+    after = await _status(org, memory)
+    undo = re.search(r"/ui/actions/(\w+)/undo", done.text)[0]
+    undone = await http.post(undo, data=form, headers=asking)
+
+    assert "<strong>1 will change</strong>" in looked.text
+    assert (before, after, await _status(org, memory)) == ("current", "archived", "current")
+    assert done.headers["hx-trigger"] == '{"acumen:changed": {"count": 1}}'
+    assert "1 memory put back." in undone.text
+
+
+async def _status(org: Org, ref: MemoryRef) -> str:
+    found = await org.app.store.of(org.id).read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
+    return str(found.status)
+
+
+async def test_a_version_that_has_passed_is_refused(org: Org, memory: MemoryRef):
+    http = visit(org, org.key)
+    form = {"token": await _token(http), "action": "archive", "item": _item(memory, 7)}
+
+    reply = await http.post(f"{ROOT}/actions", data=form, headers={"Origin": HERE, "HX-Request": "true"})
+
+    assert reply.status_code == 409
+    assert "is at version 1, not 7" in reply.text
+
+
+async def test_all_that_a_filter_finds_can_be_acted_on(org: Org):
+    await org.app.store.of(org.id).write(lambda tx: [keep(tx, a_user_playbook(f"Rule {n}", "ben")) for n in range(60)])
+    await org.app.store.of(org.id).write(lambda tx: keep(tx, a_user_playbook("Another", "ada")))
+    http = visit(org, org.key)
+    form = {"token": await _token(http), "action": "archive", "every": "memories"}
+
+    reply = await http.post(f"{ROOT}/actions/preview?user=ben", data=form, headers={"Origin": HERE})
+
+    assert "60 selected: <strong>60 will change</strong>" in reply.text
+
+
+async def test_a_reviewer_deletes_one_but_not_many(org: Org, memory: MemoryRef):
+    reviewer = await join(org.app, Role.REVIEWER, org.id)
+    other = await org.app.store.of(org.id).write(lambda tx: keep(tx, a_profile("Another")))
+    http = visit(org, reviewer.key)
+    form = {"token": await _token(http), "action": "delete"}
+    asking = {"Origin": HERE}
+
+    many = {**form, "item": [_item(memory), _item(other)], "confirm": "delete 2"}
+    refused = await http.post(f"{ROOT}/actions", data=many, headers=asking)
+    untyped = await http.post(f"{ROOT}/actions", data={**form, "item": _item(memory)}, headers=asking)
+    done = await http.post(
+        f"{ROOT}/actions", data={**form, "item": _item(memory), "confirm": "delete 1"}, headers=asking
+    )
+
+    assert [one.status_code for one in (refused, untyped, done)] == [422, 422, 303]
+
+
+@once
+@pytest.mark.parametrize("item", ["", "profile", "profile:1", "profile:x:1", "nothing:1:1", "profile:1:"])
+async def test_a_selection_that_cannot_be_read_is_refused(org: Org, memory: MemoryRef, item: str):
+    http = visit(org, org.key)
+    form = {"token": await _token(http), "action": "archive", "item": item}
+
+    assert (await http.post(f"{ROOT}/actions", data=form, headers={"Origin": HERE})).status_code == 422
+
+
+async def test_an_experiment_is_started_and_stopped_by_an_admin(org: Org):
+    http = visit(org, org.key)
+    form = {"token": await _token_of(http, org), "name": "autumn", "share": "20"}
+    asking = {"Origin": HERE}
+
+    started = await http.post(f"{ROOT}/experiments/start", data=form, headers=asking)
+    running = await http.get(f"{ROOT}/experiments")
+    stopped = await http.post(f"{ROOT}/experiments/stop", data=form, headers=asking)
+
+    assert (started.status_code, stopped.status_code) == (303, 303)
+    assert ">runs<" in running.text
+    assert ">ended<" in (await http.get(f"{ROOT}/experiments")).text
+
+
+# --- what every reply carries ----------------------------------------------------------------------------------------
+
+
+@once
+@pytest.mark.parametrize("path", ["", "/login", "/nowhere", "/static/acumen.css"])
+async def test_no_reply_lets_a_script_in(org: Org, path: str):
+    reply = await visit(org, org.key).get(ROOT + path)
+
+    policy = reply.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert not re.search(r"<script(?![^>]*\ssrc=)|\son\w+=|\sstyle=|javascript:", reply.text)
+
+
+@once
+async def test_pages_are_not_kept_and_files_are(org: Org):
+    page = await visit(org, org.key).get(ROOT)
+    file = await visit(org, org.key).get(f"{ROOT}/static/acumen.js?v=1")
+
+    assert page.headers["cache-control"] == "no-store"
+    assert "max-age" in file.headers["cache-control"]
+
+
+@once
+async def test_the_front_door_shows_a_browser_the_dashboard_and_a_program_the_api(org: Org):
+    http = visit(org, org.key)
+
+    browser = await http.get("/", headers={"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"})
+    program = await http.get("/", headers={"Accept": "*/*"})
+
+    assert (browser.status_code, browser.headers["location"]) == (303, "/ui")
+    assert program.json()["docs"] == "/docs"
+
+
+@pytest.mark.parametrize(
+    "accept,html",
+    [
+        ("text/html", True),
+        ("text/html;q=0.9,application/json", False),
+        ("application/json", False),
+        ("*/*", False),
+        ("", False),
+        ("text/html;q=0", False),
+        ("text/html;q=x,*/*", True),
+    ],
+)
+def test_who_names_pages_first_prefers_them(accept: str, html: bool):
+    assert prefers_html(accept) is html
