@@ -1,0 +1,150 @@
+"""Every page: without barriers, in both themes, on a narrow screen, light to load, and unmoved by hostile text."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Site, serving
+from tests.browser.scene import HOSTILE
+
+PAGES = (
+    "/ui",
+    "/ui/review",
+    "/ui/review?signal=harmful",
+    "/ui/memories",
+    "/ui/memories/user_playbook/1",
+    "/ui/duplicates",
+    "/ui/costs",
+    "/ui/sessions",
+    "/ui/experiments",
+    "/ui/audit",
+    "/ui/system",
+    "/ui/nowhere",
+)
+MOST_BYTES = 300_000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_page_keeps_anybody_out(theme: str, site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui", color_scheme=theme)
+    # In the dark only the colours are others.
+    rules = None if theme == "light" else {"runOnly": ["color-contrast", "link-in-text-block"]}
+    found = {path: _barriers(page, site.url + path, rules) for path in (*PAGES, _session(page, site))}
+
+    assert {path: barriers for path, barriers in found.items() if barriers} == {}
+
+
+def _session(page: Page, site: Site) -> str:
+    page.goto(f"{site.url}/ui/sessions")
+    return str(page.locator("tbody a").first.get_attribute("href"))
+
+
+def _barriers(page: Page, url: str, rules: dict[str, list[str]] | None) -> list[str]:
+    page.goto(url)
+    found = Axe().run(page, options=rules).response["violations"]
+    return [
+        f"{one['id']}: {one['nodes'][0]['html'][:160]}" for one in found if one["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_panel_and_the_dialog_keep_nobody_out(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/review")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel")).to_contain_text("Why it is flagged")
+    opened = Axe().run(page).response["violations"]
+    page.keyboard.press("Escape")
+    page.keyboard.press("e")
+    expect(page.locator("#dialog")).to_be_visible()
+    asked = Axe().run(page).response["violations"]
+
+    serious = [one["id"] for one in (*opened, *asked) if one["impact"] in ("serious", "critical")]
+
+    assert serious == []
+
+
+def test_text_that_means_harm_is_only_text(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui")
+    page.on("dialog", lambda asked: pytest.fail(f"a text opened a dialog: {asked.message}"))
+    paths = [
+        "/ui",
+        "/ui/review",
+        "/ui/memories?user=%3Cb%3Emallory%3C/b%3E",
+        "/ui/costs",
+        "/ui/costs?by=user",
+        "/ui/sessions",
+    ]
+
+    for path in paths:
+        page.goto(site.url + path)
+        _only_text(page)
+    page.goto(site.url + paths[2])
+    expect(page.locator("tr[data-row]")).to_have_count(len(HOSTILE))
+    for link in [one.get_attribute("href") for one in page.locator("td.title a").all()]:
+        page.goto(f"{site.url}{link}")
+        _only_text(page)
+        page.goto(f"{site.url}{str(link).replace('/memories/', '/panel/')}")
+        _only_text(page)
+
+
+def _only_text(page: Page) -> None:
+    assert page.evaluate("document.documentElement.dataset.pwned") is None
+    shown = page.locator("body").inner_text()
+    assert not any(sign in shown for sign in "\x1b\x07\u202e\u2066\u200b\ufeff")
+    assert page.locator("h1", has_text="Broken out").count() == 0 or "</title>" in page.locator("h1").first.inner_text()
+    assert page.locator("main script, main svg[onload], main img[src=x]").count() == 0
+
+
+def test_a_spreadsheet_finds_no_formula(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui")
+
+    for path in ("/ui/memories.csv?status=any", "/ui/review.csv"):
+        table = page.request.get(site.url + path).text()
+
+        assert "HYPERLINK" in table or path == "/ui/review.csv"
+        cells = [cell.strip('"') for line in table.splitlines() for cell in line.split(",")]
+        assert [cell for cell in cells if cell.startswith(("=", "+", "@", "\t", "-"))] == []
+        assert "\x1b" not in table
+
+
+@pytest.mark.parametrize("width", [320, 768])
+def test_a_narrow_screen_needs_no_sideways_scrolling(width: int, site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui", viewport={"width": width, "height": 800})
+
+    wide = {}
+    for path in PAGES:
+        page.goto(site.url + path)
+        wide[path] = page.evaluate("document.scrollingElement.scrollWidth")
+
+    assert {path: found for path, found in wide.items() if found > width} == {}
+
+
+def test_with_ten_thousand_memories_no_page_is_heavy(big_scene: Path, open_page: Open):
+    with serving(big_scene) as site:
+        page = open_page(f"{site.url}/ui")
+        weights = {}
+        for path in ("/ui", "/ui/review", "/ui/memories", "/ui/memories?page=150", "/ui/costs"):
+            loaded: list[int] = []
+            page.on("response", lambda reply, loaded=loaded: loaded.append(len(reply.body())))
+            page.goto(site.url + path, wait_until="load")
+            weights[path] = sum(loaded)
+
+        assert {path: weight for path, weight in weights.items() if weight > MOST_BYTES} == {}
+        page.goto(f"{site.url}/ui/memories")
+        expect(page.locator("tr[data-row]")).to_have_count(50)
+        expect(page.locator(".pager")).to_contain_text("10,027 in all")
+
+
+@pytest.mark.parametrize("system,chosen", list(product(("light", "dark"), repeat=2)))
+def test_a_theme_that_was_chosen_stays_chosen(system: str, chosen: str, site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/system", color_scheme=system)
+    if chosen != system:
+        page.get_by_role("button", name="Theme").click()
+
+    page.goto(f"{site.url}/ui/audit")
+
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 15, 18)"
+    assert dark == (chosen == "dark")

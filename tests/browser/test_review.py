@@ -1,0 +1,136 @@
+"""Reviewing, as a person does it: find, compare, act, take back."""
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Open, Site
+from tests.browser.scene import STALE
+
+
+def _tab_to(page: Page, words: str) -> None:
+    """Presses Tab until the focus is on something of that name."""
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if words in (page.evaluate("document.activeElement.textContent") or ""):
+            return
+    raise AssertionError(f"The keyboard does not reach {words!r}.")
+
+
+def test_stale_memories_are_found_compared_archived_and_brought_back_by_keyboard_alone(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui")
+    keys = page.keyboard
+
+    keys.press("g")
+    keys.press("r")
+    page.wait_for_url("**/ui/review")
+    _tab_to(page, "stale")
+    keys.press("Enter")
+    page.wait_for_url("**signal=stale**")
+    expect(page.locator("tr[data-row]")).to_have_count(len(STALE))
+
+    keys.press("j")
+    keys.press("Enter")
+    expect(page.locator("#panel")).to_contain_text("not shown in the last 60 days")
+    keys.press("]")
+    expect(page.locator("#panel h2")).to_contain_text(page.locator("tr[data-row] a").nth(1).inner_text()[:30])
+    keys.press("Escape")
+    expect(page.locator("#panel")).to_be_empty()
+
+    keys.press("x")
+    keys.press("Control+a")
+    expect(page.locator("#chosen")).to_have_text("3 selected")
+    keys.press("e")
+    expect(page.locator("#dialog")).to_contain_text("3 selected: 3 will change")
+    keys.press("Enter")
+    expect(page.locator(".toast")).to_contain_text("3 memories archived.")
+    expect(page.locator("#list")).to_contain_text("No memory fits this filter")
+
+    keys.press("u")
+    expect(page.locator("#toasts")).to_contain_text("3 memories put back.")
+    expect(page.locator("tr[data-row]")).to_have_count(len(STALE))
+
+
+def test_duplicates_are_merged_into_the_one_that_is_kept(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui/duplicates")
+    pair = page.locator("article").first
+    pair.locator("input[name=successor]").nth(1).check()
+    kept = pair.locator("input[name=successor]").nth(1).get_attribute("value")
+    other = pair.locator("input[name=successor]").nth(0).get_attribute("value")
+
+    pair.get_by_role("button", name="Merge").click()
+    expect(page.locator("#dialog")).to_contain_text("1 will change, 1 will not")
+    page.locator("#dialog").get_by_role("button", name="Merge").click()
+
+    expect(page.locator(".toast")).to_contain_text("1 memory merged.")
+    expect(page.locator("article")).to_have_count(1)
+    page.goto(f"{own_site.url}/ui/memories/user_playbook/{other}")
+    expect(page.locator("main")).to_contain_text("merged into")
+    expect(page.get_by_role("link", name=f"user playbook {kept}", exact=True)).to_be_visible()
+
+
+def test_a_second_reviewer_is_told_that_somebody_was_faster(own_site: Site, open_page: Open):
+    slow, quick = (open_page(f"{own_site.url}/ui/review?signal=stale") for _ in range(2))
+    for page in (slow, quick):
+        page.keyboard.press("j")
+        page.keyboard.press("e")
+        expect(page.locator("#dialog")).to_contain_text("1 will change")
+
+    quick.keyboard.press("Enter")
+    expect(quick.locator(".toast")).to_contain_text("1 memory archived.")
+    slow.keyboard.press("Enter")
+
+    expect(slow.locator("#notices")).to_contain_text("Changed by someone else meanwhile")
+    expect(slow.locator(".toast")).to_have_count(0)
+
+
+def test_what_was_done_can_be_taken_back_from_the_audit_log(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui/memories?user=jonas")
+    page.keyboard.press("j")
+    page.keyboard.press("p")
+    page.locator("#dialog").get_by_label("Reason").fill("it is the law here")
+    page.keyboard.press("Enter")
+    expect(page.locator(".toast")).to_contain_text("1 memory pinned.")
+
+    page.goto(f"{own_site.url}/ui/audit")
+    expect(page.locator("tbody tr").first).to_contain_text("it is the law here")
+    page.get_by_role("button", name="Undo").first.click()
+
+    expect(page.locator("tbody tr").nth(1)).to_contain_text("taken back")
+    expect(page.locator("tbody tr").nth(0)).to_contain_text("put back 1")
+
+
+def test_words_are_edited_after_a_look_at_what_changes(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui/memories/user_playbook/3")
+    page.get_by_text("Edit", exact=True).click()
+    page.get_by_label("Do", exact=True).fill("Always deploy production to eu-west-1, never to us-east-1.")
+    page.get_by_role("button", name="Look what would change").click()
+    expect(page.locator("#dialog ins")).to_contain_text("west")
+
+    page.locator("#dialog").get_by_role("button", name="Edit").click()
+
+    expect(page.locator("h1")).to_contain_text("eu-west-1")
+    expect(page.locator(".events ins").first).to_contain_text("west")
+
+
+def test_keys_that_a_person_switched_off_do_nothing(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/review")
+    page.keyboard.press("?")
+    expect(page.locator("#help")).to_be_visible()
+    page.locator("#quick").uncheck()
+    page.keyboard.press("Escape")
+    page.reload()
+
+    page.keyboard.press("j")
+    page.keyboard.press("?")
+
+    expect(page.locator("#help")).to_be_hidden()
+    assert page.evaluate("document.activeElement.tagName") == "BODY"
+
+
+def test_a_letter_typed_into_a_field_is_a_letter(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/memories")
+    page.keyboard.press("/")
+
+    page.keyboard.type("exj?")
+
+    expect(page.get_by_label("Search")).to_have_value("exj?")
+    expect(page.locator("#help")).to_be_hidden()
