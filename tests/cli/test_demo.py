@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acumen.cli.day import DAY
+from acumen.cli.day import DAY, PAST, WEEKS
 from tests.cli.conftest import Result, Run
 
 
@@ -34,14 +34,17 @@ def test_the_day_teaches_recalls_costs_and_flags(summary: Result):
     assert told["recalled"] > 5
     assert told["tokens"] > 100
     assert told["flagged"] > 0
-    assert told["sessions"] == 15
+    assert told["sessions"] == len(PAST) + len(WEEKS) + len(DAY)
 
 
-def test_what_is_flagged_is_old_and_unused(summary: Result):
+def test_what_is_flagged_is_old_and_unused_or_costs_and_is_never_cited(summary: Result):
     flagged = summary.json["review"]
 
-    assert {tuple(one["signals"]) for one in flagged} == {("stale",)}
-    assert any("BLOOM15" in one["title"] for one in flagged)
+    stale = {one["title"] for one in flagged if one["signals"] == ["stale"]}
+    costly = {one["title"] for one in flagged if one["signals"] == ["high_cost_low_cite"]}
+    assert len(stale) + len(costly) == len(flagged)
+    assert any("BLOOM15" in title for title in stale)
+    assert any("British spelling" in title for title in costly)
 
 
 def test_the_region_that_changed_is_the_one_recalled(summary: Result):
@@ -69,6 +72,7 @@ def test_the_day_is_kept_and_not_played_over(summary: Result, run: Run, played: 
 def test_the_story_shows_each_verb_and_where_to_look(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     titles = ("Morning deploy", "A new endpoint", "The region moves")
     monkeypatch.setattr("acumen.cli.demo.PAST", ())
+    monkeypatch.setattr("acumen.cli.demo.WEEKS", ())
     monkeypatch.setattr("acumen.cli.demo.DAY", [session for session in DAY if session.title in titles])
 
     story = run("demo", "--data", str(tmp_path / "day")).out

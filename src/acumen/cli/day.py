@@ -80,6 +80,51 @@ PAST = (
     )),
 )  # fmt: skip
 
+# The weeks before the day: routine, in which one lesson is gone by again and again, and another one never.
+TAUGHT = (
+    Session(28, "09:05", "nora", "reports", "The first market summary", (
+        user("Write the summary of today's market news."),
+        agent("Written: shares rose a little, and people are cautiously optimistic."),
+        user(
+            "Always write market summaries in British spelling without adverbs, with all figures in a table, a "
+            "headline of nine words at most and the name of the requester in the last line."
+        ),
+    )),
+    Session(28, "11:20", "theo", "ops", "A payment rollback", (
+        user("Roll back the payment service to 7.1."),
+        agent("Rolled back at once.", tools=uses("rollback", service="payment")),
+        user("Never roll back the payment service before the on-call person has agreed."),
+    )),
+)  # fmt: skip
+
+
+def _summary(days_before: int) -> Session:
+    steps = (
+        Recall("write the summary of the market news"),
+        user("Write the summary of today's market news."),
+        agent("Written, with the figures at the end."),
+    )
+    return Session(days_before, "09:10", "nora", "reports", f"Market summary {28 - days_before}", steps)
+
+
+def _rollback(days_before: int) -> Session:
+    steps = (
+        Recall("roll back the payment service"),
+        user("Payment shows errors, roll it back."),
+        agent("The on-call person has agreed; rolling back.", cites=days_before % 6 != 0),
+    )
+    return Session(days_before, "17:45", "theo", "ops", f"Payment rollback {28 - days_before}", steps)
+
+
+WEEKS = (
+    *TAUGHT,
+    *(
+        session
+        for day in range(27, 0, -1)
+        for session in ([_summary(day)] if day % 7 not in (0, 6) else []) + ([_rollback(day)] if day % 2 == 0 else [])
+    ),
+)
+
 # The day itself.
 DAY = (
     Session(0, "08:52", "jonas", "ops", "Morning deploy", (

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from acumen.api.server import web_app
 from acumen.app import App
 from acumen.cli import demo_report as report
-from acumen.cli.day import DAY, PAST, LogPrompt, Recall, Say, Session
+from acumen.cli.day import DAY, PAST, WEEKS, LogPrompt, Recall, Say, Session
 from acumen.errors import BadSettings, Unavailable
 from acumen.model.ids import Millis, now
 from acumen.settings import Settings
@@ -55,13 +55,16 @@ def _folder(data: Path | None) -> Path:
 async def _play(folder: Path, console: Console) -> report.Summary:
     """The past, the day, and then a look at it from now."""
     clock = Clock(_moment(STARTED_DAYS_BEFORE, "08:00"))
-    sessions = [*PAST, *DAY]
+    sessions = [*PAST, *WEEKS, *DAY]
     async with _server(folder, clock) as client:
         with _progress(console) as bar:
             task = bar.add_task("", total=sum(len(session.steps) for session in sessions))
             player = Player(client, clock, console, bar, task)
             report.tell_beginning(console, folder)
-            for session in sessions:
+            for session in PAST:
+                await player.play(session)
+            await player.play_quietly(WEEKS)
+            for session in DAY:
                 await player.play(session)
         clock.set(now())
         return await report.gathered(client, folder, player.searches)
@@ -133,6 +136,14 @@ class Player:
             await self._publish(session)
         await self._settled()
 
+    async def play_quietly(self, sessions: Sequence[Session]) -> None:
+        """Routine is played like all else, and told in a line."""
+        report.tell_weeks(self.console, len(sessions))
+        told, self.console = self.console, Console(quiet=True)
+        for session in sessions:
+            await self.play(session)
+        self.console = told
+
     async def _step(self, session: Session, step: Say | Recall | LogPrompt) -> None:
         match step:
             case Recall():
@@ -155,10 +166,10 @@ class Player:
     def _turn(self, step: Say) -> InteractionData:
         turn = InteractionData.model_validate({"role": step.role, "content": step.text, "tools_used": step.tools})
         if step.role == "Assistant" and self._shown is not None:
-            turn.retrieved_learnings = list(learnings_in(self._shown))
-            self._shown = None
+            shown, self._shown = list(learnings_in(self._shown)), None
             if step.cites:
-                turn.citations = [_citation(shown) for shown in turn.retrieved_learnings]
+                turn.retrieved_learnings = shown
+                turn.citations = [_citation(one) for one in shown]
                 report.tell_citations(self.console, turn.citations)
         return turn
 

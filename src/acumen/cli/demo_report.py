@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from acumen.cli.day import DAY, PAST, QUESTION, Session
+from acumen.cli.day import DAY, PAST, QUESTION, WEEKS, Session
 from acumen.cli.output import as_json_text, table
 from acumen.cli.talk import kind_of, line_of
 from acumen.model.ids import Millis
@@ -32,7 +32,7 @@ ALL_THE_TIME = 365
 REVIEW_DAYS = 60
 STATUSES = [Status.CURRENT, Status.SUPERSEDED]
 MOST = 1000
-USERS = tuple(dict.fromkeys(session.user for session in (*PAST, *DAY)))
+USERS = tuple(dict.fromkeys(session.user for session in (*PAST, *WEEKS, *DAY)))
 
 # Beside the usual one, which a server may well be using by now.
 LOOK_AROUND_PORT = 8062
@@ -101,8 +101,12 @@ def _name(memory: Memory) -> Name:
 
 
 def tell_beginning(console: Console, folder: Path) -> None:
-    words = f"Acumen plays {len(PAST)} sessions of months ago and then all of yesterday, in {folder}."
+    words = f"Acumen plays {len(PAST)} sessions of months ago, four weeks of routine and all of yesterday, in {folder}."
     console.print(Text(words), soft_wrap=True)
+
+
+def tell_weeks(console: Console, sessions: int) -> None:
+    console.print(Text(f"\nFour weeks of routine follow: {sessions} sessions.", "bold"))
 
 
 def tell_session(console: Console, session: Session, at: Millis) -> None:
@@ -232,6 +236,7 @@ def _show_next(summary: Summary, console: Console) -> None:
         f"{acumen} memory-review --all-users --url {url}",
         f"{acumen} stats injections --url {url}",
         f"curl -s {url}/api/search -H 'Content-Type: application/json' -d '{body}'",
+        f"{url}/ui   # the dashboard",
         f"{url}/docs",
     ]
     for line in lines:
