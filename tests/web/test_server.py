@@ -226,6 +226,21 @@ async def _status(org: Org, ref: MemoryRef) -> str:
     return str(found.status)
 
 
+async def test_a_pair_that_is_not_the_same_is_not_proposed_again(org: Org):
+    texts = ("Always use uv for packages here", "Always use uv for packages here, please")
+    store = org.app.store.of(org.id)
+    await store.write(lambda tx: [keep(tx, a_user_playbook(text), "alway use uv packag here") for text in texts])
+    http = visit(org, org.key)
+    proposed = await http.get(f"{ROOT}/duplicates")
+    items = re.findall(r'name="item" value="([^"]+)"', proposed.text)
+    form = {"token": re.search(r'name="token" value="(\w+)"', proposed.text)[1], "action": "dismiss", "item": items}
+
+    await http.post(f"{ROOT}/actions", data=form, headers={"Origin": HERE})
+
+    assert len(items) == 2
+    assert "No duplicates" in (await http.get(f"{ROOT}/duplicates")).text
+
+
 async def test_a_version_that_has_passed_is_refused(org: Org, memory: MemoryRef):
     http = visit(org, org.key)
     form = {"token": await _token(http), "action": "archive", "item": _item(memory, 7)}

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acumen.deps import Deps
-from acumen.model.action import UNMARKED
+from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import Memory
 from acumen.model.memory import Outline
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import Use
-from acumen.review.signals import Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
+from acumen.review.signals import DUPLICATE, Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
 from acumen.storage.flags import Pair
 from acumen.storage.store import Tx
 
@@ -247,9 +247,19 @@ def _duplicates(tx: Tx, user: UserId | None, limit: int, offset: int, since: Mil
     pairs = []
     for kind in _kinds(user):
         current = {outline.id for outline in tx.by_kind[kind].outlines(user)}
-        pairs += [pair for pair in tx.flags.pairs(kind, user) if {pair.left, pair.right} <= current]
+        marks = tx.marks.all_of(kind)
+        both = [pair for pair in tx.flags.pairs(kind, user) if {pair.left, pair.right} <= current]
+        pairs += [pair for pair in both if not _told_apart(pair, marks)]
     pairs.sort(key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
     return [_pictured(tx, pair, since) for pair in pairs[offset : offset + limit]], len(pairs)
+
+
+def _told_apart(pair: Pair, marks: Mapping[str, Mark]) -> bool:
+    """Whether a person has dismissed each as a duplicate of the other."""
+    return all(
+        other in marks.get(own, UNMARKED).dismissed.get(DUPLICATE, {}).get("about", ())
+        for own, other in ((pair.left, pair.right), (pair.right, pair.left))
+    )
 
 
 def _pictured(tx: Tx, pair: Pair, since: Millis) -> Twins:
