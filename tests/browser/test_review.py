@@ -67,6 +67,23 @@ def test_duplicates_are_merged_into_the_one_that_is_kept(own_site: Site, open_pa
     expect(page.get_by_role("link", name=f"user playbook {kept}", exact=True)).to_be_visible()
 
 
+def test_whichever_is_chosen_in_the_look_before_a_merge_stays(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui/review?signal=duplicate")
+    for key in ("j", "x", "j", "x", "m"):
+        page.keyboard.press(key)
+    dialog = page.locator("#dialog")
+    other = dialog.locator("input[name=successor]").nth(1)
+    kept = other.get_attribute("value")
+
+    other.check()
+    expect(dialog.locator(f"input[name=successor][value='{kept}']")).to_be_checked()
+    dialog.get_by_role("button", name="Merge").click()
+
+    expect(page.locator(".toast")).to_contain_text("1 memory merged.")
+    page.goto(f"{own_site.url}/ui/memories/user_playbook/{kept}")
+    expect(page.locator("main")).to_contain_text("merged from")
+
+
 def test_a_second_reviewer_is_told_that_somebody_was_faster(own_site: Site, open_page: Open):
     slow, quick = (open_page(f"{own_site.url}/ui/review?signal=stale") for _ in range(2))
     for page in (slow, quick):

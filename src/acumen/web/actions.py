@@ -60,8 +60,12 @@ class Preview:
     def unchanged(self) -> list[ActionItem]:
         return [item for item in self.action.items if not item.changed]
 
-    def version_of(self, ref: MemoryRef) -> int | None:
-        return next((target.version for target in self.asked.targets if target.ref == ref), None)
+    @property
+    def sent(self) -> list[Target]:
+        """What the person agrees to."""
+        changed = {item.ref for item in self.changed}
+        every = self.asked.doing is Doing.MERGE
+        return [target for target in self.asked.targets if every or target.ref in changed]
 
 
 @page("/actions/preview", Role.REVIEWER, "POST")
