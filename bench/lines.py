@@ -6,6 +6,7 @@ from bench import health, machine, model, places, process, publish, rerun, retri
 from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
+from bench.learning import run as learning
 
 LINES = (
     Line("machine", "fixed work, to compare runs by", machine.measure),
@@ -29,6 +30,7 @@ LINES = (
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),
     Line("evaluation", "sessions judged without a model, against labels", evaluation.measure),
     Line("model", "tokens a memory costs when a model learns it", model.measure),
+    Line("learning", "without a model key, on the labelled set", learning.measure),
     Line(
         "publish-postgres",
         "2 turns over HTTP, durable, PostgreSQL (fsync on)",

@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from acumen import loop
 from acumen.deps import Deps
@@ -115,6 +116,7 @@ class App:
             store=self.store.of(org),
             meaning=self.meaning,
             findable=self._findable,
+            alike=partial(self.search.alike, self.store.of(org)),
             now=self._clock,
             settings=self.settings,
             config=config,

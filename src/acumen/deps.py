@@ -1,13 +1,13 @@
 """What a step may touch: the store of its org, the models, the clock, the settings."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from acumen.llm.gateway import Llm
 from acumen.llm.meaning import Meaning
 from acumen.model.config import Config
-from acumen.model.ids import Millis, OrgId
+from acumen.model.ids import Kind, Millis, OrgId, UserId
 from acumen.model.search import SearchRow
 from acumen.settings import Settings
 from acumen.storage.store import OrgStore
@@ -29,6 +29,21 @@ class MakeFindable(Protocol):
     def __call__(self, texts: Sequence[Findable]) -> Awaitable[list[SearchRow]]: ...
 
 
+# Ids of memories, each with how near in meaning it is; None where its meaning is not known.
+Nearness = Mapping[str, float | None]
+
+
+def beside(place: int) -> str:
+    """The id under which the nearness of another new row, the one at `place`, is told."""
+    return f"+{place}"
+
+
+class FindAlike(Protocol):
+    """For each new row the stored memories of the user that may say the same, or otherwise; of any status."""
+
+    def __call__(self, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> Awaitable[list[Nearness]]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Deps:
     """Bound to one org, made anew for each request and each job."""
@@ -37,6 +52,7 @@ class Deps:
     store: OrgStore
     meaning: Meaning
     findable: MakeFindable
+    alike: FindAlike
     now: Callable[[], Millis]
     settings: Settings
     config: Config

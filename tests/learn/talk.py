@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
-from acumen.learn.extract_rules import playbook_notes, profile_notes
+from acumen.deps import beside
+from acumen.learn import merge
+from acumen.learn.extract_rules import Vector, playbook_notes, profile_notes
 from acumen.learn.merge import PlaybookChanges, ProfileChanges
+from acumen.llm.embed import Embedder, load_embedder
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
+from acumen.model.memories import searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import PlaybookNote, UserPlaybook
 from acumen.model.profile import Profile, ProfileNote
@@ -27,21 +32,57 @@ def window(*lines: str) -> Window:
     return Window(UserId("ann"), tuple(turn(number, line) for number, line in enumerate(lines, 1)))
 
 
+@cache
+def embedder() -> Embedder:
+    return load_embedder()
+
+
+def embed(texts: Sequence[str]) -> list[Vector | None]:
+    return list(embedder().embed(texts)) if texts else []
+
+
+def told(seen: Window) -> list[ProfileNote]:
+    """What is to be kept as facts; what only ends other facts is left out."""
+    return [note for note in profile_notes(seen, embed) if not note.denies]
+
+
+def taught(seen: Window) -> list[PlaybookNote]:
+    return [note for note in playbook_notes(seen, embed) if not note.denies]
+
+
+def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[str]) -> list[dict[str, float | None]]:
+    """For each text how near it is to each of the known, as search tells it."""
+    if not texts:
+        return []
+    mine = embedder().embed(list(texts))
+    theirs = embedder().embed([*(searchable(memory) for memory in known), *texts])
+    ids = [*(str(memory.id) for memory in known), *(beside(place) for place in range(len(texts)))]
+    return [dict(zip(ids, map(float, row), strict=True)) for row in mine @ theirs.T]
+
+
+def merged_profiles(known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis = NOON) -> ProfileChanges:
+    return merge.profiles(known, notes, at, near=nearness(known, [note.content for note in notes]))
+
+
+def merged_playbooks(known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote]) -> PlaybookChanges:
+    return merge.playbooks(known, notes, NOON, near=nearness(known, [note.lesson.searchable for note in notes]))
+
+
 def facts(*lines: str) -> list[str]:
-    return [note.content for note in profile_notes(window(*lines))]
+    return [note.content for note in told(window(*lines))]
 
 
 def lessons(*lines: str) -> list[str]:
-    return [note.lesson.content for note in playbook_notes(window(*lines))]
+    return [note.lesson.content for note in taught(window(*lines))]
 
 
 def only_fact(*lines: str) -> ProfileNote:
-    (note,) = profile_notes(window(*lines))
+    (note,) = told(window(*lines))
     return note
 
 
 def only_lesson(*lines: str) -> PlaybookNote:
-    (note,) = playbook_notes(window(*lines))
+    (note,) = taught(window(*lines))
     return note
 
 

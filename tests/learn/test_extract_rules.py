@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.model.conversation import Window
 from acumen.model.ids import UserId
-from tests.learn.talk import facts, lessons, only_fact, only_lesson, turn, window
+from tests.learn.talk import facts, lessons, only_fact, only_lesson, taught, told, turn, window
 
 RULE = "we never deploy production to us-east-1, always use us-west-2"
 DEPLOY = ("Deploy the service to production.", "agent: Deploying to us-east-1 now.")
@@ -22,7 +21,6 @@ def test_the_readme_example_leaves_a_fact_and_a_lesson(talk: tuple[str, ...]):
     assert fact.content == "User never deploys production to us-east-1 and always uses us-west-2."
     assert lesson.lesson.content == "Always use us-west-2; never deploy production to us-east-1."
     assert lesson.lesson.trigger == "Deploying production: choosing the region"
-    assert (fact.subject, fact.value) == (lesson.subject, lesson.value) == ("deploy production region", "us-west-2")
 
 
 def test_the_pitfall_is_what_the_agent_had_done():
@@ -33,17 +31,17 @@ def test_the_pitfall_is_what_the_agent_had_done():
 
 
 def test_only_new_turns_of_the_user_are_read():
-    before, answer, after = turn(1, "I live in Oslo."), turn(2, "agent: I live in the cloud."), turn(3, "Call me Kim.")
+    before, answer, after = turn(1, "I live in Oslo."), turn(2, "agent: I live in the cloud."), turn(3, "I go by Kim.")
     seen = Window(UserId("ann"), (replace(before, is_new=False), answer, after))
 
-    assert [note.content for note in profile_notes(seen)] == ["User wants to be called Kim."]
+    assert [note.content for note in told(seen)] == ["User goes by Kim."]
 
 
 def test_old_turns_still_tell_what_a_correction_is_about():
     asked, answer, said = turn(1, "write tests"), turn(2, "agent: I used unittest."), turn(3, "pytest, not unittest")
     seen = Window(UserId("ann"), (replace(asked, is_new=False), replace(answer, is_new=False), said))
 
-    (note,) = playbook_notes(seen)
+    (note,) = taught(seen)
 
     assert note.lesson.trigger == "Writing tests"
     assert note.lesson.pitfall == "Using unittest."
@@ -61,10 +59,10 @@ def test_evidence_is_the_sentence_and_its_place():
     said = "Morning!  I live in “Old Town”, really. By the way, never use tabs —  please."
     seen = window(said)
 
-    for note in [*profile_notes(seen), *playbook_notes(seen)]:
+    for note in [*told(seen), *taught(seen)]:
         assert said[note.evidence.start : note.evidence.end] == note.evidence.text
         assert note.evidence.interaction_id == 1
-    assert [note.evidence.text for note in playbook_notes(seen)] == ["By the way, never use tabs —  please."]
+    assert [note.evidence.text for note in taught(seen)] == ["By the way, never use tabs —  please."]
 
 
 def test_confidence_is_higher_for_what_is_said_plainly():
@@ -95,13 +93,16 @@ def test_a_lesson_keeps_its_point_and_loses_the_secret():
 @pytest.mark.parametrize(
     "said, content",
     [
-        ("Forget that I live in Berlin.", "User lives in Berlin."),
-        ("You can forget that I'm vegan.", "User is vegan."),
-        ("Please delete my address from your memory.", "The user's address."),
-        ("Please forget what I told you about my salary.", "The user's salary."),
-        ("Stop remembering my location.", "The user's location."),
+        ("Forget that I live in Berlin.", "Live Berlin."),
+        ("You can forget that I'm vegan.", "Vegan."),
+        ("Please delete my address from your memory.", "Address."),
+        ("Please forget what I told you about my salary.", "Salary."),
+        ("Stop remembering my location.", "Location."),
         ("Forget the rule about two approvals.", "Two approvals."),
-        ("scrap what I said about the budget", "The budget."),
+        ("scrap what I said about the budget", "Budget."),
+        ("My quota isn't something I want you to remember.", "Quota."),
+        ("the rule about no calls, you can bin that", "Calls."),
+        ("forget what I just sent", "What the user said last."),
         ("Delete everything you know about me.", "Everything about the user."),
     ],
 )
@@ -119,7 +120,7 @@ def test_a_wish_to_forget_names_what_is_to_go(said: str, content: str):
 def test_other_forgetting_is_no_such_wish(said: str):
     seen = window(said)
 
-    assert not any(note.forget for note in [*profile_notes(seen), *playbook_notes(seen)])
+    assert not any(note.forget for note in [*told(seen), *taught(seen)])
 
 
 # --- tools and experts
@@ -133,7 +134,7 @@ def test_a_tool_that_failed_and_recovered_teaches_what_changed():
     failed = turn(1, "agent: trying", tools_used=(call("error", "region not enabled", region="us-east-1", app="web"),))
     worked = turn(2, "agent: done", tools_used=(call("success", region="us-west-2", app="web"),))
 
-    (note,) = playbook_notes(Window(UserId("ann"), (failed, worked)))
+    (note,) = taught(Window(UserId("ann"), (failed, worked)))
 
     assert note.lesson.content == "Call deploy with region=us-west-2, not with region=us-east-1."
     assert note.lesson.trigger == "Using the tool deploy"
@@ -144,13 +145,13 @@ def test_a_tool_that_recovers_with_the_same_arguments_teaches_nothing():
     failed = turn(1, "agent: trying", tools_used=(call("error", "timeout", app="web"),))
     worked = turn(2, "agent: done", tools_used=(call("success", app="web"),))
 
-    assert playbook_notes(Window(UserId("ann"), (failed, worked))) == []
+    assert taught(Window(UserId("ann"), (failed, worked))) == []
 
 
 def test_a_tool_that_is_not_permitted_blocks():
     failed = turn(1, "agent: trying", tools_used=(call("failed", "403: permission denied", app="web"),))
 
-    (note,) = playbook_notes(Window(UserId("ann"), (failed,)))
+    (note,) = taught(Window(UserId("ann"), (failed,)))
 
     assert note.lesson.blocking_issue == {"kind": "permission_denied", "details": "403: permission denied"}
 
@@ -158,7 +159,7 @@ def test_a_tool_that_is_not_permitted_blocks():
 def test_any_other_failure_teaches_nothing():
     failed = turn(1, "agent: trying", tools_used=(call("error", "connection reset"),))
 
-    assert playbook_notes(Window(UserId("ann"), (failed,))) == []
+    assert taught(Window(UserId("ann"), (failed,))) == []
 
 
 def test_an_expert_teaches_what_the_agent_did_not_say():
@@ -166,7 +167,7 @@ def test_an_expert_teaches_what_the_agent_did_not_say():
     expert = "Sorry to hear that your card was charged twice. Open a dispute with the payments desk within two days."
     answered = turn(2, "agent: Sorry to hear that your card was charged twice.", expert_text=expert)
 
-    (note,) = playbook_notes(Window(UserId("ann"), (asked, answered)))
+    (note,) = taught(Window(UserId("ann"), (asked, answered)))
 
     assert note.lesson.content == "Open a dispute with the payments desk within two days."
     assert note.lesson.trigger == "Asked: My card was charged twice."
@@ -176,14 +177,14 @@ def test_an_expert_who_agrees_teaches_nothing():
     asked, said = turn(1, "Where is my order?"), "Your order ships on Monday from our Leipzig warehouse."
     answered = turn(2, f"agent: {said}", expert_text=said)
 
-    assert playbook_notes(Window(UserId("ann"), (asked, answered))) == []
+    assert taught(Window(UserId("ann"), (asked, answered))) == []
 
 
 @pytest.mark.parametrize(
     "used", [{}, {"tool_name": None}, {"tool_name": "x", "status": "error", "tool_data": [1]}, {"status": 3}]
 )
 def test_odd_tool_records_are_passed_over(used: dict[str, object]):
-    assert playbook_notes(Window(UserId("ann"), (turn(1, "agent: hm", tools_used=(used,)),))) == []
+    assert taught(Window(UserId("ann"), (turn(1, "agent: hm", tools_used=(used,)),))) == []
 
 
 # --- anything may be said
@@ -199,7 +200,7 @@ _PIECES = st.sampled_from(
 def test_no_words_break_the_reading_and_evidence_is_exact(said: str, answer: str):
     seen = window("Deploy it.", f"agent: {answer}", said)
 
-    for note in [*profile_notes(seen), *playbook_notes(seen)]:
+    for note in [*told(seen), *taught(seen)]:
         words = seen.turns[note.evidence.interaction_id - 1].text
         assert words[note.evidence.start : note.evidence.end] == note.evidence.text
         assert note.evidence.text
@@ -209,5 +210,5 @@ def test_no_words_break_the_reading_and_evidence_is_exact(said: str, answer: str
 def test_no_characters_break_the_reading(said: str):
     seen = window(said, f"agent: {said}", said)
 
-    assert profile_notes(seen) == profile_notes(seen)
-    assert playbook_notes(seen) == playbook_notes(seen)
+    assert told(seen) == told(seen)
+    assert taught(seen) == taught(seen)

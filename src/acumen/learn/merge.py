@@ -1,12 +1,16 @@
 """Notes compared with what is known: each is new, known, contradicting, outdated or a wish to forget. Pure."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from acumen.learn.rules import facts, keys, lessons
-from acumen.learn.rules.forgetting import EVERYTHING
+from acumen.deps import Nearness, beside
+from acumen.learn.rules import keys, rivals
+from acumen.learn.rules.forgetting import EVERYTHING, LAST
+from acumen.learn.rules.lessons import WORKED
+from acumen.learn.rules.rivals import Saying, saying
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId
 from acumen.model.memory import Status
 from acumen.model.playbook import PlaybookNote, UserPlaybook
@@ -15,13 +19,17 @@ from acumen.model.profile import NEVER, Profile, ProfileNote
 Id = TypeVar("Id", ProfileId, PlaybookId)
 Note = TypeVar("Note", ProfileNote, PlaybookNote)
 
-# Shared words of two subjects, as a part of all their words (Jaccard).
-# An attribute's subject ends in its kind, so half may differ; a statement's words are all it has.
-SAME_ATTRIBUTE = 0.5
-SAME_STATEMENT = 0.75
-OPPOSITE_STATEMENT = 0.65
-# How much of a wish to forget must be found in a memory.
-FORGET_MATCH = 0.6
+# Shared words of two statements that say the same, as a part of all their words (Jaccard); and how near in meaning.
+SAME_WORDS = 0.75
+SAME_MEANING = 0.9
+# From this chance on a statement replaces another.
+REPLACES = 0.45
+# How much of a wish to forget must be found in a memory, by its words, or how near it must be in meaning.
+FORGET_WORDS = 0.6
+FORGET_MEANING = 0.55
+FORGET_MEANING_ALONE = 0.65
+# Allergy and allergic, wed and wedding: words that begin alike are taken for one here.
+STEM = 5
 
 
 class Verdict(StrEnum):
@@ -32,7 +40,7 @@ class Verdict(StrEnum):
     DIFFERENT = "different"
 
 
-# By the place of the note among those given, and the id of the known memory. It goes before what words and keys say.
+# By the place of the note among those given, and the id of the known memory. It goes before what words and meaning say.
 Verdicts = Mapping[tuple[int, str], Verdict]
 NONE: Verdicts = {}
 
@@ -103,81 +111,87 @@ PlaybookChanges = Changes[PlaybookId, PlaybookNote]
 
 
 def profiles(
-    known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis, verdicts: Verdicts = NONE
+    known: Sequence[Profile],
+    notes: Sequence[ProfileNote],
+    at: Millis,
+    verdicts: Verdicts = NONE,
+    near: Sequence[Nearness] = (),
 ) -> ProfileChanges:
     """What the notes change in the profiles of one user.
 
+    `near` tells for each note which of the known it comes near; without it each note meets them all, by words only.
     `known` may hold replaced and expired profiles too: they are never mentioned or replaced again, but they keep
     their own words from being learned twice, and a wish to forget reaches them.
     """
     entries = [_of_profile(profile, at) for profile in known]
-    return _Merge(entries, _of_profile_note, lambda note: note.content, verdicts).run(notes)
+    return _Merge(entries, _of_profile_note, verdicts, near).run(notes)
 
 
 def playbooks(
-    known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote], _at: Millis, verdicts: Verdicts = NONE
+    known: Sequence[UserPlaybook],
+    notes: Sequence[PlaybookNote],
+    _at: Millis,
+    verdicts: Verdicts = NONE,
+    near: Sequence[Nearness] = (),
 ) -> PlaybookChanges:
     """What the notes change in the lessons of one user. Lessons do not expire; the time is for the twin's sake."""
     entries = [_of_playbook(playbook) for playbook in known]
-    return _Merge(entries, _of_playbook_note, lambda note: note.lesson.content, verdicts).run(notes)
+    return _Merge(entries, _of_playbook_note, verdicts, near).run(notes)
 
 
 _LIVE = frozenset({Status.CURRENT, Status.PENDING})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Entry(Generic[Id]):
     """A memory or a note in the form they are compared in."""
 
-    subject: str
-    value: str
     content: str
     which: Which[Id]
     seen: frozenset[InteractionId]
-    tokens: frozenset[str] = frozenset()
-    roots: frozenset[str] = frozenset()
-    ends: tuple[frozenset[str], ...] = ()
-    exclusive: bool = True
+    saying: Saying
+    words: frozenset[str]  # all by which a wish to forget may mean it
+    said: str = ""  # the sentence it was read from
+    place: int = -1  # of a note among those given
     live: bool = True
     gone: bool = False  # replaced in this pass
     forgotten: bool = False
 
-    def __post_init__(self) -> None:
-        self.tokens = frozenset(self.subject.split())
-        self.roots = keys.content_roots(self.content)
+    @property
+    def key(self) -> str:
+        """By which its nearness is told."""
+        return beside(self.place) if self.which.known is None else str(self.which.known)
 
     @property
     def newest(self) -> int:
         return max(self.seen, default=-1)
 
-    @property
-    def is_statement(self) -> bool:
-        return self.value in (keys.YES, keys.NO)
-
 
 def _of_profile(profile: Profile, at: Millis) -> _Entry[ProfileId]:
-    subject, value = (profile.subject, profile.value) if profile.subject else facts.keys_of(profile.content)
     live = profile.status in _LIVE and not (profile.expires_at != NEVER and profile.expires_at <= at)
-    return _Entry(subject, value, profile.content, Which(profile.id), frozenset(profile.interaction_ids), live=live)
+    return _entry(profile.content, profile.content, profile.interaction_ids, Which(profile.id), live=live)
 
 
 def _of_playbook(playbook: UserPlaybook) -> _Entry[PlaybookId]:
-    content = playbook.lesson.content
-    subject, value = (playbook.subject, playbook.value) if playbook.subject else lessons.keys_of(content)
+    lesson = playbook.lesson
     live = playbook.status in _LIVE
-    return _Entry(subject, value, content, Which(playbook.id), frozenset(playbook.interaction_ids), live=live)
+    return _entry(lesson.content, lesson.searchable, playbook.interaction_ids, Which(playbook.id), live=live)
 
 
 def _of_profile_note(note: ProfileNote) -> _Entry[ProfileId]:
-    subject, value = (note.subject, note.value) if note.subject else facts.keys_of(note.content)
-    ends = tuple(frozenset(end.split()) for end in note.ends)
-    seen = frozenset({note.evidence.interaction_id})
-    return _Entry(subject, value, note.content, Which(), seen, ends=ends, exclusive=note.exclusive)
+    return _entry(note.content, note.content, [note.evidence.interaction_id], Which(), said=note.evidence.text)
 
 
 def _of_playbook_note(note: PlaybookNote) -> _Entry[PlaybookId]:
-    subject, value = (note.subject, note.value) if note.subject else lessons.keys_of(note.lesson.content)
-    return _Entry(subject, value, note.lesson.content, Which(), frozenset({note.evidence.interaction_id}))
+    lesson = note.lesson
+    return _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), said=note.evidence.text)
+
+
+def _entry(
+    content: str, findable: str, seen: Sequence[InteractionId], which: Which[Id], *, said: str = "", live: bool = True
+) -> _Entry[Id]:
+    words = keys.content_roots(findable)
+    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
 
 
 @dataclass(slots=True)
@@ -186,8 +200,8 @@ class _Merge(Generic[Id, Note]):
 
     entries: list[_Entry[Id]]
     entry_of: Callable[[Note], _Entry[Id]]
-    text_of: Callable[[Note], str]
     verdicts: Verdicts
+    near: Sequence[Nearness]
     added: list[Added[Note]] = field(default_factory=list)
     mentioned: list[Mentioned[Id, Note]] = field(default_factory=list)
     superseded: list[Superseded[Id]] = field(default_factory=list)
@@ -197,36 +211,56 @@ class _Merge(Generic[Id, Note]):
     def run(self, notes: Sequence[Note]) -> Changes[Id, Note]:
         for place, note in enumerate(notes):
             if note.forget:
-                self._forget(note)
+                self._forget(note, place)
+            elif note.denies:
+                self._deny(note, place)
             else:
-                self._learn(note, self.entry_of(note), place)
+                self._learn(note, place)
         return self._changes()
 
-    def _learn(self, note: Note, entry: _Entry[Id], place: int) -> None:
-        alike = [other for other in self.entries if not other.gone and self._is_same(place, entry, other)]
+    def _met(self, place: int) -> list[tuple[_Entry[Id], float | None]]:
+        """What a note is held against, with how near it is."""
+        near = self.near[place] if self.near else None
+        return [
+            (entry, near.get(entry.key) if near else None)
+            for entry in self.entries
+            if not entry.gone and (near is None or entry.which.known is None or entry.key in near)
+        ]
+
+    def _learn(self, note: Note, place: int) -> None:
+        entry = self.entry_of(note)
+        met = self._met(place)
+        alike = [other for other, cosine in met if self._is_same(place, entry, other, cosine)]
         if any(entry.newest <= other.newest and other.which.known is not None for other in alike):
             return  # read before
         same = next((other for other in alike if other.live), None)
-        met = [other for other in self.entries if other.live and not other.gone and other is not same]
-        newer = next((other for other in met if _is_newer(other, entry) and self._is_rival(place, other, entry)), None)
+        others = [(other, cosine) for other, cosine in met if other.live and other not in alike]
+        newer = next(
+            (
+                other
+                for other, cosine in others
+                if _is_newer(other, entry) and self._replaces(place, other, entry, cosine)
+            ),
+            None,
+        )
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
             return
         which = self._mention(note, entry, same) if same else self._add(note, entry, place)
-        for rival in met:
-            if self._is_rival(place, entry, rival):
+        for rival, cosine in others:
+            if self._replaces(place, entry, rival, cosine):
                 rival.gone = True
                 self.superseded.append(Superseded(rival.which, which, f'"{entry.content}" replaces "{rival.content}"'))
 
-    def _is_same(self, place: int, entry: _Entry[Id], other: _Entry[Id]) -> bool:
+    def _is_same(self, place: int, entry: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
         verdict = self.verdicts.get((place, str(other.which.known)))
-        return _same(entry, other) if verdict is None else verdict is Verdict.SAME
+        return _same(entry, other, cosine) if verdict is None else verdict is Verdict.SAME
 
-    def _is_rival(self, place: int, entry: _Entry[Id], other: _Entry[Id]) -> bool:
+    def _replaces(self, place: int, new: _Entry[Id], old: _Entry[Id], cosine: float | None) -> bool:
         """One of the two is a note of this pass, the other may be known."""
-        known = other.which.known if other.which.known is not None else entry.which.known
+        known = old.which.known if old.which.known is not None else new.which.known
         verdict = self.verdicts.get((place, str(known)))
-        return _rival(entry, other) if verdict is None else verdict is Verdict.CONTRADICTS
+        return _replaces(new, old, cosine) if verdict is None else verdict is Verdict.CONTRADICTS
 
     def _mention(self, note: Note, entry: _Entry[Id], same: _Entry[Id]) -> Which[Id]:
         """Said twice in one turn is said once."""
@@ -236,22 +270,35 @@ class _Merge(Generic[Id, Note]):
         return same.which
 
     def _add(self, note: Note, entry: _Entry[Id], place: int) -> Which[Id]:
-        entry.which = Which(added=len(self.added))
+        entry.which, entry.place = Which(added=len(self.added)), place
         self.added.append(Added(note, f'The user said: "{note.evidence.text}"', place))
         self.entries.append(entry)
         return entry.which
 
-    def _forget(self, note: Note) -> None:
+    def _deny(self, note: Note, place: int) -> None:
+        """What the words leave no room for ends; what takes its place is a memory of another kind."""
+        entry = self.entry_of(note)
+        for other, cosine in self._met(place):
+            if other.live and not _is_newer(other, entry) and _replaces(entry, other, cosine):
+                self._end(other, f'The user said otherwise: "{note.evidence.text}"')
+
+    def _forget(self, note: Note, place: int) -> None:
         """What is older than the wish and matches it goes, replaced or not."""
+        wish = self.entry_of(note)
+        near = self.near[place] if self.near else {}
+        asked = int(note.evidence.interaction_id)
+        last = {asked, *([int(note.value)] if note.value.isdigit() else [])}
         for entry in self.entries:
-            newer = entry.which.known is not None and entry.newest >= note.evidence.interaction_id
-            if entry.forgotten or newer or not _wished_away(self.text_of(note), entry):
-                continue
-            entry.forgotten = entry.gone = True
-            self._unlink(entry.which)
-            if entry.which.known is not None:
-                because = f'The user asked to forget: "{note.evidence.text}"'
-                self.forgotten.append(Forgotten(entry.which.known, because))
+            newer = entry.which.known is not None and entry.newest >= asked
+            cosine = near.get(entry.key)
+            if not entry.forgotten and not newer and _wished_away(wish, entry, cosine, last):
+                self._end(entry, f'The user asked to forget: "{note.evidence.text}"')
+
+    def _end(self, entry: _Entry[Id], because: str) -> None:
+        entry.forgotten = entry.gone = True
+        self._unlink(entry.which)
+        if entry.which.known is not None:
+            self.forgotten.append(Forgotten(entry.which.known, because))
 
     def _unlink(self, forgotten: Which[Id]) -> None:
         """What it had replaced in this pass stands again, or points to what replaced it in turn."""
@@ -281,62 +328,48 @@ class _Merge(Generic[Id, Note]):
         )
 
 
-def _wished_away(wish: str, entry: _Entry[Id]) -> bool:
-    """Whether a wish to forget means this memory: by its key, or by most of the words of the wish."""
-    if wish == EVERYTHING or facts.keys_of(wish) == (entry.subject, entry.value):
+def _wished_away(wish: _Entry[Id], entry: _Entry[Id], cosine: float | None, last: set[int]) -> bool:
+    """Whether a wish to forget means this memory: by most of its words, by its meaning, or by when it was said."""
+    if wish.content == EVERYTHING:
         return True
-    words = keys.content_roots(wish) - _NAMING
-    return bool(words) and len(words & (entry.roots | entry.tokens)) >= FORGET_MATCH * len(words)
+    if wish.content == LAST:
+        return not last.isdisjoint(entry.seen)
+    stems = {word[:STEM] for word in entry.words}
+    shared = sum(word[:STEM] in stems for word in wish.words)
+    if wish.words and shared >= FORGET_WORDS * len(wish.words):
+        return True
+    return cosine is not None and cosine >= (FORGET_MEANING if shared else FORGET_MEANING_ALONE)
 
 
-# Words that name a memory rather than say what it holds.
-_NAMING = frozenset(
-    "rule instruction preference fact note information detail thing memory everything remember know tell say old "
-    "previous".split()
-)
+# "I told you", "remember?": said again rather than otherwise.
+_REMINDS = re.compile(r"\b(?:i (?:just |already )?(?:told|said)|as i said|remember\W*$)", re.IGNORECASE)
 
 
 def _is_newer(known: _Entry[Id], note: _Entry[Id]) -> bool:
     return known.which.known is not None and known.newest >= note.newest
 
 
-def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one and other else 0.0
-
-
-def _same(note: _Entry[Id], other: _Entry[Id]) -> bool:
-    """Whether two statements say the same thing."""
-    if note.value != other.value:
+def _same(note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
+    """Whether two statements say the same thing: the same values, the same sign, and nearly the same words."""
+    one, two = note.saying, other.saying
+    if (one.negated, one.kinds, one.counts) != (two.negated, two.kinds, two.counts):
         return False
-    return (bool(note.roots) and note.roots == other.roots) or _alike(note, other, SAME_STATEMENT)
-
-
-def _rival(note: _Entry[Id], other: _Entry[Id]) -> bool:
-    """Whether the note's words leave no room for the other's."""
-    denied = other.value == keys.NO or other.value.startswith(keys.NOT)
-    if any(end and end <= other.roots for end in note.ends) and not denied:
+    if one.attribute and one.attribute == two.attribute and one.names and one.names == two.names:
         return True
-    if not keys.conflict(note.value, other.value) or note.is_statement != other.is_statement:
+    either = one.roots | two.roots
+    if either and len(one.roots & two.roots) / len(either) >= SAME_WORDS:
+        return True
+    return cosine is not None and cosine >= SAME_MEANING and one.names == two.names
+
+
+def _replaces(new: _Entry[Id], old: _Entry[Id], cosine: float | None) -> bool:
+    """Whether the new words leave no room for the old. What was said in one breath stands together; what "
+    "worked, worked.
+    """
+    if (
+        new.seen & old.seen
+        or WORKED in (new.content[: len(WORKED)], old.content[: len(WORKED)])
+        or (_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))
+    ):
         return False
-    denial = denied or note.value.startswith(keys.NOT)
-    return (note.is_statement or note.exclusive or denial) and _alike(note, other, OPPOSITE_STATEMENT)
-
-
-def _alike(note: _Entry[Id], other: _Entry[Id], least: float) -> bool:
-    """Whether two subjects are one. `least` is for statements; attributes must be of a kind and of one scope."""
-    if not note.tokens or not other.tokens or note.is_statement:
-        return _overlap(note.tokens, other.tokens) >= least
-    kind = keys.kind_at_end(note.subject)
-    if kind != keys.kind_at_end(other.subject):
-        return False
-    if kind is None:
-        one_head = note.subject.split()[-1] == other.subject.split()[-1]
-        return one_head and _overlap(note.tokens, other.tokens) >= SAME_ATTRIBUTE
-    scopes = [entry.tokens - frozenset(kind.split()) for entry in (note, other)]
-    if all(scopes):
-        return _overlap(*scopes) >= SAME_ATTRIBUTE
-    return all(scope <= _ANY_SCOPE for scope in scopes)
-
-
-# Scopes that mean no more than none at all: "answer in French" and "use French".
-_ANY_SCOPE = frozenset("answer message unit mode write".split())
+    return rivals.chance(old.saying, new.saying, cosine) >= REPLACES

@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps, Findable, Nearness
 from acumen.errors import Conflict
 from acumen.learn import compare
 from acumen.learn.extract import Heard
-from acumen.learn.merge import NONE, Changes, Verdicts, Which
+from acumen.learn.merge import NONE, Added, Changes, Verdicts, Which
 from acumen.learn.runs import Cancelled
 from acumen.learn.windows import Due, come_back, next_due
 from acumen.model.config import Extractor
@@ -17,7 +17,7 @@ from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, UserId
 from acumen.model.memories import searchable
 from acumen.model.memory import Origin, Status, part_of_a_rerun
-from acumen.model.playbook import PlaybookNote, UserPlaybook
+from acumen.model.playbook import AgentPlaybook, PlaybookNote, UserPlaybook
 from acumen.model.profile import Profile, ProfileNote
 from acumen.model.search import Filter, SearchRow
 from acumen.storage.lineage import Because
@@ -73,7 +73,7 @@ class Reader(Generic[M, N]):
 
     kind: Kind
     extract: Callable[[Window, Extractor, Deps], Awaitable[Heard[N]]]
-    merge: Callable[[Sequence[M], Sequence[N], Millis, Verdicts], Changes[Any, N]]
+    merge: Callable[[Sequence[M], Sequence[N], Millis, Verdicts, Sequence[Nearness]], Changes[Any, N]]
     make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
 
@@ -115,28 +115,36 @@ class Reader(Generic[M, N]):
                 continue  # compared anew, without asking anew
 
     async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> None:
-        mark, known = await deps.store.read(
-            lambda tx: (tx.search_rows.latest(self.kind, path.user), self._known(tx, path))
-        )
-
         learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
-        changes = await self._decided(path.user, known, heard, learned.at, deps)
-        fresh = [replace(self.make(one.note, due.window, learned), status=path.status) for one in changes.added]
+        fresh = [replace(self.make(note, due.window, learned), status=path.status) for note in heard.notes]
         rows = await deps.findable([Findable(self.kind, path.user, searchable(memory)) for memory in fresh])
+        mark = await deps.store.read(lambda tx: tx.search_rows.latest(self.kind, path.user))
+        near = await deps.alike(self.kind, path.user, rows)
+        known = await deps.store.read(lambda tx: self._known(tx, path, heard.notes, near)) if fresh else []
+
+        changes = await self._decided(path.user, known, heard, learned.at, near, deps)
 
         def store(tx: Tx) -> None:
             tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
             if changes:
                 self._hold(tx, path.user, mark)
-                self._apply(tx, changes, fresh, rows, due.window.turns[-1].request_id)
+                kept = [(one, fresh[one.place], rows[one.place]) for one in changes.added]
+                self._apply(tx, changes, kept, due.window.turns[-1].request_id)
             if path.count:
-                path.count(tx, {"generated": len(fresh), "windows": 1, "interactions": due.news})
+                path.count(tx, {"generated": len(changes.added), "windows": 1, "interactions": due.news})
 
         await deps.store.write(store)
 
-    def _known(self, tx: Tx, path: Path) -> list[M]:
-        """A rerun compares with what it has made itself; everybody else with everything but that."""
-        memories: list[Any] = list(tx.by_kind[self.kind].find(Filter(user_id=path.user, statuses=None)))
+    def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
+        """What comes near the notes; a wish to forget may mean anything.
+
+        A rerun compares with what it has made itself; everybody else with everything but that.
+        """
+        rows = tx.by_kind[self.kind]
+        if any(note.forget for note in notes):
+            memories: list[Any] = list(rows.find(Filter(user_id=path.user, statuses=None)))
+        else:
+            memories = _with_heirs(rows, {key for one in near for key in one if not key.startswith("+")})
         rerun = part_of_a_rerun({one.id: (one.status, one.superseded_by) for one in memories})
         return [one for one in memories if (one.id in rerun) == (path.status is Status.PENDING)]
 
@@ -147,21 +155,31 @@ class Reader(Generic[M, N]):
             raise _Overtaken
 
     async def _decided(
-        self, user: UserId, known: Sequence[M], heard: Heard[N], at: Millis, deps: Deps
+        self,
+        user: UserId,
+        known: Sequence[M],
+        heard: Heard[N],
+        at: Millis,
+        near: Sequence[Nearness],
+        deps: Deps,
     ) -> Changes[Any, N]:
         """Merge's word; where that leaves open whether two mean the same, and a model has read, the model's verdict."""
-        changes = self.merge(known, heard.notes, at, NONE)
+        changes = self.merge(known, heard.notes, at, NONE, near)
         if deps.llm is None or heard.origin.engine != "model":
             return changes
         verdicts = await compare.verdicts(compare.unclear(changes, known), deps.llm, user)
-        return self.merge(known, heard.notes, at, verdicts) if verdicts else changes
+        return self.merge(known, heard.notes, at, verdicts, near) if verdicts else changes
 
     def _apply(
-        self, tx: Tx, changes: Changes[Any, N], fresh: list[M], rows: list[SearchRow], request_id: RequestId
+        self,
+        tx: Tx,
+        changes: Changes[Any, N],
+        kept: Sequence[tuple[Added[N], M, SearchRow]],
+        request_id: RequestId,
     ) -> None:
         """What is new comes first, so that what it replaces can point to it."""
         ids = []
-        for added, memory, row in zip(changes.added, fresh, rows, strict=True):
+        for added, memory, row in kept:
             because = Because(
                 added.because, request_id=memory.request_id, sources=[str(i) for i in memory.interaction_ids]
             )
@@ -195,6 +213,34 @@ class Reader(Generic[M, N]):
         by = rows.mapping.parse_id(successor) if successor else None
         after = replace(before, status=status, superseded_by=by)
         tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
+        if before.status is not Status.PENDING and not isinstance(before, AgentPlaybook):
+            self._retire_twins(tx, before, because)
+
+    def _retire_twins(self, tx: Tx, gone: Profile | UserPlaybook, because: Because) -> None:
+        """A rule that one sentence told as a fact and taught as a lesson ends as both."""
+        other = _TWIN[self.kind]
+        if not gone.source_span or not gone.request_id:
+            return
+        for twin in tx.by_kind[other].find(Filter(user_id=gone.user_id, request_id=gone.request_id)):
+            if not isinstance(twin, AgentPlaybook) and twin.source_span == gone.source_span:
+                after = replace(twin, status=Status.FORGOTTEN)
+                tx.memories.change(MemoryRef(other, str(twin.id)), twin, after, None, because)
+
+
+_TWIN = {Kind.PROFILE: Kind.USER_PLAYBOOK, Kind.USER_PLAYBOOK: Kind.PROFILE}
+
+
+def _with_heirs(rows: Any, ids: set[str]) -> list[Any]:
+    """The memories under the ids, and all that they gave way to."""
+    found: dict[str, Any] = {}
+    while missing := ids - found.keys():
+        fresh = rows.by_ids(sorted(missing))
+        found |= fresh
+        heirs = {str(one.superseded_by) for one in fresh.values() if one.superseded_by}
+        ids = (ids & found.keys()) | (heirs - found.keys())
+        if not fresh:
+            break
+    return list(found.values())
 
 
 def _id(which: Which[Any], ids: Sequence[str]) -> str:

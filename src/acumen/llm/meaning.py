@@ -15,6 +15,9 @@ from acumen.llm.embed import NAME, Embedder, load_embedder
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
 
+# Short texts embedded lately are not embedded again.
+RECENT = 128
+SHORT = 300
 # Small bites, so that a search never waits long behind a batch for the processor.
 BITE = 8
 
@@ -27,6 +30,7 @@ class Meaning:
     def __init__(self, *, enabled: bool = True) -> None:
         self._embedder: Embedder | None = None
         self._loading = Lock()
+        self._recent: dict[str, Vector] = {}
         self.problem: str | None = None if enabled else "switched off by the setting recall.embeddings"
         self._asked = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="embed-bulk")
@@ -48,6 +52,10 @@ class Meaning:
             vectors += await asyncio.get_running_loop().run_in_executor(self._bulk, self._many, bite)
         return vectors
 
+    def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
+        """The same for a caller in a thread of its own, who may wait here."""
+        return [None] * len(texts) if self.problem else self._many(texts)
+
     def close(self) -> None:
         self._asked.shutdown(cancel_futures=True)
         self._bulk.shutdown(cancel_futures=True)
@@ -58,7 +66,17 @@ class Meaning:
 
     def _many(self, texts: Sequence[str]) -> list[Vector | None]:
         embedder = self._ready()
-        return [None] * len(texts) if embedder is None else list(embedder.embed(texts))
+        if embedder is None:
+            return [None] * len(texts)
+        known = {text: self._recent[text] for text in texts if text in self._recent}
+        unknown = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(unknown, embedder.embed(unknown), strict=True) if unknown else ())
+        self._remember({text: known[text] for text in unknown if len(text) <= SHORT})
+        return [known[text] for text in texts]
+
+    def _remember(self, fresh: dict[str, Vector]) -> None:
+        """What is learned as a fact is often learned as a lesson too, a moment later."""
+        self._recent = dict([*self._recent.items(), *fresh.items()][-RECENT:]) if fresh else self._recent
 
     def _ready(self) -> Embedder | None:
         with self._loading:

@@ -89,3 +89,4 @@ class PlaybookNote:
     forget: bool = False
     confidence: float = 0.7
     tags: tuple[str, ...] = ()
+    denies: bool = False  # as of a profile

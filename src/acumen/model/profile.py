@@ -77,5 +77,4 @@ class ProfileNote:
     confidence: float = 0.7
     tags: tuple[str, ...] = ()
     features: Mapping[str, str] = field(default_factory=dict)
-    ends: tuple[str, ...] = ()  # words of what no longer holds: "switched from MySQL" ends what says MySQL
-    exclusive: bool = True  # False: another value of the subject may hold beside it ("we use Go" and "we use Rust")
+    denies: bool = False  # not kept itself: what it contradicts ends, for a memory of another kind takes its place

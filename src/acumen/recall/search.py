@@ -5,23 +5,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from acumen.deps import Deps
+from acumen.deps import Deps, Nearness, beside
+from acumen.llm.embed import NAME
 from acumen.llm.meaning import Vector
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction
 from acumen.model.experiment import HOLDOUT, Assignment
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
 from acumen.model.memories import Memory
-from acumen.model.search import Filter, Found, Mode
+from acumen.model.search import Filter, Found, Mode, SearchRow
 from acumen.model.usage import PRODUCTION
 from acumen.recall.context import Candidate, Context, fit, line_of
 from acumen.recall.doubles import without_doubles
 from acumen.recall.experiments import assigned
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
+from acumen.recall.index import vector_of, words_of
 from acumen.recall.partition import Question
-from acumen.storage.store import Tx
+from acumen.storage.store import OrgStore, Tx
 
 T = TypeVar("T")
+
+# So many memories that may say the same as a new one are looked at.
+ALIKE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +128,22 @@ class Search:
         hits = await deps.store.read(lambda tx: self._turns(tx, ask, understood, deps))
         return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
 
+    async def alike(self, store: OrgStore, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]:
+        """For each row that is about to be stored, what is stored already and comes near it by words or by meaning."""
+        return await store.read(lambda tx: self._alike(tx, kind, user, rows)) if rows else []
+
+    def _alike(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]:
+        held = self._shelf.memories(tx, kind, user)
+        with held.lock:
+            held.catch_up(tx, NAME)
+            vectors = [None if (lines := vector_of(row, NAME)) is None else lines[0] for row in rows]
+            found: list[Nearness] = []
+            for row, vector in zip(rows, vectors, strict=True):
+                question = Question(words_of(row), vector)
+                hits = held.rows.rank(question, ALIKE, Filter(user_id=user, statuses=None).admits, 0.0)
+                found.append({hit.key: hit.reasons.get("vector") for hit in hits} | _beside(vector, vectors))
+        return found
+
     def _hits(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
         """What a shared lesson and an own one both say is told once; others take the place that falls free."""
         found = self._found(tx, ask, understood, deps)
@@ -173,6 +194,14 @@ class Search:
         if ask.most_recent:
             hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
         return hits
+
+
+def _beside(vector: Vector | None, others: Sequence[Vector | None]) -> dict[str, float | None]:
+    """How near a row is to those that are stored together with it."""
+    return {
+        beside(place): None if vector is None or other is None else float(vector @ other)
+        for place, other in enumerate(others)
+    }
 
 
 @dataclass(frozen=True, slots=True)

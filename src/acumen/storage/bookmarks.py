@@ -8,6 +8,13 @@ from acumen.model.run import RunId
 from acumen.storage.scope import Scope
 from acumen.storage.tables import bookmarks, interactions
 
+# Asked for every window: built once.
+_LAST = sa.select(bookmarks.c.last_id).where(
+    bookmarks.c.org_id == sa.bindparam("org"),
+    bookmarks.c.user_id == sa.bindparam("user"),
+    bookmarks.c.extractor == sa.bindparam("extractor"),
+)
+
 
 def of_run(run_id: RunId, extractor: str) -> str:
     """What a run's own bookmark of an extractor is kept under: the extractor's stays where it is."""
@@ -20,9 +27,8 @@ class Bookmarks:
 
     def of(self, user: UserId, extractor: str) -> InteractionId:
         """The last turn it has read; 0 before the first."""
-        c = bookmarks.c
-        query = sa.select(c.last_id).where(c.org_id == self._scope.org, c.user_id == user, c.extractor == extractor)
-        return InteractionId(self._scope.conn.execute(query).scalar() or 0)
+        found = self._scope.one(_LAST, org=self._scope.org, user=user, extractor=extractor)
+        return InteractionId(found[0] if found else 0)
 
     def drop_run(self, run_id: RunId) -> None:
         """How far a run had come, which nobody needs when it is over."""

@@ -16,6 +16,20 @@ from acumen.storage.tables import bookmarks, interactions, requests, sessions
 _JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
 
 
+# Run for every window that is learned from: built once.
+_OF_USER = sa.select(interactions).where(
+    interactions.c.org_id == sa.bindparam("org"), interactions.c.user_id == sa.bindparam("user")
+)
+_turn_id = interactions.c.interaction_id
+_AFTER = _OF_USER.where(_turn_id > sa.bindparam("bookmark")).order_by(_turn_id)
+_SOME_AFTER = _AFTER.limit(sa.bindparam("most", type_=sa.Integer))
+_BEFORE = (
+    _OF_USER.where(_turn_id <= sa.bindparam("bookmark"))
+    .order_by(_turn_id.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+
+
 class Conversations:
     """What was said, as rows."""
 
@@ -115,23 +129,14 @@ class Conversations:
 
     def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
         """Turns of a user that came after the bookmark, oldest first."""
-        query = (
-            sa.select(interactions)
-            .where(*self._mine(interactions), interactions.c.user_id == user)
-            .where(interactions.c.interaction_id > bookmark)
-            .order_by(interactions.c.interaction_id)
-        )
-        return [_turn(row) for row in self._scope.rows(query.limit(limit))]
+        given = {"org": self._scope.org, "user": user, "bookmark": bookmark}
+        query = _AFTER if limit is None else _SOME_AFTER
+        return [_turn(row) for row in self._scope.rows(query, **given, **({} if limit is None else {"most": limit}))]
 
     def before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
         """The last turns up to and with the bookmark, oldest first."""
-        query = (
-            sa.select(interactions)
-            .where(*self._mine(interactions), interactions.c.user_id == user)
-            .where(interactions.c.interaction_id <= bookmark)
-            .order_by(interactions.c.interaction_id.desc())
-        )
-        return [_turn(row) for row in reversed(self._scope.rows(query.limit(limit)))]
+        rows = self._scope.rows(_BEFORE, org=self._scope.org, user=user, bookmark=bookmark, most=limit)
+        return [_turn(row) for row in reversed(rows)]
 
     def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:
         query = sa.select(sa.func.max(interactions.c.interaction_id)).where(

@@ -43,9 +43,9 @@ class Scope:
         """`values` fill the names left open in a query that was built once: building costs more than running."""
         return list(self.conn.execute(query, values or None).all())
 
-    def rows(self, query: sa.Select[Any]) -> list[sa.RowMapping]:
+    def rows(self, query: sa.Select[Any], **values: Any) -> list[sa.RowMapping]:
         """By the names of their columns."""
-        return list(self.conn.execute(query).mappings())
+        return list(self.conn.execute(query, values or None).mappings())
 
     def one(self, query: sa.Select[Any], **values: Any) -> Any:
         return self.conn.execute(query, values or None).first()

@@ -22,6 +22,19 @@ ECHO_INJECTIONS = 50
 PAGE = 2_000
 
 
+# Asked for every window that is learned from: built once.
+_SHOWN = (
+    sa.select(injections.c.hits)
+    .where(
+        injections.c.org_id == sa.bindparam("org"),
+        injections.c.user_id == sa.bindparam("user"),
+        injections.c.created_at.between(sa.bindparam("since"), sa.bindparam("until")),
+    )
+    .order_by(injections.c.created_at.desc())
+    .limit(ECHO_INJECTIONS)
+)
+
+
 class Usage:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -150,10 +163,7 @@ class Usage:
 
     def shown_lately(self, user: str, at: Millis) -> list[Shown]:
         """The memories put before this user's agents in the days up to `at`, as they were rendered."""
-        c = injections.c
-        lately = c.created_at.between(at - ECHO_DAYS * DAY_MS, at)
-        query = sa.select(c.hits).where(c.org_id == self._scope.org, c.user_id == user, lately)
-        rows = self._scope.all(query.order_by(c.created_at.desc()).limit(ECHO_INJECTIONS))
+        rows = self._scope.all(_SHOWN, org=self._scope.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)
         hits = [hit for row in rows for hit in row.hits or () if hit["shown"]]
         return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})
 

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from acumen.learn.rules import keys, voice
-from acumen.learn.rules.clauses import Person
-from acumen.learn.rules.reading import read
+from acumen.learn.rules import keys
+from acumen.learn.rules.commands import instruction
+from acumen.learn.rules.cues import surface
+from acumen.learn.rules.framing import bare
+from acumen.learn.rules.lessons import request_named, shortened
 from acumen.learn.rules.sentences import sentences
-from acumen.learn.rules.triggers import request_named, shortened
+from acumen.learn.rules.words import words
 from acumen.learn.secrets import redact
 from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence
@@ -151,13 +153,12 @@ def _expert_note(turn: Turn, request: str) -> Iterator[PlaybookNote]:
     """The first thing the expert said that the agent had not: an instruction before a mere statement."""
     known = keys.content_roots(turn.text)
     news = [sentence.text for sentence in sentences(turn.expert_text) if _is_news(sentence.text, known)]
-    told = [part.frame for text in news for part in read(sentences(text)[0]).parts[:1]]
-    commands = [(text, framed) for text, framed in zip(news, told, strict=False) if framed.person is Person.COMMAND]
     if not news:
         return
-    text = commands[0][0] if commands else news[0]
-    content = voice.instruction(commands[0][1]) if commands else f"Say or do as the expert did: {text}"
-    subject, value = keys.proposition(read(sentences(text)[0]).words, holds=True)
+    command = next((text for text in news if surface(text).has("starts_verb")), "")
+    text = command or news[0]
+    content = instruction(bare(words(text))).text if command else f"Say or do as the expert did: {text}"
+    subject, value = keys.proposition(words(text), holds=True)
     lesson = Lesson(
         redact(content),
         request_named(request),

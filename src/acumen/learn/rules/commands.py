@@ -1,217 +1,247 @@
-"""What is said to the agent: commands that are meant to last, and complaints about what it does."""
+"""What the user asks of the agent, as a command: 'could you stop using tabs' → 'Do not use tabs.'."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from acumen.learn.rules import keys, verbs
-from acumen.learn.rules.aims import (
-    COURTESY,
-    LISTING,
-    MANNER,
-    TALK,
-    WORK,
-    definite,
-    every_time,
-    one_piece,
-    points,
-    recurs,
-    universal,
-)
-from acumen.learn.rules.clauses import DETERMINERS, SECOND, Clause, Frame
-from acumen.learn.rules.cues import Cue
-from acumen.learn.rules.heard import Directive, Heard, made
+from acumen.learn.rules import verbs
+from acumen.learn.rules.framing import unasked
+from acumen.learn.rules.voice import FIRST, for_agent, phrase, sentence
+from acumen.learn.rules.words import Word
 
+Words = Sequence[Word]
 
-def commanded(heard: Heard) -> Directive | None:
-    framed, wanted = heard.frame, not heard.frame.negated
-    if (wanted and _asks_to_cease(framed)) or (framed.verb == "bother" and not wanted):
-        framed, wanted = _ceased(framed), False
-    elif framed.verb in TALK | {"let"} and not (heard.has(Cue.STANDING) or framed.habitual):
-        return None
-    if framed.verb in COURTESY or (not framed.rest and framed.verb in TALK | _BARE):
-        return None
-    confidence = _standing(heard, framed, wanted=wanted)
-    if confidence is None:
-        return None
-    if framed.verb == "prefer":
-        framed = replace(framed, verb="use")
-    return made(heard, framed, wanted=wanted, confidence=confidence)
+_SITUATIONS = frozenset("when whenever if before after while once unless everytime".split())
+_LEADING = _SITUATIONS | frozenset("for in on during with at".split())
+_RECURRING = (("every", "time"), ("each", "time"), ("any", "time"), ("next", "time"))
+_NOT_YET = frozenset("stop quit avoid cease".split())
+_POLICY = frozenset("always never only do no use require".split())
+_OPENS_COMMAND = frozenset("always never do use only instead not keep stop".split())
+# A situation in front is recognised by its comma within so many words.
+MOST_LEADING = 14
 
 
-# Alone they only move the talk along.
-_BARE = frozenset("stop quit do go try use continue start".split())
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A clause to obey. `words` begin with its verb where it has one."""
+
+    words: tuple[Word, ...]
+    opening: tuple[str, ...] = ()  # always, never, do not …
+    forbids: bool = False
+
+    @property
+    def verb(self) -> str:
+        return self.words[0].low if self.words and verbs.is_base(self.words[0].low) else ""
+
+    @property
+    def text(self) -> str:
+        return phrase([*self.opening, *for_agent(_contrasted(self.words))])
+
+    @property
+    def act(self) -> str:
+        """The clause as the name of an act, or as it stands."""
+        named = for_agent(self.words)
+        return phrase([verbs.gerund(self.verb), *named[1:]]) if self.verb else phrase(named)
 
 
-# Alone they only move the talk along.
-_BARE = frozenset("stop quit do go try use continue start".split())
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One or two commands in a situation, and why."""
 
+    commands: tuple[Command, ...]
+    situation: str = ""
+    leading: bool = False  # the situation stood in front and is not part of the commands
+    reason: tuple[Word, ...] = ()
 
-def _asks_to_cease(framed: Frame) -> bool:
-    """'stop adding comments', 'avoid jargon'; 'stop the server' is an order of another kind."""
-    if framed.verb in ("avoid", "refrain", "cease"):
-        return True
-    stops = framed.verb in ("stop", "quit") and bool(framed.rest)
-    return stops and any(verbs.is_gerund(word.low) or word.low == "with" for word in framed.rest[:2])
-
-
-def _standing(heard: Heard, framed: Frame, *, wanted: bool) -> float | None:
-    """How sure we are that a command is meant to last; None when it is not."""
-    idle = heard.has(Cue.QUESTION) and Cue.ASKED not in heard.part.cues and not heard.has(Cue.REPEATED)
-    if heard.has(Cue.ONCE) or idle:
-        return None
-    if heard.has(Cue.STANDING) or framed.adverbs & {"always", "never", "ever"}:
-        return 0.9
-    if heard.has(Cue.ANYMORE) and not wanted:
-        return 0.85
-    once = heard.has(Cue.QUESTION) and framed.verb in WORK
-    if any(_is_general(clause) for clause in heard.reading.situations) or (every_time(framed) and not once):
-        return 0.8  # "it" may well be the thing of the situation
-    if not framed.rest and any(recurs(clause) and clause.marker != "if" for clause in heard.reading.situations):
-        return 0.7
-    if points(framed):
-        return None
-    if not wanted:
-        of_this_work = heard.setting.with_work and definite(framed) and not heard.corrects
-        return None if of_this_work else 0.75
-    return None if heard.has(Cue.QUESTION) else _lasting(heard, framed)
-
-
-def _is_general(clause: Clause) -> bool:
-    """'when you explain medical things', 'once a claim is overdue', 'if a customer …': of a kind, not of the moment."""
-    said = [word.low for word in clause.words]
-    of_agent = said[0] in SECOND and not {"the", "this", "that", "my"} & set(said)
-    of_kind = said[0] in ("a", "an", "any", "someone", "anyone", "somebody") or verbs.is_gerund(said[0])
-    return bool(clause.marker) and recurs(clause) and (of_agent or of_kind) and "the" not in said[1:4]
-
-
-def _lasting(heard: Heard, framed: Frame) -> float | None:
-    """The same for a plain wish: what else speaks for its lasting."""
-    if any(recurs(clause) for clause in heard.reading.situations):
-        return 0.8
-    if heard.corrects and keys.roots(framed.rest):
-        return 0.75
-    if heard.spare:
-        return 0.7
-    if heard.setting.with_work:
-        return None
-    if universal(framed) and framed.verb not in LISTING:
-        return 0.6
-    return 0.6 if _is_wish(heard, framed) and not one_piece(framed) else None
-
-
-def _is_wish(heard: Heard, framed: Frame) -> bool:
-    """Asked as a way of working: by its wording, by its verb, or by an object that is no single thing."""
-    asked_for = Cue.ASKED in heard.part.cues and framed.rest and framed.rest[0].low not in DETERMINERS - {"your", "all"}
-    if heard.has(Cue.WISHED) or (heard.has(Cue.REMINDED) and not definite(framed)):
-        return True
-    return bool(asked_for and framed.rest[0].low not in ("me", "us", "to")) or _is_manner(heard, framed)
-
-
-def _is_manner(heard: Heard, framed: Frame) -> bool:
-    """'keep it short', 'write in prose'; after an answer also 'give weights in pounds'."""
-    if framed.verb in MANNER or (framed.rest[:1] and framed.rest[0].low == "in"):
-        return True
-    if framed.rest and framed.rest[-1].low.endswith("ly") and framed.rest[0].low not in DETERMINERS | {"me", "us"}:
-        return len(framed.rest) > 1  # "phrase things positively"
-    told_in = any(word.low == "in" for word in framed.rest) and framed.rest[0].low not in DETERMINERS | {"me", "us"}
-    return heard.setting.answered and told_in and framed.verb in ("give", "show", "express", "report", "state", "list")
-
-
-def _ceased(framed: Frame) -> Frame:
-    """'stop adding comments' → add comments; 'avoid jargon' → use jargon."""
-    rest = framed.rest
-    if rest and rest[0].low in ("from", "with", "to"):
-        rest = rest[1:]
-    while rest and rest[0].low in ("always", "ever", "constantly", "all"):
-        rest = rest[1:]
-    if rest and (verbs.is_gerund(rest[0].low) or (framed.verb == "bother" and verbs.is_base(rest[0].low))):
-        return replace(
-            framed, verb=verbs.base(rest[0].low) or framed.verb, verb_word=rest[0], rest=rest[1:], negated=True
+    @property
+    def text(self) -> str:
+        """What to do comes before what to avoid."""
+        ordered = (
+            sorted(self.commands, key=lambda command: command.forbids) if len(self.commands) == 2 else self.commands
         )
-    return replace(framed, verb="use", verb_word=None, rest=rest, negated=True)
+        said = "; ".join(
+            command.text if not place else _lower_first(command.text) for place, command in enumerate(ordered)
+        )
+        return sentence([said, _lower_first(self.situation)] if self.leading and self.situation else [said])
+
+    @property
+    def avoided(self) -> Command | None:
+        return next((command for command in self.commands if command.forbids), None)
+
+    @property
+    def wanted(self) -> Command | None:
+        return next((command for command in self.commands if not command.forbids), None)
 
 
-# --- said to the agent about itself
-
-_FORGOT = frozenset("forget miss fail neglect skip ignore omit overlook".split())
-_RULES = frozenset("must should shall meant".split())
-
-
-def told(heard: Heard) -> Directive | None:
-    """'you should …', 'you keep …', 'you forgot to …'."""
-    framed = heard.frame
-    if not framed.verb:
-        return None
-    forbidden = framed.modal in ("can", "may") and framed.negated and not framed.past
-    spared = framed.modal in ("can", "may") and framed.verb in ("skip", "omit", "ignore", "leave", "drop", "assume")
-    if framed.modal in _RULES and not framed.negated and _asks_to_cease(framed):
-        return made(heard, _ceased(framed), wanted=False, confidence=0.8)
-    if framed.modal in _RULES or forbidden or spared:
-        return made(heard, framed, wanted=not framed.negated, confidence=0.8) if _is_rule(heard) else None
-    return None if framed.modal else _complained(heard)
+def instruction(kept: Words) -> Instruction:
+    """The words of a sentence, its frames gone, as an instruction; what is no command keeps its words."""
+    ends = len(kept) - (bool(kept) and kept[-1].low in (".", "!", "?"))
+    front, said = _leading_situation(_contrast_last(_complained(list(kept[:ends]))))
+    said, reason = _without_reason(said)
+    said, forbids = unasked(said)
+    clauses = _two(said)
+    commands = tuple(_command(clause, forbids=forbids and not place) for place, clause in enumerate(clauses))
+    situation = _situation(front) if front else _trailing_situation(commands[0].words)
+    return Instruction(tuple(_in_situation(command) for command in commands), situation, bool(front), tuple(reason))
 
 
-def _is_rule(heard: Heard) -> bool:
-    """Whether 'you should …' is said for good: 'you should have …' is, 'you need to write a plan' is not."""
-    framed = heard.frame
-    if framed.perfect or framed.past:
-        return True
-    if heard.has(Cue.QUESTION, Cue.ONCE) or (points(framed) and not framed.habitual):
-        return False
-    for_good = framed.negated or framed.habitual or heard.has(Cue.STANDING) or bool(heard.reading.situations)
-    return for_good or not (framed.verb in WORK and one_piece(framed))
+def _complained(said: list[Word]) -> list[Word]:
+    """'You keep using tabs instead of spaces' → 'use spaces instead of tabs'; 'pytest, not unittest' → 'use …'."""
+    lows = [word.low for word in said]
+    if lows[:2] == ["you", "keep"] and len(said) > 3 and verbs.is_gerund(lows[2]):
+        act = [replace(said[2], text=verbs.base(lows[2]) or lows[2], low=verbs.base(lows[2]) or lows[2])]
+        if "instead" in lows and lows.index("instead") + 2 < len(said):
+            place = lows.index("instead")
+            return [*act, *said[place + 2 :], *said[place : place + 2], *said[3:place]]
+        return [replace(said[0], text="do", low="do"), replace(said[1], text="not", low="not"), *act, *said[3:]]
+    if "," in lows[1:3] and lows[lows.index(",") + 1 : lows.index(",") + 2] == ["not"] and not verbs.is_base(lows[0]):
+        return [Word("use", "use", said[0].start, said[0].start), *_uncapped(said)] if len(said) <= 6 else said
+    return said
 
 
-def _complained(heard: Heard) -> Directive | None:
-    """A complaint asks for the opposite of what it reports."""
-    framed = heard.frame
-    if framed.verb == "keep" and framed.rest and verbs.is_gerund(framed.rest[0].low):
-        return _kept_doing(heard)
-    if framed.verb in _FORGOT and framed.rest and not framed.negated:
-        return _forgotten(heard)
-    if points(framed) or (heard.has(Cue.QUESTION) and not framed.habitual):
-        return None
-    bare = replace(framed, adverbs=framed.adverbs - {"always", "never"})
-    if Cue.HATED in heard.part.cues:
-        return made(heard, bare, wanted=framed.negated, confidence=0.75)
-    if framed.negated and framed.past and not framed.progressive and heard.setting.answered:
-        return made(heard, bare, wanted=True, confidence=0.6)
-    often = framed.adverbs & {"always", "never", "constantly", "repeatedly"}
-    if often and not framed.past and framed.verb != "be":
-        return made(heard, bare, wanted=framed.negated, confidence=0.7)
-    return None
+def _uncapped(said: list[Word]) -> list[Word]:
+    return [replace(said[0], text=said[0].text if said[0].text[1:2].isupper() else said[0].low), *said[1:]]
 
 
-def _kept_doing(heard: Heard) -> Directive | None:
-    """'you keep using tabs' → do not use tabs; with 'instead of spaces' → use spaces, not tabs."""
-    framed = heard.frame
-    doing = framed.rest[0]
-    done = replace(
-        framed,
-        verb=verbs.base(doing.low) or "",
-        verb_word=doing,
-        rest=framed.rest[1:],
-        negated=True,
-        adverbs=frozenset(),
-    )
-    if heard.spare:
-        turned = replace(done, rest=heard.spare, negated=False)
-        return made(replace(heard, spare=done.rest), turned, wanted=True, confidence=0.8)
-    return (
-        None if done.verb in ("try", "get", "ask") and points(done) else made(heard, done, wanted=False, confidence=0.8)
+def _contrast_last(said: list[Word]) -> list[Word]:
+    """'Instead of yarn, use pnpm' → 'use pnpm instead of yarn'."""
+    comma = next((n for n, word in enumerate(said) if word.low == ","), 0)
+    if comma > 2 and [word.low for word in said[:2]] in (["instead", "of"], ["rather", "than"]):
+        kept = [word for word in said[comma + 1 :] if word.low not in (".", "!")]
+        return [*kept, said[0], said[1], *said[2:comma]]
+    return said
+
+
+# --- where it holds
+
+
+def _leading_situation(said: list[Word]) -> tuple[list[Word], list[Word]]:
+    """'When you write tests, use pytest' → the first four words, and the rest."""
+    lows = [word.low for word in said]
+    if not said or not (lows[0] in _LEADING or tuple(lows[:2]) in _RECURRING or lows[:2] == ["as", "soon"]):
+        return [], said
+    comma = next((n for n, low in enumerate(lows[:MOST_LEADING]) if low == "," and n > 1), None)
+    if comma is None or comma + 2 > len(said):
+        return [], said
+    return said[:comma], said[comma + 1 :]
+
+
+def _situation(front: Sequence[Word]) -> str:
+    """'when you write tests' → 'When writing tests'; 'if a customer asks' stays."""
+    lows = [word.low for word in front]
+    text = phrase(_you_as_gerund(front, 2)) if tuple(lows[:2]) in _RECURRING else phrase(_you_as_gerund(front, 1))
+    if tuple(lows[:2]) in _RECURRING:
+        text = f"when{text[len(front[0].text) + len(front[1].text) + 1 :]}"
+    return text[:1].upper() + text[1:]
+
+
+def _you_as_gerund(said: Sequence[Word], place: int) -> list[str]:
+    """'you write' at `place` becomes 'writing'."""
+    if len(said) > place + 1 and said[place].low == "you" and verbs.is_base(said[place + 1].low):
+        named = for_agent(said)
+        marker = ["when"] if said[0].low == "if" else named[:place]
+        return [*marker, verbs.gerund(said[place + 1].low), *named[place + 2 :]]
+    return for_agent(said)
+
+
+def _in_situation(command: Command) -> Command:
+    """'run the tests before you commit' → '… before committing'."""
+    said = list(command.words)
+    for place in range(1, len(said) - 2):
+        if said[place].low in _SITUATIONS and said[place + 1].low == "you" and verbs.is_base(said[place + 2].low):
+            gerund = verbs.gerund(said[place + 2].low)
+            said[place + 1 : place + 3] = [replace(said[place + 2], text=gerund, low=gerund)]
+            return replace(command, words=tuple(said))
+    return command
+
+
+def _trailing_situation(said: Sequence[Word]) -> str:
+    place = next((n for n in range(2, len(said) - 1) if said[n].low in _SITUATIONS and not said[n].opaque), None)
+    return _situation(said[place:]) if place is not None else ""
+
+
+def _without_reason(said: list[Word]) -> tuple[list[Word], list[Word]]:
+    place = next((n for n in range(3, len(said) - 2) if said[n].low in ("because", "cause")), None)
+    return (said, []) if place is None else (said[:place], said[place + 1 :])
+
+
+# --- what to do
+
+
+def _two(said: list[Word]) -> list[list[Word]]:
+    """'never use var, use const' are two commands, of which one forbids."""
+    for place in range(2, len(said) - 1):
+        if said[place].low in (",", ";", "and", "but", "-", "–", "—") and _opens(said[place + 1 :]):
+            first, second = said[:place], said[place + 1 :]
+            if first[-1].is_mark:
+                first = first[:-1]
+            if _negates(first) != _negates(second):
+                return [first, second]
+    return [said]
+
+
+def _opens(said: Sequence[Word]) -> bool:
+    first = said[0].low
+    if first in ("always", "never", "only"):
+        return len(said) > 1 and bool(verbs.base(said[1].low))
+    return len(said) > 1 and (
+        first in _OPENS_COMMAND - {"not"} or (first in FIRST and said[1].low in ("always", "never", "use"))
     )
 
 
-def _forgotten(heard: Heard) -> Directive | None:
-    """'you forgot to run the tests' → run the tests; 'you missed the VAT' → include the VAT."""
-    framed, rest = heard.frame, heard.frame.rest
-    if rest[0].low == "to" and len(rest) > 1:
-        turned = replace(
-            framed, verb=verbs.base(rest[1].low) or rest[1].low, verb_word=rest[1], rest=rest[2:], past=False
-        )
-    elif rest[0].low in DETERMINERS - {"that", "this"} or verbs.base(rest[0].low) is None:
-        turned = replace(framed, verb="include", rest=rest)
-    else:
-        return None
-    if points(turned) or not (heard.setting.answered or framed.habitual):
-        return None
-    return made(heard, replace(turned, adverbs=frozenset()), wanted=True, confidence=0.7)
+def _negates(said: Sequence[Word]) -> bool:
+    return bool({"not", "never", "no", "stop", "avoid"} & {word.low for word in said[:4]})
+
+
+def _command(clause: Sequence[Word], *, forbids: bool) -> Command:
+    said = list(clause)
+    if said and said[0].low in FIRST and len(said) > 2 and said[1].low in _POLICY:
+        said = said[1:]
+    opening: list[str] = []
+    denied = forbids
+    while len(said) > 1:
+        low, after = said[0].low, said[1].low
+        if low in ("always", "never", "only") or (low == "ever" and denied):
+            opening, denied = ([low], denied or low == "never") if low != "ever" else (opening, denied)
+            said = said[1:]
+        elif low == "do" and after in ("not", "never") and len(said) > 2:
+            opening, denied, said = ["never"] if after == "never" else [], True, said[3 if said[2].is_mark else 2 :]
+        elif low == "not" and verbs.base(after):
+            denied, said = True, said[1:]
+        elif low == "no" and after == "longer" and len(said) > 2:
+            denied, said = True, said[2:]
+        elif low in _NOT_YET and verbs.is_gerund(after):
+            denied, said = True, said[1:]
+        else:
+            break
+    if denied and opening != ["never"]:
+        opening = ["do not", *opening]
+    return Command(tuple(_based(said, denied=denied)), tuple(opening), denied)
+
+
+def _based(said: list[Word], *, denied: bool) -> list[Word]:
+    """'stop using tabs' forbids to use them."""
+    base = verbs.base(said[0].low) if said and denied else None
+    if base and base != said[0].low and verbs.is_gerund(said[0].low):
+        return [replace(said[0], text=base, low=base), *said[1:]]
+    if said and said[0].text.istitle() and said[0].low in verbs.BASE_FORMS:
+        return [replace(said[0], text=said[0].low), *said[1:]]
+    return said
+
+
+def _contrasted(said: Sequence[Word]) -> list[Word]:
+    """'use pnpm instead of yarn' → 'use pnpm, not yarn'."""
+    kept = list(said)
+    for place in range(1, len(kept) - 2):
+        if (kept[place].low, kept[place + 1].low) in (("instead", "of"), ("rather", "than")):
+            spot = kept[place]
+            return [
+                *kept[:place],
+                replace(spot, text=",", low=","),
+                replace(spot, text="not", low="not"),
+                *kept[place + 2 :],
+            ]
+    return kept
+
+
+def _lower_first(text: str) -> str:
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]

@@ -1,170 +1,265 @@
-"""The wording that tells what kind of saying a sentence is, apart from its grammar."""
+"""What the surface of a sentence shows: small signs of what it is, each named, none decisive alone."""
 
 import re
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from acumen.learn.rules import verbs
+from acumen.learn.rules.words import Word, words
 
-class Cue(StrEnum):
-    """What the wording tells beyond the clauses."""
-
-    STANDING = "standing"  # from now on, every time …
-    ONCE = "once"  # now, this time …
-    DENIAL = "denial"  # no, that is wrong …
-    REPEATED = "repeated"  # I said, I told you …
-    NOTED = "noted"  # by the way, keep in mind …
-    ASKED = "asked"  # can you …, I want you to …
-    WISHED = "wished"  # I'd appreciate it if you …: milder than asking, and meant for longer
-    HATED = "hated"  # I hate it when you …
-    REMINDED = "reminded"  # make sure, remember to …
-    CONFIRMED = "confirmed"  # that worked, exactly …
-    ANYMORE = "anymore"
-    KEPT = "kept"  # … remember that: the sentence is told to be remembered
-    QUESTION = "question"
-    OPINION = "opinion"  # I think, I guess …: said, not vouched for
-    TROUBLE = "trouble"  # errors and failures: a report, not a fact
-    FILLER = "filler"  # please, thanks, to be honest …
-
-
-_SAID = r"(?:said|told you|asked you|mentioned)"
-_BEFORE = r"(?: before| earlier| already| (?:a )?\w+ times| again and again)*"
-_THEN = r"(?: that| to)?(?= (?!to\b))"
-# Phrases that frame a sentence without being part of what it says. They are lifted out; what remains is easier to read.
-# Sentences arrive in lower case with contractions opened and words parted by single blanks.
-_FRAMING: dict[Cue, tuple[str, ...]] = {
-    Cue.STANDING: (
-        r"(?:starting |beginning )?from (?:now|here|today|this (?:point|moment|day))(?: on| onwards?| forward| out)*",
-        r"(?:starting|beginning|effective) (?:now|today|immediately)",
-        r"(?:going|moving) forwards?",
-        r"(?:in|for) (?:the )?future(?: reference)?",
-        r"as an? (?:general |iron |hard )?(?:rule|policy|habit)(?: of thumb)?",
-        r"as (?:our|a) (?:standard|default)(?: practice)?",
-        r"henceforth|for good|permanently|until further notice|across the board|once and for all|at all times",
-        r"no exceptions?|without exception|no matter what|whatever (?:happens|you do)",
-        r"in any case|in all cases|under any circumstances",
-        r"(?:the |for )?next time",
-    ),
-    Cue.NOTED: (
-        r"by the way|btw|fyi|for your information|(?:just )?so you know|for the record|for reference|heads up",
-        r"for (?:some )?context|for background|to give you (?:some )?context|a bit about me|about me",
-        r"(?:please )?(?:take )?note that|please note|(?:please )?(?:keep|bear) in mind(?: that)?",
-        r"(?:please )?remember that|as a reminder|just a reminder(?: that)?",
-        r"(?:i|we) (?:should|forgot to|want(?:ed)? to|need to) (?:also )?(?:mention|add|say|tell you)(?: that)?",
-        r"(?:you should|you need to|it is good to|good to) know(?: that)?",
-        r"(?:it is )?worth (?:noting|mentioning|knowing)(?: that)?",
-        r"(?:just )?to (?:be clear|clarify|recap)|in case it (?:helps|matters)|one more thing|another thing",
-    ),
-    Cue.REPEATED: (
-        r"(?:like|as) i(?: have)?(?: already)? (?:said|told you|mentioned|asked)(?: before| earlier| already| you)*",
-        rf"(?:i|we)(?: have)?(?: already| just| clearly)* {_SAID}(?: this| that| you)?{_BEFORE}{_THEN}",
-        r"how many times (?:do i have to|must i|have i) (?:say|tell|ask|told|said|asked)(?: it| this| you| that)*",
-        r"once again|yet again|for the (?:last|second|third|\w+th) time",
-    ),
-    Cue.ONCE: (
-        r"just this once|(?:just )?this (?:one )?time(?: only)?|right now|real quick|one more time|asap",
-        r"when you (?:get|have) (?:a )?(?:chance|moment|minute|time)|when you are (?:done|ready|finished)",
-        r"as soon as (?:possible|you can)",
-        r"if you (?:can|could|have time|do not mind|want|like)(?= [,.!?;]| ?$)|if (?:possible|that is ok|it is ok)",
-    ),
-    Cue.OPINION: (
-        r"i (?:really |still |do |just )?(?:think|guess|believe|suppose|feel like|assume|figure|imagine)(?: that)?",
-    ),
-    Cue.FILLER: (
-        r"(?:hi|hey|hello) (?:there|all|everyone|team|folks)|good (?:morning|afternoon|evening)(?: everyone| all)?",
-        r"please|kindly|thank you(?: so much| very much)?|thanks(?: a lot| so much| in advance)?|cheers|got it",
-        r"for (?:god|heaven|pete|christ)'s sake|for crying out loud|(?:would|will) you(?= \?| $)|if you would",
-        r"i mean|you know|to be honest|tbh|imo|as you know|as usual|let me be clear|at the end of the day",
-        r"in my (?:opinion|experience|case)",
-    ),
-}
-FRAMING = re.compile(
-    "|".join(f"(?P<{cue}>(?<![^ ])(?:{'|'.join(patterns)})(?![^ ]))" for cue, patterns in _FRAMING.items())
+# Openings that carry tone only: what is said begins after them.
+FILLERS = frozenset(
+    "ok okay well hey hi hello hmm hm um uh uhh oh ah so also anyway anyways sorry thanks thx great perfect cool nice "
+    "awesome alright right yes yep sure and but dear ugh argh lol haha hah ha again gotcha understood good then super "
+    "fine plus sigh ouch wow man listen look btw fyi please honestly actually basically literally really though um hah "
+    "now just morning afternoon evening greetings cheers ta ok! or".split()
+)
+_DENIALS = frozenset("no nope nah wait wrong incorrect false stop not".split())
+_SUBJECTS = frozenset("i we you he she it they this that there who my our your his her their the a an".split())
+_WH = frozenset("what which who whom whose where when why how".split())
+_ASKING = frozenset("is are was were do does did can could will would should shall may might has have had am".split())
+_ASKS_ALONE = frozenset("is are was were does did can could would will should am".split())
+_MEMORY = (
+    r"(?:memory|notes?|records?|profile|what you (?:know|have)|know about|you know|remember\w*|stored|saved|on file)"
+)
+_KIN = (
+    r"(?:wife|husband|boss|friend|sister|brother|mother|father|mom|mum|dad|son|daughter|cousin|neighbou?r|colleague|"
+    r"coworker|lead|manager|doctor|nurse|teacher|partner|flatmate|roommate|client|customer|vendor|auditor|lawyer|landlord)"
+)
+_SAYS = (
+    r"(?:says?|said|told|thinks?|thought|wrote|writes|claims?|insists?|swears|mentioned|asks?|asked|keeps saying|wants)"
 )
 
-
-# Openings that only ask; the words after them are what is asked. The first that matches is taken off.
-_LIKED = r"(?:great|nice|helpful|good|better|best|awesome|appreciated|lovely|ideal|easier)"
-_VITAL = r"(?:important|essential|critical|crucial|vital|imperative|necessary|key|mandatory)"
-_WANT = r"(?:want|need|would like|expect|require|would love|asked?|told|would prefer|prefer|would rather)"
-_WITH = r"(?:really|just|also|actually|only|do|did|would|not)"
-_IF_YOU = r"if (?:you|we)(?: (?:could|would|can|just|always|never))*"
-ASKING: tuple[tuple[Cue, re.Pattern[str]], ...] = tuple(
-    (cue, re.compile(pattern))
-    for cue, pattern in [
-        (Cue.ASKED, r"(?:would|do) you mind (?=\w+ing|not)"),
-        (
-            Cue.REPEATED,
-            r"(?:i|we)(?: already| clearly| explicitly)* (?:asked for|said|requested) (?!(?:that|i|it|we|this|no) )",
-        ),
-        (Cue.ASKED, r"(?:can|could|will|would|may) (?:you|we)(?: (?:maybe|perhaps|just|also|at least|possibly))* "),
-        (
-            Cue.STANDING,
-            r"(?:under no circumstances|at no point|never) (?:should|must|may|can) (?:you|we|anyone)(?: ever)? ",
-        ),
-        (Cue.STANDING, rf"it is (?:\w+ )?{_VITAL}(?: (?:for|to) (?:me|us))? (?:(?:that )?(?:you|we) |for you to )"),
-        (
-            Cue.STANDING,
-            r"(?:make it a|get into the|get in the|be in the) (?:habit|point|rule|practice|policy)(?: (?:to|of))? ",
-        ),
-        (Cue.ASKED, r"(?:there is |you have )?no need (?:for you )?to "),
-        (Cue.ASKED, rf"(?:i|we)(?: {_WITH})* {_WANT}(?: for)? you(?: (?:always|never|not|only|just|to))* (?=\w)"),
-        (Cue.WISHED, rf"(?:i|we) (?:would|will) (?:really |much )*(?:appreciate|prefer|like|love)(?: it)? {_IF_YOU} "),
-        (Cue.WISHED, rf"(?:it )?(?:would|will) be (?:\w+ )?{_LIKED}(?: for me)? {_IF_YOU} "),
-        (Cue.ASKED, r"(?:is it possible|is there any way) (?:for you )?to "),
-        (
-            Cue.REMINDED,
-            r"(?:make|be|making)(?: (?:very|absolutely|damn))? (?:sure|certain)(?: (?:that|to|you|we|always))* ",
-        ),
-        (Cue.REMINDED, r"(?:always )?(?:remember|try|be careful|take care)(?: always)?(?: not)? to "),
-        (Cue.REMINDED, r"(?:do not|never|not) forget (?:to |that you (?:should|must|need to) )"),
-        (Cue.REMINDED, r"ensure (?:that )?(?:you )?"),
-        (Cue.DENIAL, r"why (?:do|did|are|would|must|have) (?=you )"),
-        (Cue.HATED, r"(?:i|we)(?: \w+)? (?:hate|dislike|do not like|can not stand) (?:it )?(?:when|that|how) (?=you )"),
-    ]
-)
-
-
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(patterns)})\b")
-
-
-# Signs that stay in the sentence.
-_SIGNS: dict[Cue, re.Pattern[str]] = {
-    Cue.DENIAL: _any(
-        r"(?:that|this|it|which|you|these|those) (?:is|are|was|were)(?: (?:still|completely|totally|just|simply|all))* "
-        r"(?:wrong|incorrect|mistaken|not (?:right|correct|what|true|how|it|the|quite|accurate|where|who|when|my|our))",
-        r"not (?:quite|exactly|what i|like that|right|correct|true)|hold on|how many times|please (?:stop|do not)",
-        r"you (?:misunderstood|misread|got (?:it|that|this) wrong|mixed up|made a mistake|forgot|missed|ignored)",
-        r"you (?:skipped|overlooked|left out|failed|keep|always|never|did not|should (?:not )?have|are supposed)",
-        r"i (?:did not|never) (?:ask|say|want|mean|request|tell)|i (?:meant|asked for|wanted|said|told)",
-        r"why (?:did|do|are|would|did not|do not) you|(?:actually|no) (?:it|that|we|i|the|use) ",
-        r"(?:way|far|much) too \w+|^too \w+|^wrong \w+",
-        r"(?:sick|tired) of|fed up|(?:driving|drives) me (?:crazy|nuts|mad|insane)|annoy(?:s|ing)|enough (?:of|with)",
-    ),
-    Cue.CONFIRMED: _any(
-        r"(?:that|this|it|which)(?: (?:really|totally|actually|finally|just|definitely))? "
-        r"(?:worked|works (?:now|perfectly|great|fine|well|like)|fixed (?:it|that|the|my|everything)|"
-        r"solved (?:it|that|the|my)|did the trick|does the trick|did it|resolved (?:it|the|my)|nailed it)",
-        r"(?:that|this|it) (?:is|was) (?:exactly (?:it|right|what i)|perfect|spot on)",
-        r"(?:exactly|just) what i (?:wanted|needed|meant|was looking for|had in mind|asked for)",
-        r"(?:works|worked) (?:perfectly|great|like a charm|now|fine|well|beautifully)|problem solved|spot on|nailed it",
-        r"(?:keep|do) (?:it|this|that|doing (?:it|this|that)) (?:like this|this way|that way|up)|more of this",
-        r"i (?:really )?(?:like|love|liked|loved) (?:how|the way) you",
-    ),
-    Cue.TROUBLE: _any(
-        r"errors?|crash\w*|fail(?:s|ed|ing|ure)?|exception|traceback|bug|broken|stuck|timeout|timed out|undefined",
-        r"(?:does|do|is|are|am)? ?not work(?:ing)?|will not|stopped working|nothing happens|keeps? (?:\w+ing)|refus\w+",
-        r"can not (?:log|find|see|access|open|connect|get|figure|seem|remember|tell|login|believe|wait)",
-        r"not (?:loading|showing|responding|arrived|updating|found)|locked out|declined|charged twice",
-        r"weird|wrong|missing|slow",
-    ),
-    Cue.KEPT: re.compile(
-        r"\b(?:remember|note|keep|bear|do not forget|save|store|write) (?:that|this|it)(?: down| in mind)?"
-        r"(?: ,?(?:please|for (?:next time|later|the future)|next time))*\W*$"
-    ),
-    Cue.ANYMORE: _any(r"anymore|any more|any longer|no longer|ever again"),
+_PATTERNS: dict[str, str] = {
+    "always": r"\b(?:always|at all times|consistently|invariably)\b",
+    "never": r"\b(?:never|under no circumstances|not ever|at no point)\b",
+    "ever": r"\bever\b",
+    "every": r"\b(?:every|each|all|any|anything|everything|whenever|everytime|no exceptions?|whatever)\b",
+    "only": r"\bonly\b",
+    "standing": r"\b(?:from (?:now|here|today|this)\b|going forward|moving forward|in (?:the )?future|"
+    r"henceforth|as a rule"
+    r"|next time|for good|by default|in general|until further notice|permanently|the rule|house rule|our policy"
+    r"|(?:goes|applies|holds|true) for (?:all|any|every|each)|this way|like (?:this|that)|stick (?:to|with))",
+    "lasting": r"\b(?:from (?:now|here|today) on|from now|going forward|moving forward|in (?:the )?future|"
+    r"henceforth|as a rule|"
+    r"next time|for good|by default|permanently|every time|each time|whenever|always|never)\b",
+    "next_time": r"\bnext time\b",
+    "whenever": r"\b(?:when|whenever|every time|each time|any time|if) (?:you|we|i|it|a|an|the|there|someone|"
+    r"anyone|somebody)\b",
+    "please": r"\b(?:please|kindly)\b",
+    "you": r"\byou\b",
+    "your": r"\byour\b",
+    "asks_you": r"\b(?:can|could|would|will) you\b|\bwould you mind\b",
+    "wants_you": r"\b(?:want|need|like|prefer|expect|rather|ask|asked|told) you\b|\bi would rather you\b",
+    "must": r"\b(?:must|should|has to|have to|needs? to|supposed to|ought|required|requires?|mandatory|no need)\b",
+    "do_not": r"\b(?:do not|does not|not to|stop|quit|avoid|no more|skip|refrain|cease|spare me|drop the|enough)\b",
+    "negation": r"\b(?:not|no|never|nothing|nobody|none|neither|without|can not)\b",
+    "contrast": r", not\b|\binstead\b|\brather than\b|\bnot [\w ]{1,30} but\b|\bas opposed to\b",
+    "prefers": r"\bi (?:would |will |do |really |much |usually |generally |strongly |definitely )*(?:prefer|"
+    r"like|love|enjoy|"
+    r"hate|dislike|adore|favou?r|despise|loathe)\b|\bfavou?rite\b|\b(?:not|never) (?:a (?:big )?fan|into|keen)\b"
+    r"|\b(?:big|huge) fan\b|\bcan not stand\b|\bi would (?:rather|love|like)\b",
+    "better": r"\b(?:better|best|easier|beats|ideal|suits?|works? (?:best|better|for me)|helps? me|useless to me|"
+    r"too (?:long|short|much|many|small|big|loud|formal|casual|verbose|wordy|detailed|technical|early|late))\b",
+    "thanks": r"\b(?:thank\w*|thx|ty|cheers|appreciate\w*|grateful|kudos|legend|you rock|lifesaver|gem|star)\b",
+    "praise": r"\b(?:great|perfect|awesome|nice|excellent|lovely|brilliant|wonderful|amazing|good job|well done|"
+    r"spot on|exactly)\b",
+    "worked": r"\b(?:work(?:ed|s|ing)|(?:that|this|which|\w+s) did it|did (?:the trick|wonders|the job)|"
+    r"does the trick|was it|solved|fixed|resolved|helped"
+    r"|helps|cured|stopped the|gone now|runs|running (?:again|fine|smoothly)|paid off|the winner|up and running|"
+    r"the trick"
+    r"|back online|went through|passes|passed|green|turned out (?:great|perfect)|nailed)\b",
+    "noted": r"\b(?:btw|by the way|fyi|for your information|for the record|just so you (?:know|have it)|heads up)\b",
+    "not_worked": r"\bworks?\b.{0,20}\bbut\b|\b(?:not|never|still|nope|no luck|failed|"
+    r"fails)\b[\w ]{0,20}\b(?:work\w*|help\w*|fix\w*|solv\w*)\b",
+    "forget": r"\b(?:forget|erase|unlearn|wipe|purge|strike|scratch|scrap|disregard|delete|remove|drop|"
+    r"throw (?:away|out)|lose)\b",
+    "remember": r"\b(?:remember|keep in mind|bear in mind|note|take note|for the record|for reference|"
+    r"do not forget|memorize)\b",
+    "memory": rf"\b{_MEMORY}\b",
+    "told_before": r"\bi(?: have| had)?(?: just| already| clearly| literally)* (?:said|told|asked|mentioned|"
+    r"specified|meant|wanted)\b|\bas i said\b",
+    "told_about": r"\b(?:what|that|thing|stuff|everything|bit) i (?:said|told|mentioned|sent|gave|wrote|shared)\b",
+    "wrong": r"\b(?:wrong|incorrect|mistake\w*|mixed up|misread|misunderst\w+|outdated|not (?:right|true|"
+    r"correct|what|it|quite)|typo)\b",
+    "you_did": r"\byou (?:used|did|forgot|missed|sent|wrote|put|keep|kept|ignored|skipped|gave|made|left|added|"
+    r"changed|have|called|"
+    r"deleted|ran|assumed|picked|always|never)\b",
+    "actually": r"\b(?:actually|in fact|turns out|correction|to be clear|to clarify|second thought|scratch that)\b",
+    "now": r"\b(?:now|these days|nowadays|currently|as of|at present)\b",
+    "no_longer": r"\b(?:no longer|anymore|any more|any longer|used to|not .{1,30} since|gone|is over|are over|"
+    r"history)\b",
+    "changed": r"\b(?:moved|switched|changed|renamed|upgraded|migrated|replaced|swapped|turned|became|left|quit|"
+    r"started|joined|"
+    r"bought|got|sold|new|dropped|ditched|retired|instead|back (?:to|on))\b",
+    "until": r"\b(?:until|till|til|through|for the (?:next|coming|rest)|this (?:week|month|quarter|year|sprint|"
+    r"summer|winter|weekend)"
+    r"|temporarily|for now|the time being|next (?:two|three|few|couple|\d+)|back on|for (?:a|two|three|"
+    r"\d+) (?:days?|weeks?|months?))\b",
+    "today": r"\b(?:today|tonight|tomorrow|yesterday|this (?:morning|afternoon|evening)|right now|at the moment|"
+    r"last (?:night|week|month))\b",
+    "if": r"^(?:and |but |so |hey |ok )?(?:if|suppose|imagine|say|assuming|pretend|let us say|what if|"
+    r"hypothetically|picture)\b",
+    "would": r"\b(?:would|could|might)\b",
+    "if_i": r"\bif (?:i|we|someone|somebody|one|they) (?:had|were|was|bought|could|did|ever|got|kept|went|lost|"
+    r"wanted|used|would)\b",
+    "reports": rf"\b(?:my|our|the|his|her|a) (?:\w+ )?{_KIN}\b[\w ]{{0,15}}\b{_SAYS}\b|\b(?:he|she|they|people|"
+    rf"everyone|someone) {_SAYS}\b",
+    "says_colon": r"\b(?:says?|said|wrote|writes|reads?|states?|email|mail|message|review|log|output|article|"
+    r"post)\b[^:]{0,40}:",
+    "kin": rf"\bmy (?:\w+ )?{_KIN}\b",
+    "he_she": r"\b(?:he|she|his|her|him)\b",
+    "they": r"\bthey\b",
+    "let_us": r"\blet us\b|\bshall we\b",
+    "here": r"\b(?:here|this|that|these|those)\b",
+    "it": r"\bit\b",
+    "am": r"\bi am\b|\bwe are\b",
+    "have": r"\b(?:i|we)(?: have| had)?(?: also| only| just)? (?:have|got|own|had|run|use|take|live|work|manage|"
+    r"drive|teach)\b",
+    "name": r"\b(?:my name|name is|call me|i am called|goes by|go by)\b",
+    "i_past": r"\b(?:i|we) (?:just |already |finally )?(?:was|were|\w+ed|did|went|got|tried|ran|sent|made|lost|"
+    r"had|took|found)\b",
+    "want": r"\bi (?:want|need|would like|am looking|am trying|am going)\b",
+    "trouble": r"\b(?:error|crash\w*|fail\w*|bug|broken|stuck|slow|problem|issue|not working|does not work|weird)\b",
+    "deictic": r"^(?:please )?(?:do|make|fix|try|send|run|undo|redo|show|give|change|move|put|delete|close|"
+    r"restart) (?:it|this|that|me|them)\b",
+    "number": r"\d",
+    "lol": r"\b(?:lol|haha+|hah|lmao|rofl|hehe|wtf|omg|jeez|damn|yay|phew)\b|[:;]-?[)(dp]",
+    "sure_thing": r"\b(?:sure|right|great|wonderful|fantastic|lovely)\b.*\b(?:thanks a lot|what a (?:gift|joy|"
+    r"surprise)|as if|because that)\b",
+    "subscribe": r"\b(?:i am|we are) (?:a|an|the|on|in|at|from|based|allergic|vegan|vegetarian)\b",
+    "since": r"\b(?:since|for years|for ages|years? (?:old|ago)|born)\b",
+    "unit": r"\d ?(?:kg|lbs?|cm|km|mg|gb|mb|ms|am|pm|%|percent|euros?|dollars?|usd|eur|hours?|hrs?|minutes?|"
+    r"mins?|people|nodes|"
+    r"rooms|users|spaces|years?)\b|[$€£]\d",
 }  # fmt: skip
+_AFTER_NO = frozenset(
+    "one idea problem worries wait that it i we you the this thanks need longer way matter doubt clue luck".split()
+)
+_WANTS = re.compile(r"i (?:would (?:like|love|prefer|rather)|want|need|prefer) (?!to |it to |this |that )")
+_COMPILED = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
+
+_STRUCTURE = (
+    *(
+        "starts_i",
+        "starts_my",
+        "starts_verb",
+        "starts_denial",
+        "starts_wh",
+        "starts_aux",
+        "starts_gerund",
+        "starts_noun",
+        "starts_past",
+    ),
+    *(
+        "no_noun",
+        "wants",
+        "question",
+        "exclaims",
+        "quoted",
+        "code",
+        "colon",
+        "parenthesis",
+        "name_inside",
+        "no_verb",
+        "first_person",
+    ),
+    *("one_word", "few_words", "some_words", "many_words", "very_many_words"),
+    *("opening", "answers", "after_statement", "shares_with_agent", "shares_nothing"),
+)
+NAMES: tuple[str, ...] = (*_PATTERNS, *_STRUCTURE)
+_FIRST = frozenset("i we me us my our mine ours myself".split())
+_FINITE = frozenset(
+    "is are am was were be been do does did have has had can could will would should must may might".split()
+)
 
 
-def signs(low: str) -> set[Cue]:
-    """The cues that a sentence shows without being framed by them."""
-    return {cue for cue, pattern in _SIGNS.items() if pattern.search(low)}
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """A sentence as the reader sees it at first sight."""
+
+    text: str
+    heard: tuple[Word, ...]
+    low: str  # lower case, spelling mended, contractions opened, words parted by single blanks
+    core: tuple[str, ...]  # the words after fillers, marks left out
+    cues: frozenset[str]
+
+    def has(self, *names: str) -> bool:
+        return any(name in self.cues for name in names)
+
+
+def surface(text: str, before: str = "") -> Surface:
+    """The sentence with its cues; `before` is what the agent had said just before it."""
+    heard = tuple(words(text))
+    low = " ".join("…" if word.opaque else word.low for word in heard)
+    core = _core(heard)
+    found = {name for name, pattern in _COMPILED.items() if pattern.search(low)}
+    found |= set(_structure(text, heard, core)) | set(_beside(heard, before))
+    return Surface(text, heard, low, core, frozenset(found))
+
+
+def _core(heard: Sequence[Word]) -> tuple[str, ...]:
+    """Without fillers in front, and without a 'no' that only denies."""
+    start, last = 0, len(heard) - 1
+    while start < last:
+        low, after = heard[start].low, heard[start + 1]
+        denies = low in _DENIALS - {"not", "stop"} and (after.is_mark or after.low in _SUBJECTS | {"no", "use", "do"})
+        if not (heard[start].is_mark or low in FILLERS or denies):
+            break
+        start += 1
+    return tuple(word.low for word in heard[start:] if not word.is_mark)
+
+
+def is_question(heard: Sequence[Word], core: Sequence[str]) -> bool:
+    """By its mark, or by its order of words."""
+    if any("?" in word.low for word in heard[-3:] if word.is_mark):
+        return True
+    first, second = [*core, "", ""][:2]
+    if first in _WH - {"when", "which"}:
+        return second in _ASKING or second in ("about", "many", "much", "come", "long", "to", "far", "often", "old")
+    if first in _ASKS_ALONE:
+        return second != "not" and len(core) > 2
+    return first in _ASKING and second in _SUBJECTS
+
+
+def _structure(text: str, heard: Sequence[Word], core: Sequence[str]) -> list[str]:
+    first, second = [*core, "", ""][:2]
+    subject = second in _SUBJECTS - {"my", "our", "your", "his", "her", "their", "the", "a", "an", "that", "this", "it"}
+    signs = {
+        "starts_i": first in ("i", "we"),
+        "starts_my": first in ("my", "our", "ours", "mine"),
+        "starts_verb": verbs.is_base(first) and not subject,
+        "starts_denial": bool(heard) and heard[0].low in _DENIALS,
+        "starts_wh": first in _WH,
+        "starts_aux": first in _ASKING,
+        "starts_gerund": verbs.is_gerund(first),
+        "starts_past": verbs.is_past(first),
+        "starts_noun": first in ("the", "a", "an", "this", "these", "those", "all", "every", "any")
+        or first not in _SUBJECTS,
+        "no_noun": first == "no" and second not in _AFTER_NO,
+        "wants": first == "i" and bool(_WANTS.match(" ".join(core))),
+        "question": is_question(heard, core),
+        "exclaims": "!" in text,
+        "quoted": any(word.opaque and word.low[0] in "\"'" for word in heard),
+        "code": any(word.opaque and word.low[0] == "`" for word in heard),
+        "colon": ":" in text,
+        "parenthesis": "(" in text,
+        "name_inside": any(word.text[:1].isupper() and word.low not in _FIRST for word in heard[1:]),
+        "no_verb": not any(low in _FINITE or verbs.base(low) for low in core),
+        "first_person": any(low in _FIRST for low in core),
+    }
+    lengths = [(1, "one_word"), (4, "few_words"), (10, "some_words"), (22, "many_words"), (10**6, "very_many_words")]
+    return [
+        *(name for name, shown in signs.items() if shown),
+        next(name for most, name in lengths if len(core) <= most),
+    ]
+
+
+def _beside(heard: Sequence[Word], before: str) -> list[str]:
+    """How the sentence stands to what the agent had said."""
+    if not before.strip():
+        return ["opening"]
+    said = {word.low for word in heard if len(word.low) > 3 and not word.is_mark}
+    shared = sum(low in before.lower() for low in said)
+    asked = before.rstrip().endswith("?")
+    return ["answers" if asked else "after_statement", "shares_with_agent" if shared else "shares_nothing"]

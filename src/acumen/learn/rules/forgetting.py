@@ -1,92 +1,92 @@
-"""Requests to forget: what the user wants gone, in the words memories are written in."""
+"""Requests to forget: whether one is made, and what it names."""
 
 import re
 from collections.abc import Sequence
 
 from acumen.learn.rules import keys, voice
-from acumen.learn.rules.clauses import Person, frame
-from acumen.learn.rules.reading import Reading
+from acumen.learn.rules.cues import FILLERS, Surface
 from acumen.learn.rules.words import Word
 
-# The content of a wish to forget all that is known.
+# The content of a wish to forget all that is known, and of one that means what was said just before.
 EVERYTHING = "Everything about the user."
+LAST = "What the user said last."
 
-_MEMORY = r"(?:memory|memories|notes?|records?|profile|database|files?)"
-_PRIVATE = (
-    r"(?:history|data|information|info|details?|address|number|name|records?|email|location|birthday|card|documents?)"
-)
-_EARLIER = r"(?:previous|earlier|old|last)"
-_WHO = r"(?:my|our|that i|that we|the fact|where i|who i|how i|what i)"
-_KEEP = r"(?:(?:remember|retain)(?:ing)?|(?:stor|sav)(?:e|ing)|hold(?:ing)? on to|keep(?:ing)? (?:track|a record) of)"
-_STALE = r"(?:true|relevant|valid|apply|applies|applicable|the case|needed|current|accurate)"
-_ASKED = r"(?:^|\b(?:please|can you|could you|you can|you should|just|and|want you to|now|actually) )"
-_DROP = r"\b(?:delete|erase|remove|wipe|clear|purge|drop)"
-_FORGET = [
-    re.compile(pattern)
-    for pattern in (
-        rf"\bnot (?:want|need) you to {_KEEP} (?P<what>.+)",
-        rf"{_ASKED}(?:forget|disregard|unlearn)(?: about)? (?P<what>(?!it\b|to\b|this\b|about it).+)",
-        rf"\b(?:erase|unlearn|purge) (?P<what>(?:my|our) (?:\w+ ){{0,2}}{_PRIVATE})\b",
-        rf"{_DROP} (?P<what>.+?) (?:from|in|out of) (?:(?:your|the|my) )?{_MEMORY}\b",
-        rf"{_DROP} (?P<what>(?:everything|anything|all|what) .*\b(?:know|remember|stored|saved|learned|have)\b.*)",
-        rf"\b(?:do not|stop|never|no need to|do not need to|should not|quit) {_KEEP} (?P<what>{_WHO}.+)",
-        rf"\b(?:do not|stop) (?:keep|keeping|hold|record|recording) (?P<what>(?:my|our) (?:\w+ ){{0,2}}{_PRIVATE})\b",
-        r"\b(?:scrap|scratch|strike|drop|cancel|ignore|undo) (?P<what>what i (?:said|told you|mentioned).*)",
-        rf"\bignore (?P<what>(?:my {_EARLIER}|the {_EARLIER} (?:rule|instruction|preference)).*)",
-        rf"^(?P<what>.+?) (?:is|are|does|do) (?:no longer|not) {_STALE}(?: any ?more| any longer)?\W*$",
-    )
-]
-_NAMES = r"(?:rule|instruction|preference|statement|request)"
-_LEADS = re.compile(
-    rf"^(?:that|about|everything|anything|all|what|my {_EARLIER} {_NAMES}(?: about| to)?|earlier|before|of|on|"
-    r"the (?:fact|thing|part|bit|rule|instruction|preference|note|stuff|info|information)(?: that| about| on| where)?|"
-    r"i (?:said|told you|mentioned|asked)|(?:ever )?(?:said|told you|mentioned|asked)|"
-    r"(?:you have )?(?:stored|saved|learned)|"
-    rf"you (?:know|remember|learned|stored|saved|have)|{_NAMES}(?: about| on| that| to)?)\s+"
-)
 # "Don't forget to …" is a reminder, "I forgot" a report.
 _NO_WISH = re.compile(
-    r"\b(?:do not|never|not|i|we|you|always|might|will|would|did|to) "
-    r"(?:ever |always |sometimes |often |just |keep )?forg[eo]t"
+    r"\b(?:do not|never|i|we|you|always|might|will|would|did|to|not) (?:ever |always |sometimes |often |just |"
+    r"keep )?forg[eo]t"
+    r"|\bforget (?:it|to)\b(?! all)"
 )
-_TOLD_TO = re.compile(r"you (?:can|should|to|may) (?:just )?forget")
+_TOLD_TO = re.compile(
+    r"(?:you (?:can|should|to|may)|want to|want you to|like to|please) (?:just |please )?forget(?! to\b)"
+)
+# Plain enough to need no second opinion.
+_PLAIN = re.compile(
+    r"\b(?:forget|unlearn|disregard|scrap|scratch) (?:about |all |everything |that |what |my |our |i |"
+    r"the (?!\w+ ?[,.]))"
+    r"|\b(?:delete|erase|remove|wipe|clear|purge|drop|strike|throw away)\b.*\b(?:memory|memories|you (?:know|"
+    r"remember|have|stored)|i (?:said|told))\b"
+    r"|\b(?:do not|stop|no need to|not want you to|not need to) (?:keep|store|save|remember|remembering|storing|"
+    r"retain)\w* (?:my|our|that|what|the)\b"
+)
+_EVERYTHING = re.compile(r"\b(?:everything|all|anything|whatever|all of it)\b(?:.*\b(?:you|i|about me|of it|us)\b)?")
+# Where the wish itself stands in its sentence.
+_VERB = re.compile(
+    r"\b(?:forg[eo]t\w*|eras\w+|un-?\w+|wip\w+|purg\w+|strik\w+|scra\w+|disregard|delet\w+|remov\w+|drop|throw|lose|ignore|"
+    r"clear|discard|take|withdraw|revoke|bin|nuke|kill|get|let|destroy|flush|scrub|retire|reset|keep|stor\w+|sav\w+|remember\w*|"
+    r"must go|has to go|can go|stop|gone)\b"
+)
+_STORING = frozenset(
+    "know remember learn store save tell say mention ask everything all anything whatever above it send give "
+    "write share "
+    "rule instruction preference fact note information info detail thing memory record profile old previous "
+    "earlier delete "
+    "forget erase remove drop scratch scrap throw away wipe strike disregard stuff part bit first system "
+    "entirely purge "
+    "completely altogether want you can may should just about back have got file second thought mind bin nuke "
+    "kill lose "
+    "whole entry reminder unsay unremember unlearn withdraw consent business storage database list destroy "
+    "flush scrub retire "
+    "discard reset clear rid take out let go gone track keep personal history slate clean permission request "
+    "revoke stop "
+    "think need get void wrong pretend kindly longer anywhere nothing stay statement private apply on off "
+    "please not no "
+    "paste data ignore follow any happen".split()
+)
 
 
-def wish(reading: Reading) -> str | None:
-    """What the user asks to be forgotten, in the words memories are written in; None when nothing is."""
-    low = reading.low
+def wished(seen: Surface, chance: float) -> str | None:
+    """What is to be forgotten, in the user's words; None when nothing is. `chance` is what the classifier thinks."""
+    low = seen.low
     if _NO_WISH.search(low) and not _TOLD_TO.search(low):
         return None
-    for pattern in _FORGET:
-        found = pattern.search(low)
-        if found:
-            first = low.count(" ", 0, found.start("what"))
-            return _what(reading.words[first : first + found["what"].count(" ") + 1])
-    return None
-
-
-def _what(said: Sequence[Word]) -> str | None:
-    """The core of the wish, written as a memory would be; None when it points at nothing we could find."""
-    everything = bool(said) and said[0].low in ("everything", "all", "anything", "whatever")
-    for _ in range(4):
-        low = " ".join(word.low for word in said) + " "
-        lead = _LEADS.match(low)
-        if not lead:
-            break
-        said = said[lead[0].count(" ") :]
-    while said and (said[-1].is_mark or said[-1].low in ("anymore", "now", "longer", "any", "more")):
-        said = said[:-1]
-    wanted = set(keys.roots(said))
-    if everything and not wanted - _STORING:
-        return EVERYTHING
-    if not wanted - _STORING:
+    if chance < (LEAST_PLAIN if _PLAIN.search(low) else LEAST_CHANCE):
         return None
-    framed = frame(tuple(said))
-    if framed.person in (Person.FIRST, Person.MINE) and framed.verb:
-        return voice.fact(framed)
-    return voice.sentence(voice.for_agent(said))
+    clauses = _clauses(seen.heard)
+    own = [clause for clause in clauses if _VERB.search(" ".join(word.low for word in clause))]
+    for said in (own[:1], clauses):
+        named = [word for clause in said for word in clause if _names(word)]
+        if named:
+            return voice.sentence(voice.for_agent(named))
+    return EVERYTHING if _EVERYTHING.search(low) else LAST
 
 
-_STORING = frozenset(
-    "know remember learn store save tell say mention ask everything all anything whatever above it".split()
-)
+# How likely the classifier must find it: where the words are plain, and where they are not.
+LEAST_PLAIN, LEAST_CHANCE = 0.02, 0.5
+
+
+def _clauses(heard: Sequence[Word]) -> list[list[Word]]:
+    """Cut at commas: a wish and its reason are told apart."""
+    clauses: list[list[Word]] = [[]]
+    for word in heard:
+        if word.low in (",", ";", "-", "–", "—", "(", ")", ".", ":", "?"):
+            clauses.append([])
+        else:
+            clauses[-1].append(word)
+    return [clause for clause in clauses if clause]
+
+
+def _names(word: Word) -> bool:
+    return word.opaque or (
+        bool(keys.telling([word])) and word.low not in FILLERS and keys.root(word.low) not in _STORING
+    )

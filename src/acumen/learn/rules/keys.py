@@ -4,16 +4,24 @@ import re
 from collections.abc import Iterable, Sequence
 
 from acumen.learn.rules import verbs
-from acumen.learn.rules.clauses import ADVERBS, AUXILIARIES, DETERMINERS, PREPOSITIONS
 from acumen.learn.rules.kinds import KINDS, kind_in_place, kind_of
 from acumen.learn.rules.words import Word, words
 
 YES, NO = "yes", "no"
 NOT = "not "
 
+_DETERMINERS = frozenset("the a an this that these those some any my our your his her its their all both".split())
 _EMPTY = (
-    (ADVERBS | AUXILIARIES | DETERMINERS | PREPOSITIONS)
+    _DETERMINERS
     | frozenset(
+        "about above across against along among around as at behind below beside between beyond by during for "
+        "in inside "
+        "into like near of off on onto out outside over past per through throughout toward under up upon via "
+        "with within "
+        "is are am was were been being have has had having can could may might must shall should will would "
+        "ought does did "
+        "done always never usually often sometimes rarely only just still already currently mostly really generally "
+        "normally actually recently finally probably even ever first almost very much many few lot lots bit quite "
         "i me my mine we us our you your he she it they them their his her user user's users agent agent's "
         "not no yes and or but if when whenever before after because so that which who what how why where "
         "there here to too also anymore longer more again thing things stuff something anything please sure "
@@ -56,7 +64,7 @@ _SAME = {
     """.strip().split("\n")
     for other in row.split()[1:]
 }
-_NUMBERS = {
+COUNTS = {
     word: str(number)
     for number, word in [
         *enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1),
@@ -91,7 +99,7 @@ def roots(listed: Iterable[Word]) -> list[str]:
     for word in listed:
         if word.opaque:
             found[word.low.strip("`\"'")] = None
-        elif not word.is_mark and word.low not in _EMPTY:
+        elif not word.is_mark and (word.low not in _EMPTY or (word.text[:1].isupper() and kind_of(word.low))):
             found[root(word.low)] = None
     return [name for name in found if name]
 
@@ -117,7 +125,7 @@ _YIELDING = frozenset({"environment", "weekday", "time of day", "time", "channel
 
 def number(listed: Sequence[Word]) -> Word | None:
     """The first count; a year is none."""
-    return next((word for word in listed if word.low in _NUMBERS or _is_count(word.low)), None)
+    return next((word for word in listed if word.low in COUNTS or _is_count(word.low)), None)
 
 
 def _is_count(low: str) -> bool:
@@ -127,7 +135,7 @@ def _is_count(low: str) -> bool:
 
 # "two years ago", "last month", "since 2019": when a thing came about is not what it is.
 _PERIOD = r"(?:years?|months?|weeks?|days?)"
-_COUNT = rf"(?:\d+|an?|a few|a couple of|several|many|{'|'.join(list(_NUMBERS)[:10])})"
+_COUNT = rf"(?:\d+|an?|a few|a couple of|several|many|{'|'.join(list(COUNTS)[:10])})"
 _NAMED_PERIOD = (
     r"(?:year|month|week|night|summer|winter|spring|fall|january|february|march|april|may|june|july|august|september|"
     r"october|november|december)"
@@ -151,9 +159,9 @@ def timeless(listed: Sequence[Word]) -> list[Word]:
 def value(text: str) -> str:
     """A value in its compared form."""
     return " ".join(
-        _NUMBERS.get(part, part)
+        COUNTS.get(part, part)
         for part in (root(word.low) for word in words(text) if not word.is_mark)
-        if part and part not in DETERMINERS
+        if part and part not in _DETERMINERS
     )
 
 
@@ -201,3 +209,33 @@ def conflict(one: str, other: str) -> bool:
     if one.startswith(NOT) or other.startswith(NOT):
         return one.removeprefix(NOT) == other.removeprefix(NOT)
     return True
+
+
+_NEGATIONS = frozenset("not no never nothing nobody none without".split())
+
+
+def negated(listed: Iterable[Word]) -> bool:
+    return any(word.low in _NEGATIONS for word in listed)
+
+
+def of_text(text: str) -> tuple[str, str]:
+    """The key of a memory, from its words alone: written by us, by a model or by hand."""
+    listed = words(text)
+    return keyed(listed, holds=not negated(listed))
+
+
+# Words that say too little to be remembered for: moods, gestures, placeholders.
+_VAGUE = frozenset(
+    "mind weather question project problem issue error bug afraid sorry sure confused tired happy hungry glad "
+    "sad bored lost busy phrase none same other talk wish mention look "
+    "ahead think know see say tell guess mean wonder hope try leave come way today well kind sort idea case "
+    "matter last "
+    "nobody everyone everybody someone somebody else earlier apologise nice good bad great right wrong fine ok "
+    "okay fun "
+    "happen seem love laugh feel sense rest old whole person people lol haha please thank hello hi bye ach".split()
+)
+
+
+def telling(listed: Iterable[Word]) -> list[str]:
+    """The words that a statement would be remembered for."""
+    return [one for one in roots(listed) if one not in _VAGUE]

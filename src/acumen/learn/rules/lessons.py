@@ -1,169 +1,205 @@
-"""Instructions put into their situation: what triggers them, what went wrong before, and why they hold."""
+"""Instructions as lessons: the situation they are for, what the agent had done, and why they hold."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acumen.learn.rules import keys, verbs, voice
-from acumen.learn.rules.clauses import Frame, Person
-from acumen.learn.rules.directives import corrects, directives
-from acumen.learn.rules.heard import Directive, Setting
-from acumen.learn.rules.reading import Reading, read
+from acumen.learn.rules.commands import Command, Instruction, instruction
+from acumen.learn.rules.cues import surface
+from acumen.learn.rules.framing import bare, unasked
 from acumen.learn.rules.sentences import sentences
-from acumen.learn.rules.statements import Fact, verb_words
-from acumen.learn.rules.triggers import as_act, request_named, shortened, situation, trigger
-from acumen.learn.rules.words import Word
+from acumen.learn.rules.words import Word, words
 from acumen.model.playbook import Lesson
 
-# In a longer answer nobody can tell which advice it was that worked.
-MAX_ADVICE = 600
+# Long enough to recognise a situation or an act by, short enough to read at a glance.
+MAX_PHRASE = 140
 # How many sentences of the agent are searched for what went wrong.
 MAX_SEARCHED = 40
+# In a longer answer nobody can tell which advice it was that worked.
+MAX_ADVICE = 1200
+# The act that an instruction is about, cut to what names it.
+MOST_OF_ACT = 8
+
+# How a lesson of something that worked begins.
+WORKED = "What worked:"
+_OUTPUT = frozenset(
+    "answer answers reply replies response responses explanation explanations emoji emojis message messages "
+    "tone jargon "
+    "summary summaries sentence sentences word words paragraph paragraphs bullet bullets".split()
+)
+_NOW = frozenset("now right currently just already here . ! … ... : again".split())
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
-    """A lesson with the keys that let it meet its rivals."""
+class Setting:
+    """What a sentence is said into: the agent's words before it, the request they answered, the tool in use."""
 
-    lesson: Lesson
-    subject: str
-    value: str
-    confidence: float
+    agent: str = ""
+    request: str = ""  # what the user had asked for, in this turn or before
+    topic: str = ""  # what the user had said before, request or not
+    tool: str = ""
 
-
-def lessons(reading: Reading, found: Sequence[Directive], setting: Setting) -> list[Taught]:
-    """The lessons of one sentence. What to do and what to avoid, said together, are one lesson."""
-    wanted = [directive for directive in found if directive.wanted]
-    avoided = [directive for directive in found if not directive.wanted]
-    if len(wanted) == 1 and len(avoided) == 1:
-        return [_lesson(reading, wanted[0], avoided[0], setting)]
-    return [_lesson(reading, directive, None, setting) for directive in found]
+    @property
+    def asked(self) -> str:
+        """The question that the agent had ended with."""
+        found = re.findall(r"[^.!?\n]{3,160}\?", self.agent[-400:]) if self.agent.rstrip().endswith("?") else []
+        return " ".join(found[-1].split()) if found else ""
 
 
-def _lesson(reading: Reading, main: Directive, avoided: Directive | None, setting: Setting) -> Taught:
-    content = _with_situations(main.text, reading)
-    if avoided:
-        content = f"{content.rstrip('.')}; {_lower_first(avoided.text)}"
-    subject, value = _keys(reading, main, avoided)
-    lesson = Lesson(
-        content=content,
-        trigger=trigger(reading, main, avoided, setting),
-        rationale=_rationale(reading),
-        pitfall=_pitfall(reading, main, avoided or (None if main.wanted else main), setting),
+def taught(said: Sequence[Word], setting: Setting, *, corrects: bool) -> Lesson:
+    """The lesson of an instruction, its frames gone."""
+    told = instruction(said)
+    return Lesson(
+        content=told.text,
+        trigger=_trigger(told, setting, corrects=corrects) or None,
+        rationale=shortened(voice.sentence(voice.for_agent(told.reason))) if told.reason else None,
+        pitfall=_pitfall(told, said, setting, corrects=corrects),
     )
-    return Taught(lesson, subject, value, max(main.confidence, avoided.confidence if avoided else 0))
 
 
-def _with_situations(text: str, reading: Reading) -> str:
-    """'Run the linter.' and 'before committing' → one instruction that stands alone."""
-    tails = [_lower_first(tail) for clause in reading.situations if (tail := situation(clause))]
-    return voice.sentence([text.rstrip("."), *tails]) if tails else text
+# --- when
 
 
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
+def _trigger(told: Instruction, setting: Setting, *, corrects: bool) -> str:
+    """The sentence's own 'when …' first, then a choice to be made, then the request being served, then the act."""
+    if told.situation:
+        return shortened(told.situation)
+    choice = _choice(told)
+    if choice:
+        return choice
+    if setting.request and (corrects or not told.commands[0].verb):
+        return request_named(setting.request)
+    if any(word.low in _OUTPUT for command in told.commands for word in command.words[:8]):
+        return "Writing to the user"
+    if setting.request:
+        return request_named(setting.request)
+    if setting.tool:
+        return f"Using the tool {setting.tool}"
+    command = told.avoided or told.commands[0]
+    return shortened(capital(_act(command))) if command.verb else ""
 
 
-def _keys(reading: Reading, main: Directive, avoided: Directive | None) -> tuple[str, str]:
-    framed = main.frame
-    if framed.verb == "call" and framed.rest[:1] and framed.rest[0].low == "me":
-        return "nickname", ("" if main.wanted else keys.NOT) + keys.value(framed.rest[-1].low)
-    about = [*framed.subject, *verb_words(framed), *(word for clause in reading.situations for word in clause.words)]
-    if avoided:
-        about += [*verb_words(avoided.frame), *avoided.frame.rest]
-    return keys.keyed(framed.rest, holds=main.wanted, about=about)
+def _choice(told: Instruction) -> str:
+    """'Deploying production: choosing the region', where one value is asked for and another forbidden."""
+    avoided, wanted = told.avoided, told.wanted
+    if not avoided or not avoided.verb or not wanted:
+        return ""
+    kinds = [keys.typed(command.words) for command in (avoided, wanted)]
+    act = capital(_act(avoided))
+    if all(kinds) and kinds[0] and kinds[1] and kinds[0][1] == kinds[1][1]:
+        return shortened(f"{act}: choosing the {kinds[1][1]}")
+    return shortened(act)
 
 
-def keys_of(instruction: str) -> tuple[str, str]:
-    """The keys of a lesson that was written by hand."""
-    for sentence in sentences(instruction)[:1]:
-        reading = read(sentence)
-        taught = lessons(reading, directives(reading, Setting(agent="-")), Setting())
-        if taught:
-            return taught[0].subject, taught[0].value
-        return keys.keyed(reading.words, holds=not any(part.frame.negated for part in reading.parts))
-    return "", ""
+def _act(command: Command) -> str:
+    """The act up to the preposition that leads to its value."""
+    said = list(command.words[:MOST_OF_ACT])
+    found = keys.typed(said)
+    if found:
+        stop = said.index(found[0])
+        cut = next(
+            (n for n in range(stop - 1, 0, -1) if said[n].low in ("to", "in", "on", "at", "with", "by", "from")), None
+        )
+        said = said[:cut] if cut and cut > 1 else said
+    return Command(tuple(said)).act
 
 
-# --- lessons without an instruction
-
-_NO_ADVICE = frozenset("let be see note feel have think hope".split())
-
-
-def confirmed(setting: Setting) -> list[Taught]:
-    """What the agent had done or advised, when the user says that it worked."""
-    if not (setting.answered and setting.request) or len(setting.agent) > MAX_ADVICE:
-        return []
-    parts = (part.frame for sentence in sentences(setting.agent) for part in read(sentence).parts)
-    worked = next((framed for framed in parts if _is_advice(framed)), None)
-    if worked is None:
-        return []
-    if worked.verb == "try" and verbs.is_gerund(worked.rest[0].low):
-        verb = verbs.base(worked.rest[0].low) or worked.verb
-        worked = replace(worked, verb=verb, verb_word=worked.rest[0], rest=worked.rest[1:])
-    subject, value = keys.proposition([*worked.rest, *verb_words(worked)], holds=True)
-    content = voice.instruction(replace(worked, adverbs=frozenset()), positive=True)
-    lesson = Lesson(content, request_named(setting.request), "The user confirmed that this worked.")
-    return [Taught(lesson, subject, value, 0.55)]
+def request_named(request: str) -> str:
+    """The request as the name of an act where it is a command, else in its own words."""
+    spoken = sentences(request)[:4]
+    for one in spoken:
+        said, forbids = unasked(bare(words(one.text)))
+        if said and not forbids and verbs.is_base(said[0].low) and _commands(said):
+            return shortened(capital(Command(tuple(_unmarked(said))).act))
+    return shortened(f"Asked: {spoken[0].text}") if spoken else ""
 
 
-def _is_advice(framed: Frame) -> bool:
-    told = framed.person is Person.COMMAND or (framed.person is Person.FIRST and framed.verb in verbs.BASE_FORMS)
-    return told and framed.verb not in _NO_ADVICE and not framed.negated and len(framed.rest) > 1
-
-
-def reminded(fact: Fact, setting: Setting) -> Taught:
-    """'I told you I'm vegetarian': the agent knew and did otherwise."""
-    lesson = Lesson(
-        content=f"Keep in mind: {fact.content}",
-        trigger=request_named(setting.request) or None,
-        pitfall=_first_act(setting.agent),
+def _commands(said: Sequence[Word]) -> bool:
+    """'link the two' commands; 'link not coming' and 'work starts at six' do not."""
+    return (
+        len(said) > 1
+        and said[0].low not in ("let", "be", "do")
+        and said[1].low not in ("not", "is", "are", "was")
+        and (not verbs.is_third(said[1].low) or len(said) == 2)
     )
-    return Taught(lesson, fact.subject, fact.value, 0.6)
 
 
-# --- pitfall and rationale
+def _unmarked(said: Sequence[Word]) -> list[Word]:
+    """Up to the first colon: what follows is the material."""
+    stop = next((n for n, word in enumerate(said) if word.low in (":", "?") and n > 1), len(said))
+    return list(said[:stop])
 
 
-def _pitfall(reading: Reading, main: Directive, rejected: Directive | None, setting: Setting) -> str | None:
+# --- what went wrong, and what went well
+
+
+def _pitfall(told: Instruction, said: Sequence[Word], setting: Setting, *, corrects: bool) -> str | None:
     """What the agent had done: in its own words where they show it, else as the user named it."""
-    named = [*main.spare, *(rejected.frame.rest if rejected else ())]
-    done = _done(setting.agent, named) if setting.answered else None
-    if done:
-        return done
-    if rejected and rejected.frame.verb and rejected.frame.person not in (Person.NOUN, Person.YOURS):
-        return shortened(voice.sentence([voice.act(rejected.frame)]))
-    if rejected and rejected.frame.person is Person.YOURS:
-        return shortened(voice.sentence(rejected.text.split()[1:]))
-    if main.spare and main.frame.person not in (Person.NOUN, Person.MINE, Person.THIRD):
-        return shortened(voice.sentence([voice.act(replace(main.frame, rest=_swapped(main)))]))
-    return _first_act(setting.agent) if main.spare or corrects(reading, setting) else None
+    if setting.agent and corrects:
+        wrong = keys.roots([*(told.avoided.words if told.avoided else ()), *said])
+        return _done(setting.agent, set(wrong))
+    if told.avoided and told.avoided.verb:
+        return shortened(voice.sentence([told.avoided.act]))
+    contrast = next((n for n, word in enumerate(said) if word.low == "not" and n and said[n - 1].low == ","), None)
+    return _done(setting.agent, set(keys.roots(said[contrast:]))) if contrast and setting.agent else None
 
 
-def _swapped(main: Directive) -> tuple[Word, ...]:
-    """'show amounts in euros' with 'dollars' for 'euros': the wrong act in full, where the two are of a kind."""
-    right, wrong = keys.typed(main.frame.rest), keys.typed(main.spare)
-    if not (right and wrong and right[1] == wrong[1] and len(main.spare) == 1):
-        return main.spare
-    return tuple(main.spare[0] if word is right[0] else word for word in main.frame.rest)
+def _done(agent: str, wrong: set[str]) -> str | None:
+    """The agent's sentence that shares most with what the user said, or its first."""
+    shared = [
+        (len(wrong & keys.content_roots(one.text)), -place, one.text)
+        for place, one in enumerate(sentences(agent)[:MAX_SEARCHED])
+    ]
+    return as_act(max(shared)[2]) if shared else None
 
 
-def _done(agent: str, named: Sequence[Word]) -> str | None:
-    """The agent's sentence that shares most with what the user rejected."""
-    wrong = set(keys.roots(named))
-    shared = [(len(wrong & keys.content_roots(one.text)), one.text) for one in sentences(agent)[:MAX_SEARCHED]]
-    most, text = max(shared, key=lambda pair: pair[0], default=(0, ""))
-    return as_act(text) if most else None
+def as_act(text: str) -> str:
+    """'I deployed it to us-east-1 now.' → 'Deploying it to us-east-1.'; other words stay as they are."""
+    said = list(words(text))
+    while said and said[-1].low in _NOW:
+        said.pop()
+    if len(said) > 2 and said[0].low == "i" and (base := verbs.base(said[1].low)) and base not in ("be", "have", "do"):
+        return shortened(voice.sentence([verbs.gerund(base), *(word.text for word in said[2:])]))
+    return shortened(voice.sentence([voice.plain(said)]))
 
 
-def _first_act(agent: str) -> str | None:
-    return next((as_act(sentence.text) for sentence in sentences(agent)), None)
+_SUGGESTS = re.compile(r"^(?:please|then|try|you could|could you|better|instead|maybe|next|first)\b", re.IGNORECASE)
 
 
-def _rationale(reading: Reading) -> str | None:
-    """The sentence's own 'because …', or what stands before its 'so …'."""
-    for clause in reading.reasons:
-        return shortened(voice.sentence(voice.for_agent(clause.words)))
-    for before, after in zip(reading.parts, reading.parts[1:], strict=False):
-        if after.joint == "so" and before.frame.person in (Person.FIRST, Person.MINE, Person.NOUN, Person.THIRD):
-            return shortened(voice.fact(before.frame))
-    return None
+def advice(agent: str, said: Sequence[Word]) -> str:
+    """What the agent had proposed or done: its sentence that shares most with the user's words, or its first "
+    "proposal.
+    """
+    spoken = [one.text for one in sentences(agent[:MAX_ADVICE])]
+    if not spoken:
+        return ""
+    named = set(keys.roots(said))
+    merits = [
+        (len(named & keys.content_roots(one)), bool(is_proposal(one)), -place) for place, one in enumerate(spoken)
+    ]
+    return spoken[merits.index(max(merits))]
+
+
+def is_proposal(text: str) -> bool:
+    """Whether a sentence of the agent tells the user what to do."""
+    return bool(_SUGGESTS.match(text)) or surface(text).has("starts_verb")
+
+
+def proposed(text: str) -> str:
+    """'Try restarting the router.' → 'Restart the router.'."""
+    said, _ = unasked(bare(words(text)))
+    if len(said) > 2 and said[0].low in ("try", "consider") and (base := verbs.base(said[1].low)):
+        said = [replace(said[1], text=base, low=base), *said[2:]]
+    return instruction(said).text if said else ""
+
+
+# --- wording
+
+
+def capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def shortened(text: str, most: int = MAX_PHRASE) -> str:
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + "…"

@@ -13,7 +13,7 @@ _LIMITS = [
     (92, TimeToLive.ONE_QUARTER),
     (366, TimeToLive.ONE_YEAR),
 ]
-_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)"
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?" if name != "may" else "may" for name in _MONTHS) + ")"
 _NUMBERS = {
@@ -21,94 +21,100 @@ _NUMBERS = {
     for count, names in enumerate("a an one|two couple|three|four few|five|six|seven|eight|nine|ten".split("|"), 1)
     for word in names.split()
 }
-_UNITS = {"hour": 0.05, "day": 1, "night": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 90, "year": 365}
-
-# A span counted from now: "for the next three weeks", "over the coming days".
-_SPAN = re.compile(
-    r"\b(?:for|over|during|in|within) (?:about |around |another )?(?:(?:the )?(?:next|coming|following) )?"
-    r"(?P<count>\d{1,3}|"
-    + "|".join(_NUMBERS)
-    + r")?(?: more)?(?: of)?\s?(?P<unit>hour|day|night|week|fortnight|month|quarter|year)s?\b"
-)
-_END = r"end of (?:the )?"
+_UNITS = {"hour": 1 / 24, "day": 1, "night": 1, "week": 7, "fortnight": 14, "month": 30, "quarter": 90, "year": 365}
+_END = r"(?:the )?end of (?:the |this )?"
 _SEASON = r"(?:quarter|summer|winter|spring|fall|autumn|semester|term|season)"
+_UNTIL = r"(?:until|till|til|before)"
+_THIS = r"(?:this|all|all of this|for the|for the whole|for this|(?:rest|remainder) of (?:the|this))(?: \w+)?"
+
+# A span counted from now: "for the next three weeks", "over the coming days", "in the next 24 hours".
+_SPAN = re.compile(
+    r"\b(?P<lead>for|over|during|in|within)? ?(?:about |around |another )?(?P<ahead>(?:the )?(?:next|coming|"
+    r"following) )?"
+    r"(?P<count>\d{1,3}|" + "|".join(_NUMBERS) + r")?(?: more| of)?\s?"
+    r"(?P<unit>hour|day|night|week|fortnight|month|quarter|year)s?\b"
+)
 # Days that named times last at most, the shortest first.
 _NAMED = [
     (days, re.compile(rf"\b(?:{pattern})\b"))
     for days, pattern in [
-        (1, rf"today|tonight|this (?:morning|afternoon|evening)|(?:right|just) now|for the day|{_END}day|eod"),
-        (
-            7,
-            rf"tomorrow|this (?:coming )?week(?:end)?|{_END}week|eow|for now|at the moment|temporarily|the time being",
-        ),
+        (1, (rf"(?<!as of )(?<!since )(?<!from )(?:today|tonight|this (?:morning|afternoon|evening))|(?:right|"
+            rf"just) now|{_THIS} day|{_END}day|eod")),
+        (7, rf"tomorrow|{_THIS} (?:coming )?week(?:end)?|{_END}week|eow|for now|at the moment|temporarily"),
+        (7, rf"(?:until|till|til|ends?|back|between now and)\b.{{0,40}}\b{_WEEKDAY}|(?:before|through) {_WEEKDAY}"),
         (14, r"next week(?:end)?|this sprint|fortnight"),
-        (31, rf"this month|{_END}month|eom"),
+        (31, (rf"{_THIS} month|{_END}month|eom|the time being|the coming weeks|(?:during|for|in) (?:ramadan|"
+            rf"advent|lent)|{_UNTIL} (?:the )?next (?:salary|payday|month)")),
         (61, r"next month"),
-        (92, rf"this {_SEASON}|{_END}{_SEASON}|q[1-4]"),
+        (92, rf"{_THIS} {_SEASON}|{_END}{_SEASON}|(?:until|for|in) q[1-4]"),
         (183, rf"next {_SEASON}"),
-        (366, rf"this year|{_END}year|eoy|next year|pregnant|expecting a baby"),
+        (366, rf"{_THIS} year|{_END}year|eoy|next year|pregnant|expecting a baby|for another year"),
     ]
-]
-_WEEKDAY = re.compile(r"\b(?:until|through|by|before|on|this|next|till) (?P<day>" + "|".join(_WEEKDAYS) + r")\b")
+]  # fmt: skip
+_DAY_OF_MONTH = re.compile(rf"\b(?:{_UNTIL}|to|by) (?:and including )?(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)\b")
 _DATE = re.compile(
-    r"\b(?:until|through|by|before|on|till|is|due)?\s?(?:the )?(?:"
-    + _MONTH
-    + r" (?P<day>\d{1,2})(?:st|nd|rd|th)?|(?P<iso>\d{4}-\d\d-\d\d))\b"
+    rf"\b(?:{_UNTIL}|by|to) (?:the )?(?:{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<iso>\d{{4}}-\d\d-\d\d))\b"
 )
-_UNTIL_MONTH = re.compile(
-    r"\b(?:until|through|till|before) (?:the )?(?:end of |start of |beginning of |mid-?)?" + _MONTH + r"\b"
+_UNTIL_MONTH = re.compile(rf"\b{_UNTIL} (?:the )?(?:end of |start of |beginning of |mid-?)?{_MONTH}\b(?! \d{{4}})")
+_IN_MONTH = re.compile(r"\b(?:during|all of|all through|the whole of|throughout|whole) " + _MONTH + r"\b")
+# An end that no calendar knows: "until the release is out", "till she is back", "while the audit runs".
+_UNTIL_EVENT = re.compile(
+    r"\b(?:until|till|til) (?!\d{4})(?:the |we |i |he |she |they |it |my |our |\d\.|\w{3,} \w+)|"
+    r"\b(?:for the (?:time|duration) of|as long as)\b"
 )
 # Time words that speak of the past or of a habit do not end anything.
 _OPEN_ENDED = re.compile(
-    r"\b(?:since|ago|every|each|last|past|used to|born|anniversary|birthday|always|never|usually|experience)\b|"
-    r"\b(?:for|over) (?:\w+ ){1,3}(?:years|months|weeks) (?:now|already)\b"
+    r"\b(?:since|ago|every|each|last|past|used to|born|anniversary|birthday|always|never|usually|experience|"
+    r"stay like that|"
+    r"for good|from now on|permanently)\b|\b(?:for|over) (?:\w+ ){1,3}(?:years|months|weeks) (?:now|already)\b"
 )
-_RECURRING = re.compile(
-    r"\b(?:mornings|afternoons|evenings|nights|weekends|weekdays|(?:" + "|".join(_WEEKDAYS) + r")s)\b"
+_BEFORE_NOW = re.compile(
+    r"\b(?:i|we|they|he|she|it|has|have|been) (?:was|were|had|got|been|\w{2,}ed|went|came|left|said|did|bought|"
+    r"sold|found)\b|\bnew\b|this morning"
 )
-_ENDS = re.compile(r"\buntil\b|\bthrough\b|\btill\b|\bexpires?\b|\bthis week\b|\btoday\b|\bfor now\b")
+_RECURRING = re.compile(rf"\b(?:mornings|afternoons|evenings|nights|weekends|weekdays|{_WEEKDAY}s)\b")
+_ENDS = re.compile(
+    rf"\b(?:until|till|til|before {_WEEKDAY}|expires?|for now|{_THIS} (?:week|month|quarter|year|sprint)|"
+    rf"for the (?:next|coming|rest))\b|^(?:\w+ )?today\b|^tonight\b"
+)
+# "March, not next year": a time that is denied ends nothing.
+_DENIED = re.compile(r", not [^,.;]*")
+# Until a time of day is a rule for every day.
+_UNTIL_HOUR = re.compile(
+    rf"\b{_UNTIL} (?:\d{{1,2}}(?::\d\d)?(?: ?[ap]m)?\b(?!th|st|nd|rd)|noon|late|lunch|sunset|then|the end\b)"
+)
 
 
-def lifetime(text: str, at: Millis, *, perfect: bool = False) -> TimeToLive:
+def lifetime(text: str, at: Millis) -> TimeToLive:
     """How long the words of `text` (lower case) hold when said at `at`; infinity when they do not end."""
-    days = days_left(text, at, perfect=perfect)
+    days = days_left(text, at)
     if days is None:
         return TimeToLive.INFINITY
     return next((limit for most, limit in _LIMITS if days <= most), TimeToLive.INFINITY)
 
 
-_BOUNDED = re.compile(
-    r"\b(?:until|through|till|today|tonight|temporarily|for now|for the (?:next|coming|rest|time being|day)|"
-    r"this (?:week|weekend|month|quarter|year|sprint|semester|summer|winter|morning|afternoon|evening)|"
-    r"for (?:an?|one|two|three|\d+) (?:days?|weeks?|months?))\b"
-)
-
-
-def bounded(text: str, at: Millis) -> TimeToLive:
-    """How long an instruction holds: only words that bound it count, not 'within two days'."""
-    return lifetime(text, at) if _BOUNDED.search(text) else TimeToLive.INFINITY
-
-
-def days_left(text: str, at: Millis, *, perfect: bool = False) -> float | None:
-    if _RECURRING.search(text) or (_OPEN_ENDED.search(text) and not _ENDS.search(text)):
-        return None
-    if not perfect:
-        span = _SPAN.search(text)
-        if span and (span["count"] or "next" in span[0] or "coming" in span[0]):
-            return _count(span["count"]) * _UNITS[span["unit"]]
+def days_left(text: str, at: Millis) -> float | None:
+    text = _DENIED.sub("", text)
     dated = _until_date(text, at)
     if dated is not None:
         return dated
-    return next((float(days) for days, pattern in _NAMED if pattern.search(text)), None)
+    ends = _ENDS.search(text)
+    if not ends and (_RECURRING.search(text) or _OPEN_ENDED.search(text)):
+        return None
+    if re.search(r"\bstay like that|for good|from now on|permanently\b", text):
+        return None
+    span = next((found for found in _SPAN.finditer(text) if _counts(found)), None)
+    if span:
+        return _count(span["count"]) * _UNITS[span["unit"]]
+    named = next((float(days) for days, pattern in _NAMED if pattern.search(text)), None)
+    if named is not None:
+        return None if named <= 1 and not ends and _BEFORE_NOW.search(text) else named
+    return 31.0 if _UNTIL_EVENT.search(text) and not _UNTIL_HOUR.search(text) else None
 
 
-def names_date(text: str) -> bool:
-    """Whether the text names a day of the calendar."""
-    return bool(
-        _WEEKDAY.search(text)
-        or _DATE.search(text)
-        or re.search(r"\b(?:" + "|".join(_WEEKDAYS + _MONTHS) + r")\b", text)
-    )
+def _counts(span: re.Match[str]) -> bool:
+    """'for two weeks', 'the next two weeks', 'for a week'; not 'two weeks' nor 'within two days'."""
+    return bool(span["ahead"] or (span["lead"] == "for" and span["count"]))
 
 
 def _count(word: str | None) -> float:
@@ -119,18 +125,18 @@ def _count(word: str | None) -> float:
 
 def _until_date(text: str, at: Millis) -> float | None:
     today = datetime.fromtimestamp(at / 1000, UTC)
-    weekday = _WEEKDAY.search(text)
-    if weekday:
-        return 7
+    day = _DAY_OF_MONTH.search(text)
+    if day:
+        return float((int(day["day"]) - today.day) % 31 + 1)
     date = _DATE.search(text)
     if date and date["iso"]:
         return _days_to(today, date["iso"])
     if date:
-        return _days_to_month(today, date["month"], int(date["day"])) if at else 92
+        return _days_to_month(today, date["month"], int(date["day"]))
     month = _UNTIL_MONTH.search(text)
     if month:
-        return _days_to_month(today, month["month"], 28) if at else 183
-    return None
+        return _days_to_month(today, month["month"], 28)
+    return 31.0 if _IN_MONTH.search(text) else None
 
 
 def _days_to(today: datetime, iso: str) -> float | None:

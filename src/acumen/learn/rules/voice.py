@@ -1,174 +1,186 @@
-"""One clause, said three ways: as a fact about the user, as an instruction, and as the name of an act."""
+"""What the user said, in the third person: 'I live in Berlin' → 'User lives in Berlin.'."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from acumen.learn.rules import verbs
-from acumen.learn.rules.clauses import ADVERBS, AUXILIARIES, DETERMINERS, FIRST, PREPOSITIONS, Frame, Person
 from acumen.learn.rules.words import Word, joined
 
-# How the speaker is called in a fact, and in an instruction to the agent.
-_OF_USER = dict(
+Words = Sequence[Word]
+
+FIRST = frozenset("i we".split())
+OWN = frozenset("my our".split())
+ADVERBS = frozenset(
+    "always never usually often sometimes rarely seldom only just also still already currently now mostly "
+    "mainly really "
+    "generally normally typically strictly simply actually recently finally probably definitely ever even first "
+    "no longer "
+    "not too both all kind sort of almost nearly hardly long soon tend regularly primarily".split()
+) - {"kind", "sort", "of", "tend", "long", "no", "not"}
+_TONE = frozenset(
+    "just simply literally honestly basically actually really definitely please now also all finally".split()
+)
+_AUXILIARY = frozenset("am are is was were have has had do does did".split()) | verbs.MODALS
+# How the speaker is called where the user is the subject, and elsewhere.
+_THEIRS = dict(
     pair.split("=")
     for pair in (
-        "i=they,me=them,my=their,mine=theirs,myself=themselves,we=they,us=them,our=their,ours=theirs,ourselves=themselves,"
-        "you=the agent,your=the agent's,yours=the agent's"
+        "i=they,me=them,my=their,mine=theirs,myself=themselves,we=they,us=them,our=their,ours=theirs,"
+        "ourselves=themselves,you=the agent,your=the agent's,yours=the agent's"
     ).split(",")
 )
-_FOR_AGENT = dict.fromkeys("i me myself we us ourselves".split(), "the user") | dict.fromkeys(
+_USERS = dict.fromkeys("i me myself we us ourselves".split(), "the user") | dict.fromkeys(
     "my mine our ours".split(), "the user's"
 )
-# Adverbs that carry tone, not meaning.
-_TONE = frozenset(
-    "please kindly just simply literally honestly basically then so actually really very also all now "
-    "absolutely definitely".split()
+_DANGLING = frozenset("and but so or then , ; : - – — too also please though".split())
+_GROUPS = frozenset("team company startup group agency firm shop nonprofit family couple practice business".split())
+# "Not a fan of mushrooms": said of oneself, without a subject.
+_OF_SELF = re.compile(r"(?:not )?(?:an? )?(?:(?:big|huge|great) )?(?:fan of|allergic to|based in)\b")
+# After a joint, a verb before one of these goes on with the same subject.
+_NO_VERB = frozenset(
+    "on in at for with from by as to of and or but the a an not no ever who which that here there".split()
 )
-# "We are a team of eight": the user is not the team.
-_GROUPS = frozenset(
-    "team company startup group agency firm shop nonprofit family couple practice business clinic school studio store "
-    "restaurant bank hospital department organization organisation charity".split()
+_GOES_ON = frozenset(
+    "a an the my our this that in on at to for with from as by into about it them only no not always never".split()
 )
-_DANGLING = frozenset("and but so or then , ; : - – — too also please instead".split())
 
 
-def fact(frame: Frame) -> str:
-    """'I live in Berlin' → 'User lives in Berlin'."""
-    if frame.person is Person.FIRST:
-        part = ["part", "of"] if frame.verb == "be" and any(word.low in _GROUPS for word in frame.rest[:4]) else []
-        return sentence(["User", *_finite(frame), *(part if frame.subject[0].low == "we" else []), *_theirs(frame)])
-    if frame.person is Person.MINE:
-        return sentence(["User's", *of_user(frame.subject[1:]), *of_user(_verbal(frame)), *_theirs(frame)])
-    return sentence(for_agent(frame.words))
+def fact(kept: Words) -> str:
+    """The clause as a fact about the user; what is not said of the user keeps its words."""
+    said = _paired(list(kept))
+    if not said:
+        return ""
+    first = said[0].low
+    lead = 1 if first in ADVERBS and len(said) > 1 and said[1].low in FIRST else 0
+    if said[lead].low in FIRST and len(said) > lead + 1:
+        return sentence(
+            ["User", *(word.low for word in said[:lead] if word.low not in _TONE), *_predicate(said[lead:])]
+        )
+    if first in OWN and len(said) > 1:
+        return sentence(["User's", *_theirs(said[1:])])
+    if _OF_SELF.match(" ".join(word.low for word in said)):
+        return sentence(["User is", *_theirs(said)])
+    if _drops_subject(said):
+        return sentence(["User", said[0].low, *_theirs(said[1:])])
+    return sentence(for_agent(said))
 
 
-def _verbal(frame: Frame) -> list[Word]:
-    """Auxiliaries, adverbs and the verb."""
-    return [*frame.chain, *([frame.verb_word] if frame.verb_word else ()), *frame.trail]
-
-
-def _finite(frame: Frame) -> list[str]:
-    """The same, the first verb of them agreeing with 'User'; an adverb before the subject moves behind it."""
-    moved = (
-        frame.words[: frame.words.index(frame.subject[0])] if frame.subject and frame.subject[0] in frame.words else ()
-    )
-    result = [word.low for word in moved if word.low in ADVERBS and word.low not in _TONE]
-    agreed = False
-    for word in _verbal(frame):
-        if word.low in _TONE:
-            continue
-        if agreed or word.low in ADVERBS or word.low in ("not", "no", "longer"):
-            result.append(word.text)
-        else:
-            result.append(word.low if frame.past and word is frame.verb_word else agreeing(word.low))
-            agreed = True
-    return result
-
-
-def agreeing(low: str) -> str:
-    """A finite verb as it stands after 'User'."""
-    if low in ("am", "are", "be"):
-        return "is"
-    if low == "were":
-        return "was"
-    return verbs.third_person(low) if verbs.is_base(low) and low not in verbs.MODALS else low
-
-
-def _theirs(frame: Frame) -> list[str]:
-    """The rest of the clause in the third person; verbs joined by 'and' agree too."""
-    verb = frame.verb_word.low if frame.verb_word else ""
-    helped = bool(frame.modal) or any(word.low in AUXILIARIES for word in frame.chain)
-    agrees = frame.person is Person.FIRST and verbs.is_base(verb) and not helped
-    renamed = []
-    for place, word in enumerate(frame.rest):
-        if agrees and place and _continues(frame.rest, place):
-            renamed.append(verbs.third_person(word.low))
-        elif place and frame.rest[place - 1].low in FIRST:
-            renamed.append(_after_they(word))
-        else:
-            renamed += of_user([word])
-    return renamed
-
-
-def _after_they(word: Word) -> str:
-    return {"am": "are", "was": "were"}.get(word.low, word.text)
-
-
-def _continues(rest: Sequence[Word], place: int) -> bool:
-    """'and work at Siemens': a second verb of the same subject."""
-    before, word = rest[place - 1].low, rest[place].low
-    if before in ADVERBS and place > 1:
-        before = rest[place - 2].low
-    if before not in ("and", "but", "or") or not verbs.is_base(word):
-        return False
-    after = rest[place + 1].low if place + 1 < len(rest) else ""
-    return after in PREPOSITIONS | DETERMINERS or (rest[place - 1].low in ADVERBS and bool(after))
-
-
-def _renamed(words: Iterable[Word], names: dict[str, str]) -> list[str]:
-    return [word.text if word.opaque else names.get(word.low, word.text) for word in words]
-
-
-def of_user(words: Iterable[Word]) -> list[str]:
-    """Words of the speaker about themselves, in the third person."""
-    return _renamed(words, _OF_USER)
-
-
-def instruction(frame: Frame, *, positive: bool | None = None) -> str:
-    """The clause as a command: 'we never deploy on Fridays' → 'Never deploy on Fridays'."""
-    return sentence(command(frame, positive=positive))
-
-
-def command(frame: Frame, *, positive: bool | None = None) -> list[str]:
-    negative = frame.negated if positive is None else not positive
-    kept = [
-        word
-        for word in ("only", "usually", "first", "strictly", "explicitly", "automatically")
-        if word in frame.adverbs
-    ]
-    if negative:
-        opening = ["never"] if {"never", "ever"} & frame.adverbs else ["do not"]
-    else:
-        opening = ["always"] if "always" in frame.adverbs else []
-    return [*opening, *kept, frame.verb, *for_agent(frame.rest)]
-
-
-def for_agent(words: Sequence[Word]) -> list[str]:
-    """Words addressed to the agent: the speaker becomes 'the user', and verbs after it agree."""
-    said = []
-    for place, word in enumerate(words):
-        after_speaker = place > 0 and words[place - 1].low in FIRST
-        if after_speaker and (verbs.is_base(word.low) or word.low in ("am", "are")):
-            said.append(agreeing(word.low))
-        elif word.opaque:
-            said.append(word.text)
-        else:
-            said.append(_FOR_AGENT.get(word.low, word.text))
+def _paired(said: list[Word]) -> list[Word]:
+    """'My husband and I' are we."""
+    place = next((n for n in range(2, min(6, len(said))) if said[n].low == "i" and said[n - 1].low == "and"), None)
+    if place and said[0].low in OWN:
+        return [Word("we", "we", said[0].start, said[0].end), *said[place + 1 :]]
     return said
 
 
-def act(frame: Frame) -> str:
-    """The clause as the name of an act: 'never deploy to us-east-1' → 'deploying to us-east-1'."""
-    return phrase([verbs.gerund(frame.verb), *for_agent(frame.rest)])
+def _drops_subject(said: Words) -> bool:
+    """'Just turned 40', 'moved to Oslo': said of oneself."""
+    verb = said[1] if said[0].low in ADVERBS and len(said) > 1 else said[0]
+    return (
+        verbs.is_past(verb.low)
+        and verb.low not in ("left", "used", "based", "set", "read", "given", "been")
+        and len(said) > 2
+    )
+
+
+def _predicate(said: Words) -> list[str]:
+    """All after 'I': the first verb agrees with 'User', and so do those joined to it."""
+    result, place = [], 1
+    while place < len(said) - 1 and (
+        said[place].low in ADVERBS or said[place].low.endswith("ly") or said[place].low in ("no", "longer")
+    ):
+        if said[place].low not in _TONE:
+            result.append(said[place].low)
+        place += 1
+    verb = said[place]
+    result.append(agreeing(verb))
+    rest = said[place + 1 :]
+    grouped = verb.low in ("am", "are") and said[0].low == "we" and any(word.low in _GROUPS for word in rest[:4])
+    while rest and rest[0].low in _TONE and len(rest) > 1:
+        rest = rest[1:]
+    present = verbs.is_base(verb.low) and verb.low not in _AUXILIARY | {"need", "want"}
+    return [*result, *(["part", "of"] if grouped else []), *_theirs(rest, present=present)]
+
+
+def agreeing(word: Word) -> str:
+    """A finite verb as it stands after 'User'."""
+    low = word.low
+    if low in ("am", "are", "be"):
+        return "is"
+    if low in ("were", "was"):
+        return "was"
+    if low in _NO_VERB or low == "quit":
+        return word.text
+    if (
+        low in verbs.MODALS
+        or verbs.is_past(low)
+        or verbs.is_third(low)
+        or low.endswith(("ed", "ing"))
+        or not low.isalpha()
+    ):
+        return word.text if not low.isalpha() else low
+    return verbs.third_person(low)
+
+
+def _theirs(rest: Words, *, present: bool = False) -> list[str]:
+    """Words of the speaker about themselves; verbs that go on with the same subject agree."""
+    said: list[str] = []
+    for place, word in enumerate(rest):
+        before = rest[place - 1].low if place else ""
+        after = rest[place + 1].low if place + 1 < len(rest) else ""
+        if present and word.low == "," and after in ("always", "never", "only", "usually"):
+            said.append("and")
+        elif present and _is_second_verb(rest, place, before, after):
+            said.append(verbs.third_person(word.low))
+        elif before in FIRST and word.low in ("am", "was"):
+            said.append({"am": "are", "was": "were"}[word.low])
+        else:
+            said.append(word.text if word.opaque else _THEIRS.get(word.low, word.text))
+    return said
+
+
+def _is_second_verb(rest: Words, place: int, before: str, after: str) -> bool:
+    if before in ADVERBS and place > 1:
+        joint = rest[place - 2].low
+        return joint in ("and", "but", "or", ",") and verbs.is_base(rest[place].low) and bool(after)
+    return before in ("and", "but", "or") and verbs.is_base(rest[place].low) and after in _GOES_ON
+
+
+def for_agent(words: Words) -> list[str]:
+    """Words to the agent: the speaker becomes 'the user', and verbs after it agree."""
+    said: list[str] = []
+    for place, word in enumerate(words):
+        back = place - 2 if place > 1 and words[place - 1].low in ADVERBS else place - 1
+        after_speaker = back >= 0 and words[back].low in FIRST
+        if word.opaque:
+            said.append(word.text)
+        elif after_speaker and (verbs.is_base(word.low) or word.low in ("am", "are", "have", "do")):
+            said.append(agreeing(word))
+        else:
+            said.append(_USERS.get(word.low, word.text))
+    return said
 
 
 def phrase(parts: Iterable[str]) -> str:
-    """Words as running text, without dangling joints at its ends."""
+    """Words as running text, without joints that dangle at its ends."""
     listed = list(parts)
-    while (
-        listed
-        and (listed[-1].lower() in _DANGLING or not any(map(str.isalnum, listed[-1])))
-        and listed[-1] not in (")", "%")
-    ):
-        if listed[-1].startswith(("`", '"')):
+    while listed and (listed[-1].lower() in _DANGLING or not any(map(str.isalnum, listed[-1]))):
+        if listed[-1] in (")", "%") or listed[-1].startswith(("`", '"')):
             break
         listed.pop()
     while listed and listed[0].lower() in _DANGLING:
         listed.pop(0)
-    return joined([Word(part, part.lower(), 0, 0) for part in listed])
+    text = joined([Word(part, part.lower(), 0, 0) for part in listed])
+    return text.replace("can not ", "cannot ")
 
 
 def sentence(parts: Iterable[str]) -> str:
     """A capital at the start, a full stop at the end."""
-    text = phrase(parts).replace(" can not ", " cannot ")
+    text = phrase(parts)
     if not text:
         return ""
-    return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+def plain(words: Words) -> str:
+    return phrase(word.text for word in words)

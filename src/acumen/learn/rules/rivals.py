@@ -1,0 +1,277 @@
+"""Whether a new statement leaves room for an old one: a small classifier over pairs.
+
+Trained by `scripts/train_reader.py` on the pairs under `scripts/pairs/`.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+
+from acumen.learn.rules import keys
+from acumen.learn.rules.classifier import WEIGHTS, Floats
+from acumen.learn.rules.kinds import kind_in_place
+from acumen.learn.rules.words import Word, words
+
+_CHANGE = re.compile(
+    r"\b(?:now|nowadays|these days|lately|since|as of|from now on|from here on|from today|from next|starting|"
+    r"switch(?:ed|ing)?|"
+    r"mov(?:ed|ing)|chang(?:ed|ing)|renamed|replaced|upgrad\w+|migrated|transferred|relocated|rescheduled|pushed|"
+    r"instead|new|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|turned|turns out|became|again|already|"
+    r"after all|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
+)
+_ENDING = re.compile(
+    r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|"
+    r"closed|cancelled|"
+    r"retired|ended|over|lifted|killed|ditched|dropped|replaced|renamed|goodbye|bye|got rid|gave up|forget|"
+    r"scrap|scratch|"
+    r"instead of|rather than|used to|removed|deleted|torn|ripped|outgrew|too (?:early|late|small|big|short|long|"
+    r"much|little)|"
+    r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
+)
+_UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
+_NEAR = 3  # how many words a number's unit may be away
+
+NAMES = (
+    *(
+        "cosine",
+        "shared",
+        "jaccard",
+        "kind_conflict",
+        "kind_same",
+        "number_conflict",
+        "other_numbers",
+        "number_same",
+        "change",
+        "ending",
+    ),
+    *("ended_mention", "polarity", "mentions_name", "new_name", "cosine_change", "shared_change", "cosine_conflict"),
+    *(
+        "shared_conflict",
+        "cosine_high",
+        "nothing_shared",
+        "conflict_change",
+        "same_attribute",
+        "other_attribute",
+        "shared_ended",
+        "cosine_ended",
+        "additive",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A statement in the form it is compared in."""
+
+    roots: frozenset[str]
+    kinds: dict[str, frozenset[str]]
+    numbers: dict[str, frozenset[str]]  # what is counted, with the counts
+    names: frozenset[str]
+    negated: bool
+    change: bool
+    ended: frozenset[str]  # words near one that ends them
+    attribute: frozenset[str]  # what a value is given to: "the user's manager", "where they live"
+    adds: str  # a verb that more than one thing can be said with: speak, use, like …
+
+    @property
+    def counts(self) -> frozenset[str]:
+        return frozenset().union(*self.numbers.values())
+
+
+def saying(text: str, said: str = "") -> Saying:
+    """`text` is what is compared, `said` the words it came from, which tell of change."""
+    return _saying(text, said or text)
+
+
+@lru_cache(maxsize=4096)
+def _saying(text: str, said: str) -> Saying:
+    listed = words(text)
+    spoken = words(said)
+    low = " ".join(word.low for word in spoken)
+    return Saying(
+        roots=keys.content_roots(text),
+        kinds=_kinds(listed),
+        numbers=_numbers(listed),
+        names=frozenset(_names(listed)) | frozenset(_names(spoken)),
+        negated=keys.negated(listed),
+        change=bool(_CHANGE.search(low)),
+        ended=_ended(spoken),
+        attribute=_attribute(listed),
+        adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
+    )
+
+
+_ADDS = frozenset("speak use like love hate eat drink have own know play allergic take add enjoy learn read".split())
+_LIVE = frozenset("live move base reside sit".split())
+_WORK = frozenset("work join employ".split())
+
+
+def _attribute(listed: Sequence[Word]) -> frozenset[str]:
+    """What stands before 'is'; or living, or working, of which there is mostly one."""
+    lows = [word.low for word in listed]
+    place = next((n for n, low in enumerate(lows[:7]) if low in ("is", "are", "was", "has") and n), 0)
+    found = {keys.root(low) for low in lows}
+    if found & _LIVE:
+        return frozenset({"live"})
+    if found & _WORK and "at" in lows:
+        return frozenset({"work"})
+    return frozenset(keys.roots(listed[:place])) if lows[:1] != ["user"] else frozenset()
+
+
+def _kinds(listed: Sequence[Word]) -> dict[str, frozenset[str]]:
+    lows = ["", *(word.low for word in listed), ""]
+    found: dict[str, set[str]] = {}
+    for place, word in enumerate(listed):
+        kind = kind_in_place(word.text, lows[place], lows[place + 2])
+        if kind:
+            found.setdefault(kind, set()).add(keys.root(word.low))
+    return {kind: frozenset(values) for kind, values in found.items()}
+
+
+def _numbers(listed: Sequence[Word]) -> dict[str, frozenset[str]]:
+    """Each number under the unit that follows it, or under none."""
+    found: dict[str, set[str]] = {}
+    for place, word in enumerate(listed):
+        match = re.match(r"[$€£]?(\d[\d.,]*\d|\d)([a-z%]*)$", word.low.strip("`\"'"))
+        count = match[1] if match else keys.COUNTS.get(word.low)
+        if count is None:
+            continue
+        after = (
+            match[2]
+            if match and match[2]
+            else next((w.low for w in listed[place + 1 : place + _NEAR] if not w.is_mark), "")
+        )
+        unit = keys.root(_UNITS.get(after, after))
+        found.setdefault(unit, set()).add(count.replace(",", ""))
+    return {unit: frozenset(counts) for unit, counts in found.items()}
+
+
+def _names(listed: Sequence[Word]) -> list[str]:
+    """Names, codes and numbers: what a memory cannot be mistaken for another by."""
+    return [
+        keys.root(word.low)
+        for place, word in enumerate(listed)
+        if word.opaque or any(map(str.isdigit, word.low)) or (place and word.text[:1].isupper() and len(word.low) > 1)
+    ]
+
+
+def _ended(spoken: Sequence[Word]) -> frozenset[str]:
+    """The words of each clause that has a word of ending in it."""
+    found: set[str] = set()
+    clause: list[Word] = []
+    for word in [*spoken, Word(".", ".", 0, 0)]:
+        if word.low in (",", ";", ".", "!", "-", "–", "—", "(", ")", "but", "so"):
+            if _ENDING.search(" ".join(one.low for one in clause)):
+                found |= set(keys.roots(clause))
+            clause = []
+        else:
+            clause.append(word)
+    return frozenset(found)
+
+
+def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
+    shared = old.roots & new.roots
+    least = max(min(len(old.roots), len(new.roots)), 1)
+    ratio = len(shared) / least
+    jaccard = len(shared) / max(len(old.roots | new.roots), 1)
+    kinds = old.kinds.keys() & new.kinds.keys()
+    kind_conflict = any(not old.kinds[kind] & new.kinds[kind] for kind in kinds)
+    kind_same = any(old.kinds[kind] & new.kinds[kind] for kind in kinds)
+    old_counts, new_counts = old.counts, new.counts
+    number_same = bool(old_counts & new_counts)
+    numbers_conflict = number_conflict(old, new)
+    other_numbers = bool(old_counts and new_counts and not number_same and not numbers_conflict)
+    conflict = float(kind_conflict or numbers_conflict)
+    near = cosine or 0.0
+    mention = old.names & (new.roots | new.names)
+    return np.array(
+        [
+            near,
+            ratio,
+            jaccard,
+            kind_conflict,
+            kind_same,
+            numbers_conflict,
+            other_numbers,
+            number_same,
+            new.change,
+            bool(new.ended),
+            min(len(new.ended & old.roots), 3) / 3,
+            (old.negated != new.negated) * ratio,
+            bool(mention),
+            bool(new.names - old.names - old.roots),
+            near * new.change,
+            ratio * new.change,
+            near * conflict,
+            ratio * conflict,
+            max(near - 0.5, 0.0),
+            not shared,
+            conflict * new.change,
+            bool(old.attribute) and old.attribute == new.attribute,
+            bool(old.attribute and new.attribute) and old.attribute.isdisjoint(new.attribute),
+            ratio * bool(new.ended & old.roots),
+            near * bool(new.ended & old.roots),
+            bool(old.adds) and old.adds == new.adds and not new.change and old.negated == new.negated,
+            1.0,
+        ],
+        np.float32,
+    )
+
+
+def tells_of_change(said: str) -> bool:
+    """Whether the words speak of something that is not as it was."""
+    one = saying(said)
+    return one.change or bool(one.ended)
+
+
+def conflict(old: Saying, new: Saying) -> bool:
+    """Whether they give one kind of thing two values."""
+    kinds = old.kinds.keys() & new.kinds.keys()
+    return any(not old.kinds[kind] & new.kinds[kind] for kind in kinds) or bool(
+        old.counts and new.counts and not old.counts & new.counts
+    )
+
+
+def chance(old: Saying, new: Saying, cosine: float | None) -> float:
+    """How likely it is that the new statement replaces the old one; what is said of another place replaces nothing."""
+    if any(
+        old.kinds.get(scope, _NONE).isdisjoint(new.kinds[scope]) and scope in old.kinds
+        for scope in _SCOPES & new.kinds.keys()
+    ):
+        return 0.0
+    if _stand_together(old, new):
+        return 0.0
+    if old.attribute and old.attribute == new.attribute and conflict(old, new):
+        return 1.0
+    weights = _weights()["pair_words" if cosine is None else "pair_full"]
+    return float(1 / (1 + np.exp(-features(old, new, cosine) @ weights)))
+
+
+def _stand_together(old: Saying, new: Saying) -> bool:
+    """'I speak German' and 'I speak Polish'; 'my wife is pregnant' and 'my wife is a vegetarian'."""
+    if new.change or old.negated != new.negated or number_conflict(old, new):
+        return False
+    if old.attribute and new.attribute and old.attribute.isdisjoint(new.attribute) and not new.ended:
+        return True
+    people = bool(old.attribute & new.attribute & _PEOPLE)
+    return people or (bool(old.adds) and old.adds == new.adds)
+
+
+def number_conflict(old: Saying, new: Saying) -> bool:
+    """Whether they count the same thing differently."""
+    return any(not old.numbers[unit] & new.numbers[unit] for unit in old.numbers.keys() & new.numbers.keys())
+
+
+_PEOPLE = frozenset("wife husband spouse son daughter child mother father sister brother friend dog cat boss".split())
+# Kinds that tell where something holds rather than what holds.
+_SCOPES = frozenset({"environment"})
+_NONE: frozenset[str] = frozenset()
+
+
+@cache
+def _weights() -> dict[str, Floats]:
+    with np.load(WEIGHTS) as stored:
+        return {name: stored[name] for name in ("pair_words", "pair_full")}
