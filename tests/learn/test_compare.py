@@ -29,12 +29,30 @@ def merged(note: ProfileNote, verdict: Verdict | None = None, known: Profile = L
 
 
 HOME = heard("User has rented a small flat by the river, in the old town of Lyon.")
+MOVED = heard("User moved and lives in Paris now.")
 
 
 def test_what_is_new_although_something_like_it_is_known_is_unclear():
     (pair,) = compare.unclear(merged(HOME), [LYON])
 
     assert (pair.place, pair.known, pair.new, pair.old) == (0, "p1", HOME.content, LYON.content)
+
+
+def test_what_merge_would_replace_is_worth_a_second_opinion():
+    changes = merged(MOVED)
+
+    assert [one.old.known for one in changes.superseded] == ["p1"]
+    assert [pair.known for pair in compare.unclear(changes, [LYON])] == ["p1"]
+    assert merged(MOVED, Verdict.DIFFERENT).superseded == ()
+
+
+def test_what_shares_no_word_is_unclear_by_its_meaning():
+    note = heard("Home is Marseille, by the sea.")
+
+    (pair,) = compare.unclear(merged(note), [LYON], [{"p1": 0.55}])
+
+    assert (pair.known, pair.near) == ("p1", 0.55)
+    assert compare.unclear(merged(note), [LYON], [{"p1": 0.1}]) == []
 
 
 @pytest.mark.parametrize(

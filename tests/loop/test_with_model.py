@@ -106,14 +106,14 @@ async def test_the_vote_is_skipped_where_somebody_wants_the_reading(start: Start
 
 async def test_what_contradicts_in_other_words_replaces_by_the_models_verdict(start: Start):
     rex = {"content": "User keeps a dog called Rex.", "turn": 1, "quote": "Rex is with me"}
-    fido = {"content": "User's only dog answers to the name of Fido.", "turn": 2, "quote": "Fido it is"}
+    fido = {"content": "User's only dog answers to the name of Fido.", "turn": 2, "quote": "Fido says hello"}
     script = Script().says(Role.EXTRACTION, lambda shown: {"facts": [fido if "Fido" in shown else rex]})
     script.says(Role.MERGE, {"verdicts": [{"pair": 1, "verdict": "contradicts"}]})
     org = await with_model(start, script, llm={"gate": False})
     await org.sdk.publish(**said("Rex is with me.", request_id="r1"))
     await org.learn()
 
-    await org.sdk.publish(**said("No more Rex, Fido it is.", request_id="r2"))
+    await org.sdk.publish(**said("Fido says hello.", request_id="r2"))
     await org.learn()
 
     assert [fact.content for fact in await facts(org)] == [fido["content"]]

@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import Field
 
+from acumen.deps import Nearness
 from acumen.errors import ModelUnavailable
-from acumen.learn.merge import Changes, Verdict, Verdicts
+from acumen.learn.merge import Added, Changes, Verdict, Verdicts
 from acumen.learn.rules.keys import content_roots
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
@@ -27,6 +28,8 @@ MOST_PER_NOTE = 3
 MOST_CHARACTERS = 400
 # Shared words of two texts, as a part of all their words (Jaccard), from which on they may be about the same.
 ALIKE = 0.1
+# The cosine from which on they may be about the same, whatever their words.
+MEANT = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,16 @@ class Compared(Shape):
 COMPARE = prompt.beside(__file__, "compare", Compared)
 
 
-def unclear(changes: Changes[Any, Any], known: Sequence[Profile | UserPlaybook]) -> list[Pair]:
-    """What was found new, with what is known and may be about the same."""
-    gone = {str(one.old.known) for one in changes.superseded}
-    live = {str(one.id): searchable(one) for one in known if one.status in _LIVE and str(one.id) not in gone}
+def unclear(
+    changes: Changes[Any, Any], known: Sequence[Profile | UserPlaybook], near: Sequence[Nearness] = ()
+) -> list[Pair]:
+    """What was found new, with what is known and may be about the same: by its meaning, or by its words.
+
+    What merge would replace is among it: a replacement is worth a second opinion.
+    """
+    live = {str(one.id): searchable(one) for one in known if one.status in _LIVE}
     pairs = [
-        Pair(added.place, memory, _text(added.note), old, _alike(_text(added.note), old))
+        Pair(added.place, memory, _text(added.note), old, _nearness(added, memory, old, near))
         for added in changes.added
         for memory, old in live.items()
     ]
@@ -69,6 +76,11 @@ _LIVE = frozenset({Status.CURRENT, Status.PENDING})
 
 def _text(note: ProfileNote | PlaybookNote) -> str:
     return note.content if isinstance(note, ProfileNote) else note.lesson.searchable
+
+
+def _nearness(added: Added[Any], memory: str, old: str, near: Sequence[Nearness]) -> float:
+    cosine = (near[added.place].get(memory) if near else None) or 0.0
+    return max(_alike(_text(added.note), old), cosine if cosine >= MEANT else 0.0)
 
 
 def _alike(one: str, other: str) -> float:

@@ -167,7 +167,7 @@ class Reader(Generic[M, N]):
         changes = self.merge(known, heard.notes, at, NONE, near)
         if deps.llm is None or heard.origin.engine != "model":
             return changes
-        verdicts = await compare.verdicts(compare.unclear(changes, known), deps.llm, user)
+        verdicts = await compare.verdicts(compare.unclear(changes, known, near), deps.llm, user)
         return self.merge(known, heard.notes, at, verdicts, near) if verdicts else changes
 
     def _apply(
