@@ -45,6 +45,7 @@ async def act(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
     rows = await _findable(asked, seen, at, deps)
 
     def store(tx: Tx) -> Action:
+        tx.search_rows.hold()  # of two reviewers, the second reads what the first has written
         now = _known(tx, _refs(asked))
         _refuse_changed_meanwhile(asked, now, seen)
         if asked.successor is not None:
@@ -234,6 +235,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
     rows = await _findable_again(done, now, deps)
 
     def store(tx: Tx) -> Action:
+        tx.search_rows.hold()
         again, known = _undoable(tx, action_id)
         _refuse_if_reworded(
             {ref: one.memory for ref, one in known.items()}, {ref: one.memory for ref, one in now.items()}
