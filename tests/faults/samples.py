@@ -61,7 +61,7 @@ _REQUIRED: dict[str, dict[str, Any]] = {
     "revoke_key": {"key_id": "key_none"},
 }
 
-WITH_BODY = tuple(endpoint for endpoint in ENDPOINTS if endpoint.method != "GET")
+WITH_BODY = tuple(endpoint for endpoint in ENDPOINTS if endpoint.method != "GET" and endpoint.where == "body")
 WITH_QUERY = tuple(endpoint for endpoint in ENDPOINTS if endpoint.where == "query" and not endpoint.takes_nothing)
 
 

@@ -64,10 +64,8 @@ class SetSessionOutcomeResponse(Done):
     finalized_trajectory_digest: str | None = None
 
 
-class GetSessionOutcomesRequest(Tolerant):
+class GetSessionOutcomesRequest(Request):
     """`start_time` and `end_time` are epoch seconds and look at when the sessions ended."""
-
-    _harmless_extras = frozenset()
 
     session_ids: Annotated[list[Id], Field(max_length=100)] | None = None
     user_id: MaybeId = None
