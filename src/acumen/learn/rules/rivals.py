@@ -254,6 +254,8 @@ def _stand_together(old: Saying, new: Saying) -> bool:
     """'I speak German' and 'I speak Polish'; 'my wife is pregnant' and 'my wife is a vegetarian'."""
     if new.change or old.negated != new.negated or number_conflict(old, new):
         return False
+    if old.names and old.names <= new.names and not new.ended & old.roots:
+        return True  # the same said at more length
     if old.attribute and new.attribute and old.attribute.isdisjoint(new.attribute) and not new.ended:
         return True
     people = bool(old.attribute & new.attribute & _PEOPLE)
