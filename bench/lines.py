@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from bench import health, machine, model, places, process, publish, rerun, retrieval, search, worth
+from bench import health, machine, model, operations, places, process, publish, rerun, retrieval, search, worth
 from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
@@ -14,6 +14,9 @@ LINES = (
     Line("memory", "resident memory of the server", process.memory),
     Line("install", "the default install, model included", process.install),
     Line("publish", "2 turns over HTTP, durable, SQLite", partial(publish.measure, make_place=places.sqlite)),
+    Line("operations", "recording over HTTP, durable, SQLite", partial(operations.measure, make_place=places.sqlite)),
+    Line("million", "a million operations stored, SQLite", partial(operations.many, make_place=places.sqlite)),
+    Line("grouping", "failures with known causes", operations.grouping),
     Line("search", "new questions over HTTP, SQLite", partial(search.over_http, make_place=places.sqlite)),
     Line("search-in-process", "the same without HTTP and embedding", search.in_process),
     Line("org", "100 users over HTTP, SQLite", partial(search.org_wide, make_place=places.sqlite)),
@@ -35,6 +38,11 @@ LINES = (
         "publish-postgres",
         "2 turns over HTTP, durable, PostgreSQL (fsync on)",
         partial(publish.measure, make_place=places.postgres, targets=False),
+    ),
+    Line(
+        "operations-postgres",
+        "recording over HTTP, durable, PostgreSQL (fsync on)",
+        partial(operations.measure, make_place=places.postgres, targets=False),
     ),
     Line(
         "search-postgres",

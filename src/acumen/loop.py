@@ -3,9 +3,10 @@
 An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
 agent, to make the new turns findable by meaning, and to see which memories came back. A session that has gone
 **quiet** is judged. What was learned is recalled by the next search, which is counted. When **lessons grew** enough,
-those that several users teach become one for all. When somebody **asks** for it, memories are made anew from what was
-said before, sessions are judged anew, and lessons are gathered. Once an **hour**, what is old is put away and what was
-missed is made good.
+those that several users teach become one for all. What agents do is recorded: calls that **failed** in one way, that
+**recovered** in a session or that **worked** again and again suggest lessons, which a person approves. When somebody
+**asks** for it, memories are made anew from what was said before, sessions are judged anew, and lessons are gathered.
+Once an **hour**, what is old is put away and what was missed is made good.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,20 +14,34 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn import aggregate, evaluate, generation, playbooks, profiles, regenerate
+from acumen.learn import (
+    aggregate,
+    evaluate,
+    failures,
+    generation,
+    playbooks,
+    profiles,
+    recoveries,
+    regenerate,
+    successes,
+)
 from acumen.meter import cost, outcomes, usage
 from acumen.model.facts import (
     AggregationAsked,
     Fact,
+    Failed,
     GenerationAsked,
     Hour,
     LessonsGrew,
     Published,
+    Recovered,
     RegenerationAsked,
     SessionEnded,
     SessionQuiet,
+    Worked,
 )
 from acumen.model.job import Job
+from acumen.observe import operations
 from acumen.recall import index
 from acumen.review import watch
 
@@ -48,10 +63,15 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     RegenerationAsked: (regenerate.carry,),
     LessonsGrew: (aggregate.begin,),
     AggregationAsked: (aggregate.carry,),
+    Failed: (failures.explain,),
+    Recovered: (recoveries.learn,),
+    Worked: (successes.consolidate,),
     Hour: (
         profiles.expire,
         usage.expire,
         cost.expire,
+        operations.settle,
+        operations.expire,
         index.backfill,
         aggregate.when_due,
         watch.every_hour,

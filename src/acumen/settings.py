@@ -43,6 +43,15 @@ class Jobs(Section):
     poll_seconds: float = Field(1.0, gt=0, description="How often to look for work that nobody announced.")
 
 
+class Observe(Section):
+    """What is kept of agents' operations."""
+
+    keep_days: int = Field(90, ge=1, description="Operations older than this are removed; groups and counts stay.")
+    otlp_content: bool = Field(
+        False, description="Keep messages, arguments and results that traces carry; off keeps their sizes only."
+    )
+
+
 class Recall(Section):
     """How memories are found and shown."""
 
@@ -140,6 +149,7 @@ class Settings(Section):
     drain_seconds: int = Field(10, ge=0, description="How long SIGTERM waits for requests and jobs under way.")
     limits: Limits = Limits()
     jobs: Jobs = Jobs()
+    observe: Observe = Observe()
     recall: Recall = Recall()
     meter: Meter = Meter()
     llm: Llm = Llm()

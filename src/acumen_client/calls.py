@@ -17,6 +17,7 @@ from acumen_client.wire import (
     memories,
     meter,
     observe,
+    operations,
     recall,
     review,
     system,
@@ -309,6 +310,140 @@ profile_change_log = Endpoint(
     summary="List what was added, removed and mentioned again, and why.",
     where="query",
     exclude_none=False,
+)
+
+# --- operations ----------------------------------------------------------------------------------------------------
+
+record_operations = Endpoint(
+    name="record_operations",
+    method="POST",
+    path="/api/record_operations",
+    request=operations.RecordOperationsRequest,
+    answer_model=operations.RecordOperationsResponse,
+    role=Role.AGENT,
+    summary="Store what agents did, up to a thousand at once; each is told to be on disk, or why not.",
+)
+event = Endpoint(
+    name="event",
+    method="POST",
+    path="/event",
+    request=operations.EventRequest,
+    answer_model=operations.EventResponse,
+    role=Role.AGENT,
+    summary="Store one operation in the shape of the earlier observer.",
+    repeatable=False,
+)
+stats = Endpoint(
+    name="stats",
+    method="GET",
+    path="/stats",
+    request=Nothing,
+    answer_model=operations.StatsResponse,
+    role=Role.READER,
+    summary="Count operations by source, and show the latest.",
+)
+get_operations = Endpoint(
+    name="get_operations",
+    method="POST",
+    path="/api/get_operations",
+    request=operations.GetOperationsRequest,
+    answer_model=operations.GetOperationsResponse,
+    role=Role.READER,
+    summary="List operations, or follow them as they come.",
+)
+export_outcomes = Endpoint(
+    name="export_outcomes",
+    method="GET",
+    path="/api/export_outcomes",
+    request=operations.ExportOutcomesRequest,
+    answer_model=operations.GetOperationsResponse,
+    role=Role.READER,
+    summary="Read outcomes, verdicts and evaluations page by page, oldest first.",
+    where="query",
+)
+record_verdict = Endpoint(
+    name="record_verdict",
+    method="POST",
+    path="/api/record_verdict",
+    request=operations.RecordVerdictRequest,
+    answer_model=operations.RecordVerdictResponse,
+    role=Role.AGENT,
+    summary="Store an auditor's verdict on a subject, and tell how often its findings were found elsewhere.",
+)
+verdict_history = Endpoint(
+    name="verdict_history",
+    method="GET",
+    path="/api/verdict_history",
+    request=operations.VerdictHistoryRequest,
+    answer_model=operations.VerdictHistoryResponse,
+    role=Role.READER,
+    summary="What was found at a subject, or where a signature was found.",
+    where="query",
+)
+get_failures = Endpoint(
+    name="get_failures",
+    method="POST",
+    path="/api/get_failures",
+    request=operations.GetFailuresRequest,
+    answer_model=operations.GetFailuresResponse,
+    role=Role.READER,
+    summary="List groups of failures, the latest first.",
+)
+get_failure = Endpoint(
+    name="get_failure",
+    method="GET",
+    path="/api/failures/{group_id}",
+    request=operations.GetFailureRequest,
+    answer_model=operations.FailureResponse,
+    role=Role.READER,
+    summary="Tell all about one group of failures: its course, examples, analyses and proposed lesson.",
+    where="query",
+)
+change_failure = Endpoint(
+    name="change_failure",
+    method="POST",
+    path="/api/change_failure",
+    request=operations.ChangeFailureRequest,
+    answer_model=operations.ChangeFailureResponse,
+    role=Role.REVIEWER,
+    summary="Merge groups of failures, take a merge back, resolve, archive or reopen one.",
+)
+get_proposals = Endpoint(
+    name="get_proposals",
+    method="POST",
+    path="/api/get_proposals",
+    request=operations.GetProposalsRequest,
+    answer_model=operations.GetProposalsResponse,
+    role=Role.READER,
+    summary="List the lessons that operations suggest, with what they rest on.",
+)
+decide_proposal = Endpoint(
+    name="decide_proposal",
+    method="POST",
+    path="/api/decide_proposal",
+    request=operations.DecideProposalRequest,
+    answer_model=operations.DecideProposalResponse,
+    role=Role.REVIEWER,
+    summary="Approve, edit or reject a proposed lesson.",
+)
+lesson_effect = Endpoint(
+    name="lesson_effect",
+    method="GET",
+    path="/api/lesson_effect",
+    request=operations.LessonEffectRequest,
+    answer_model=operations.LessonEffectResponse,
+    role=Role.READER,
+    summary="Tell whether sessions that were shown a lesson fail less in the way it is about.",
+    where="query",
+)
+purge_operations = Endpoint(
+    name="purge_operations",
+    method="POST",
+    path="/api/purge_operations",
+    request=operations.PurgeOperationsRequest,
+    answer_model=operations.PurgeOperationsResponse,
+    role=Role.ADMIN,
+    summary="Remove everything derived from one operation, one session or one source.",
 )
 
 # --- recall --------------------------------------------------------------------------------------------------------

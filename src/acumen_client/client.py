@@ -77,6 +77,20 @@ class Calls:
     provenance = bind(calls.get_learning_provenance)
     provenance_by_address = bind(calls.read_learning_provenance)
     profile_change_log = bind(calls.profile_change_log)
+    record_operations = bind(calls.record_operations)
+    event = bind(calls.event)
+    stats = bind(calls.stats)
+    operations = bind(calls.get_operations)
+    export_outcomes = bind(calls.export_outcomes)
+    record_verdict = bind(calls.record_verdict)
+    verdict_history = bind(calls.verdict_history)
+    failures = bind(calls.get_failures)
+    failure = bind(calls.get_failure)
+    change_failure = bind(calls.change_failure)
+    proposals = bind(calls.get_proposals)
+    decide_proposal = bind(calls.decide_proposal)
+    lesson_effect = bind(calls.lesson_effect)
+    purge_operations = bind(calls.purge_operations)
 
     search = bind(calls.search)
     search_profiles = bind(calls.search_profiles)
@@ -308,7 +322,7 @@ def _headers(key: str | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
-def build(endpoint: Endpoint[P, Any], *args: P.args, **kwargs: P.kwargs) -> BaseModel:
+def build(endpoint: Endpoint[P, Any], /, *args: P.args, **kwargs: P.kwargs) -> BaseModel:
     """The request, or `BadInput` before anything is sent."""
     try:
         return endpoint.request(*args, **kwargs)

@@ -23,6 +23,8 @@ NOBODYS: Ids = {
     "action": "no-action",
     "injection": "no-injection",
     "experiment": "no-experiment",
+    "operation": "no-operation",
+    "group": "no-group",
 }
 
 
@@ -55,6 +57,12 @@ QUERIES: dict[str, Any] = {
     "get_review_actions": lambda _: {"limit": 10},
     "get_retrieval_experiment_results": lambda ids: {"experiment_id": ids["experiment"]},
 }
+QUERIES |= {
+    "export_outcomes": lambda _: {"limit": 100},
+    "verdict_history": lambda ids: {"subject": ids["session"]},
+    "get_failure": lambda ids: {"group_id": ids["group"]},
+    "lesson_effect": lambda ids: {"agent_playbook_id": ids["agent_playbook"]},
+}
 _SEARCH = {"query": "zebra secret", "search_mode": "fts"}
 BODIES: dict[str, Any] = {
     "publish_interaction": lambda ids: said("hello", user=ids["user"], session="new"),
@@ -69,6 +77,17 @@ BODIES: dict[str, Any] = {
     "downgrade_all_user_playbooks": lambda _: {},
     "cancel_operation": lambda _: {},
     "get_learning_provenance": lambda ids: {"kind": "profile", "id": ids["profile"]},
+    "record_operations": lambda ids: {
+        "operations": [{"source": "bench", "endpoint": "read", "status": "ok", "user_id": ids["user"]}]
+    },
+    "event": lambda _: {"source": "bot", "ok": True},
+    "get_operations": lambda ids: {"user_id": ids["user"]},
+    "record_verdict": lambda _: {"subject": "pr-1", "overall": "approve"},
+    "get_failures": lambda _: {},
+    "change_failure": lambda ids: {"group_id": ids["group"], "change": "resolve"},
+    "get_proposals": lambda _: {},
+    "decide_proposal": lambda ids: {"agent_playbook_id": ids["agent_playbook"], "decision": "reject"},
+    "purge_operations": lambda ids: {"op_id": ids["operation"]},
     "get_requests": lambda ids: {"user_id": ids["user"]},
     "get_interactions": lambda ids: {"user_id": ids["user"]},
     "search": lambda ids: {**_SEARCH, "user_id": ids["user"]},

@@ -31,6 +31,12 @@ async def json_of(request: Request, most_bytes: int) -> Any:
         raise BadInput(f"The body is not valid JSON: {wrong}.") from None
 
 
+async def bytes_of(request: Request, most_bytes: int) -> bytes:
+    """The body as it was before it was packed."""
+    raw = await _read(request, most_bytes)
+    return _unpacked(raw, headers_of(request.scope).get("content-encoding", ""), most_bytes) if raw else raw
+
+
 def _parsed(text: bytes) -> Any:
     """Lets halves of surrogate pairs pass: the shape that refuses them can name the field they are in."""
     try:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acumen.api import edge, errors, openapi
+from acumen.api import edge, errors, openapi, traces
 from acumen.app import App
 from acumen.door.callers import Doorkeeper
 from acumen.door.headers import request_id_of
@@ -34,7 +34,8 @@ def web_app(app: App, keys: Doorkeeper | None = None) -> ASGIApp:
         yield
         await app.stop()
 
-    routes = edge.routes(app, keys or Doorkeeper(app))
+    doorkeeper = keys or Doorkeeper(app)
+    routes = [*edge.routes(app, doorkeeper), *traces.routes(app, doorkeeper)]
     web = Starlette(
         routes=[*routes, *openapi.routes()],
         lifespan=lifespan,

@@ -70,6 +70,44 @@ class SessionQuiet(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Failed(Fact):
+    """A group of failures has enough new evidence to be worth explaining."""
+
+    name: ClassVar[str] = "failed"
+    group_id: str
+
+    @property
+    def scope(self) -> str:
+        return self.group_id
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered(Fact):
+    """A call that had failed in a session has succeeded in it."""
+
+    name: ClassVar[str] = "recovered"
+    session_id: str
+    source: str
+    endpoint: str
+
+    @property
+    def scope(self) -> str:
+        return f"{self.session_id}\x1f{self.source}\x1f{self.endpoint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Worked(Fact):
+    """One way of calling an endpoint has succeeded often enough to be looked at."""
+
+    name: ClassVar[str] = "worked"
+    way_key: str
+
+    @property
+    def scope(self) -> str:
+        return self.way_key
+
+
+@dataclass(frozen=True, slots=True)
 class RunAsked(Fact):
     """Somebody asked for long work; each service has its own kind of this."""
 

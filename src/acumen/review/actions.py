@@ -14,8 +14,10 @@ from acumen.model.memories import Memory, owner, searchable
 from acumen.model.search import TURN, Filter
 from acumen.review.act import fresh_action, refuse_circle
 from acumen.review.plan import changed
+from acumen.review.purge import remove
 from acumen.storage.lineage import Because
 from acumen.storage.memory_rows import row_id
+from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")
@@ -204,6 +206,7 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
             "profiles": tx.profiles.delete(tx.profiles.ids(Filter(user_id=user, statuses=None))),
             "user_playbooks": tx.user_playbooks.delete(tx.user_playbooks.ids(Filter(user_id=user, statuses=None))),
             **tx.conversations.delete_user(user),
+            "operations": remove(tx, tx.operations.find(Wanted(user_id=user), None)).operations,
             "lineage": tx.lineage.delete_user(user),
             **tx.evaluations.delete_user(user),
         }

@@ -45,11 +45,11 @@ class Prepared:
 
 
 class ByIds:
-    """A SELECT of whole rows by their ids, within one org."""
+    """A SELECT of rows by their ids, within one org; of whole rows, unless only some columns are wanted."""
 
-    def __init__(self, id_column: sa.Column[Any]) -> None:
+    def __init__(self, id_column: sa.Column[Any], only: Sequence[sa.Column[Any]] = ()) -> None:
         self._id = id_column
-        self._table = id_column.table
+        self._columns = list(only) or list(id_column.table.c)
         self._forms: dict[tuple[str, int], Form] = {}
         self._readers: dict[str, Callable[[Sequence[Any]], Row]] = {}
 
@@ -68,7 +68,7 @@ class ByIds:
 
     def _compiled(self, dialect: sa.Dialect, size: int) -> Form:
         ids: list[sa.BindParameter[Any]] = [sa.bindparam(f"id_{place}") for place in range(size)]
-        query = sa.select(self._table).where(org_of(self._id) == sa.bindparam("org"), self._id.in_(ids))
+        query = sa.select(*self._columns).where(org_of(self._id) == sa.bindparam("org"), self._id.in_(ids))
         compiled = query.compile(dialect=dialect)
         in_order: Sequence[str] | None = compiled.positiontup
 
@@ -79,9 +79,9 @@ class ByIds:
         return self._forms.setdefault((dialect.name, size), (str(compiled), values))
 
     def _reader(self, dialect: sa.Dialect) -> Callable[[Sequence[Any]], Row]:
-        names = self._table.c.keys()
+        names = [column.name for column in self._columns]
         # All other types of ours come from both drivers as what they are.
-        unlike = [column for column in self._table.c if isinstance(column.type, sa.JSON | sa.Boolean)]
+        unlike = [column for column in self._columns if isinstance(column.type, sa.JSON | sa.Boolean)]
         types = {column.name: column.type.dialect_impl(dialect).result_processor(dialect, None) for column in unlike}
         processed = [(name, process) for name, process in types.items() if process is not None]
 

@@ -21,16 +21,19 @@ from acumen.storage.erasure import Erasure
 from acumen.storage.evaluations import Evaluations
 from acumen.storage.evidence import Evidence
 from acumen.storage.experiments import Experiments
+from acumen.storage.failures import Failures
 from acumen.storage.figures import Figures
 from acumen.storage.flags import Flags
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
+from acumen.storage.lessons import Lessons
 from acumen.storage.library import Library
 from acumen.storage.lineage import Lineage
 from acumen.storage.llm_calls import LlmCalls
 from acumen.storage.marks import Marks
 from acumen.storage.memories import Memories
 from acumen.storage.memory_rows import MemoryRows
+from acumen.storage.operations import Operations
 from acumen.storage.orgs import Orgs
 from acumen.storage.outcomes import Outcomes
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
@@ -43,6 +46,7 @@ from acumen.storage.sessions import Sessions
 from acumen.storage.sources import Sources
 from acumen.storage.speakers import Speakers
 from acumen.storage.usage import Usage
+from acumen.storage.verdicts import Verdicts
 
 T = TypeVar("T")
 
@@ -73,6 +77,22 @@ class Tx:
     @cached_property
     def bookmarks(self) -> Bookmarks:
         return Bookmarks(self.scope)
+
+    @cached_property
+    def operations(self) -> Operations:
+        return Operations(self.scope)
+
+    @cached_property
+    def failures(self) -> Failures:
+        return Failures(self.scope)
+
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        return Verdicts(self.scope)
+
+    @cached_property
+    def lessons(self) -> Lessons:
+        return Lessons(self.scope)
 
     @cached_property
     def profiles(self) -> MemoryRows[Profile]:

@@ -35,6 +35,11 @@ def _row_id(name: str) -> sa.Column[int]:
     return sa.Column(name, RowId, primary_key=True, autoincrement=True)
 
 
+def _where(condition: str) -> dict[str, Any]:
+    """An index of only the rows that meet the condition."""
+    return {"sqlite_where": sa.text(condition), "postgresql_where": sa.text(condition)}
+
+
 def _made() -> tuple[sa.Column[int], sa.Column[int]]:
     return _time("created_at"), _time("updated_at")
 
@@ -155,6 +160,7 @@ bookmarks = sa.Table(
     sa.PrimaryKeyConstraint("org_id", "user_id", "extractor", name="pk_bookmarks"),
 )
 
+# The last columns are those of a later version: SQLite and Postgres add at the end.
 operations = sa.Table(
     "operations",
     metadata,
@@ -175,8 +181,218 @@ operations = sa.Table(
     _text("body_hash"),
     _json("attributes"),
     *_made(),
+    _text("agent", null=True),
+    _text("trace_id", null=True),
+    _text("span_id", null=True),
+    _text("parent_span_id", null=True),
+    sa.Column("skew_ms", sa.BigInteger, nullable=True),
+    _text("input_summary", null=True),
+    _text("output_summary", null=True),
+    _json("arguments"),
+    _text("schema_hash", null=True),
+    sa.Column("tokens_in", sa.BigInteger, nullable=True),
+    sa.Column("tokens_out", sa.BigInteger, nullable=True),
+    sa.Column("tokens_cached", sa.BigInteger, nullable=True),
+    sa.Column("tokens_reasoning", sa.BigInteger, nullable=True),
+    sa.Column("cost_usd", sa.Float, nullable=True),
+    _text("model", null=True),
+    sa.Column("rescue_attempted", sa.Boolean, nullable=True),
+    sa.Column("rescue_succeeded", sa.Boolean, nullable=True),
+    _text("group_id", null=True),
+    _text("way_key", null=True),
     sa.PrimaryKeyConstraint("org_id", "op_id", name="pk_operations"),
     sa.Index("ix_operations_time", "org_id", "created_at"),
+    sa.Index("ix_operations_source", "org_id", "source", "created_at"),
+    sa.Index("ix_operations_user", "org_id", "user_id", **_where("user_id IS NOT NULL")),
+    sa.Index("ix_operations_session", "org_id", "session_id", "created_at", **_where("session_id IS NOT NULL")),
+    sa.Index("ix_operations_group", "org_id", "group_id", "created_at", **_where("group_id IS NOT NULL")),
+    sa.Index("ix_operations_way", "org_id", "way_key", "created_at", **_where("way_key IS NOT NULL")),
+    sa.Index("ix_operations_kind", "org_id", "kind", "created_at", **_where("kind <> 'operation'")),
+)
+
+# How many operations came in an hour: what is asked of all of them is read here.
+operation_hours = sa.Table(
+    "operation_hours",
+    metadata,
+    _org(),
+    _time("hour"),
+    _text("source"),
+    _text("kind"),
+    _text("status"),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "hour", "source", "kind", "status", name="pk_operation_hours"),
+)
+
+# Failures that are one and the same.
+failure_groups = sa.Table(
+    "failure_groups",
+    metadata,
+    _org(),
+    _text("group_id"),
+    _text("version"),
+    _text("source"),
+    _text("endpoint"),
+    _text("error_type"),
+    _text("bucket"),
+    # Where its template is looked for; null when its members are told by an exact key alone.
+    _text("leaf", null=True),
+    _text("template"),
+    _text("state"),
+    _time("first_seen"),
+    _time("last_seen"),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("sessions", sa.BigInteger, nullable=False),
+    sa.Column("analysed_count", sa.BigInteger, nullable=False),
+    _time("analysed_at", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "group_id", name="pk_failure_groups"),
+    sa.Index("ix_failure_groups_leaf", "org_id", "leaf"),
+    sa.Index("ix_failure_groups_bucket", "org_id", "bucket"),
+    sa.Index("ix_failure_groups_seen", "org_id", "last_seen"),
+)
+
+# The exact keys of a group's members: whoever has one of them belongs to it.
+failure_keys = sa.Table(
+    "failure_keys",
+    metadata,
+    _org(),
+    _text("key"),
+    _text("group_id"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "key", name="pk_failure_keys"),
+    sa.Index("ix_failure_keys_group", "org_id", "group_id"),
+)
+
+failure_hours = sa.Table(
+    "failure_hours",
+    metadata,
+    _org(),
+    _text("group_id"),
+    _time("hour"),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "group_id", "hour", name="pk_failure_hours"),
+)
+
+failure_sessions = sa.Table(
+    "failure_sessions",
+    metadata,
+    _org(),
+    _text("group_id"),
+    _text("session_id"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "group_id", "session_id", name="pk_failure_sessions"),
+)
+
+# A person says that two groups are one; taking the row away undoes it.
+failure_aliases = sa.Table(
+    "failure_aliases",
+    metadata,
+    _org(),
+    _text("group_id"),
+    _text("merged_into"),
+    _text("actor"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "group_id", name="pk_failure_aliases"),
+    sa.Index("ix_failure_aliases_into", "org_id", "merged_into"),
+)
+
+# One way of calling an endpoint: the shape of its arguments, and how often that went well.
+ways = sa.Table(
+    "ways",
+    metadata,
+    _org(),
+    _text("way_key"),
+    _text("source"),
+    _text("endpoint"),
+    sa.Column("successes", sa.BigInteger, nullable=False),
+    sa.Column("failures", sa.BigInteger, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "way_key", name="pk_ways"),
+)
+
+# Every schema and agent version that was seen at an endpoint, since when.
+tool_versions = sa.Table(
+    "tool_versions",
+    metadata,
+    _org(),
+    _text("source"),
+    _text("endpoint"),
+    _text("schema_hash"),
+    _text("agent_version"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "source", "endpoint", "schema_hash", "agent_version", name="pk_tool_versions"),
+)
+
+# What auditors found: one row per finding of a verdict.
+findings = sa.Table(
+    "findings",
+    metadata,
+    _row_id("finding_id"),
+    _org(),
+    _text("op_id"),
+    _text("subject"),
+    _text("overall"),
+    _text("severity"),
+    _text("signature"),
+    _text("message"),
+    *_made(),
+    sa.Index("ix_findings_subject", "org_id", "subject"),
+    sa.Index("ix_findings_signature", "org_id", "signature"),
+    sa.Index("ix_findings_operation", "org_id", "op_id"),
+    sqlite_autoincrement=True,
+)
+
+# What was concluded from operations. The hash of the evidence is unique: nothing is concluded twice from the same.
+analyses = sa.Table(
+    "analyses",
+    metadata,
+    _org(),
+    _text("analysis_id"),
+    _text("about"),
+    _text("key"),
+    _text("evidence_hash"),
+    _json("evidence"),
+    _json("scopes"),
+    _text("state"),
+    _json("diagnosis"),
+    _text("engine"),
+    _text("model"),
+    _text("prompt_hash"),
+    sa.Column("confidence", sa.Float, nullable=False),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "analysis_id", name="pk_analyses"),
+    sa.Index("ix_analyses_evidence", "org_id", "evidence_hash", unique=True),
+    sa.Index("ix_analyses_key", "org_id", "key", "created_at"),
+)
+
+# A lesson that operations suggest: what it rests on, and the playbook that a person approves or rejects.
+proposals = sa.Table(
+    "proposals",
+    metadata,
+    _org(),
+    _text("key"),
+    _text("about"),
+    sa.Column("playbook_id", sa.BigInteger, nullable=False),
+    _text("source"),
+    _text("endpoint"),
+    _text("group_id", null=True),
+    _text("schema_hash", null=True),
+    _text("agent_version", null=True),
+    _json("evidence"),
+    _json("scopes"),
+    sa.Column("count", sa.BigInteger, nullable=False),
+    sa.Column("replays", sa.BigInteger, nullable=False),
+    sa.Column("confidence", sa.Float, nullable=False),
+    _json("detail"),
+    # Why it deserves another look, if it does.
+    _text("flag", null=True),
+    _time("decided_at", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "key", name="pk_proposals"),
+    sa.Index("ix_proposals_playbook", "org_id", "playbook_id"),
+    sa.Index("ix_proposals_endpoint", "org_id", "source", "endpoint"),
 )
 
 # --- learn: memories ---------------------------------------------------------------------------------------------

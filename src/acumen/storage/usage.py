@@ -161,6 +161,22 @@ class Usage:
         )
         return [_event(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
 
+    def sessions_shown(self, kind: str, memory_id: str) -> set[str]:
+        """The sessions in which a memory was put before an agent."""
+        c = usage_events.c
+        query = (
+            sa.select(c.session_id)
+            .distinct()
+            .where(
+                c.org_id == self._scope.org,
+                c.entity_type == str(kind),
+                c.entity_id == memory_id,
+                c.event_name == "learning_injection",
+                c.session_id.is_not(None),
+            )
+        )
+        return {row[0] for row in self._scope.all(query)}
+
     def shown_lately(self, user: str, at: Millis) -> list[Shown]:
         """The memories put before this user's agents in the days up to `at`, as they were rendered."""
         rows = self._scope.all(_SHOWN, org=self._scope.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)

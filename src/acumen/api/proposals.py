@@ -1,0 +1,96 @@
+"""Lessons that operations suggest, over REST."""
+
+from acumen.api.call import Call, answers
+from acumen.api.views import seconds
+from acumen.meter import lessons
+from acumen.meter.lessons import Rate
+from acumen.model.playbook import Approval
+from acumen.review import proposals
+from acumen.review.proposals import Proposed, WantedProposals
+from acumen.review.purge import purge
+from acumen.storage.operations import Wanted
+from acumen_client import calls
+from acumen_client.wire import operations as wire
+
+
+@answers(calls.get_proposals)
+async def get_proposals(asked: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
+    approval = None if asked.approval is None else Approval(asked.approval)
+    found = await proposals.listed(WantedProposals(approval, asked.about, asked.flagged), asked.limit, call.deps)
+    return wire.GetProposalsResponse(proposals=[view(one) for one in found])
+
+
+@answers(calls.decide_proposal)
+async def decide_proposal(asked: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
+    words = {name: getattr(asked, name) for name in ("content", "trigger", "rationale", "pitfall")}
+    actor = call.caller.key_name or "caller"
+    await proposals.decide(asked.agent_playbook_id, asked.decision, words, actor, call.deps)
+    return wire.DecideProposalResponse(proposal=view(await proposals.of_playbook(asked.agent_playbook_id, call.deps)))
+
+
+@answers(calls.lesson_effect)
+async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.LessonEffectResponse:
+    await call.app.counted()
+    found = await lessons.effect(asked.agent_playbook_id, call.deps)
+    difference, interval = found.difference or (None, None)
+    return wire.LessonEffectResponse.model_validate(
+        {
+            "enough_data": found.enough,
+            "shown": _rate(found.shown),
+            "not_shown": _rate(found.not_shown),
+            "before": _rate(found.before),
+            "after": _rate(found.after),
+            "difference": difference,
+            "low": interval and interval.low,
+            "high": interval and interval.high,
+            "verdict": found.verdict,
+        }
+    )
+
+
+@answers(calls.purge_operations)
+async def purge_operations(asked: wire.PurgeOperationsRequest, call: Call) -> wire.PurgeOperationsResponse:
+    ids = None if asked.op_id is None else (asked.op_id,)
+    gone = await purge(Wanted(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
+    return wire.PurgeOperationsResponse(operations=gone.operations, groups=gone.groups, proposals=gone.proposals)
+
+
+def _rate(one: Rate) -> wire.RateView:
+    interval = one.interval
+    return wire.RateView(
+        sessions=one.sessions,
+        failed=one.failed,
+        rate=one.share,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+    )
+
+
+def view(one: Proposed) -> wire.ProposalView:
+    proposal, playbook = one.proposal, one.playbook
+    return wire.ProposalView.model_validate(
+        {
+            "agent_playbook_id": playbook.id,
+            "key": proposal.key,
+            "about": proposal.about,
+            "approval": playbook.approval,
+            "content": playbook.lesson.content,
+            "trigger": playbook.lesson.trigger,
+            "rationale": playbook.lesson.rationale,
+            "pitfall": playbook.lesson.pitfall,
+            "source": proposal.source,
+            "endpoint": proposal.endpoint,
+            "group_id": proposal.group_id,
+            "evidence": list(proposal.evidence),
+            "distinct_sessions": len(proposal.scopes),
+            "count": proposal.count,
+            "replays": proposal.replays,
+            "confidence": proposal.confidence,
+            "engine": playbook.origin.engine,
+            "flag": proposal.flag,
+            "hazards": list(one.hazards),
+            "similar": list(one.similar),
+            "detail": proposal.detail,
+            "created_at": seconds(proposal.created_at),
+        }
+    )

@@ -1,0 +1,35 @@
+"""An auditor's word on a subject: what was found, and how often the same was found elsewhere."""
+
+from dataclasses import dataclass
+
+from acumen.model.ids import Millis
+from acumen.model.proposal import confidence, level
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The signature says what kind of fault it is, wherever it is found."""
+
+    op_id: str
+    subject: str
+    overall: str  # approve | request_changes | block
+    severity: str  # info | warn | block
+    signature: str
+    message: str
+    created_at: Millis = Millis(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    signature: str
+    count: int
+    subjects: int
+
+    @property
+    def confidence(self) -> float:
+        return confidence(self.subjects, self.count)
+
+    @property
+    def level(self) -> str:
+        """One of none, info, warn and block; the same subject over and over never gets past info."""
+        return level(self.subjects, self.count)

@@ -1,0 +1,185 @@
+"""What stays the same when a failure happens again: numbers, ids, paths and times give way to their names. Pure.
+
+Every step is one pass over tokens, and every pattern is tried on one token only, so the time grows with the length of
+the text and not with its content.
+"""
+
+import re
+from functools import lru_cache
+
+# Of a longer line, or of a longer word, the rest tells failures apart by accident only.
+LONGEST_LINE = 2_000
+LONGEST_TOKEN = 256
+LINES = 2
+# A trace is recognised and cut within this; its first and last lines are what counts.
+LONGEST_TEXT = 64_000
+
+NUMBER, ID, PATH, URL, TIME, ADDRESS = "<num>", "<id>", "<path>", "<url>", "<time>", "<ip>"
+HEX, STRING = "<hex>", "<str>"
+
+_AROUND = "()[]{}<>,;:.\"'`!?*|"
+_URL = re.compile(r"[a-z][a-z0-9+.-]{1,15}://\S+", re.IGNORECASE)
+_MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_IP = re.compile(r"/?(?:[\w.-]{0,64}/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
+_TIME = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T_-]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?"
+    r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
+    r"|\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?"
+)
+_NUMBER = re.compile(r"[-+$€]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?(?:%|[a-zµ]{1,4}(?:/s)?)?", re.IGNORECASE)
+_HEX = re.compile(r"0x[0-9a-f]+|(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}", re.IGNORECASE)
+_POSIX = re.compile(r"(?:~|\.{1,2})?/[^\s/]+(?:/[^\s/]*)*|[\w.-]+(?:/[\w.@+-]+){2,}/?")
+_WINDOWS = re.compile(r"[A-Za-z]:\\\S*|\\\\\S+")
+_FILE = re.compile(r"[\w-]+\.(?:py|js|ts|tsx|java|go|rs|rb|cs|c|cpp|h|json|ya?ml|toml|txt|csv|log|md|sql)(?::\d+)*")
+_DIGITS = re.compile(r"\d+")
+_WORD = re.compile(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[_.-](?:[A-Z]?[a-z]+|[A-Z]+))*[_.-]?\d{1,3}")
+_ASSIGNED = re.compile(r"([A-Za-z_][\w.-]{0,63}[=:])(.+)", re.DOTALL)
+# Words after which a short number is a cause, not a parameter: HTTP 404 is not HTTP 500.
+_CODED = frozenset({"http", "status", "code", "errno", "status_code", "statuscode", "http/1.1", "rc", "exit", "signal"})
+_SHORT = re.compile(r"\d{1,3}")
+# What took a secret's place stands for it.
+_REDACTED = re.compile(r"\[redacted(?: [a-z ]{1,30})?\]")
+_QUOTED = re.compile(r"(['\"`])[^'\"`]{1,200}\1")
+
+_WHOLE = ((_MAIL, "<mail>"), (_UUID, ID), (_IP, ADDRESS), (_TIME, TIME), (_HEX, HEX), (_NUMBER, NUMBER))
+
+
+def normalise(text: str) -> str:
+    """The words that make two failures one: of the first two lines, or of what a stack trace comes down to."""
+    said: list[str] = []
+    before = ""
+    shown = " ".join(line[:LONGEST_LINE] for line in _lines(text))
+    for token in _REDACTED.sub(ID, shown).split():
+        known = token if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
+        before = token.strip(_AROUND).lower()
+        if not (said and _is_place(known) and _core(said[-1]) == _core(known)):
+            said.append(known)
+    return " ".join(said)
+
+
+def place(endpoint: str) -> str:
+    """An address without the ids in it: `/users/17/files` is one place for all users. The name of a tool is a name."""
+    if "/" not in endpoint or not any(map(str.isdigit, endpoint)):
+        return endpoint
+    return "/".join(_segment(part) for part in endpoint.split("/"))
+
+
+def _segment(part: str) -> str:
+    if not any(map(str.isdigit, part)) or _WORD.fullmatch(part):
+        return part
+    return _kind(part) or _identifier(part)
+
+
+@lru_cache(maxsize=8192)
+def _token(token: str, before: str) -> str:
+    core = token.strip(_AROUND)
+    if not core:
+        return token
+    quoted = _QUOTED.search(token)
+    if quoted and len(core) >= len(quoted[0]) - 2 == len(token.strip("()[]{}<>,;:.!?*|")) - 2:
+        return token.replace(quoted[0], STRING)
+    start = token.index(core)
+    head, tail = token[:start], token[start + len(core) :]
+    return f"{head}{_named(core, before)}{tail}"
+
+
+def _named(core: str, before: str) -> str:
+    if before in _CODED and _SHORT.fullmatch(core):
+        return core
+    kind = _kind(core)
+    if kind:
+        return kind
+    assigned = _ASSIGNED.fullmatch(core)
+    if assigned:
+        name, value = assigned.groups()
+        return f"{name}{_token(value, name[:-1].lower())}"
+    return _identifier(core) if any(map(str.isdigit, core)) else core
+
+
+def _kind(core: str) -> str | None:
+    """Its name, where the whole of it is of a kind."""
+    if "://" in core and _URL.fullmatch(core):
+        return URL
+    if any(map(str.isdigit, core)) or "@" in core:
+        for pattern, name in _WHOLE:
+            if pattern.fullmatch(core):
+                return name
+    if ("/" in core and _POSIX.fullmatch(core)) or ("\\" in core and _WINDOWS.fullmatch(core)):
+        return PATH
+    return PATH if "." in core and _FILE.fullmatch(core) else None
+
+
+def _identifier(core: str) -> str:
+    """A name with a number in it keeps the name; what is mixed like an id is one."""
+    if _WORD.fullmatch(core):
+        return _DIGITS.sub(NUMBER, core)
+    parts = re.split(r"([_.:/#@,=(){}\[\]<>|&+-])", core)
+    return "".join(_part(part) for part in parts)
+
+
+def _part(part: str) -> str:
+    if not any(map(str.isdigit, part)):
+        return part
+    return NUMBER if part.isdigit() else ID if len(part) > 5 else _DIGITS.sub(NUMBER, part)
+
+
+_PLACES = frozenset({NUMBER, ID, PATH, URL, TIME, ADDRESS, HEX, STRING})
+
+
+def _is_place(token: str) -> bool:
+    return _core(token) in _PLACES
+
+
+def _core(token: str) -> str:
+    return token.strip("()[]{},;:.\"'`!?*|")
+
+
+# --- stack traces ----------------------------------------------------------------------------------------------------
+
+_PYTHON = "Traceback (most recent call last)"
+_PYTHON_FRAME = re.compile(r'\s+File "[^"]{0,400}", line \d+, in (\S{1,200})')
+_CALLED_AT = re.compile(r"\s+at (?:async )?([\w.$<>\[\]`]{1,200})")
+_GO_FRAME = re.compile(r"([\w./*()-]{1,200})\([^)]{0,200}\)\Z")
+_RUST = re.compile(r"thread '[^']{0,100}' panicked at ")
+_RUBY = re.compile(r"\S{1,200}\.rb:\d+:in [`'](?:block in )?([^`']{1,100})'")
+
+
+def _lines(text: str) -> list[str]:
+    """The lines that count. Of a trace: what went wrong, and the function in which it did."""
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[: LONGEST_TEXT // 2]}\n{text[-LONGEST_TEXT // 2 :]}"
+    lines = [line for line in text.splitlines() if line.strip()]
+    if len(lines) < 2:
+        return lines
+    return _python(lines) or _panic(lines) or _called_at(lines) or _ruby(lines) or lines[:LINES]
+
+
+def _python(lines: list[str]) -> list[str]:
+    """The last exception, and the innermost frame."""
+    if not any(line.startswith(_PYTHON) for line in lines):
+        return []
+    frames = [found[1] for line in lines if (found := _PYTHON_FRAME.match(line))]
+    said = [line for line in lines if not line.startswith((" ", "\t", _PYTHON, "During handling", "The above"))]
+    return [*said[-1:], *(f"in {name}" for name in frames[-1:])]
+
+
+def _called_at(lines: list[str]) -> list[str]:
+    """Java, JavaScript and C#: what went wrong comes first, then frames `at …`."""
+    frames = [found[1] for line in lines[1:] if (found := _CALLED_AT.match(line))]
+    return [lines[0], f"in {frames[0]}"] if frames else []
+
+
+def _panic(lines: list[str]) -> list[str]:
+    """Go names the goroutine and then the function; Rust says what went wrong in the second line."""
+    if _RUST.match(lines[0]):
+        return [lines[1]] if lines[0].rstrip().endswith(":") else [lines[0]]
+    if not lines[0].startswith(("panic:", "fatal error:")):
+        return []
+    frames = [found[1] for line in lines[1:] if not line.startswith("panic(") and (found := _GO_FRAME.match(line))]
+    return [lines[0], *(f"in {name}" for name in frames[:1])]
+
+
+def _ruby(lines: list[str]) -> list[str]:
+    found = _RUBY.match(lines[0])
+    return [lines[0].partition(": ")[2] or lines[0], f"in {found[1]}"] if found else []

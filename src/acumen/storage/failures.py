@@ -1,0 +1,295 @@
+"""Groups of failures, as rows: the shelf that grouping looks on, and what is counted of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from acumen.model.failure import HOUR_MS, WEEK_HOURS, FailureGroup, GroupState
+from acumen.model.ids import Millis
+from acumen.model.operation import Operation
+from acumen.storage.prepared import ByIds, Prepared
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import (
+    failure_aliases,
+    failure_groups,
+    failure_hours,
+    failure_keys,
+    failure_sessions,
+    operations,
+)
+
+_TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
+
+
+class Kept(NamedTuple):
+    """A group as the search for a template sees it."""
+
+    group_id: str
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewGroup:
+    id: str
+    version: str
+    source: str
+    endpoint: str
+    error_type: str
+    bucket: str
+    leaf: str | None
+    template: str
+
+
+@dataclass(frozen=True, slots=True)
+class WantedGroups:
+    """Which groups; None means any."""
+
+    states: tuple[GroupState, ...] | None = None
+    source: str | None = None
+    endpoint: str | None = None
+    since: Millis | None = None  # last seen no earlier
+
+
+class Failures:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- grouping ------------------------------------------------------------------------------------------------
+
+    def by_keys(self, keys: Sequence[str]) -> dict[str, str]:
+        return {row["key"]: row["group_id"] for row in _BY_KEY.rows(self._scope.conn, self._scope.org, keys)}
+
+    def hold_bucket(self, bucket: str) -> None:
+        """From here to COMMIT nobody else makes a group in it."""
+        self._scope.db.in_order(self._scope.conn, f"failures:{self._scope.org}:{bucket}")
+
+    def at_leaf(self, leaf: str) -> list[Kept]:
+        """In the order in which they were made."""
+        c = failure_groups.c
+        query = sa.select(c.group_id, c.template).where(c.org_id == self._scope.org, c.leaf == leaf)
+        return [Kept(row.group_id, row.template) for row in self._scope.all(query.order_by(c.created_at, c.group_id))]
+
+    def count_in(self, bucket: str) -> int:
+        return int(self._scope.one(_COUNT_IN, org=self._scope.org, bucket=bucket)[0])
+
+    def make(self, group: NewGroup) -> None:
+        at = self._scope.at
+        row = {name: getattr(group, name) for name in NewGroup.__dataclass_fields__ if name != "id"}
+        counts = {"count": 0, "sessions": 0, "analysed_count": 0, "analysed_at": None}
+        seen = {"first_seen": at, "last_seen": at, "state": str(GroupState.NEW)}
+        self._scope.add(failure_groups, [{"group_id": group.id, **row, **counts, **seen}])
+
+    def widen(self, group_id: str, template: str) -> None:
+        self._set(group_id, template=template)
+
+    def remember(self, key: str, group_id: str) -> None:
+        self._scope.add(failure_keys, [{"key": key, "group_id": group_id}])
+
+    # --- counting ------------------------------------------------------------------------------------------------
+
+    def held(self, ids: Sequence[str]) -> dict[str, FailureGroup]:
+        """As they stand, and nobody else changes them before COMMIT."""
+        rows = self._scope.conn.execute(_HELD, {"org": self._scope.org, "ids": list(ids)}).mappings()
+        return {row["group_id"]: _group(row) for row in rows}
+
+    def count(self, group: FailureGroup, failures: Sequence[Operation]) -> tuple[FailureGroup, int]:
+        """The group with these failures counted, and how many it has in this hour."""
+        s = self._scope
+        hour = s.at - s.at % HOUR_MS
+        row = {"group_id": group.id, "hour": hour, "count": len(failures)}
+        _count_hour(s.db.insert).run(s.conn, [s.stamp(row)])
+        sessions = sorted({one.session_id for one in failures if one.session_id})
+        named = [s.stamp({"group_id": group.id, "session_id": session}) for session in sessions]
+        added = _add_session(s.db.insert).run(s.conn, named) if named else 0
+        after = replace(group, count=group.count + len(failures), sessions=group.sessions + added, last_seen=s.at)
+        return after, self.in_hour(group.id, hour)
+
+    def in_hour(self, group_id: str, hour: int) -> int:
+        found = self._scope.one(_IN_HOUR, org=self._scope.org, group=group_id, hour=hour)
+        return int(found[0]) if found else 0
+
+    def week(self, group: FailureGroup) -> list[int]:
+        """The hours of the last week before this one, from its first on; those without a failure are zero."""
+        at = self._scope.at
+        this_hour = at - at % HOUR_MS
+        since = max(this_hour - WEEK_HOURS * HOUR_MS, group.first_seen - group.first_seen % HOUR_MS)
+        counted = self.hours(group.id, Millis(since))
+        return [counted.get(hour, 0) for hour in range(since, this_hour, HOUR_MS)]
+
+    def hours(self, group_id: str, since: Millis) -> dict[int, int]:
+        c = failure_hours.c
+        query = sa.select(c.hour, c.count).where(c.org_id == self._scope.org, c.group_id == group_id, c.hour >= since)
+        return {row.hour: row.count for row in self._scope.all(query)}
+
+    def save(self, group: FailureGroup) -> None:
+        """What counting and a change of state leave behind."""
+        new = {f"new_{name}": getattr(group, name) for name in _SAVED}
+        self._scope.conn.execute(_SAVE, {"org": self._scope.org, "group": group.id, "at": self._scope.at, **new})
+
+    def _set(self, group_id: str, **values: Any) -> None:
+        c = failure_groups.c
+        changed = sa.update(failure_groups).where(c.org_id == self._scope.org, c.group_id == group_id)
+        self._scope.conn.execute(changed.values(updated_at=self._scope.at, **values))
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def get(self, group_id: str) -> FailureGroup | None:
+        found = self._groups(failure_groups.c.group_id == group_id)
+        return found[0] if found else None
+
+    def find(self, wanted: WantedGroups, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
+        """Those that are not merged into another, the latest first; and how many there are."""
+        c = failure_groups.c
+        alias = sa.exists().where(failure_aliases.c.org_id == c.org_id, failure_aliases.c.group_id == c.group_id)
+        where = [c.org_id == self._scope.org, ~alias, *_wanted(wanted)]
+        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(failure_groups).where(*where))
+        page = sa.select(failure_groups).where(*where).order_by(c.last_seen.desc(), c.group_id).limit(limit)
+        return [_group(row) for row in self._scope.rows(page.offset(offset))], int(total.scalar_one())
+
+    def unsettled(self) -> list[FailureGroup]:
+        """Those whose state changes as time passes."""
+        states = [str(GroupState.NEW), str(GroupState.ESCALATING)]
+        return self._groups(failure_groups.c.state.in_(states))
+
+    def members(self, group_id: str) -> list[FailureGroup]:
+        """The group and those that are merged into it."""
+        c = failure_aliases.c
+        query = sa.select(c.group_id).where(c.org_id == self._scope.org, c.merged_into == group_id)
+        ids = [group_id, *(row.group_id for row in self._scope.all(query))]
+        return self._groups(failure_groups.c.group_id.in_(ids))
+
+    def merged(self) -> dict[str, list[FailureGroup]]:
+        """Under each group that others are merged into, those others."""
+        c = failure_aliases.c
+        into = {
+            row.group_id: row.merged_into
+            for row in self._scope.all(sa.select(c.group_id, c.merged_into).where(c.org_id == self._scope.org))
+        }
+        found: dict[str, list[FailureGroup]] = {}
+        for ids in in_batches(list(into)):
+            for group in self._groups(failure_groups.c.group_id.in_(ids)):
+                found.setdefault(into[group.id], []).append(group)
+        return found
+
+    def root_of(self, group_id: str) -> str:
+        """The group that it is merged into, or itself."""
+        found = self._scope.one(_ROOT, org=self._scope.org, group=group_id)
+        return str(found[0]) if found else group_id
+
+    def sessions_of(self, ids: Sequence[str]) -> list[str]:
+        c = failure_sessions.c
+        query = sa.select(c.session_id).distinct().where(c.org_id == self._scope.org, c.group_id.in_(ids))
+        return [row[0] for row in self._scope.all(query.order_by(c.session_id))]
+
+    # --- by hand -------------------------------------------------------------------------------------------------
+
+    def alias(self, group_id: str, into: str, actor: str) -> None:
+        self._scope.add(failure_aliases, [{"group_id": group_id, "merged_into": into, "actor": actor}])
+
+    def unalias(self, group_id: str) -> int:
+        return self._scope.delete(failure_aliases, failure_aliases.c.group_id == group_id)
+
+    # --- removing ------------------------------------------------------------------------------------------------
+
+    def recount(self, gone: Mapping[str, Sequence[Operation]]) -> list[str]:
+        """After operations were removed: what stays of their groups. Returns the groups of which nothing does."""
+        return [group_id for group_id, removed in gone.items() if not self._recounted(group_id, removed)]
+
+    def _recounted(self, group_id: str, removed: Sequence[Operation]) -> bool:
+        s, c = self._scope, operations.c
+        mine = (c.org_id == s.org, c.group_id == group_id)
+        group = self.get(group_id)
+        left = 0 if group is None else group.count - len(removed)
+        if left <= 0:
+            for table in _TABLES:
+                s.delete(table, table.c.group_id == group_id)
+            s.delete(failure_aliases, failure_aliases.c.merged_into == group_id)
+            return False
+        for hour in {one.received_at - one.received_at % HOUR_MS for one in removed}:
+            number = sum(one.received_at - one.received_at % HOUR_MS == hour for one in removed)
+            self._less_in_hour(group_id, hour, number)
+        kept = sa.select(c.session_id).distinct().where(*mine, c.session_id.is_not(None))
+        s.delete(
+            failure_sessions,
+            failure_sessions.c.group_id == group_id,
+            failure_sessions.c.session_id.not_in(kept.scalar_subquery()),
+        )
+        sessions = s.count(failure_sessions, failure_sessions.c.group_id == group_id)
+        self._set(group_id, count=left, sessions=sessions)
+        return True
+
+    def _less_in_hour(self, group_id: str, hour: int, number: int) -> None:
+        s, c = self._scope, failure_hours.c
+        changed = sa.update(failure_hours).where(c.org_id == s.org, c.group_id == group_id, c.hour == hour)
+        s.conn.execute(changed.values(count=c.count - number, updated_at=s.at))
+        s.delete(failure_hours, c.group_id == group_id, c.count <= 0)
+
+    def _groups(self, *where: sa.ColumnElement[bool]) -> list[FailureGroup]:
+        c = failure_groups.c
+        query = sa.select(failure_groups).where(c.org_id == self._scope.org, *where)
+        return [_group(row) for row in self._scope.rows(query.order_by(c.group_id))]
+
+
+# Asked for every failure, so built once: building a statement takes longer than running it.
+_BY_KEY = ByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id))
+_HELD = (
+    sa.select(failure_groups)
+    .where(
+        failure_groups.c.org_id == sa.bindparam("org"),
+        failure_groups.c.group_id.in_(sa.bindparam("ids", expanding=True)),
+    )
+    .order_by(failure_groups.c.group_id)
+    .with_for_update()
+)
+_COUNT_IN = sa.select(sa.func.count()).where(
+    failure_groups.c.org_id == sa.bindparam("org"), failure_groups.c.bucket == sa.bindparam("bucket")
+)
+_IN_HOUR = sa.select(failure_hours.c.count).where(
+    failure_hours.c.org_id == sa.bindparam("org"),
+    failure_hours.c.group_id == sa.bindparam("group"),
+    failure_hours.c.hour == sa.bindparam("hour"),
+)
+_ROOT = sa.select(failure_aliases.c.merged_into).where(
+    failure_aliases.c.org_id == sa.bindparam("org"), failure_aliases.c.group_id == sa.bindparam("group")
+)
+_SAVED = ("state", "count", "sessions", "last_seen", "analysed_count", "analysed_at")
+_SAVE = (
+    sa.update(failure_groups)
+    .where(failure_groups.c.org_id == sa.bindparam("org"), failure_groups.c.group_id == sa.bindparam("group"))
+    .values(updated_at=sa.bindparam("at"), **{name: sa.bindparam(f"new_{name}") for name in _SAVED})
+)
+
+
+@cache
+def _count_hour(insert: Callable[[sa.Table], Any]) -> Prepared:
+    new = insert(failure_hours)
+    summed = {"count": failure_hours.c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
+    return Prepared(new.on_conflict_do_update(index_elements=["org_id", "group_id", "hour"], set_=summed))
+
+
+@cache
+def _add_session(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(failure_sessions).on_conflict_do_nothing())
+
+
+def _wanted(wanted: WantedGroups) -> list[sa.ColumnElement[bool]]:
+    c = failure_groups.c
+    equal = [
+        c[name] == value
+        for name, value in (("source", wanted.source), ("endpoint", wanted.endpoint))
+        if value is not None
+    ]
+    states = [c.state.in_([str(state) for state in wanted.states])] if wanted.states else []
+    since = [c.last_seen >= wanted.since] if wanted.since is not None else []
+    return [*equal, *states, *since]
+
+
+_GROUP = tuple(name for name in FailureGroup.__dataclass_fields__ if name not in ("id", "state", "merged_into"))
+
+
+def _group(row: sa.RowMapping) -> FailureGroup:
+    values = {name: row[name] for name in _GROUP}
+    return FailureGroup(id=row["group_id"], state=GroupState(row["state"]), **values)

@@ -1,0 +1,287 @@
+"""Operations, as rows: written in batches, counted by the hour, and never twice."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.errors import Conflict
+from acumen.model.failure import HOUR_MS
+from acumen.model.ids import Millis
+from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, SourceCounts
+from acumen.storage.prepared import ByIds, Prepared, Row
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import findings, operation_hours, operations, tool_versions, ways
+
+# The column and the field, where they differ.
+_RENAMED = {"id": "op_id", "received_at": "created_at"}
+_FIELDS = {name: _RENAMED.get(name, name) for name in Operation.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which operations; None means any. `since` and `until` are the times of receipt, both included."""
+
+    source: str | None = None
+    kind: OperationKind | None = None
+    status: OperationStatus | None = None
+    endpoint: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+    group_ids: tuple[str, ...] | None = None
+    way_key: str | None = None
+    ids: tuple[str, ...] | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+
+class Operations:
+    """What agents did."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def hashes(self, ids: Sequence[str]) -> dict[str, str]:
+        """Of the bodies that are stored under these ids."""
+        return {row["op_id"]: row["body_hash"] for row in _HASHES.rows(self._scope.conn, self._scope.org, ids)}
+
+    def add(self, fresh: Sequence[Operation]) -> None:
+        """Conflict when another transaction has stored one of them meanwhile: begin anew."""
+        s = self._scope
+        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_row(one)) for one in fresh])
+        if written != len(fresh):
+            raise Conflict("One of the operations was stored by someone else at the same moment.")
+        counted = Counter((_hour(one.received_at), one.source, str(one.kind), str(one.status)) for one in fresh)
+        _count_hours(s.db.insert).run(
+            s.conn, [s.stamp(_hour_row(*key, number)) for key, number in sorted(counted.items())]
+        )
+
+    def count_ways(self, fresh: Sequence[Operation]) -> list[tuple[str, int, int]]:
+        """Each way that was used, with its successes before and after."""
+        s = self._scope
+        used: dict[str, list[Operation]] = {}
+        for one in fresh:
+            if one.way_key is not None and (one.succeeded or one.failed):
+                used.setdefault(one.way_key, []).append(one)
+        if not used:
+            return []
+        rows = [s.stamp(_way_row(key, used[key])) for key in sorted(used)]
+        _count_ways(s.db.insert).run(s.conn, rows)
+        after = {row["way_key"]: row["successes"] for row in _SUCCESSES.rows(s.conn, s.org, list(used))}
+        return [(row["way_key"], after[row["way_key"]] - row["successes"], after[row["way_key"]]) for row in rows]
+
+    def note_versions(self, fresh: Sequence[Operation]) -> list[tuple[str, str, str, str]]:
+        """Schemas and agent versions that were never seen at an endpoint which is known by others."""
+        s = self._scope
+        seen = {
+            (one.source, one.endpoint, one.schema_hash or "", one.agent_version or "")
+            for one in fresh
+            if one.schema_hash or one.agent_version
+        }
+        return [version for version in sorted(seen) if self._is_new_version(version, s)]
+
+    def _is_new_version(self, version: tuple[str, str, str, str], s: Scope) -> bool:
+        row = dict(zip(("source", "endpoint", "schema_hash", "agent_version"), version, strict=True))
+        return bool(_add_version(s.db.insert).run(s.conn, [s.stamp(row)]))
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def get(self, op_id: str) -> Operation | None:
+        found = self.find(Wanted(ids=(op_id,)), 1)
+        return found[0] if found else None
+
+    def find(self, wanted: Wanted, limit: int | None, *, oldest_first: bool = False) -> list[Operation]:
+        c = operations.c
+        query = sa.select(operations).where(c.org_id == self._scope.org, *_conditions(wanted))
+        order = (c.created_at, c.op_id) if oldest_first else (c.created_at.desc(), c.op_id.desc())
+        return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
+
+    def after(self, at: Millis, op_id: str, wanted: Wanted, limit: int) -> list[Operation]:
+        """Those that came after the one named, oldest first: how a tail is followed and an export paged."""
+        c = operations.c
+        later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
+        query = sa.select(operations).where(
+            c.org_id == self._scope.org, c.created_at >= at, later, *_conditions(wanted)
+        )
+        return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
+
+    def outcomes_after(self, at: Millis, op_id: str, limit: int) -> list[Operation]:
+        """Outcomes, verdicts and evaluations that came after the one named, oldest first."""
+        c = operations.c
+        later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
+        query = sa.select(operations).where(
+            c.org_id == self._scope.org, c.kind != "operation", c.created_at >= at, later
+        )
+        return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
+
+    def failed_in_session(self, one: Operation) -> bool:
+        """Whether the same call failed in the same session."""
+        c = operations.c
+        query = sa.select(c.op_id).where(
+            c.org_id == self._scope.org,
+            c.session_id == one.session_id,
+            c.status == str(OperationStatus.ERROR),
+            c.endpoint == one.endpoint,
+            c.source == one.source,
+        )
+        return self._scope.one(query.limit(1)) is not None
+
+    def sessions_of_call(
+        self, source: str, endpoints: Sequence[str], group_ids: Sequence[str]
+    ) -> dict[str, tuple[Millis, bool]]:
+        """Every session that made the call: when it first did, and whether one failed in one of the groups."""
+        c = operations.c
+        failed = sa.func.max(sa.case((c.group_id.in_(group_ids), 1), else_=0))
+        query = sa.select(c.session_id, sa.func.min(c.created_at), failed).where(
+            c.org_id == self._scope.org,
+            c.source == source,
+            c.endpoint.in_(endpoints),
+            c.kind == str(OperationKind.OPERATION),
+            c.session_id.is_not(None),
+        )
+        rows = self._scope.all(query.group_by(c.session_id))
+        return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
+
+    def by_source(self) -> list[SourceCounts]:
+        """Counted from the hours, so that a million operations take no longer than a thousand."""
+        c = operation_hours.c
+        query = sa.select(c.source, c.kind, c.status, sa.func.sum(c.count), sa.func.max(c.hour))
+        rows = self._scope.all(query.where(c.org_id == self._scope.org).group_by(c.source, c.kind, c.status))
+        counts: dict[str, SourceCounts] = {}
+        for row in rows:
+            counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
+        return [counts[name] for name in sorted(counts)]
+
+    # --- removing ------------------------------------------------------------------------------------------------
+
+    def expire(self, before: Millis, most: int) -> int:
+        """The oldest go first, so many at a time; what was counted of them stays counted."""
+        c = operations.c
+        ids = sa.select(c.op_id).where(c.org_id == self._scope.org, c.created_at < before).limit(most)
+        return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
+
+    def remove(self, gone: Sequence[Operation]) -> int:
+        """As if they had never come: their counts go with them."""
+        hours = Counter((_hour(one.received_at), one.source, str(one.kind), str(one.status)) for one in gone)
+        for (hour, source, kind, status), number in hours.items():
+            self._uncount(hour, source, kind, status, number)
+        for one in gone:
+            if one.way_key is not None:
+                self._uncount_way(one)
+        for ids in in_batches([one.id for one in gone]):
+            self._scope.delete(findings, findings.c.op_id.in_(ids))
+            self._scope.delete(operations, operations.c.op_id.in_(ids))
+        return len(gone)
+
+    def _uncount(self, hour: int, source: str, kind: str, status: str, number: int) -> None:
+        c = operation_hours.c
+        where = (c.hour == hour, c.source == source, c.kind == kind, c.status == status)
+        self._scope.conn.execute(
+            sa.update(operation_hours)
+            .where(c.org_id == self._scope.org, *where)
+            .values(count=c.count - number, updated_at=self._scope.at)
+        )
+        self._scope.delete(operation_hours, *where, c.count <= 0)
+
+    def _uncount_way(self, one: Operation) -> None:
+        c = ways.c
+        less = {"successes": c.successes - 1} if one.succeeded else {"failures": c.failures - 1}
+        if one.succeeded or one.failed:
+            changed = sa.update(ways).where(c.org_id == self._scope.org, c.way_key == one.way_key)
+            self._scope.conn.execute(changed.values(updated_at=self._scope.at, **less))
+        self._scope.delete(ways, c.way_key == one.way_key, c.successes <= 0, c.failures <= 0)
+
+
+_HASHES = ByIds(operations.c.op_id, (operations.c.op_id, operations.c.body_hash))
+_SUCCESSES = ByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
+
+
+@cache
+def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(operations).on_conflict_do_nothing())
+
+
+@cache
+def _add_version(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(tool_versions).on_conflict_do_nothing())
+
+
+@cache
+def _count_hours(insert: Callable[[sa.Table], Any]) -> Prepared:
+    new = insert(operation_hours)
+    summed = {"count": operation_hours.c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
+    return Prepared(
+        new.on_conflict_do_update(index_elements=["org_id", "hour", "source", "kind", "status"], set_=summed)
+    )
+
+
+@cache
+def _count_ways(insert: Callable[[sa.Table], Any]) -> Prepared:
+    new = insert(ways)
+    summed = {
+        "successes": ways.c.successes + new.excluded.successes,
+        "failures": ways.c.failures + new.excluded.failures,
+        "updated_at": new.excluded.updated_at,
+    }
+    return Prepared(new.on_conflict_do_update(index_elements=["org_id", "way_key"], set_=summed))
+
+
+def _and(counts: SourceCounts, kind: str, status: str, number: int, hour: int) -> SourceCounts:
+    operation = kind == OperationKind.OPERATION
+    return SourceCounts(
+        counts.source,
+        total=counts.total + int(number),
+        successes=counts.successes + (int(number) if operation and status == OperationStatus.OK else 0),
+        failures=counts.failures + (int(number) if operation and status == OperationStatus.ERROR else 0),
+        last_hour=Millis(max(counts.last_hour or 0, hour)),
+    )
+
+
+def _hour(at: int) -> int:
+    return at - at % HOUR_MS
+
+
+def _hour_row(hour: int, source: str, kind: str, status: str, number: int) -> dict[str, Any]:
+    return {"hour": hour, "source": source, "kind": kind, "status": status, "count": number}
+
+
+def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
+    went = list(used)
+    return {
+        "way_key": key,
+        "source": went[0].source,
+        "endpoint": went[0].endpoint,
+        "successes": sum(one.succeeded for one in went),
+        "failures": sum(one.failed for one in went),
+    }
+
+
+def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    c = operations.c
+    names = ("source", "kind", "status", "endpoint", "session_id", "user_id", "way_key")
+    given = [(name, getattr(wanted, name)) for name in names]
+    equal = [c[name] == str(value) for name, value in given if value is not None]
+    lists = ((c.group_id, wanted.group_ids), (c.op_id, wanted.ids))
+    among = [column.in_(values) for column, values in lists if values is not None]
+    since = [c.created_at >= wanted.since] if wanted.since is not None else []
+    until = [c.created_at <= wanted.until] if wanted.until is not None else []
+    return [*equal, *among, *since, *until]
+
+
+def _row(one: Operation) -> dict[str, Any]:
+    row = {column: getattr(one, name) for name, column in _FIELDS.items()}
+    row["attributes"] = one.attributes or None
+    return row
+
+
+def _operation(row: Row | sa.RowMapping) -> Operation:
+    values = {name: row[column] for name, column in _FIELDS.items()}
+    values["id"] = OperationId(values["id"])
+    values["kind"], values["status"] = OperationKind(row["kind"]), OperationStatus(row["status"])
+    values["attributes"] = row["attributes"] or {}
+    return Operation(**values)

@@ -1,0 +1,545 @@
+"""Operations: what agents did and how it ended, failures that are one, verdicts, and the lessons they suggest."""
+
+import time
+from datetime import datetime
+from random import getrandbits
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
+
+from acumen_client.wire.shapes import (
+    LATEST_SECOND,
+    Answer,
+    Done,
+    HowMany,
+    Id,
+    JsonObject,
+    Label,
+    MaybeId,
+    Offset,
+    Page,
+    Request,
+    RowId,
+    Shape,
+    plain_json,
+    storable,
+)
+
+MOST_AT_ONCE = 1_000
+
+OperationKind = Literal["operation", "outcome", "verdict", "evaluation"]
+OperationStatus = Literal["ok", "error", "cancelled", "unknown"]
+GroupState = Literal["new", "ongoing", "escalating", "regressed", "resolved", "archived"]
+
+
+def moment(value: Any) -> Any:
+    """Epoch seconds, or ISO 8601 with a zone: a time that could be read in two ways is refused."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.timestamp()
+    if not isinstance(value, str):
+        return value
+    try:
+        read = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("must be epoch seconds or ISO 8601 with a zone") from None
+    if read.tzinfo is None:
+        raise ValueError("must name its zone, as in 2026-01-31T12:00:00Z")
+    return read.timestamp()
+
+
+def fresh_operation_id() -> str:
+    """Sorts by the time it was made, as the server's own ids do."""
+    return f"op_{time.time_ns() // 1000:014x}{getrandbits(48):012x}"
+
+
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255), BeforeValidator(storable)]
+Short = Annotated[str, Field(max_length=255), BeforeValidator(storable)]
+Summary = Annotated[str, Field(max_length=10_000), BeforeValidator(storable)]
+ErrorText = Annotated[str, Field(max_length=200_000), BeforeValidator(storable)]
+Moment = Annotated[float, Field(ge=0, le=LATEST_SECOND), BeforeValidator(moment)]
+Millis = Annotated[float, Field(ge=0, le=1e12)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+
+
+def small(value: dict[str, Any]) -> dict[str, Any]:
+    """Free attributes may say a lot, but not everything."""
+    if len(value) > 200:
+        raise ValueError("must not have more than 200 names")
+    return plain_json(value)
+
+
+SmallObject = Annotated[dict[str, Any], AfterValidator(small)]
+
+
+class NewOperation(Shape):
+    """One thing that an agent did. Nothing is guessed: a truth is `true`, a number is a number, absent is unknown."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    op_id: Id = Field(default_factory=fresh_operation_id)
+    source: Name
+    endpoint: Name  # or the name of a tool
+    kind: OperationKind = "operation"
+    status: OperationStatus
+    agent: Short | None = None
+    agent_version: Short | None = None
+    session_id: MaybeId = None
+    user_id: MaybeId = None
+    request_id: MaybeId = None
+    trace_id: MaybeId = None
+    span_id: MaybeId = None
+    parent_span_id: MaybeId = None
+    started_at: Moment | None = None
+    duration_ms: Millis | None = None
+    error_type: Short | None = None
+    error_message: ErrorText | None = None
+    fingerprint: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
+    input_summary: Summary | None = None
+    output_summary: Summary | None = None
+    arguments: SmallObject | None = None
+    tool_schema: JsonObject | None = None
+    tokens_in: Count | None = None
+    tokens_out: Count | None = None
+    tokens_cached: Count | None = None
+    tokens_reasoning: Count | None = None
+    cost_usd: Annotated[float, Field(ge=0, le=1e9)] | None = None
+    model: Short | None = None
+    rescue_attempted: bool | None = None
+    rescue_succeeded: bool | None = None
+    attributes: SmallObject = Field(default_factory=dict)
+
+
+class RecordOperationsRequest(Request):
+    """Up to a thousand. One that cannot be used is refused by itself; the others are kept."""
+
+    operations: Annotated[
+        list[Annotated[NewOperation | Any, Field(union_mode="left_to_right")]],
+        Field(min_length=1, max_length=MOST_AT_ONCE),
+    ]
+
+
+class OperationResult(Answer):
+    """`known` is the same success again; `conflict` means that the id belongs to another operation."""
+
+    index: int
+    op_id: str | None = None
+    result: Literal["stored", "known", "conflict", "refused"]
+    group_id: str | None = None
+    clock_skew_ms: int | None = None
+    reason: str | None = None
+
+
+class RecordOperationsResponse(Done):
+    """In the order in which they were sent. `stored` and `known` ones are on disk."""
+
+    accepted: int
+    rejected: int
+    results: list[OperationResult]
+
+
+# --- the earlier shapes ----------------------------------------------------------------------------------------------
+
+
+class EventRequest(Shape):
+    """An event in the shape of the earlier observer; names that it does not know are kept as attributes."""
+
+    model_config = ConfigDict(extra="allow", strict=True, json_schema_extra={"additionalProperties": True})
+
+    op_id: MaybeId = None
+    source: Name = "scenario"
+    endpoint: Name | None = None
+    timestamp: Moment | None = None
+    success: bool | None = None
+    ok: bool | None = None
+    duration_ms: Millis | None = None
+    audit_duration_ms: Millis | None = None
+    input_summary: Summary | None = None
+    output_summary: Summary | None = None
+    one_liner: Summary | None = None
+    error: ErrorText | None = None
+    session_id: MaybeId = None
+    user_id: MaybeId = None
+    staffer_id: Short | None = None
+    sig_hash: Short | None = None
+    event_kind: Short | None = None
+    role: Short | None = None
+    city: Short | None = None
+    state: Short | None = None
+    count: Count | None = None
+    rescue_attempted: bool | None = None
+    rescue_succeeded: bool | None = None
+
+    @model_validator(mode="after")
+    def _says_how_it_ended(self) -> Self:
+        if self.success is None and self.ok is None:
+            raise ValueError("success (or ok) must be true or false")
+        small(self.__pydantic_extra__ or {})
+        return self
+
+
+class EventResponse(Answer):
+    """`ring_size` counts all operations that are kept; nothing is in a ring that forgets."""
+
+    accepted: bool = True
+    ring_size: int
+    op_id: str
+
+
+class RecentOperation(Answer):
+    ts: float
+    ok: bool | None = None
+    source: str = ""
+    endpoint: str = ""
+    staffer: str | None = None
+    kind: str | None = None
+    role: str | None = None
+
+
+class SourceStats(Answer):
+    total: int
+    successes: int
+    failures: int
+    last_hour: int
+
+
+class StatsResponse(Answer):
+    """`by_source` counts; `sources` tells more. A verdict that says no is no failure."""
+
+    total: int
+    successes: int
+    failures: int
+    by_source: dict[str, int] = Field(default_factory=dict)
+    sources: dict[str, SourceStats] = Field(default_factory=dict)
+    recent: list[RecentOperation] = Field(default_factory=list)
+    recent_scenario_ops: list[RecentOperation] = Field(default_factory=list)
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+class OperationView(Answer):
+    """Times are epoch seconds with a fraction. What nobody said is left out."""
+
+    op_id: str
+    source: str
+    endpoint: str
+    kind: OperationKind
+    status: OperationStatus
+    received_at: float
+    started_at: float | None = None
+    duration_ms: float | None = None
+    clock_skew_ms: int | None = None
+    agent: str | None = None
+    agent_version: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+    request_id: str | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    parent_span_id: str | None = None
+    error_type: str | None = None
+    error_message: str | None = None
+    input_summary: str | None = None
+    output_summary: str | None = None
+    arguments: dict[str, Any] | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    tokens_cached: int | None = None
+    tokens_reasoning: int | None = None
+    cost_usd: float | None = None
+    model: str | None = None
+    rescue_attempted: bool | None = None
+    rescue_succeeded: bool | None = None
+    group_id: str | None = None
+    attributes: dict[str, Any] = Field(default_factory=dict)
+
+
+class GetOperationsRequest(Request):
+    """The latest first; with `after`, those that came after that cursor, oldest first: how a tail is followed."""
+
+    source: Name | None = None
+    endpoint: Name | None = None
+    kind: OperationKind | None = None
+    status: OperationStatus | None = None
+    session_id: MaybeId = None
+    user_id: MaybeId = None
+    group_id: MaybeId = None
+    after: Label | None = None
+    limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = 100
+
+
+class GetOperationsResponse(Done):
+    """`cursor` names the newest of them, for the next `after`."""
+
+    operations: list[OperationView] = Field(default_factory=list)
+    cursor: str | None = None
+
+
+class ExportOutcomesRequest(Request):
+    """Outcomes, verdicts and evaluations, oldest first, page by page."""
+
+    after: Label | None = None
+    limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = MOST_AT_ONCE
+
+
+# --- verdicts ------------------------------------------------------------------------------------------------------
+
+
+class FindingIn(Request):
+    """A finding without a signature is given one from its words, without their parameters."""
+
+    severity: Literal["info", "warn", "block"]
+    message: Summary
+    signature: Name | None = None
+
+
+class RecordVerdictRequest(Request):
+    subject: Name
+    overall: Literal["approve", "request_changes", "block"]
+    findings: Annotated[list[FindingIn], Field(max_length=1_000)] = Field(default_factory=list)
+    one_liner: Summary | None = None
+    duration_ms: Millis | None = None
+    source: Name = "auditor"
+    op_id: Id = Field(default_factory=fresh_operation_id)
+    session_id: MaybeId = None
+    user_id: MaybeId = None
+    attributes: SmallObject = Field(default_factory=dict)
+
+
+class RecurrenceView(Answer):
+    """The same subject over and over never gets past `info`; `confidence` is distinct subjects by count."""
+
+    signature: str
+    count: int
+    distinct_subjects: int
+    confidence: float
+    level: Literal["none", "info", "warn", "block"]
+
+
+class RecordVerdictResponse(Done):
+    op_id: str
+    result: Literal["stored", "known"]
+    recurrence: list[RecurrenceView] = Field(default_factory=list)
+
+
+class VerdictHistoryRequest(Request):
+    """Of a subject, or of a signature."""
+
+    subject: Name | None = None
+    signature: Name | None = None
+    limit: HowMany = 100
+
+    @model_validator(mode="after")
+    def _says_of_what(self) -> Self:
+        if (self.subject is None) == (self.signature is None):
+            raise ValueError("give either subject or signature")
+        return self
+
+
+class FindingView(Answer):
+    op_id: str
+    subject: str
+    overall: str
+    severity: str
+    signature: str
+    message: str
+    created_at: int
+
+
+class VerdictHistoryResponse(Done):
+    findings: list[FindingView] = Field(default_factory=list)
+    recurrence: list[RecurrenceView] = Field(default_factory=list)
+
+
+# --- failures ------------------------------------------------------------------------------------------------------
+
+
+class FailureGroupView(Answer):
+    """Failures that are one and the same; counts include the groups that were merged into it."""
+
+    group_id: str
+    template: str
+    source: str
+    endpoint: str
+    error_type: str
+    state: GroupState
+    count: int
+    sessions: int
+    first_seen: int
+    last_seen: int
+    merged: list[str] = Field(default_factory=list)
+    grouping_version: str = ""
+
+
+class GetFailuresRequest(Request):
+    """The latest first. Archived and resolved ones only when asked for."""
+
+    states: Annotated[list[GroupState], Field(max_length=10)] | None = None
+    source: Name | None = None
+    endpoint: Name | None = None
+    limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = 100
+    offset: Offset = 0
+
+
+class GetFailuresResponse(Page):
+    groups: list[FailureGroupView] = Field(default_factory=list)
+
+
+class AnalysisView(Answer):
+    analysis_id: str
+    about: str
+    state: str
+    engine: str
+    model: str = ""
+    confidence: float
+    diagnosis: dict[str, Any] = Field(default_factory=dict)
+    evidence: list[str] = Field(default_factory=list)
+    created_at: int
+
+
+class GetFailureRequest(Request):
+    group_id: Id
+
+
+class FailureResponse(Done):
+    """All there is to know of one group: `hours` of a day and `days` of a month, oldest first."""
+
+    group: FailureGroupView
+    hours: list[int] = Field(default_factory=list)
+    days: list[int] = Field(default_factory=list)
+    examples: list[OperationView] = Field(default_factory=list)
+    hazards: list[str] = Field(default_factory=list)
+    analyses: list[AnalysisView] = Field(default_factory=list)
+    proposal: "ProposalView | None" = None
+
+
+class ChangeFailureRequest(Request):
+    """`merge` needs `into`; `unmerge` takes a merge back. Archived means: out of sight until it escalates."""
+
+    group_id: Id
+    change: Literal["merge", "unmerge", "resolve", "archive", "reopen"]
+    into: MaybeId = None
+
+    @model_validator(mode="after")
+    def _says_into_what(self) -> Self:
+        if (self.change == "merge") != (self.into is not None):
+            raise ValueError("`into` is given with `merge`, and only with it")
+        return self
+
+
+class ChangeFailureResponse(Done):
+    group: FailureGroupView
+
+
+# --- proposals -----------------------------------------------------------------------------------------------------
+
+
+class ProposalView(Answer):
+    """A lesson that operations suggest. Agents see it once a person has approved it."""
+
+    agent_playbook_id: int
+    key: str
+    about: Literal["failure", "recovery", "success"]
+    approval: Literal["pending", "approved", "rejected"]
+    content: str
+    trigger: str | None = None
+    rationale: str | None = None
+    pitfall: str | None = None
+    source: str
+    endpoint: str
+    group_id: str | None = None
+    evidence: list[str] = Field(default_factory=list)
+    distinct_sessions: int = 0
+    count: int = 0
+    replays: int = 1
+    confidence: float = 0.0
+    engine: str = ""
+    flag: str | None = None
+    hazards: list[str] = Field(default_factory=list)
+    similar: list[int] = Field(default_factory=list)
+    detail: dict[str, Any] = Field(default_factory=dict)
+    created_at: int
+
+
+class GetProposalsRequest(Request):
+    approval: Literal["pending", "approved", "rejected"] | None = None
+    about: Literal["failure", "recovery", "success"] | None = None
+    flagged: bool = False
+    limit: HowMany = 100
+
+
+class GetProposalsResponse(Done):
+    proposals: list[ProposalView] = Field(default_factory=list)
+
+
+class DecideProposalRequest(Request):
+    """Approve, reject, or edit its words and leave it pending."""
+
+    agent_playbook_id: RowId
+    decision: Literal["approve", "reject", "edit"]
+    content: Summary | None = None
+    trigger: Summary | None = None
+    rationale: Summary | None = None
+    pitfall: Summary | None = None
+
+    @model_validator(mode="after")
+    def _an_edit_says_something(self) -> Self:
+        words = (self.content, self.trigger, self.rationale, self.pitfall)
+        if self.decision == "edit" and not any(word is not None for word in words):
+            raise ValueError("an edit needs content, trigger, rationale or pitfall")
+        return self
+
+
+class DecideProposalResponse(Done):
+    proposal: ProposalView
+
+
+class LessonEffectRequest(Request):
+    agent_playbook_id: RowId
+
+
+class RateView(Answer):
+    """Sessions that failed in this way, of those that made the call; null where there is too little to tell."""
+
+    sessions: int
+    failed: int
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class LessonEffectResponse(Done):
+    """`difference` is shown minus not shown, with its interval: below zero the lesson helps."""
+
+    enough_data: bool
+    shown: RateView
+    not_shown: RateView
+    before: RateView
+    after: RateView
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: Literal["helps", "no_effect_seen", "harms", "not_enough_data"]
+
+
+# --- purge ---------------------------------------------------------------------------------------------------------
+
+
+class PurgeOperationsRequest(Request):
+    """Everything derived from one operation, one session or one source."""
+
+    op_id: MaybeId = None
+    session_id: MaybeId = None
+    source: Name | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if sum(one is not None for one in (self.op_id, self.session_id, self.source)) != 1:
+            raise ValueError("give exactly one of op_id, session_id and source")
+        return self
+
+
+class PurgeOperationsResponse(Done):
+    operations: int
+    groups: int
+    proposals: int
