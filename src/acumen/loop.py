@@ -28,6 +28,7 @@ from acumen.learn import (
 from acumen.meter import cost, outcomes, usage
 from acumen.model.facts import (
     AggregationAsked,
+    Ended,
     Fact,
     Failed,
     GenerationAsked,
@@ -41,7 +42,7 @@ from acumen.model.facts import (
     Worked,
 )
 from acumen.model.job import Job
-from acumen.observe import operations
+from acumen.observe import endings, operations
 from acumen.recall import index
 from acumen.review import watch
 
@@ -63,6 +64,7 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     RegenerationAsked: (regenerate.carry,),
     LessonsGrew: (aggregate.begin,),
     AggregationAsked: (aggregate.carry,),
+    Ended: (endings.state,),
     Failed: (failures.explain,),
     Recovered: (recoveries.learn,),
     Worked: (successes.consolidate,),

@@ -96,6 +96,18 @@ class Recovered(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Ended(Fact):
+    """An outcome or a verdict was recorded for a session."""
+
+    name: ClassVar[str] = "ended"
+    op_id: str
+
+    @property
+    def scope(self) -> str:
+        return self.op_id
+
+
+@dataclass(frozen=True, slots=True)
 class Worked(Fact):
     """One way of calling an endpoint has succeeded often enough to be looked at."""
 

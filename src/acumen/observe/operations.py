@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.model.facts import Failed, Hour, Recovered, Worked
+from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked
 from acumen.model.failure import DAY_MS, HOUR_MS, doubled, due_at, settled, state_after, worth_analysing
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, Receipt, Stored
+from acumen.model.operation import Operation, OperationKind, Receipt, Stored
 from acumen.observe.clean import cleaned
 from acumen.observe.grouping import Signature, group_of, signature
 from acumen.observe.shapes import way_key
@@ -118,6 +118,8 @@ def _may_recover(one: Operation) -> bool:
 def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
     """What else the operations tell: recoveries, ways that work, tools that changed."""
     for one in stored:
+        if one.session_id is not None and one.kind in _ENDINGS:
+            tx.jobs.add(Ended(one.id))
         if _may_recover(one) and tx.operations.failed_in_session(one):
             tx.jobs.add(Recovered(one.session_id or "", one.source, one.endpoint))
     for key, before, after in tx.operations.count_ways(stored):
@@ -127,6 +129,7 @@ def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
         tx.lessons.flag(*version)
 
 
+_ENDINGS = (OperationKind.OUTCOME, OperationKind.VERDICT)
 # So many successes are worth a first look; after that each doubling.
 FIRST_LOOK = 3
 
