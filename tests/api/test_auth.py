@@ -124,6 +124,17 @@ async def fill(org: Org) -> dict:
     await org.sdk.start_retrieval_experiment(experiment_id="zebra-experiment", holdout_percentage=1)
     pinned = [{"kind": "profile", "id": ids["profile"]}]
     done = await org.sdk.review_memories(action="pin", items=pinned, reason="zebra secret")
+    failed = {
+        "source": "mcp",
+        "endpoint": "read",
+        "status": "error",
+        "error_message": "zebra secret",
+        "op_id": "zebra-op",
+    }
+    told = await org.sdk.record_operations(
+        operations=[{**failed, "session_id": ids["session"], "user_id": ids["user"]}]
+    )
+    ids |= {"operation": "zebra-op", "group": told.results[0].group_id}
     await org.app.counted()
     rows = await org.rows()
     return {

@@ -121,6 +121,17 @@ async def test_what_a_person_decided_stands(start: Start, clock, decision: str, 
     assert (after["approval"], after["content"], after["replays"]) == (approval, "My words", 2)
 
 
+async def test_a_lesson_approved_like_any_other_is_found_too(org: Org):
+    await fail(org)
+    await org.learn()
+    (found,) = await proposals(org)
+
+    await org.sdk.update_agent_playbook_status(agent_playbook_id=found["agent_playbook_id"], playbook_status="approved")
+
+    told = (await org.send("POST", "/api/search", {"query": "read_file timed out"})).json()
+    assert [one["content"] for one in told["agent_playbooks"]] == [found["content"]]
+
+
 async def test_an_edit_leaves_it_pending_and_keeps_the_words(org: Org):
     await fail(org)
     await org.learn()

@@ -79,7 +79,7 @@ def _course(tx: Tx, ids: Sequence[str], at: Millis, step: int, steps: int) -> li
 
 @answers(calls.change_failure)
 async def change_failure(asked: wire.ChangeFailureRequest, call: Call) -> wire.ChangeFailureResponse:
-    actor = call.caller.key_name or "caller"
+    actor = call.caller.actor
     await failures.change(asked.group_id, asked.change, asked.into, actor, call.deps)
     told = await call.deps.store.read(lambda tx: _failure(tx, asked.into or asked.group_id))
     return wire.ChangeFailureResponse(group=told.group)

@@ -26,7 +26,7 @@ from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import DAY_MS, Profile, TimeToLive
 from acumen.model.search import Filter
-from acumen.review import actions
+from acumen.review import actions, proposals
 from acumen.storage.store import Tx
 from acumen_client import calls
 from acumen_client.wire import memories as wire
@@ -300,10 +300,18 @@ async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Ca
     return wire.UpdatedResponse(msg="Agent playbook updated successfully")
 
 
+_DECISIONS = {Approval.APPROVED: "approve", Approval.REJECTED: "reject"}
+
+
 @answers(calls.update_agent_playbook_status)
 async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
-    await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps, actor=call.caller.actor)
+    decision = _DECISIONS.get(Approval(asked.playbook_status))
+    proposed = await call.deps.store.read(lambda tx: tx.lessons.of_playbook(asked.agent_playbook_id))
+    if proposed is not None and decision is not None:  # no search finds it before it is approved
+        await proposals.decide(asked.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
+    else:
+        await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg=f"Agent playbook {asked.playbook_status}")
 
 

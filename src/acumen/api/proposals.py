@@ -23,7 +23,7 @@ async def get_proposals(asked: wire.GetProposalsRequest, call: Call) -> wire.Get
 @answers(calls.decide_proposal)
 async def decide_proposal(asked: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
     words = {name: getattr(asked, name) for name in ("content", "trigger", "rationale", "pitfall")}
-    actor = call.caller.key_name or "caller"
+    actor = call.caller.actor
     await proposals.decide(asked.agent_playbook_id, asked.decision, words, actor, call.deps)
     return wire.DecideProposalResponse(proposal=view(await proposals.of_playbook(asked.agent_playbook_id, call.deps)))
 
