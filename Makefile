@@ -67,7 +67,7 @@ OURS = --excludes requirements/excludes.in
 
 lock: .tools/bin/uv ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (newer: ARGS=--upgrade)
 	$(COMPILE) $(OURS) --no-emit-package acumen-client pyproject.toml -o requirements/runtime.txt
-	$(COMPILE) $(OURS) requirements/test.in -o requirements/test.txt
+	$(COMPILE) --excludes requirements/test-excludes.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) $(OURS) requirements/build.in -o requirements/build.txt
 	$(COMPILE) $(OURS) requirements/uv.in -o requirements/uv.txt
 	$(COMPILE) --no-deps requirements/assets.in -o requirements/assets.txt
