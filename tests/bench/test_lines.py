@@ -64,7 +64,8 @@ def test_a_line_runs_alone_and_yields_its_figures(line: str, tmp_path: Path) -> 
     assert told["quick"] is True
     figures = told["lines"][line]["figures"]
     assert {figure["name"] for figure in figures} == FIGURES[line]
-    assert all(figure["value"] >= 0 for figure in figures)
+    may_be_negative = line in ("metered", "worth")  # a saving, or what a harmful memory does
+    assert may_be_negative or all(figure["value"] >= 0 for figure in figures)
 
 
 def test_a_line_that_does_not_exist_is_refused() -> None:

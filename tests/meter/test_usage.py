@@ -194,7 +194,7 @@ async def test_our_words_without_their_frame_are_recognised_too(org: Org):
     await org.sdk.search(query="cats in Paris", user_id="ada")
 
     for user in ("ada", "bob"):
-        await org.sdk.publish(**said(f"As you know, {CATS}.", user=user, session=user))
+        await org.sdk.publish(**said(f"{CATS}.", user=user, session=user))
     await org.learn()
 
     assert [(fact.content, fact.mentions) for fact in await facts(org)] == [(CATS, 1)]

@@ -237,6 +237,11 @@ async def test_no_write_of_another_org_changes_anything_of_ours(theirs: OrgStore
         assert await rows_of(store, OURS) == before, name
 
 
+def is_hold(statement: str) -> bool:
+    """Holding an org sets a column to itself: nothing is changed, others wait."""
+    return "search_seq=orgs.search_seq " in statement
+
+
 async def test_every_update_says_when_it_happened(theirs: OrgStore, store: Store):
     """Whatever a repository changes carries a new `updated_at`; here all that they can change is changed."""
     updates: set[str] = set()
@@ -251,7 +256,7 @@ async def test_every_update_says_when_it_happened(theirs: OrgStore, store: Store
             await theirs.write(write)
 
     assert len(updates) > 5
-    assert [statement for statement in updates if "updated_at" not in statement] == []
+    assert [statement for statement in updates if "updated_at" not in statement and not is_hold(statement)] == []
 
 
 @pytest.mark.parametrize("taken", ["request", "profile", "event"])

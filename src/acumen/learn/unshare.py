@@ -61,6 +61,7 @@ class Unshared:
         tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
         tx.clusters.forget_words(touched)
         tx.usage.forget_lines(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
+        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
         for change in self.changes:
             _apply(tx, change)
         tx.clusters.forget_sources(self.gone)

@@ -38,10 +38,23 @@ async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
     return await deps.store.write(store)
 
 
+# More often than this a memory is not touched by chance while it is edited.
+OVERTAKEN = 3
+
+
 async def edit(
     ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None = None, actor: str = "caller"
 ) -> None:
     """Only the fields named in `changes` move; their words are searchable when this returns, and it can be undone."""
+    for _ in range(OVERTAKEN):
+        try:
+            return await _edit(ref, changes, deps, user, actor)
+        except Conflict:  # learning has touched it meanwhile: what the caller named is put on top of that
+            continue
+    return await _edit(ref, changes, deps, user, actor)
+
+
+async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None, actor: str) -> None:
     before = await deps.store.read(lambda tx: _existing(tx, ref, user))
     after = changed(before, changes)
     reworded = searchable(after) != searchable(before)
