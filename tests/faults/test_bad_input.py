@@ -263,8 +263,8 @@ def _refuses(model: type[BaseModel], asked: dict[str, Any], field: str) -> bool:
     return False
 
 
-# These leave unknown fields out and say so in their answers.
-TOLERANT = (calls.publish_interaction, calls.session_outcome)
+# These leave unknown fields out and say so in their answers, or keep them as free attributes (`/event`).
+TOLERANT = (calls.publish_interaction, calls.session_outcome, calls.event)
 STRICT = tuple(endpoint for endpoint in WITH_FIELDS if endpoint not in TOLERANT)
 
 
