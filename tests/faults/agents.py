@@ -208,8 +208,13 @@ def _turns(agent: Agent, server: Server) -> Findings:
     )
 
 
+# What was learned since may have replaced a memory: it has left search then, and is kept.
+KEPT = {"status_filter": [None, "superseded", "archived"]}
+
+
 def _profiles(agent: Agent, server: Server) -> Findings:
-    found = server.call(calls.get_profiles, {"user_id": agent.user, "top_k": 1_000_000}).json["user_profiles"]
+    asked = {"user_id": agent.user, "top_k": 1_000_000, **KEPT}
+    found = server.call(calls.get_profiles, asked).json["user_profiles"]
     by_hand = [one for one in found if one["profile_id"].startswith(f"{agent.user}-profile-")]
     stored = {one["profile_id"]: one["content"] for one in by_hand}
     expected = {key: content for key, content in agent.ledger.profiles.items() if content is not None}
@@ -221,7 +226,7 @@ def _profiles(agent: Agent, server: Server) -> Findings:
 
 
 def _playbooks(agent: Agent, server: Server) -> Findings:
-    asked = {"user_id": agent.user, "playbook_name": "kept", "limit": 1_000_000}
+    asked = {"user_id": agent.user, "playbook_name": "kept", "limit": 1_000_000, **KEPT}
     found = server.call(calls.get_user_playbooks, asked).json["user_playbooks"]
     stored = Counter(one["content"] for one in found)
     return Findings(
