@@ -2,9 +2,9 @@
 
 import re
 
-from acumen.learn.secrets import redact
 from acumen.model.conversation import Turn
 from acumen.model.memory import Evidence
+from acumen.model.secrets import redact
 
 # How much of a quote must be found in one sentence for it to be meant, when it was not copied exactly.
 NEARLY = 0.6

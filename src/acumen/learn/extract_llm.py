@@ -12,7 +12,6 @@ from pydantic import BeforeValidator, Field
 
 from acumen.learn.evidence import evidence
 from acumen.learn.rules.forgetting import EVERYTHING
-from acumen.learn.secrets import redact
 from acumen.learn.transcript import Transcript, transcript
 from acumen.llm import prompt
 from acumen.llm.gateway import Answer, Llm
@@ -22,6 +21,7 @@ from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence, Origin
 from acumen.model.playbook import Lesson, PlaybookNote
 from acumen.model.profile import ProfileNote, TimeToLive
+from acumen.model.secrets import redact
 
 # More notes than this from one window are a model that copies, and longer ones are one that repeats itself. The bounds
 # stand in the schema, which many servers hold a model to; where they do not, what is too much is cut off.

@@ -23,12 +23,12 @@ from acumen.learn.rules.lessons import WORKED, Setting, advice, is_proposal, pro
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.sentences import Sentence, sentences
 from acumen.learn.rules.words import Word, words
-from acumen.learn.secrets import redact
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId
 from acumen.model.memory import Evidence
 from acumen.model.playbook import Lesson, PlaybookNote
 from acumen.model.profile import ProfileNote, TimeToLive
+from acumen.model.secrets import redact
 
 Vector = NDArray[np.float32]
 # Texts in, a vector for each out, or None for each where there is no model.

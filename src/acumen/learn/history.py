@@ -8,7 +8,7 @@ from typing import Any
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction
-from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, ProfileId, RequestId, UserId
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId
 from acumen.model.memories import Memory
 from acumen.model.memory import Origin, Status
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
@@ -66,8 +66,8 @@ _DOUBT = ("exact", "best_effort", "unavailable")
 
 
 def _sources(tx: Tx, ref: MemoryRef) -> list[MemoryRef]:
-    ids = tx.sources.of(int(ref.id))
-    existing = tx.user_playbooks.by_ids([str(one) for one in ids])
+    lesson = PlaybookId(int(ref.id))
+    existing = tx.user_playbooks.by_ids([str(one) for one in tx.clusters.sources([lesson])[lesson]])
     return [MemoryRef(Kind.USER_PLAYBOOK, one) for one in existing]
 
 

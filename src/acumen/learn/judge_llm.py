@@ -7,13 +7,13 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from acumen.deps import Deps
 from acumen.learn.reactions import tool_failed
-from acumen.learn.secrets import redact
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction
 from acumen.model.evaluation import FailureType, Judgement, Session
 from acumen.model.memory import Origin
+from acumen.model.secrets import redact
 
 # Of a long turn its opening tells what it is about.
 LONGEST_TURN = 2_000

@@ -20,9 +20,9 @@ from acumen.learn.reactions import (
     rejected_words,
     tool_failed,
 )
-from acumen.learn.secrets import redact
 from acumen.model.conversation import Interaction
 from acumen.model.evaluation import FailureType, Judgement
+from acumen.model.secrets import redact
 
 # A request whose words were nearly all said before is the same request again.
 SAME_REQUEST = 0.75

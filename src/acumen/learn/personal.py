@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.kinds import kind_of
-from acumen.learn.secrets import redact
+from acumen.model.secrets import redact
 
 _MARKS = [
     ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),

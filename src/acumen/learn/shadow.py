@@ -12,13 +12,13 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from acumen.learn.reactions import Reaction, content_words, plain, reaction, rejected_words
-from acumen.learn.secrets import redact
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.model.conversation import Interaction
 from acumen.model.evaluation import Preference
 from acumen.model.ids import InteractionId
 from acumen.model.memory import Origin
+from acumen.model.secrets import redact
 
 # Of one session; each costs a question.
 MOST_COMPARED = 20

@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from acumen.learn.secrets import redact
 from acumen.llm.tokens import count_tokens, truncate
 from acumen.model.conversation import Turn, Window
+from acumen.model.secrets import redact
 
 # One turn may take at most this much of the room: a pasted document must not push the talk out.
 MOST_OF_ROOM = 0.4

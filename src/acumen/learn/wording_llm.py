@@ -6,13 +6,13 @@ from pydantic import BaseModel, Field
 
 from acumen.learn.gather import Taught
 from acumen.learn.personal import clean
-from acumen.learn.secrets import redact
 from acumen.learn.stance import opposed, stance
 from acumen.learn.wording_rules import Names, shared_words
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.model.memory import Origin
 from acumen.model.playbook import Lesson
+from acumen.model.secrets import redact
 
 # A model gains little from reading the hundredth paraphrase; the newest are shown.
 MOST_SHOWN = 60

@@ -43,7 +43,6 @@ from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.sessions import Sessions
-from acumen.storage.sources import Sources
 from acumen.storage.speakers import Speakers
 from acumen.storage.usage import Usage
 from acumen.storage.verdicts import Verdicts
@@ -121,10 +120,6 @@ class Tx:
     @cached_property
     def evidence(self) -> Evidence:
         return Evidence(self.scope, self.search_rows)
-
-    @cached_property
-    def sources(self) -> Sources:
-        return Sources(self.scope)
 
     @cached_property
     def speakers(self) -> Speakers:

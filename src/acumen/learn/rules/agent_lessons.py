@@ -12,10 +12,10 @@ from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import request_named, shortened
 from acumen.learn.rules.sentences import sentences
 from acumen.learn.rules.words import words
-from acumen.learn.secrets import redact
 from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence
 from acumen.model.playbook import Lesson, PlaybookNote
+from acumen.model.secrets import redact
 
 _FAILED = frozenset("error errored failed failure fail timeout timed_out denied rejected exception".split())
 _SUCCEEDED = frozenset("success succeeded successful ok okay completed complete done passed".split())
