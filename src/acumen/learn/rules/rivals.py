@@ -31,6 +31,8 @@ _ENDING = re.compile(
     r"much|little)|"
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
+# How near statements must be that share no word, to be about one thing.
+NEAR_WITHOUT_WORDS = 0.42
 _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
 _NEAR = 3  # how many words a number's unit may be away
 
@@ -242,7 +244,7 @@ def chance(old: Saying, new: Saying, cosine: float | None) -> float:
         for scope in _SCOPES & new.kinds.keys()
     ):
         return 0.0
-    if _stand_together(old, new):
+    if _stand_together(old, new) or _stand_apart(old, new, cosine):
         return 0.0
     if old.attribute and old.attribute == new.attribute and conflict(old, new):
         return 1.0
@@ -260,6 +262,12 @@ def _stand_together(old: Saying, new: Saying) -> bool:
         return True
     people = bool(old.attribute & new.attribute & _PEOPLE)
     return people or (bool(old.adds) and old.adds == new.adds)
+
+
+def _stand_apart(old: Saying, new: Saying, cosine: float | None) -> bool:
+    """Without a word or a kind of thing in common they must be near: made-up names alone bring vectors together."""
+    subject = old.attribute & new.attribute or old.kinds.keys() & new.kinds.keys()
+    return not (subject or old.roots & new.roots or new.ended & old.roots) and (cosine or 0.0) < NEAR_WITHOUT_WORDS
 
 
 def number_conflict(old: Saying, new: Saying) -> bool:
