@@ -53,7 +53,7 @@ class App:
         self.traffic = Traffic()
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
         self._findable = Indexer(self.meaning)
-        self._configs: dict[OrgId, tuple[float, Config]] = {}
+        self._deps: dict[OrgId, tuple[float, Deps]] = {}
         self._usage = Soon(self._record_usage, settings.meter.flush_seconds)
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -107,7 +107,11 @@ class App:
     # --- what handlers and jobs are given --------------------------------------------------------------------------
 
     async def deps_for(self, org: OrgId) -> Deps:
-        return self.deps(org, await self._config(org))
+        made_at, deps = self._deps.get(org, (0.0, None))
+        if deps is None or time.monotonic() - made_at > REMEMBER_CONFIG_SECONDS:
+            deps = self.deps(org, await self._config(org))
+            self._deps[org] = (time.monotonic(), deps)
+        return deps
 
     def deps(self, org: OrgId, config: Config) -> Deps:
         """Without asking the database, which may be what is being asked about."""
@@ -125,15 +129,11 @@ class App:
         )
 
     def forget_config(self, org: OrgId) -> None:
-        self._configs.pop(org, None)
+        self._deps.pop(org, None)
 
     async def _config(self, org: OrgId) -> Config:
-        read_at, config = self._configs.get(org, (0.0, None))
-        if config is None or time.monotonic() - read_at > REMEMBER_CONFIG_SECONDS:
-            stored, experiment = await self.store.of(org).read(lambda tx: (tx.orgs.config(), tx.experiments.active()))
-            config = replace(org_config.from_stored(stored.config), experiment=experiment)
-            self._configs[org] = (time.monotonic(), config)
-        return config
+        stored, experiment = await self.store.of(org).read(lambda tx: (tx.orgs.config(), tx.experiments.active()))
+        return replace(org_config.from_stored(stored.config), experiment=experiment)
 
     # --- jobs ----------------------------------------------------------------------------------------------------
 

@@ -46,7 +46,7 @@ class FindAlike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Deps:
-    """Bound to one org, made anew for each request and each job."""
+    """Bound to one org, and as its config is at the moment."""
 
     org: OrgId
     store: OrgStore

@@ -1,5 +1,6 @@
 """The edge: from an HTTP request to a handler and back, the same way for every endpoint."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -56,6 +57,7 @@ ROOMS = (
     system,
 )
 
+_NO_QUERY: Mapping[str, str] = {}
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
@@ -98,7 +100,8 @@ async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request, older
         if body is None and endpoint.reads_body:
             raise BadInput("The request needs a JSON body.")
     if older is None:
-        return endpoint.parse(request.query_params, body, request.path_params)
+        query = request.query_params if request.scope["query_string"] else _NO_QUERY
+        return endpoint.parse(query, body, request.path_params)
     return endpoint.parse(older.asked(dict(request.query_params)), older.asked(body))
 
 

@@ -38,8 +38,9 @@ class Soon(Generic[F]):
 
     async def flush(self) -> None:
         """Everything noted so far is handed over when this returns, whoever does it."""
-        async with self._handing_over:
-            await self._flush()
+        if self._waiting or self._handing_over.locked():
+            async with self._handing_over:
+                await self._flush()
 
     async def _flush(self) -> None:
         facts, self._waiting = self._waiting, []

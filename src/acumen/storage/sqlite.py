@@ -53,6 +53,7 @@ class Sqlite:
         self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._conn: sa.Connection | None = None  # the writer's own, kept: to take it from the pool each time costs more
         self._most_waiting = most_waiting
         self._waiting = 0
         self._writer = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
@@ -125,6 +126,7 @@ class Sqlite:
             batch, open_for_more = self._gather()
             if batch:
                 _settle(self._commit(batch))
+        self._let_go()
 
     def _gather(self) -> tuple[list[_Waiting], bool]:
         """Waits for one, then takes all that wait with it."""
@@ -142,12 +144,21 @@ class Sqlite:
 
     def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
         try:
-            with self._writing.connect() as conn, conn.begin():
+            conn = self._conn = self._conn or self._writing.connect()
+            with conn.begin():
                 return [_run_in_savepoint(conn, waiting) for waiting in batch]
         except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
             # The commit itself failed: nobody's write is stored, so everybody hears of it.
-            self._writing.dispose()
+            self._let_go()
             return [_Outcome(waiting, error=_translated(wrong)) for waiting in batch]
+
+    def _let_go(self) -> None:
+        """The next write begins on a connection that has seen no failure."""
+        if self._conn is not None:
+            self._conn.invalidate()
+            self._conn.close()
+        self._conn = None
+        self._writing.dispose()
 
 
 def _run_in_savepoint(conn: sa.Connection, waiting: _Waiting) -> _Outcome:
