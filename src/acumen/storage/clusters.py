@@ -9,6 +9,7 @@ from acumen.model.cluster import AggregationChange, Cluster, Mark
 from acumen.model.ids import Millis, PlaybookId, UserId
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
+from acumen.storage.prepared import ByIds
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import (
     agent_playbook_sources,
@@ -24,6 +25,11 @@ from acumen.storage.tables import (
 ERASED = "(erased)"
 # Of a snapshot, what may hold somebody's words.
 _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
+# Asked by every search that finds lessons of both kinds.
+_BY_SOURCE = ByIds(
+    agent_playbook_sources.c.user_playbook_id,
+    [agent_playbook_sources.c.agent_playbook_id, agent_playbook_sources.c.user_playbook_id],
+)
 
 
 class Clusters:
@@ -110,14 +116,10 @@ class Clusters:
 
     def taught_by(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
         """The shared lessons that these user playbooks once went into, each with those of them that did."""
-        c = agent_playbook_sources.c
         found: dict[PlaybookId, set[PlaybookId]] = {}
         for some in in_batches(sorted(members)):
-            query = sa.select(c.agent_playbook_id, c.user_playbook_id).where(
-                *self._mine(agent_playbook_sources), c.user_playbook_id.in_(some)
-            )
-            for lesson, member in self._scope.all(query):
-                found.setdefault(PlaybookId(lesson), set()).add(PlaybookId(member))
+            for row in _BY_SOURCE.rows(self._scope.conn, self._scope.org, some):
+                found.setdefault(row["agent_playbook_id"], set()).add(row["user_playbook_id"])
         return found
 
     def stand_for(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
