@@ -43,10 +43,10 @@ def sqlite(run: Run) -> Iterator[Place]:
 
 @contextmanager
 def postgres(run: Run) -> Iterator[Place]:
-    """Waits for the disk at every commit, as a server that is trusted with data does."""
+    """Waits for the disk at every commit, as a server that is trusted with data does; a quick run does not."""
     from tests import postgres as pg  # noqa: PLC0415 - the other lines run without PostgreSQL installed
 
-    with pg.running(durable=True) as server:
+    with pg.running(durable=not run.quick) as server:
         place = Place(Path(tempfile.mkdtemp(dir=run.folder)) / "data", server.create())
         place.migrate()
         yield place

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acumen.learn import merge
@@ -249,6 +249,7 @@ _SAYINGS = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(max_examples=25)
 @given(st.lists(_SAYINGS, max_size=8))
 def test_reading_the_same_conversation_again_changes_nothing(said: list[str]):
     seen = window(*said)
@@ -260,6 +261,7 @@ def test_reading_the_same_conversation_again_changes_nothing(said: list[str]):
     assert not merged_playbooks(playbooks, lessons)
 
 
+@settings(max_examples=25)
 @given(st.lists(_SAYINGS, max_size=8))
 def test_nothing_is_lost_without_a_trace(said: list[str]):
     notes = told(window(*said))

@@ -140,8 +140,8 @@ async def test_what_ended_long_before_it_could_be_judged_is_history(start: Start
 async def test_a_session_of_thousands_of_turns_is_judged_by_its_end(org: Org):
     many = [f"question {number}?" if number % 2 else f"agent: answer {number}" for number in range(999)]
     for _ in range(2):
-        await org.sdk.publish(**said(*many))
-    await org.sdk.publish(**said("agent: It is nine.", "That's wrong!"), session_finished=True)
+        await org.sdk.publish(**said(*many), evaluation_only=True)
+    await org.sdk.publish(**said("agent: It is nine.", "That's wrong!"), evaluation_only=True, session_finished=True)
     await org.learn()
 
     (found,) = await results(org)

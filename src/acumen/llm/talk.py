@@ -268,12 +268,16 @@ def _estimate(messages: list[ModelMessage]) -> int:
 
 
 def _tidied(response: ModelResponse) -> ModelResponse:
-    """Text without the words around its JSON."""
+    """Text without the words around its JSON, and without halves of surrogate pairs, which nobody could send back."""
     parts = [
-        replace(part, content=json_within(part.content)) if isinstance(part, TextPart) else part
+        replace(part, content=_sound(json_within(part.content))) if isinstance(part, TextPart) else part
         for part in response.parts
     ]
     return replace(response, parts=parts)
+
+
+def _sound(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 def json_within(text: str) -> str:
