@@ -12,6 +12,7 @@ from acumen.api import (
     config,
     errors,
     evaluations,
+    events,
     experiments,
     failures,
     learn,
@@ -24,6 +25,7 @@ from acumen.api import (
     recall,
     review,
     system,
+    verdicts,
 )
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
@@ -42,19 +44,20 @@ ROOMS = (
     aggregation,
     config,
     evaluations,
+    events,
     experiments,
     failures,
     learn,
     memories,
     meter,
     observe,
-    overview,
     operations,
     overview,
     proposals,
     recall,
     review,
     system,
+    verdicts,
 )
 
 _NO_QUERY: Mapping[str, str] = {}
