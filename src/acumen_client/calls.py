@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from acumen_client.wire import (
     aggregation,
+    alerts,
     evaluations,
     experiments,
     failures,
@@ -437,6 +438,15 @@ lesson_effect = Endpoint(
     role=Role.READER,
     summary="Tell whether sessions that were shown a lesson fail less in the way it is about.",
     where="query",
+)
+get_alerts = Endpoint(
+    name="get_alerts",
+    method="POST",
+    path="/api/get_alerts",
+    request=alerts.GetAlertsRequest,
+    answer_model=alerts.GetAlertsResponse,
+    role=Role.READER,
+    summary="List what is wrong: sources gone silent, failures that escalate, analysis that fails.",
 )
 purge_operations = Endpoint(
     name="purge_operations",

@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from acumen.api import (
     aggregation,
+    alerts,
     config,
     errors,
     evaluations,
@@ -42,6 +43,7 @@ from acumen_client.wire.system import ReadinessResponse
 # Importing a room is what registers its handlers.
 ROOMS = (
     aggregation,
+    alerts,
     config,
     evaluations,
     events,

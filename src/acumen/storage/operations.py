@@ -181,6 +181,21 @@ class Operations:
             counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
         return [counts[name] for name in sorted(counts)]
 
+    def hours_heard(self, since: Millis) -> dict[str, list[int]]:
+        """Of each source, the hours in which something came, in order."""
+        c = operation_hours.c
+        query = sa.select(c.source, c.hour).distinct().where(c.org_id == self._scope.org, c.hour >= since)
+        heard: dict[str, list[int]] = {}
+        for row in self._scope.all(query.order_by(c.hour)):
+            heard.setdefault(row.source, []).append(row.hour)
+        return heard
+
+    def last_of(self, source: str) -> Millis:
+        """When something of the source came last; 0 if that is no longer kept."""
+        c = operations.c
+        query = sa.select(sa.func.max(c.created_at)).where(c.org_id == self._scope.org, c.source == source)
+        return Millis(self._scope.one(query)[0] or 0)
+
     # --- removing ------------------------------------------------------------------------------------------------
 
     def expire(self, before: Millis, most: int) -> int:
