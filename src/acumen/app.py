@@ -19,7 +19,7 @@ from acumen.meter import usage
 from acumen.meter.cost import Ledger
 from acumen.model import config as org_config
 from acumen.model.config import Config
-from acumen.model.facts import Hour
+from acumen.model.facts import Fact, Hour, Minutes
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job
 from acumen.model.usage import Injection
@@ -96,7 +96,8 @@ class App:
 
         def store(tx: Tx) -> None:
             tx.orgs.ensure()
-            tx.jobs.add(Hour(), Millis(tx.at + HOUR_MS))
+            for fact in (Hour(), Minutes()):
+                tx.jobs.add(fact, self._next(fact, tx.at))
             if self.settings.meter.enabled:
                 tx.usage.begin_metering(tx.at)
             else:
@@ -153,9 +154,14 @@ class App:
         # What was shown must be known before what came of it is looked for.
         await self.counted()
         deps = await self.deps_for(job.org_id)
-        if job.fact == Hour.name:  # first, so that an hour which fails for good does not end the schedule
-            await deps.store.write(lambda tx: tx.jobs.add(Hour(), Millis(tx.at + HOUR_MS)))
+        scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.fact)
+        if scheduled is not None:  # first, so that one which fails for good does not end the schedule
+            await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)))
         await loop.run(job, deps)
+
+    def _next(self, fact: Fact, at: Millis) -> Millis:
+        """When what runs on a schedule is due again."""
+        return Millis(at + (HOUR_MS if isinstance(fact, Hour) else 60_000 * self.settings.alerts.every_minutes))
 
     # --- counting --------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,8 @@ agent, to make the new turns findable by meaning, and to see which memories came
 those that several users teach become one for all. What agents do is recorded: calls that **failed** in one way, that
 **recovered** in a session or that **worked** again and again suggest lessons, which a person approves. When somebody
 **asks** for it, memories are made anew from what was said before, sessions are judged anew, and lessons are gathered.
-Once an **hour**, what is old is put away and what was missed is made good.
+Once an **hour**, what is old is put away and what was missed is made good; every few **minutes** somebody looks whether
+something is wrong, and whoever wants to hear of it is **alerted**.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,12 +29,14 @@ from acumen.learn import (
 from acumen.meter import cost, outcomes, usage
 from acumen.model.facts import (
     AggregationAsked,
+    Alerted,
     Ended,
     Fact,
     Failed,
     GenerationAsked,
     Hour,
     LessonsGrew,
+    Minutes,
     Published,
     Recovered,
     RegenerationAsked,
@@ -44,7 +47,7 @@ from acumen.model.facts import (
 from acumen.model.job import Job
 from acumen.observe import endings, operations
 from acumen.recall import index
-from acumen.review import watch
+from acumen.review import alerts, watch, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
@@ -68,6 +71,8 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Failed: (failures.explain,),
     Recovered: (recoveries.learn,),
     Worked: (successes.consolidate,),
+    Minutes: (alerts.look,),
+    Alerted: (webhook.deliver,),
     Hour: (
         profiles.expire,
         usage.expire,
@@ -76,6 +81,7 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
         operations.expire,
         index.backfill,
         aggregate.when_due,
+        alerts.expire,
         watch.every_hour,
         outcomes.propose_harmful,
     ),

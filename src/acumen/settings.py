@@ -7,9 +7,9 @@ Nested names use two underscores: `ACUMEN_METER__ENABLED=false` is `[meter] enab
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from acumen.errors import BadSettings
 
@@ -50,6 +50,27 @@ class Observe(Section):
     otlp_content: bool = Field(
         False, description="Keep messages, arguments and results that traces carry; off keeps their sizes only."
     )
+
+
+class Alerts(Section):
+    """When a person should hear that something is wrong, and where."""
+
+    every_minutes: int = Field(5, ge=1, le=60, description="How often to look whether something is wrong.")
+    silent_minutes: int = Field(
+        60, ge=1, description="A source is not called silent before this, however regular it was."
+    )
+    webhook_url: str = Field(
+        "", pattern="^(https?://.+)?$", repr=False, description="Where alerts are sent by POST; empty sends none."
+    )
+    webhook_secret: str = Field(
+        "", repr=False, description="Signs what is sent (HMAC-SHA256); needed with a webhook, at least 16 characters."
+    )
+
+    @model_validator(mode="after")
+    def _signed(self) -> Self:
+        if self.webhook_url and len(self.webhook_secret) < 16:
+            raise ValueError("webhook_url needs webhook_secret, of at least 16 characters")
+        return self
 
 
 class Recall(Section):
@@ -150,6 +171,7 @@ class Settings(Section):
     limits: Limits = Limits()
     jobs: Jobs = Jobs()
     observe: Observe = Observe()
+    alerts: Alerts = Alerts()
     recall: Recall = Recall()
     meter: Meter = Meter()
     llm: Llm = Llm()
@@ -164,6 +186,10 @@ class Settings(Section):
     @property
     def sqlite_path(self) -> Path:
         return self.data_dir / "acumen.db"
+
+
+# What these hold is the owner's: not even a message about a wrong one repeats it.
+_HIDDEN = ("key", "secret", "url", "alerts")
 
 
 def load(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Settings:
@@ -215,6 +241,6 @@ def _sentence(wrong: ValidationError) -> str:
         if error["type"] == "extra_forbidden":
             parts.append(f"There is no setting {path} ({variable}); docs/settings.md lists all of them.")
         else:
-            given = "(hidden)" if path.endswith("key") else repr(error["input"])
+            given = "(hidden)" if path.endswith(_HIDDEN) else repr(error["input"])
             parts.append(f"Setting {path} ({variable}) is {given}: {error['msg']}.")
     return " ".join(parts)

@@ -11,8 +11,10 @@ from pydantic import BaseModel
 
 from acumen_client.wire import (
     aggregation,
+    alerts,
     evaluations,
     experiments,
+    failures,
     learn,
     memories,
     meter,
@@ -21,6 +23,7 @@ from acumen_client.wire import (
     recall,
     review,
     system,
+    verdicts,
 )
 from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
 from acumen_client.wire.shapes import InQuery, Nothing, Role
@@ -365,8 +368,8 @@ record_verdict = Endpoint(
     name="record_verdict",
     method="POST",
     path="/api/record_verdict",
-    request=operations.RecordVerdictRequest,
-    answer_model=operations.RecordVerdictResponse,
+    request=verdicts.RecordVerdictRequest,
+    answer_model=verdicts.RecordVerdictResponse,
     role=Role.AGENT,
     summary="Store an auditor's verdict on a subject, and tell how often its findings were found elsewhere.",
 )
@@ -374,8 +377,8 @@ verdict_history = Endpoint(
     name="verdict_history",
     method="GET",
     path="/api/verdict_history",
-    request=operations.VerdictHistoryRequest,
-    answer_model=operations.VerdictHistoryResponse,
+    request=verdicts.VerdictHistoryRequest,
+    answer_model=verdicts.VerdictHistoryResponse,
     role=Role.READER,
     summary="What was found at a subject, or where a signature was found.",
     where="query",
@@ -384,8 +387,8 @@ get_failures = Endpoint(
     name="get_failures",
     method="POST",
     path="/api/get_failures",
-    request=operations.GetFailuresRequest,
-    answer_model=operations.GetFailuresResponse,
+    request=failures.GetFailuresRequest,
+    answer_model=failures.GetFailuresResponse,
     role=Role.READER,
     summary="List groups of failures, the latest first.",
 )
@@ -393,8 +396,8 @@ get_failure = Endpoint(
     name="get_failure",
     method="GET",
     path="/api/failures/{group_id}",
-    request=operations.GetFailureRequest,
-    answer_model=operations.FailureResponse,
+    request=failures.GetFailureRequest,
+    answer_model=failures.FailureResponse,
     role=Role.READER,
     summary="Tell all about one group of failures: its course, examples, analyses and proposed lesson.",
     where="query",
@@ -403,8 +406,8 @@ change_failure = Endpoint(
     name="change_failure",
     method="POST",
     path="/api/change_failure",
-    request=operations.ChangeFailureRequest,
-    answer_model=operations.ChangeFailureResponse,
+    request=failures.ChangeFailureRequest,
+    answer_model=failures.ChangeFailureResponse,
     role=Role.REVIEWER,
     summary="Merge groups of failures, take a merge back, resolve, archive or reopen one.",
 )
@@ -412,8 +415,8 @@ get_proposals = Endpoint(
     name="get_proposals",
     method="POST",
     path="/api/get_proposals",
-    request=operations.GetProposalsRequest,
-    answer_model=operations.GetProposalsResponse,
+    request=failures.GetProposalsRequest,
+    answer_model=failures.GetProposalsResponse,
     role=Role.READER,
     summary="List the lessons that operations suggest, with what they rest on.",
 )
@@ -421,8 +424,8 @@ decide_proposal = Endpoint(
     name="decide_proposal",
     method="POST",
     path="/api/decide_proposal",
-    request=operations.DecideProposalRequest,
-    answer_model=operations.DecideProposalResponse,
+    request=failures.DecideProposalRequest,
+    answer_model=failures.DecideProposalResponse,
     role=Role.REVIEWER,
     summary="Approve, edit or reject a proposed lesson.",
 )
@@ -430,11 +433,20 @@ lesson_effect = Endpoint(
     name="lesson_effect",
     method="GET",
     path="/api/lesson_effect",
-    request=operations.LessonEffectRequest,
-    answer_model=operations.LessonEffectResponse,
+    request=failures.LessonEffectRequest,
+    answer_model=failures.LessonEffectResponse,
     role=Role.READER,
     summary="Tell whether sessions that were shown a lesson fail less in the way it is about.",
     where="query",
+)
+get_alerts = Endpoint(
+    name="get_alerts",
+    method="POST",
+    path="/api/get_alerts",
+    request=alerts.GetAlertsRequest,
+    answer_model=alerts.GetAlertsResponse,
+    role=Role.READER,
+    summary="List what is wrong: sources gone silent, failures that escalate, analysis that fails.",
 )
 purge_operations = Endpoint(
     name="purge_operations",

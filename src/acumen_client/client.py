@@ -88,6 +88,7 @@ class Calls:
     failure = bind(calls.get_failure)
     change_failure = bind(calls.change_failure)
     proposals = bind(calls.get_proposals)
+    alerts = bind(calls.get_alerts)
     decide_proposal = bind(calls.decide_proposal)
     lesson_effect = bind(calls.lesson_effect)
     purge_operations = bind(calls.purge_operations)

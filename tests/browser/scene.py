@@ -9,19 +9,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from acumen.app import LOCAL_ORG, App
 from acumen.deps import Deps, Findable
+from acumen.learn import failures
 from acumen.meter import usage
 from acumen.model.evaluation import Evaluation, EvaluationId, Judgement
-from acumen.model.facts import Hour
+from acumen.model.facts import Failed, Hour
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
 from acumen.model.memories import Memory, owner, searchable
+from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.profile import DAY_MS
 from acumen.model.search import SearchRow
 from acumen.model.usage import CITED, PRODUCTION, Injection, UsageEvent
+from acumen.observe import operations
+from acumen.observe.operations import New
 from acumen.review import watch
 from acumen.settings import Settings
+from acumen.storage.failures import WantedGroups
 from acumen.storage.store import Tx
 from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, kind_of
 
@@ -96,6 +102,7 @@ async def fill(folder: Path, many: int = 0) -> None:
 async def _set(deps: Deps, at: Millis) -> None:
     await deps.store.write(_metered_long_ago)
     await _use(deps, await _memories(deps, at), at)
+    await _deeds(deps, at)
     await watch.every_hour(Hour(), deps)
 
 
@@ -245,6 +252,59 @@ def _evaluation(talk: Talk, at: Millis) -> Evaluation:
     judged = Judgement(talk.well, corrections=0 if talk.well else 2, signals=("what the user said last",))
     key = UserId(talk.user), SessionId(talk.name)
     return Evaluation(EvaluationId(0), *key, talk.well, at, at, at, judged=judged, agent_version="2.1")
+
+
+# --- deeds ---------------------------------------------------------------------------------------------------------
+
+FAILURES = (
+    ("deploy", "TimeoutError", "Deployment of {} timed out after 30 s"),
+    ("query_db", "SyntaxError", 'syntax error at or near "{}"'),
+)
+
+
+async def _deeds(deps: Deps, at: Millis) -> None:
+    """Calls that worked, calls that failed in two sessions or more, and calls that mean harm."""
+    worked = [_deed(f"ok-{n}", at, endpoint="read_file", session_id=f"s{n % 4}", duration_ms=12.0) for n in range(40)]
+    failed = [
+        _deed(f"{endpoint}-{n}", at, endpoint=endpoint, error=(kind, said.format(f"svc-{n}")), session_id=f"s{n}")
+        for endpoint, kind, said in FAILURES
+        for n in range(4)
+    ]
+    hostile = [
+        _deed(
+            f"bad-{n}-{turn}",
+            at,
+            source=text,
+            endpoint=text,
+            agent=text,
+            error=(text[:40], text),
+            session_id=f"h{turn}",
+        )
+        for n, text in enumerate(HOSTILE)
+        for turn in range(3)
+    ]
+    await operations.record([New(one) for one in (*worked, *failed, *hostile)], deps)
+    groups, _ = await deps.store.read(lambda tx: tx.failures.find(WantedGroups(), 100))
+    for group in groups:
+        await failures.explain(Failed(group.id), deps)
+
+
+def _everywhere(text: str) -> dict[str, str]:
+    return dict.fromkeys(("source", "endpoint", "agent", "input_summary"), text)
+
+
+def _deed(name: str, at: Millis, error: tuple[str, str] | None = None, **more: Any) -> Operation:
+    said = {"source": "mcp", "agent": "coder", "user_id": "jonas", "input_summary": "the next step", **more}
+    if error is not None:
+        said |= {"error_type": error[0], "error_message": error[1]}
+    return Operation(
+        id=OperationId(name),
+        kind=OperationKind.OPERATION,
+        status=OperationStatus.OK if error is None else OperationStatus.ERROR,
+        received_at=at,
+        body_hash=name,
+        **said,
+    )
 
 
 if __name__ == "__main__":

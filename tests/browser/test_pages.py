@@ -19,6 +19,10 @@ PAGES = (
     "/ui/duplicates",
     "/ui/costs",
     "/ui/sessions",
+    "/ui/operations?live=off",
+    "/ui/failures?state=any",
+    "/ui/proposals?approval=any",
+    "/ui/proposals/2",
     "/ui/experiments",
     "/ui/audit",
     "/ui/system",
@@ -32,7 +36,9 @@ def test_no_page_keeps_anybody_out(theme: str, site: Site, open_page: Open):
     page = open_page(f"{site.url}/ui", color_scheme=theme)
     # In the dark only the colours are others.
     rules = None if theme == "light" else {"runOnly": ["color-contrast", "link-in-text-block"]}
-    found = {path: _barriers(page, site.url + path, rules) for path in (*PAGES, _session(page, site))}
+    found = {
+        path: _barriers(page, site.url + path, rules) for path in (*PAGES, _session(page, site), _failure(page, site))
+    }
 
     assert {path: barriers for path, barriers in found.items() if barriers} == {}
 
@@ -40,6 +46,11 @@ def test_no_page_keeps_anybody_out(theme: str, site: Site, open_page: Open):
 def _session(page: Page, site: Site) -> str:
     page.goto(f"{site.url}/ui/sessions")
     return str(page.locator("tbody a").first.get_attribute("href"))
+
+
+def _failure(page: Page, site: Site) -> str:
+    page.goto(f"{site.url}/ui/failures?source=mcp")
+    return str(page.locator("td.title a").first.get_attribute("href"))
 
 
 def _barriers(page: Page, url: str, rules: dict[str, list[str]] | None) -> list[str]:
@@ -76,6 +87,9 @@ def test_text_that_means_harm_is_only_text(site: Site, open_page: Open):
         "/ui/costs",
         "/ui/costs?by=user",
         "/ui/sessions",
+        "/ui/operations?live=off",
+        "/ui/failures?state=any",
+        "/ui/proposals?approval=any",
     ]
 
     for path in paths:
@@ -87,6 +101,10 @@ def test_text_that_means_harm_is_only_text(site: Site, open_page: Open):
         page.goto(f"{site.url}{link}")
         _only_text(page)
         page.goto(f"{site.url}{str(link).replace('/memories/', '/panel/')}")
+        _only_text(page)
+    page.goto(f"{site.url}/ui/failures?state=any")
+    for link in [one.get_attribute("href") for one in page.locator("td.title a").all()]:
+        page.goto(f"{site.url}{link}")
         _only_text(page)
 
 

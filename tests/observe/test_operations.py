@@ -318,3 +318,12 @@ async def test_stats_survive_a_restart(start: Start):
     second = local(await start())
 
     assert (await second.send("GET", "/stats")).json()["total"] == 2
+
+
+async def test_an_event_under_a_known_id_with_another_body_is_a_conflict(org: Org):
+    await event(org, op_id="evt-1", source="bot", ok=True)
+
+    again = await org.send("POST", "/event", {"op_id": "evt-1", "source": "bot", "ok": True})
+    other = await org.send("POST", "/event", {"op_id": "evt-1", "source": "bot", "ok": False})
+
+    assert (again.status_code, other.status_code, other.json()["code"]) == (200, 409, "conflict")

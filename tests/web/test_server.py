@@ -17,6 +17,7 @@ from acumen_client.wire.shapes import Role
 from tests.world import HERE, Org, Start, a_profile, a_request, a_turn, a_user_playbook, join, keep, local, once
 
 LOOKS = ["", "/review", "/memories", "/duplicates", "/costs", "/sessions", "/experiments", "/audit", "/system"]
+LOOKS += ["/operations", "/failures", "/proposals"]
 FORMS = [page.path for page in PAGES if page.method == "POST" and page.role is not Role.PUBLIC]
 
 _SITES: dict[int, httpx.ASGITransport] = {}

@@ -9,9 +9,11 @@ from starlette.routing import Route
 
 from acumen.api import (
     aggregation,
+    alerts,
     config,
     errors,
     evaluations,
+    events,
     experiments,
     failures,
     learn,
@@ -24,6 +26,7 @@ from acumen.api import (
     recall,
     review,
     system,
+    verdicts,
 )
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
@@ -40,21 +43,23 @@ from acumen_client.wire.system import ReadinessResponse
 # Importing a room is what registers its handlers.
 ROOMS = (
     aggregation,
+    alerts,
     config,
     evaluations,
+    events,
     experiments,
     failures,
     learn,
     memories,
     meter,
     observe,
-    overview,
     operations,
     overview,
     proposals,
     recall,
     review,
     system,
+    verdicts,
 )
 
 _NO_QUERY: Mapping[str, str] = {}

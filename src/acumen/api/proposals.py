@@ -10,7 +10,8 @@ from acumen.review.proposals import Proposed, WantedProposals
 from acumen.review.purge import purge
 from acumen.storage.operations import Wanted
 from acumen_client import calls
-from acumen_client.wire import operations as wire
+from acumen_client.wire import failures as wire
+from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse
 
 
 @answers(calls.get_proposals)
@@ -23,9 +24,9 @@ async def get_proposals(asked: wire.GetProposalsRequest, call: Call) -> wire.Get
 @answers(calls.decide_proposal)
 async def decide_proposal(asked: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
     words = {name: getattr(asked, name) for name in ("content", "trigger", "rationale", "pitfall")}
-    actor = call.caller.actor
-    await proposals.decide(asked.agent_playbook_id, asked.decision, words, actor, call.deps)
-    return wire.DecideProposalResponse(proposal=view(await proposals.of_playbook(asked.agent_playbook_id, call.deps)))
+    done = await proposals.decide(asked.agent_playbook_id, asked.decision, words, call.caller.actor, call.deps)
+    now = await proposals.of_playbook(asked.agent_playbook_id, call.deps)
+    return wire.DecideProposalResponse(proposal=view(now), action_id=done.id or None)
 
 
 @answers(calls.lesson_effect)
@@ -49,10 +50,10 @@ async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.Les
 
 
 @answers(calls.purge_operations)
-async def purge_operations(asked: wire.PurgeOperationsRequest, call: Call) -> wire.PurgeOperationsResponse:
+async def purge_operations(asked: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
     ids = None if asked.op_id is None else (asked.op_id,)
     gone = await purge(Wanted(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
-    return wire.PurgeOperationsResponse(operations=gone.operations, groups=gone.groups, proposals=gone.proposals)
+    return PurgeOperationsResponse(operations=gone.operations, groups=gone.groups, proposals=gone.proposals)
 
 
 def _rate(one: Rate) -> wire.RateView:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acumen import __version__
+from acumen.api import alerts
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds
 from acumen.errors import AcumenError
@@ -22,6 +23,7 @@ from acumen_client.wire import system as wire
 from acumen_client.wire.shapes import Nothing
 
 DEAD_LETTERS_SHOWN = 20
+ALERTS_SHOWN = 20
 # With less room than this the next writes may well fail.
 LEAST_FREE_BYTES = 50 * 1024 * 1024
 
@@ -79,6 +81,7 @@ def _status(tx: Tx, call: Call) -> wire.StatusResponse:
         ),
         model=_model(tx, call),
         memories=_memories(tx),
+        alerts=[alerts.view(one) for one in tx.alerts.latest(ALERTS_SHOWN, only_open=True)],
         coverage=_coverage(tx, call),
     )
 

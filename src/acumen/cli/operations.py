@@ -9,7 +9,8 @@ import typer
 from acumen.cli.output import show, table, when
 from acumen.model.hazards import visible
 from acumen_client.client import Client
-from acumen_client.wire.operations import FailureResponse, GroupState, OperationView, ProposalView
+from acumen_client.wire.failures import FailureResponse, GroupState, ProposalView
+from acumen_client.wire.operations import OperationView
 
 Change = Literal["merge", "unmerge", "resolve", "archive", "reopen"]
 Approval = Literal["pending", "approved", "rejected"]

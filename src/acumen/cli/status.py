@@ -8,6 +8,7 @@ from contextlib import suppress
 import typer
 
 from acumen.cli.output import show, size, table, when
+from acumen.model.hazards import visible
 from acumen_client.client import Client
 from acumen_client.wire.system import ModelStatus, StatusResponse
 
@@ -45,6 +46,8 @@ def _words(status: StatusResponse) -> Iterator[str]:
     yield f"Model     {_model(status.model)}"
     counted = f"counted since {when(coverage.metered_since)}" if coverage.metering_enabled else "not counted"
     yield f"Use       {counted}; {coverage.memories_without_vector} memory(ies) wait for their vector"
+    for alert in status.alerts:
+        yield f"Alert     {visible(alert.said)} (since {when(alert.opened_at)})"
     yield ""
     yield table(["holds", "state", "count"], [[one.kind, one.status, one.count] for one in status.memories])
     yield ""

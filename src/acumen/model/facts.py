@@ -156,6 +156,29 @@ class Hour(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class Minutes(Fact):
+    """Some minutes have passed: time to look whether something is wrong."""
+
+    name: ClassVar[str] = "minutes"
+
+    @property
+    def scope(self) -> str:
+        return "minutes"
+
+
+@dataclass(frozen=True, slots=True)
+class Alerted(Fact):
+    """There is something to tell the owner's webhook."""
+
+    name: ClassVar[str] = "alerted"
+    delivery_id: str
+
+    @property
+    def scope(self) -> str:
+        return self.delivery_id
+
+
+@dataclass(frozen=True, slots=True)
 class LessonsGrew(Fact):
     """Enough new lessons came for an agent version to look again for those that several users share."""
 

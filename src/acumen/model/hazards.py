@@ -143,10 +143,13 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             ),
         ),
         (HOST, r"[|;&]\s*(?:ba|z|da)?sh\b|`[^`]{1,100}`\s*;|\$\([^)]{1,200}\)|>>?\s*/(?:etc|dev|root|home)/"),
-        (HOST, r"(?:^|[\s,;])[=@+-](?:cmd|hyperlink|importxml|importdata|webservice|dde)\b|=cmd\|"),
+        (HOST, r"(?:^|[\s,;])[=@+-](?:cmd|hyperlink|importxml|importdata|webservice|dde)\b|\bcmd\|"),
         (
             ADDRESS,
-            r"\b(?:https?|ftp|file|data|javascript|vbscript|ldap|jndi|gopher|ssh|telnet)\s*:\s*(?://|\S{0,40}[;,(])",
+            (
+                r"\b(?:https?|ftp|file|data|javascript|vbscript|ldap|jndi|gopher|ssh|telnet)\s*:\s*(?://|\S{0,40}[;,(])"
+                r"|\b(?:java|vb)script\s*:\s*\S"
+            ),
         ),
         (ADDRESS, r"!?\[[^\]\n]{0,200}\]\([^)\n]{1,400}\)|\bwww\.[a-z0-9-]+\.[a-z]{2,}|\$\{[^}]{1,200}\}|\bhxxps?\b"),
         (BLOB, r"(?<![\w/+.-])(?=[A-Za-z0-9+/]{0,200}\d)[A-Za-z0-9+/]{40,}={0,2}(?![\w/-])"),
@@ -161,7 +164,8 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             MARKUP,
             (
                 r"<\s*(?:script|iframe|img|svg|object|embed|form|link|meta|style|body|video|audio|a|input|base|details|math)"
-                r"\b[^<>]{0,200}>?|\bon(?:error|load|click|mouseover|focus|toggle)\s*="
+                r"\b[^<>]{0,200}>?|<\s*/\s*(?:title|textarea|table|body|head|html|script|style|form|select|template)\s*>"
+                r"|\bon(?:error|load|click|mouseover|focus|toggle)\s*="
             ),
         ),
         (MARKUP, r"\{\{.{1,200}\}\}|\{%.{1,200}%\}|<%.{1,200}%>|\x1b\[|\x9b"),

@@ -6,11 +6,13 @@ from typing import Any
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.model.action import Action, ActionId, ActionItem, Doing
 from acumen.model.hazards import hazards
-from acumen.model.ids import Kind, MemoryRef
+from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.proposal import Proposal
+from acumen.review.act import fresh_action
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
@@ -49,8 +51,28 @@ async def of_playbook(playbook_id: int, deps: Deps) -> Proposed:
     return await deps.store.read(lambda tx: _proposed(tx, *_existing(tx, playbook_id)))
 
 
-async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], actor: str, deps: Deps) -> None:
-    """Approved, agents see it at once; edited, it waits on; rejected, it is not proposed again."""
+# As many lessons beside a proposed one as a person compares.
+MOST_BESIDE = 3
+NEAR = 0.5
+
+
+async def beside(proposed: Proposed, deps: Deps) -> list[tuple[AgentPlaybook, float | None]]:
+    """Lessons that agents have, or are proposed, about the same call or nearly in the same words; the nearest first."""
+    (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
+    (near,) = await deps.alike(Kind.AGENT_PLAYBOOK, UserId(""), [row])
+    close = {name: how for name, how in near.items() if how is not None and how >= NEAR}
+    names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
+    found = await deps.store.read(lambda tx: tx.agent_playbooks.by_ids(sorted(names)))
+    kept = [one for one in found.values() if one.status in (Status.CURRENT, Status.PENDING)]
+    kept.sort(key=lambda one: (-(near.get(str(one.id)) or 0.0), one.id))
+    return [(one, near.get(str(one.id))) for one in kept[:MOST_BESIDE]]
+
+
+async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], actor: str, deps: Deps) -> Action:
+    """Approved, agents see it at once; edited, it waits on; rejected, it is not proposed again.
+
+    Written to the audit log, from where it can be taken back; what changes nothing has no id.
+    """
     given = {name: text for name, text in words.items() if text is not None}
     _, before = await deps.store.read(lambda tx: _existing(tx, playbook_id))
     lesson = replace(before.lesson, **given)
@@ -58,17 +80,29 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
         raise BadInput("content must not be empty: a lesson without words says nothing.")
     (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", lesson.searchable)])
 
-    def store(tx: Tx) -> None:
+    def store(tx: Tx) -> Action:
         proposal, now = _existing(tx, playbook_id)
         if now.version != before.version:
             raise Conflict("It was changed by someone else meanwhile; read it again and retry.")
         approval, status = _DECIDED.get(decision, (now.approval, now.status))
         after = replace(now, lesson=lesson, approval=approval, status=status)
-        ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(playbook_id))
-        tx.memories.change(ref, now, after, row, Because(f"{decision} by hand", actor=actor))
         tx.lessons.decided(proposal.key, tx.at)
+        done = _action(tx, decision, now, after, actor)
+        if after == now:
+            return replace(done, id=ActionId(""), items=())
+        tx.memories.change(done.items[0].ref, now, after, row, Because(done.reason, actor=actor, request_id=done.id))
+        tx.actions.add(done)
+        return done
 
-    await deps.store.write(store)
+    return await deps.store.write(store)
+
+
+def _action(tx: Tx, decision: str, before: AgentPlaybook, after: AgentPlaybook, actor: str) -> Action:
+    rows = tx.agent_playbooks
+    sides = {"memory": rows.snapshot(before)}, {"memory": rows.snapshot(after)}
+    item = ActionItem(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), True, None, None, *sides)
+    params = {"decision": decision}
+    return Action(fresh_action(), Doing.EDIT, actor, tx.at, f"{decision} of a proposed lesson", params, items=(item,))
 
 
 _DECIDED = {

@@ -116,13 +116,18 @@ class Failures:
         at = self._scope.at
         this_hour = at - at % HOUR_MS
         since = max(this_hour - WEEK_HOURS * HOUR_MS, group.first_seen - group.first_seen % HOUR_MS)
-        counted = self.hours(group.id, Millis(since))
+        counted = self.hours([group.id], Millis(since)).get(group.id, {})
         return [counted.get(hour, 0) for hour in range(since, this_hour, HOUR_MS)]
 
-    def hours(self, group_id: str, since: Millis) -> dict[int, int]:
+    def hours(self, ids: Sequence[str], since: Millis) -> dict[str, dict[int, int]]:
+        """By group, how many in each hour."""
         c = failure_hours.c
-        query = sa.select(c.hour, c.count).where(c.org_id == self._scope.org, c.group_id == group_id, c.hour >= since)
-        return {row.hour: row.count for row in self._scope.all(query)}
+        found: dict[str, dict[int, int]] = {}
+        for some in in_batches(ids):
+            mine = (c.org_id == self._scope.org, c.group_id.in_(some), c.hour >= since)
+            for row in self._scope.all(sa.select(c.group_id, c.hour, c.count).where(*mine)):
+                found.setdefault(row.group_id, {})[row.hour] = row.count
+        return found
 
     def save(self, group: FailureGroup) -> None:
         """What counting and a change of state leave behind."""

@@ -36,6 +36,10 @@ class Jobs:
         query = sa.select(jobs).where(c.org_id == self._scope.org, c.fact == fact, c.scope == scope)
         return [_job(row) for row in self._scope.all(query)]
 
+    def of_fact(self, fact: str) -> list[Job]:
+        query = sa.select(jobs).where(jobs.c.org_id == self._scope.org, jobs.c.fact == fact)
+        return [_job(row) for row in self._scope.all(query)]
+
     def of_run(self, run_id: str) -> list[Job]:
         query = sa.select(jobs).where(jobs.c.org_id == self._scope.org, jobs.c.scope == run_id)
         return [_job(row) for row in self._scope.all(query)]

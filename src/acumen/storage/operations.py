@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,9 @@ from acumen.storage.tables import findings, operation_hours, operations, tool_ve
 
 # The column and the field, where they differ.
 _RENAMED = {"id": "op_id", "received_at": "created_at"}
+# By what a tail is narrowed, and how many values of each are offered.
+FACETS = ("source", "status", "endpoint", "agent")
+MOST_VALUES = 20
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation.__dataclass_fields__}
 
 
@@ -29,6 +32,7 @@ class Wanted:
     kind: OperationKind | None = None
     status: OperationStatus | None = None
     endpoint: str | None = None
+    agent: str | None = None
     session_id: str | None = None
     user_id: str | None = None
     group_ids: tuple[str, ...] | None = None
@@ -110,6 +114,26 @@ class Operations:
         )
         return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
 
+    def latest(self, wanted: Wanted, limit: int, among: int) -> list[Operation]:
+        """The latest first, of no more than the `among` latest: a tail that finds little looks no further."""
+        c = operations.c
+        since = sa.select(c.created_at).where(c.org_id == self._scope.org).order_by(c.created_at.desc())
+        found = self._scope.one(since.limit(1).offset(among - 1))
+        return self.find(replace(wanted, since=found[0] if found else None), limit)
+
+    def facets(self, among: int) -> dict[str, list[tuple[str, int]]]:
+        """Values of each facet among the latest, the most frequent first."""
+        c = operations.c
+        shown = sa.select(*(c[name] for name in FACETS)).where(c.org_id == self._scope.org)
+        some = shown.order_by(c.created_at.desc()).limit(among).subquery()
+        rows = self._scope.all(sa.select(*some.c, sa.func.count()).group_by(*some.c))
+        counted: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
+        for *values, number in rows:
+            for name, value in zip(FACETS, values, strict=True):
+                if value is not None:
+                    counted[name][value] += number
+        return {name: values.most_common(MOST_VALUES) for name, values in counted.items()}
+
     def outcomes_after(self, at: Millis, op_id: str, limit: int) -> list[Operation]:
         """Outcomes, verdicts and evaluations that came after the one named, oldest first."""
         c = operations.c
@@ -156,6 +180,21 @@ class Operations:
         for row in rows:
             counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
         return [counts[name] for name in sorted(counts)]
+
+    def hours_heard(self, since: Millis) -> dict[str, list[int]]:
+        """Of each source, the hours in which something came, in order."""
+        c = operation_hours.c
+        query = sa.select(c.source, c.hour).distinct().where(c.org_id == self._scope.org, c.hour >= since)
+        heard: dict[str, list[int]] = {}
+        for row in self._scope.all(query.order_by(c.hour)):
+            heard.setdefault(row.source, []).append(row.hour)
+        return heard
+
+    def last_of(self, source: str) -> Millis:
+        """When something of the source came last; 0 if that is no longer kept."""
+        c = operations.c
+        query = sa.select(sa.func.max(c.created_at)).where(c.org_id == self._scope.org, c.source == source)
+        return Millis(self._scope.one(query)[0] or 0)
 
     # --- removing ------------------------------------------------------------------------------------------------
 
@@ -263,7 +302,7 @@ def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     c = operations.c
-    names = ("source", "kind", "status", "endpoint", "session_id", "user_id", "way_key")
+    names = ("source", "kind", "status", "endpoint", "agent", "session_id", "user_id", "way_key")
     given = [(name, getattr(wanted, name)) for name in names]
     equal = [c[name] == str(value) for name, value in given if value is not None]
     lists = ((c.group_id, wanted.group_ids), (c.op_id, wanted.ids))

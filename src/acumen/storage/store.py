@@ -13,6 +13,7 @@ from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
 from acumen.storage.actions import Actions
+from acumen.storage.alerts import Alerts
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.clusters import Clusters
 from acumen.storage.conversations import Conversations
@@ -84,6 +85,10 @@ class Tx:
     @cached_property
     def failures(self) -> Failures:
         return Failures(self.scope)
+
+    @cached_property
+    def alerts(self) -> Alerts:
+        return Alerts(self.scope)
 
     @cached_property
     def verdicts(self) -> Verdicts:

@@ -785,6 +785,43 @@ experiments = sa.Table(
     sa.Index("ix_experiments_active_key", "org_id", "active_key", unique=True),
 )
 
+# --- alerts: what is wrong, and who was told ----------------------------------------------------------------------
+
+alerts = sa.Table(
+    "alerts",
+    metadata,
+    _org(),
+    _text("alert_id"),
+    # Kind and subject of one that is not over; null for the others. Being unique, it opens each once.
+    _text("open_key", null=True),
+    _text("kind"),
+    _text("subject"),
+    _text("said"),
+    _json("detail"),
+    _time("closed_at", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "alert_id", name="pk_alerts"),
+    sa.Index("ix_alerts_open", "org_id", "open_key", unique=True),
+    sa.Index("ix_alerts_time", "org_id", "created_at"),
+)
+
+deliveries = sa.Table(
+    "deliveries",
+    metadata,
+    _org(),
+    _text("delivery_id"),
+    _text("alert_id"),
+    _text("event"),
+    _text("body"),
+    _text("state"),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("status_code", sa.Integer, nullable=True),
+    _text("last_error", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "delivery_id", name="pk_deliveries"),
+    sa.Index("ix_deliveries_alert", "org_id", "alert_id", "created_at"),
+)
+
 # --- review: what a person did about it --------------------------------------------------------------------------
 
 actions = sa.Table(

@@ -18,14 +18,27 @@ from acumen.door.failures import Failure, failure_of
 from acumen.door.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import Config
-from acumen.web import actions, duplicates, login, memories, meter, observe, recall, review, system
+from acumen.web import (
+    actions,
+    duplicates,
+    failures,
+    login,
+    memories,
+    meter,
+    observe,
+    operations,
+    proposals,
+    recall,
+    review,
+    system,
+)
 from acumen.web.form import form_of
 from acumen.web.page import HERE, PAGES, ROOT, Page, Visit
 from acumen.web.session import Sessions, visitor
 from acumen_client.wire.shapes import Role
 
 # Importing a room is what registers its pages.
-ROOMS = (actions, duplicates, login, memories, meter, observe, recall, review, system)
+ROOMS = (actions, duplicates, failures, login, memories, meter, observe, operations, proposals, recall, review, system)
 
 STATIC = HERE / "static"
 HEADERS = {

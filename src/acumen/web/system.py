@@ -7,6 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from acumen.llm.embed import DIMS
+from acumen.model.alert import Alert, Delivery
 from acumen.model.ids import Kind, Millis
 from acumen.model.job import Job
 from acumen.model.memory import Status
@@ -16,6 +17,8 @@ from acumen.storage.store import Tx
 from acumen.web.page import Visit, page
 
 DEAD_SHOWN = 20
+ALERTS_SHOWN = 20
+DELIVERIES_SHOWN = 5
 # With less room than this the next writes may well fail.
 LEAST_FREE_BYTES = 50 * 1024 * 1024
 MONTH_MS = 30 * 86_400_000
@@ -32,6 +35,8 @@ class State:
     without_vector: int
     metered_since: Millis | None
     unresolved: int
+    alerts: list[Alert]
+    deliveries: list[Delivery]
 
 
 @page("/system")
@@ -54,6 +59,8 @@ def _state(tx: Tx, visit: Visit) -> State:
         turns=tx.conversations.count_turns(),
         without_vector=sum(tx.search_rows.count_without_vector_of(visit.app.meaning.name, kind) for kind in Kind),
         metered_since=tx.usage.metered_since(),
+        alerts=tx.alerts.latest(ALERTS_SHOWN, only_open=True),
+        deliveries=tx.alerts.log(DELIVERIES_SHOWN),
         unresolved=tx.usage.count_of(UNRESOLVED, Millis(visit.deps.now() - MONTH_MS)),
     )
 

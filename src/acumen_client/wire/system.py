@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
+from acumen_client.wire.alerts import AlertView
 from acumen_client.wire.shapes import Answer, Done, Id, NonEmpty, Request, Role, Seconds, When
 
 
@@ -131,6 +132,7 @@ class StatusResponse(Done):
     embedder: EmbedderStatus
     model: ModelStatus = Field(default_factory=ModelStatus)
     memories: list[MemoryCount] = Field(default_factory=list)
+    alerts: list[AlertView] = Field(default_factory=list)
     coverage: Coverage = Field(default_factory=Coverage)
 
 

@@ -4,8 +4,8 @@
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const TOAST_MS = 10_000;
-const GO = { o: "", r: "/review", m: "/memories", s: "/sessions", c: "/costs", d: "/duplicates", e: "/experiments", a: "/audit", y: "/system" };
-const DO = { e: "archive", s: "supersede_by", m: "merge", p: "pin", z: "snooze", v: "mark_useful", i: "dismiss" };
+const GO = { o: "", r: "/review", m: "/memories", s: "/sessions", c: "/costs", d: "/duplicates", e: "/experiments", a: "/audit", y: "/system", t: "/operations", f: "/failures", p: "/proposals" };
+const DO = { e: "archive", s: "supersede_by", m: "merge", p: "pin", z: "snooze", v: "mark_useful", i: "dismiss", a: "approve", r: "reject" };
 
 // --- theme ---------------------------------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ document.addEventListener("DOMContentLoaded", () => {
   if (quickBox) quickBox.checked = quick();
 });
 
-document.addEventListener("htmx:beforeRequest", () => document.body.classList.add("busy"));
+document.addEventListener("htmx:beforeRequest", (event) => document.body.classList.toggle("busy", !event.target.matches("[data-tail]")));
 document.addEventListener("htmx:afterRequest", () => document.body.classList.remove("busy"));
 
 document.addEventListener("htmx:afterSwap", (event) => {

@@ -1,0 +1,73 @@
+"""Verdicts, over REST."""
+
+from acumen.api.call import Call, answers
+from acumen.api.operations import body_hash
+from acumen.api.views import seconds
+from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
+from acumen.model.verdict import Finding, Recurrence
+from acumen.observe import verdicts
+from acumen.storage.store import Tx
+from acumen_client import calls
+from acumen_client.wire import verdicts as wire
+
+
+@answers(calls.record_verdict)
+async def record_verdict(asked: wire.RecordVerdictRequest, call: Call) -> wire.RecordVerdictResponse:
+    told = asked.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
+    verdict = Operation(
+        id=OperationId(asked.op_id),
+        source=asked.source,
+        kind=OperationKind.VERDICT,
+        endpoint=f"{asked.source}:verdict"[:255],
+        status=OperationStatus.OK,
+        received_at=call.deps.now(),
+        body_hash=body_hash(told),
+        duration_ms=asked.duration_ms,
+        session_id=asked.session_id,
+        user_id=asked.user_id,
+        output_summary=asked.one_liner,
+        attributes={**asked.attributes, "subject": asked.subject, "overall": asked.overall},
+    )
+    findings = [
+        Finding(asked.op_id, asked.subject, asked.overall, one.severity, one.signature or "", one.message)
+        for one in asked.findings
+    ]
+    stored, recurrence = await verdicts.record(verdict, findings, call.deps)
+    return wire.RecordVerdictResponse(
+        op_id=asked.op_id,
+        result="stored" if stored is Stored.STORED else "known",
+        recurrence=[_recurrence(one) for one in recurrence],
+    )
+
+
+@answers(calls.verdict_history)
+async def verdict_history(asked: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
+    def read(tx: Tx) -> tuple[list[Finding], list[Recurrence]]:
+        if asked.subject is not None:
+            found = tx.verdicts.of_subject(asked.subject, asked.limit)
+            return found, tx.verdicts.recurrence(sorted({one.signature for one in found}))
+        return tx.verdicts.of_signature(asked.signature or "", asked.limit), tx.verdicts.recurrence(
+            [asked.signature or ""]
+        )
+
+    found, recurrence = await call.deps.store.read(read)
+    return wire.VerdictHistoryResponse(
+        findings=[_finding(one) for one in found], recurrence=[_recurrence(one) for one in recurrence]
+    )
+
+
+def _finding(one: Finding) -> wire.FindingView:
+    names = ("op_id", "subject", "overall", "severity", "signature", "message")
+    return wire.FindingView(**{name: getattr(one, name) for name in names}, created_at=seconds(one.created_at))
+
+
+def _recurrence(one: Recurrence) -> wire.RecurrenceView:
+    return wire.RecurrenceView.model_validate(
+        {
+            "signature": one.signature,
+            "count": one.count,
+            "distinct_subjects": one.subjects,
+            "confidence": round(one.confidence, 4),
+            "level": one.level,
+        }
+    )

@@ -1,0 +1,110 @@
+"""Something is wrong with what we observe, and a person should hear of it. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import Any
+
+from acumen.model.failure import HOUR_MS, FailureGroup, GroupState
+from acumen.model.ids import Millis
+from acumen.model.job import Job, JobState
+
+MINUTE_MS = 60_000
+# A source that was heard in fewer hours of a week has no habit that it could break.
+HABIT_HOURS = 6
+# Silent for this many times its longest pause of the week, it has broken its habit.
+SILENT_BY = 1.5
+# A step that failed so often has not just had bad luck.
+FAILING_FROM = 2
+# Work that is due for so long is done by nobody.
+LATE_MS = HOUR_MS
+QUOTED = 200
+
+
+class AlertKind(StrEnum):
+    SILENT = "source_silent"
+    ESCALATING = "group_escalating"
+    ANALYSIS = "analysis_failing"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong now. Kind and subject say whether it is the same as before."""
+
+    kind: AlertKind
+    subject: str
+    said: str
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """A problem from the look that found it to the look that no longer did."""
+
+    id: str
+    problem: Problem
+    opened_at: Millis
+    closed_at: Millis | None = None
+
+
+class DeliveryState(StrEnum):
+    WAITING = "waiting"
+    SENT = "sent"
+    FAILED = "failed"  # tried too often
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message to the webhook: what it says, and what became of it."""
+
+    id: str
+    alert_id: str
+    event: str  # alert.opened or alert.closed
+    body: str
+    state: DeliveryState = DeliveryState.WAITING
+    attempts: int = 0
+    status_code: int | None = None
+    last_error: str | None = None
+    created_at: Millis = Millis(0)
+    updated_at: Millis = Millis(0)
+
+
+def silent(source: str, hours: Sequence[int], last: Millis, at: Millis, least_ms: int) -> Problem | None:
+    """`hours` are those of the last week in which the source was heard, `last` is when it was heard last."""
+    if len(hours) < HABIT_HOURS:
+        return None
+    pause = max((later - earlier for earlier, later in pairwise(hours)), default=HOUR_MS)
+    quiet = at - last
+    if quiet <= max(least_ms, SILENT_BY * pause):
+        return None
+    said = f"{source[:QUOTED]} has been silent for {_span(quiet)}; its longest pause of the week was {_span(pause)}"
+    return Problem(AlertKind.SILENT, source, said, {"last_seen": last, "longest_pause_ms": pause})
+
+
+def escalating(group: FailureGroup) -> Problem | None:
+    if group.state is not GroupState.ESCALATING:
+        return None
+    said = f"{group.endpoint[:QUOTED]} fails more and more: {group.template[:QUOTED]}"
+    return Problem(AlertKind.ESCALATING, group.id, said, {"source": group.source, "count": group.count})
+
+
+def analysis_failing(fact: str, jobs: Sequence[Job], at: Millis) -> Problem | None:
+    """Of the jobs of one fact: those that were given up, fail again and again, or wait for nobody."""
+    stuck = [job for job in jobs if _is_stuck(job, at)]
+    if not stuck:
+        return None
+    cause = next((job.last_error for job in stuck if job.last_error), "nobody works at it")
+    said = f"{len(stuck)} analysis job(s) of kind {fact} fail: {cause[:QUOTED]}"
+    return Problem(AlertKind.ANALYSIS, fact, said, {"jobs": len(stuck)})
+
+
+def _is_stuck(job: Job, at: Millis) -> bool:
+    failing = job.attempts >= FAILING_FROM and job.last_error is not None
+    late = job.state is JobState.WAITING and at - job.run_at > LATE_MS
+    return job.state is JobState.DEAD or failing or late
+
+
+def _span(ms: float) -> str:
+    minutes = ms / MINUTE_MS
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.0f} h"

@@ -1,0 +1,70 @@
+"""Failures that are one and the same: the list of their groups, and all about one of them."""
+
+import json
+from urllib.parse import quote
+
+from starlette.responses import RedirectResponse, Response
+
+from acumen.errors import BadInput
+from acumen.model.failure import GroupState
+from acumen.review import failures
+from acumen.review.failures import OPEN, Course, Listed
+from acumen.storage.failures import WantedGroups
+from acumen.storage.store import Tx
+from acumen.web.page import PER_PAGE, ROOT, Visit, page
+from acumen_client.wire.shapes import Role
+
+STATES = ("open", *GroupState, "any")
+# What is done, in the past tense, and what takes it back.
+DONE = {
+    "merge": ("merged", "unmerge"),
+    "unmerge": ("taken out of the merge", ""),
+    "resolve": ("resolved", "reopen"),
+    "archive": ("archived until it escalates", "reopen"),
+    "reopen": ("open again", ""),
+}
+
+
+@page("/failures")
+async def groups(visit: Visit) -> Response:
+    state = visit.choice("state", *STATES)
+    source, endpoint = visit.asked("source") or None, visit.asked("endpoint") or None
+    states = OPEN if state == "open" else None if state == "any" else (GroupState(state),)
+    wanted = WantedGroups(states=states, source=source, endpoint=endpoint)
+
+    def read(tx: Tx) -> tuple[list[Listed], int, list[Course]]:
+        found, total = failures.listed(tx, wanted, PER_PAGE, visit.offset)
+        return found, total, failures.courses(tx, found)
+
+    found, total, courses = await visit.deps.store.read(read)
+    return visit.html(
+        "failures.html",
+        rows=list(zip(found, courses, strict=True)),
+        total=total,
+        state=state,
+        states=STATES,
+        source=source,
+        endpoint=endpoint,
+    )
+
+
+@page("/failures/{id}")
+async def group(visit: Visit) -> Response:
+    told, proposal = await visit.deps.store.read(
+        lambda tx: (failures.told(tx, visit.path_id), tx.lessons.get(visit.path_id))
+    )
+    return visit.html("failure.html", told=told, one=told.listed, group=told.listed.group, proposal=proposal)
+
+
+@page("/failures/{id}", Role.REVIEWER, "POST")
+async def change(visit: Visit) -> Response:
+    doing = visit.form.get("action")
+    if doing not in DONE:
+        raise BadInput(f"{doing[:40]!r} is nothing that can be done to a group of failures.")
+    await failures.change(visit.path_id, doing, visit.form.get("into") or None, visit.caller.actor, visit.deps)
+    here = f"{ROOT}/failures/{quote(visit.path_id, safe='')}"
+    if not visit.partial:
+        return RedirectResponse(here, 303)
+    word, back = DONE[doing]
+    headers = {"HX-Trigger": json.dumps({"acumen:changed": {"count": 1}})}
+    return visit.html("part/done.html", headers=headers, said=f"The group is {word}.", url=here, back=back)

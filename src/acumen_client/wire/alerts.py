@@ -1,0 +1,44 @@
+"""Alerts: what is wrong with what we observe, and what was sent about it."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from acumen_client.wire.shapes import Answer, Done, HowMany, Request
+
+
+class DeliveryView(Answer):
+    """One message to the webhook; `waiting` ones are tried again."""
+
+    delivery_id: str
+    event: str
+    state: Literal["waiting", "sent", "failed"]
+    attempts: int = 0
+    status_code: int | None = None
+    last_error: str | None = None
+    created_at: int
+    updated_at: int
+
+
+class AlertView(Answer):
+    """Open until a later look no longer finds it."""
+
+    alert_id: str
+    kind: Literal["source_silent", "group_escalating", "analysis_failing"]
+    subject: str
+    said: str
+    opened_at: int
+    closed_at: int | None = None
+    detail: dict[str, Any] = Field(default_factory=dict)
+    deliveries: list[DeliveryView] = Field(default_factory=list)
+
+
+class GetAlertsRequest(Request):
+    """The latest first; those that are over only when asked for."""
+
+    include_closed: bool = False
+    limit: HowMany = 100
+
+
+class GetAlertsResponse(Done):
+    alerts: list[AlertView] = Field(default_factory=list)

@@ -1,0 +1,181 @@
+"""Failures that are one and the same, and the lessons that operations suggest."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from acumen_client.wire.operations import MOST_AT_ONCE, Name, OperationView, Summary
+from acumen_client.wire.shapes import Answer, Done, HowMany, Id, MaybeId, Offset, Page, Request, RowId
+
+GroupState = Literal["new", "ongoing", "escalating", "regressed", "resolved", "archived"]
+
+
+class FailureGroupView(Answer):
+    """Failures that are one and the same; counts include the groups that were merged into it."""
+
+    group_id: str
+    template: str
+    source: str
+    endpoint: str
+    error_type: str
+    state: GroupState
+    count: int
+    sessions: int
+    first_seen: int
+    last_seen: int
+    merged: list[str] = Field(default_factory=list)
+    grouping_version: str = ""
+
+
+class GetFailuresRequest(Request):
+    """The latest first. Archived and resolved ones only when asked for."""
+
+    states: Annotated[list[GroupState], Field(max_length=10)] | None = None
+    source: Name | None = None
+    endpoint: Name | None = None
+    limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = 100
+    offset: Offset = 0
+
+
+class GetFailuresResponse(Page):
+    groups: list[FailureGroupView] = Field(default_factory=list)
+
+
+class AnalysisView(Answer):
+    analysis_id: str
+    about: str
+    state: str
+    engine: str
+    model: str = ""
+    confidence: float
+    diagnosis: dict[str, Any] = Field(default_factory=dict)
+    evidence: list[str] = Field(default_factory=list)
+    created_at: int
+
+
+class GetFailureRequest(Request):
+    group_id: Id
+
+
+class FailureResponse(Done):
+    """All there is to know of one group: `hours` of a day and `days` of a month, oldest first."""
+
+    group: FailureGroupView
+    hours: list[int] = Field(default_factory=list)
+    days: list[int] = Field(default_factory=list)
+    examples: list[OperationView] = Field(default_factory=list)
+    hazards: list[str] = Field(default_factory=list)
+    analyses: list[AnalysisView] = Field(default_factory=list)
+    proposal: "ProposalView | None" = None
+
+
+class ChangeFailureRequest(Request):
+    """`merge` needs `into`; `unmerge` takes a merge back. Archived means: out of sight until it escalates."""
+
+    group_id: Id
+    change: Literal["merge", "unmerge", "resolve", "archive", "reopen"]
+    into: MaybeId = None
+
+    @model_validator(mode="after")
+    def _says_into_what(self) -> Self:
+        if (self.change == "merge") != (self.into is not None):
+            raise ValueError("`into` is given with `merge`, and only with it")
+        return self
+
+
+class ChangeFailureResponse(Done):
+    group: FailureGroupView
+
+
+# --- proposals -----------------------------------------------------------------------------------------------------
+
+
+class ProposalView(Answer):
+    """A lesson that operations suggest. Agents see it once a person has approved it."""
+
+    agent_playbook_id: int
+    key: str
+    about: Literal["failure", "recovery", "success"]
+    approval: Literal["pending", "approved", "rejected"]
+    content: str
+    trigger: str | None = None
+    rationale: str | None = None
+    pitfall: str | None = None
+    source: str
+    endpoint: str
+    group_id: str | None = None
+    evidence: list[str] = Field(default_factory=list)
+    distinct_sessions: int = 0
+    count: int = 0
+    replays: int = 1
+    confidence: float = 0.0
+    engine: str = ""
+    flag: str | None = None
+    hazards: list[str] = Field(default_factory=list)
+    similar: list[int] = Field(default_factory=list)
+    detail: dict[str, Any] = Field(default_factory=dict)
+    created_at: int
+
+
+class GetProposalsRequest(Request):
+    approval: Literal["pending", "approved", "rejected"] | None = None
+    about: Literal["failure", "recovery", "success"] | None = None
+    flagged: bool = False
+    limit: HowMany = 100
+
+
+class GetProposalsResponse(Done):
+    proposals: list[ProposalView] = Field(default_factory=list)
+
+
+class DecideProposalRequest(Request):
+    """Approve, reject, or edit its words and leave it pending."""
+
+    agent_playbook_id: RowId
+    decision: Literal["approve", "reject", "edit"]
+    content: Summary | None = None
+    trigger: Summary | None = None
+    rationale: Summary | None = None
+    pitfall: Summary | None = None
+
+    @model_validator(mode="after")
+    def _an_edit_says_something(self) -> Self:
+        words = (self.content, self.trigger, self.rationale, self.pitfall)
+        if self.decision == "edit" and not any(word is not None for word in words):
+            raise ValueError("an edit needs content, trigger, rationale or pitfall")
+        return self
+
+
+class DecideProposalResponse(Done):
+    """`action_id` is what takes the decision back; absent when nothing had to change."""
+
+    proposal: ProposalView
+    action_id: str | None = None
+
+
+class LessonEffectRequest(Request):
+    agent_playbook_id: RowId
+
+
+class RateView(Answer):
+    """Sessions that failed in this way, of those that made the call; null where there is too little to tell."""
+
+    sessions: int
+    failed: int
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class LessonEffectResponse(Done):
+    """`difference` is shown minus not shown, with its interval: below zero the lesson helps."""
+
+    enough_data: bool
+    shown: RateView
+    not_shown: RateView
+    before: RateView
+    after: RateView
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: Literal["helps", "no_effect_seen", "harms", "not_enough_data"]

@@ -1,0 +1,74 @@
+"""Verdicts: an auditor's word on a subject, and how often the same was found elsewhere."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from acumen_client.wire.operations import Millis, Name, SmallObject, Summary, fresh_operation_id
+from acumen_client.wire.shapes import Answer, Done, HowMany, Id, MaybeId, Request
+
+
+class FindingIn(Request):
+    """A finding without a signature is given one from its words, without their parameters."""
+
+    severity: Literal["info", "warn", "block"]
+    message: Summary
+    signature: Name | None = None
+
+
+class RecordVerdictRequest(Request):
+    subject: Name
+    overall: Literal["approve", "request_changes", "block"]
+    findings: Annotated[list[FindingIn], Field(max_length=1_000)] = Field(default_factory=list)
+    one_liner: Summary | None = None
+    duration_ms: Millis | None = None
+    source: Name = "auditor"
+    op_id: Id = Field(default_factory=fresh_operation_id)
+    session_id: MaybeId = None
+    user_id: MaybeId = None
+    attributes: SmallObject = Field(default_factory=dict)
+
+
+class RecurrenceView(Answer):
+    """The same subject over and over never gets past `info`; `confidence` is distinct subjects by count."""
+
+    signature: str
+    count: int
+    distinct_subjects: int
+    confidence: float
+    level: Literal["none", "info", "warn", "block"]
+
+
+class RecordVerdictResponse(Done):
+    op_id: str
+    result: Literal["stored", "known"]
+    recurrence: list[RecurrenceView] = Field(default_factory=list)
+
+
+class VerdictHistoryRequest(Request):
+    """Of a subject, or of a signature."""
+
+    subject: Name | None = None
+    signature: Name | None = None
+    limit: HowMany = 100
+
+    @model_validator(mode="after")
+    def _says_of_what(self) -> Self:
+        if (self.subject is None) == (self.signature is None):
+            raise ValueError("give either subject or signature")
+        return self
+
+
+class FindingView(Answer):
+    op_id: str
+    subject: str
+    overall: str
+    severity: str
+    signature: str
+    message: str
+    created_at: int
+
+
+class VerdictHistoryResponse(Done):
+    findings: list[FindingView] = Field(default_factory=list)
+    recurrence: list[RecurrenceView] = Field(default_factory=list)
