@@ -11,7 +11,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 from acumen_client.errors import AcumenError, BadInput, ServerFailed, Unavailable, error_for, in_words
 from acumen_client.session import AsyncSession, Session
 from acumen_client.wire.observe import PublishUserInteractionRequest, PublishUserInteractionResponse
@@ -88,9 +88,9 @@ class Calls:
     failure = bind(calls.get_failure)
     change_failure = bind(calls.change_failure)
     proposals = bind(calls.get_proposals)
-    alerts = bind(calls.get_alerts)
     decide_proposal = bind(calls.decide_proposal)
     lesson_effect = bind(calls.lesson_effect)
+    alerts = bind(calls.get_alerts)
     purge_operations = bind(calls.purge_operations)
 
     search = bind(calls.search)

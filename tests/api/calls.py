@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.calls import ENDPOINTS
+from acumen_client.endpoint import Endpoint
 from tests.world import Org, playbook, profile, said
 
 BY_NAME: dict[str, Endpoint[..., Any]] = {endpoint.name: endpoint for endpoint in ENDPOINTS}

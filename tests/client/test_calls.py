@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from acumen_client import calls
-from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.calls import ENDPOINTS
+from acumen_client.endpoint import Endpoint
 from acumen_client.wire.config import Config
 from acumen_client.wire.observe import PublishUserInteractionRequest
 from acumen_client.wire.shapes import Role

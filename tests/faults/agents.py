@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 from tests.faults.server import NO_REPLY, Caller, Reply, Server
 
 # What a user may say. The first ones teach something, so that learning is under way when the server dies.

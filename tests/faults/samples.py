@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.calls import ENDPOINTS
+from acumen_client.endpoint import Endpoint
 
 _USER = {"user_id": "nobody"}
 _PROFILE = {**_USER, "profile_id": "prof_none"}

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 
 # A start takes under a second; a machine busy with other work may need much longer, and that is no failure.
 START_SECONDS = 60.0

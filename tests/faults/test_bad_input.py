@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 from acumen_client.wire.config import Config, ConfigUpdate
 from acumen_client.wire.memories import NewAgentPlaybook, NewProfile, NewUserPlaybook
 from acumen_client.wire.observe import InteractionData

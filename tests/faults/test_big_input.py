@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 from tests.faults.samples import WITH_BODY, name_of
 from tests.faults.server import JSON, Caller, Server
 

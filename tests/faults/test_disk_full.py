@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 from tests.faults import disks
 from tests.faults.conftest import StartServer
 from tests.faults.disks import Disk, FileLimit

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from acumen.app import App
 from acumen.deps import Deps
 from acumen.door.callers import Caller, Doorkeeper
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 
 A = TypeVar("A", bound=BaseModel)
 Q = TypeVar("Q", bound=BaseModel)

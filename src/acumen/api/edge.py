@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from acumen.api import (
+from acumen.api import (  # noqa: F401 - importing a room is what registers its handlers
     aggregation,
     alerts,
     config,
@@ -36,31 +36,10 @@ from acumen.door.callers import Caller, Doorkeeper, require
 from acumen.door.headers import request_id_of
 from acumen.errors import BadInput
 from acumen.model.config import Config
-from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.calls import ENDPOINTS
+from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
-
-# Importing a room is what registers its handlers.
-ROOMS = (
-    aggregation,
-    alerts,
-    config,
-    evaluations,
-    events,
-    experiments,
-    failures,
-    learn,
-    memories,
-    meter,
-    observe,
-    operations,
-    overview,
-    proposals,
-    recall,
-    review,
-    system,
-    verdicts,
-)
 
 _NO_QUERY: Mapping[str, str] = {}
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acumen_client import calls
-from acumen_client.calls import Endpoint
+from acumen_client.endpoint import Endpoint
 
 Names = Mapping[str, str]
 

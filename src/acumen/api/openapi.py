@@ -13,7 +13,8 @@ from starlette.staticfiles import StaticFiles
 
 from acumen import __version__
 from acumen.api.older import OLDER, Older
-from acumen_client.calls import ENDPOINTS, Endpoint
+from acumen_client.calls import ENDPOINTS
+from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
 from acumen_client.wire.system import ReadinessResponse
 

@@ -1,0 +1,137 @@
+"""What an endpoint is: how it is reached, what it takes, what it answers, and who may ask."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
+from urllib.parse import quote
+
+from pydantic import BaseModel
+
+from acumen_client.wire.shapes import InQuery, Nothing, Role
+
+P = ParamSpec("P")
+A = TypeVar("A", bound=BaseModel)
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
+Where = Literal["body", "query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint(Generic[P, A]):
+    """One endpoint. `request` builds the request, and so lends its parameters to the clients' method."""
+
+    name: str
+    method: Method
+    path: str
+    request: Callable[P, BaseModel]
+    answer_model: type[A]
+    role: Role
+    summary: str
+    # The shape of the request, where `request` is not itself that shape.
+    shape: type[BaseModel] | None = None
+    # Where the parameters travel; fields marked `InQuery` always go in the query string.
+    where: Where = "body"
+    # Whether the reply leaves null fields out.
+    exclude_none: bool = True
+    # Whether sending it twice is the same as sending it once.
+    repeatable: bool = True
+    # What a success is answered with: 202 where the work is only begun.
+    status: Literal[200, 202] = 200
+
+    @property
+    def request_model(self) -> type[BaseModel]:
+        return self.shape or cast("type[BaseModel]", self.request)
+
+    @property
+    def takes_nothing(self) -> bool:
+        return self.request_model is Nothing
+
+    @property
+    def reads_body(self) -> bool:
+        return self.where == "body" and not self.takes_nothing
+
+    @property
+    def path_fields(self) -> frozenset[str]:
+        """Names of the fields that stand in the path, as `{name}`."""
+        return _in_path(self.path)
+
+    @property
+    def query_fields(self) -> frozenset[str]:
+        """Names of the fields that travel in the query string."""
+        marked = self.request_model.model_fields if self.where == "query" else _in_query(self.request_model)
+        return frozenset(marked) - self.path_fields
+
+    def path_of(self, request: BaseModel) -> str:
+        """The path of a request, with the fields that stand in it."""
+        said = {name: quote(str(getattr(request, name)), safe="") for name in self.path_fields}
+        return self.path.format_map(said)
+
+    def query_of(self, request: BaseModel) -> dict[str, Any]:
+        """The query parameters of a request: only what was set, for a server has the same defaults."""
+        said = request.model_dump(mode="json", include=set(self.query_fields), exclude_defaults=True, exclude_none=True)
+        return {name: str(value).lower() if isinstance(value, bool) else value for name, value in said.items()}
+
+    def body_of(self, request: BaseModel) -> Any:
+        """The JSON body of a request, or None where it has none."""
+        if self.where == "query" or self.takes_nothing:
+            return None
+        return request.model_dump(mode="json", exclude=set(self.query_fields))
+
+    def parse(self, query: Mapping[str, str], body: Any, path: Mapping[str, str] | None = None) -> BaseModel:
+        """The request that a server received. Raises pydantic's `ValidationError`.
+
+        Query parameters that this endpoint does not have are refused where it reads the query, ignored where it
+        reads the body. A body that it does not have is refused: whoever sends one to `delete_all_…` means fewer.
+        """
+        if self.takes_nothing:
+            return Nothing.model_validate({} if body is None else body)
+        if self.where == "query":
+            Nothing.model_validate({} if body is None else body)
+            return self.request_model.model_validate({**query, **(path or {})})
+        marked = {name: query[name] for name in self.query_fields if name in query}
+        return self.request_model.model_validate({**body, **marked} if marked and isinstance(body, dict) else body)
+
+    def dump(self, answer: BaseModel) -> bytes:
+        """The reply as JSON."""
+        return answer.model_dump_json(exclude_none=self.exclude_none, by_alias=True).encode()
+
+
+@cache
+def _in_path(path: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\{(\w+)\}", path))
+
+
+@cache
+def _in_query(shape: type[BaseModel]) -> frozenset[str]:
+    marked = (name for name, field in shape.model_fields.items() if any(isinstance(m, InQuery) for m in field.metadata))
+    return frozenset(marked)
+
+
+class More(TypedDict, total=False):
+    """What only some endpoints say of themselves; see `Endpoint`."""
+
+    method: Method
+    path: str
+    shape: type[BaseModel]
+    where: Where
+    exclude_none: bool
+    repeatable: bool
+    status: Literal[200, 202]
+
+
+def post(
+    name: str, request: Callable[P, BaseModel], answer: type[A], role: Role, summary: str, **more: Unpack[More]
+) -> Endpoint[P, A]:
+    """An endpoint at `/api/NAME` that reads a body."""
+    said: More = {"method": "POST", "path": f"/api/{name}", **more}
+    return Endpoint(name=name, request=request, answer_model=answer, role=role, summary=summary, **said)
+
+
+def get(
+    name: str, request: Callable[P, BaseModel], answer: type[A], role: Role, summary: str, **more: Unpack[More]
+) -> Endpoint[P, A]:
+    """An endpoint at `/api/NAME` that reads its query."""
+    said: More = {"method": "GET", "path": f"/api/{name}", "where": "query", **more}
+    return Endpoint(name=name, request=request, answer_model=answer, role=role, summary=summary, **said)
