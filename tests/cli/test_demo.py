@@ -47,6 +47,14 @@ def test_what_is_flagged_is_old_and_unused_or_costs_and_is_never_cited(summary: 
     assert any("British spelling" in title for title in costly)
 
 
+def test_what_failed_and_what_helped_is_proposed(summary: Result):
+    proposed = {one["about"]: one for one in summary.json["proposed"]}
+
+    assert {"failure", "recovery"} <= proposed.keys()
+    assert "query_ledger" in proposed["recovery"]["content"] + proposed["recovery"]["trigger"]
+    assert all(one["approval"] == "pending" for one in proposed.values())
+
+
 def test_the_region_that_changed_is_the_one_recalled(summary: Result):
     context = summary.json["example"]["context"]
 

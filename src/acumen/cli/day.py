@@ -26,7 +26,22 @@ class LogPrompt:
     """The agent's framework logs the prompt as a turn, with all that we put into it."""
 
 
-Step = Say | Recall | LogPrompt
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The agent calls a tool; what it gives and how it ends is recorded as an operation."""
+
+    tool: str
+    given: dict[str, Any]
+    fails: str = ""
+
+    @property
+    def error(self) -> tuple[str, str]:
+        """The kind of failure, and what it says."""
+        kind, _, says = self.fails.partition(": ")
+        return kind, says
+
+
+Step = Say | Recall | LogPrompt | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,10 @@ def agent(text: str, *, cites: bool = False, tools: tuple[dict[str, Any], ...] =
 
 def uses(name: str, **given: str) -> tuple[dict[str, Any], ...]:
     return ({"tool_name": name, "tool_data": {"input": given}, "status": "success"},)
+
+
+def calls(tool: str, *, fails: str = "", **given: Any) -> Call:
+    return Call(tool, given, fails)
 
 
 def deploys(service: str, region: str) -> tuple[dict[str, Any], ...]:
@@ -125,6 +144,17 @@ WEEKS = (
     ),
 )
 
+# Twice on the day: too much is asked for, and less of it is answered.
+_LEDGER_IS_SLOW = (
+    calls(
+        "query_ledger", table="bookings", rows=50_000, fails="TimeoutError: no answer within 30 s, 50000 rows wanted"
+    ),
+    calls(
+        "query_ledger", table="bookings", rows=20_000, fails="TimeoutError: no answer within 30 s, 20000 rows wanted"
+    ),
+    calls("query_ledger", table="bookings", rows=5_000),
+)
+
 # The day itself.
 DAY = (
     Session(0, "08:52", "jonas", "ops", "Morning deploy", (
@@ -148,6 +178,7 @@ DAY = (
     )),
     Session(0, "10:20", "omar", "reports", "Weekly revenue", (
         user("Prepare the weekly revenue report."),
+        *_LEDGER_IS_SLOW,
         agent("Revenue was 412,000 US dollars, three percent up."),
         user("Always show amounts in euros. Our fiscal year starts in July."),
         agent("Revenue was 379,000 euros, three percent up."),
@@ -194,6 +225,7 @@ DAY = (
     Session(0, "16:50", "omar", "reports", "Numbers for the board", (
         Recall("currency and fiscal year of the revenue figures"),
         user("Prepare the revenue of this fiscal year for the board."),
+        *_LEDGER_IS_SLOW,
         agent("Since July we took 6.1 million euros.", cites=True),
     )),
 )  # fmt: skip

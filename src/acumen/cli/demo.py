@@ -16,24 +16,27 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from acumen.api.server import web_app
 from acumen.app import App
 from acumen.cli import demo_report as report
-from acumen.cli.day import DAY, PAST, WEEKS, LogPrompt, Recall, Say, Session
+from acumen.cli.day import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Say, Session, Step
 from acumen.errors import BadSettings, Unavailable
+from acumen.model.facts import Hour, Minutes, SessionQuiet
 from acumen.model.ids import Millis, now
 from acumen.settings import Settings
 from acumen_client.client import AsyncClient
 from acumen_client.session import learnings_in
 from acumen_client.wire.observe import Citation, InteractionData, PublishUserInteractionResponse, RetrievedLearning
+from acumen_client.wire.operations import NewOperation
 from acumen_client.wire.recall import UnifiedSearchViewResponse
 
 # Metering starts a while before anything is learned, so that what it says of the past is complete.
 STARTED_DAYS_BEFORE = 85
+AGENT_VERSION = "1.0"
 WIDEST = 118
 SECONDS_BETWEEN_STEPS = 45
 LOOK_EVERY_SECONDS = 0.02
 PATIENCE_SECONDS = 30.0
 UNDER_WAY = ("waiting", "running")
-# Jobs that wait for their time: the next hour, and the end of sessions that may still go on.
-SCHEDULED = ("hour", "session_quiet")
+# Jobs that wait for their time: what is done again and again, and the end of sessions that may still go on.
+SCHEDULED = (Hour.name, Minutes.name, SessionQuiet.name)
 
 
 def run(data: Path | None, *, as_json: bool) -> None:
@@ -144,7 +147,7 @@ class Player:
             await self.play(session)
         self.console = told
 
-    async def _step(self, session: Session, step: Say | Recall | LogPrompt) -> None:
+    async def _step(self, session: Session, step: Step) -> None:
         match step:
             case Recall():
                 await self._recall(session, step.question)
@@ -154,6 +157,8 @@ class Player:
                     await self._publish(session)
             case LogPrompt():
                 await self._log_prompt(session)
+            case Call():
+                await self._call(session, step)
 
     async def _recall(self, session: Session, question: str) -> None:
         self._shown = await self.client.search(
@@ -179,13 +184,29 @@ class Player:
         answer = await self._publish(session)
         report.tell_echo(self.console, answer)
 
+    async def _call(self, session: Session, step: Call) -> None:
+        kind, says = step.error
+        done = NewOperation(
+            source=session.agent,
+            endpoint=step.tool,
+            status="error" if step.fails else "ok",
+            session_id=_id(session),
+            user_id=session.user,
+            agent_version=AGENT_VERSION,
+            arguments=step.given,
+            error_type=kind or None,
+            error_message=says or None,
+        )
+        await self.client.record_operations(operations=[done])
+        report.tell_call(self.console, step)
+
     async def _publish(self, session: Session) -> PublishUserInteractionResponse:
         said, self._said = self._said, []
         answer = await self.client.publish(
             user_id=session.user,
             session_id=_id(session),
             source=session.agent,
-            agent_version="1.0",
+            agent_version=AGENT_VERSION,
             interaction_data_list=said,
             wait_for_response=True,
         )

@@ -11,11 +11,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from acumen.cli.day import DAY, PAST, QUESTION, WEEKS, Session
+from acumen.cli.day import DAY, PAST, QUESTION, WEEKS, Call, Session
 from acumen.cli.output import as_json_text, table
 from acumen.cli.talk import kind_of, line_of
 from acumen.model.ids import Millis
 from acumen_client.client import AsyncClient
+from acumen_client.wire.failures import ProposalView
 from acumen_client.wire.memories import ProfileView, UserPlaybookView
 from acumen_client.wire.meter import InjectionStat
 from acumen_client.wire.observe import Citation, PublishUserInteractionResponse
@@ -30,7 +31,7 @@ BUDGET = 300
 MARGIN = 11
 ALL_THE_TIME = 365
 REVIEW_DAYS = 60
-STATUSES = [Status.CURRENT, Status.SUPERSEDED]
+STATUSES = list(Status)
 MOST = 1000
 USERS = tuple(dict.fromkeys(session.user for session in (*PAST, *WEEKS, *DAY)))
 
@@ -49,6 +50,8 @@ class Summary:
     memories: dict[Name, Memory]
     stats: list[InjectionStat]
     flagged: list[MemoryReviewCandidate]
+    operations: int
+    proposed: list[ProposalView]
     example: UnifiedSearchViewResponse
 
     @property
@@ -78,6 +81,8 @@ async def gathered(client: AsyncClient, data: Path, searches: int) -> Summary:
         memories=await _memories(client),
         stats=(await client.injection_stats(days_back=ALL_THE_TIME)).stats,
         flagged=(await client.memory_review(include_all_users=True, days_back=REVIEW_DAYS)).candidates,
+        operations=(await client.stats()).total,
+        proposed=(await client.proposals()).proposals,
         # A look of ours, not use by an agent: it is not counted.
         example=await client.search(query=question, user_id=user, max_tokens=BUDGET, caller_type=CallerType.INTERNAL),
     )
@@ -140,6 +145,11 @@ def tell_echo(console: Console, answer: PublishUserInteractionResponse) -> None:
     )
 
 
+def tell_call(console: Console, call: Call) -> None:
+    given = ", ".join(f"{name}={value}" for name, value in call.given.items())
+    _line(console, "fails" if call.fails else "does", "red" if call.fails else "cyan", f"{call.tool}({given})")
+
+
 async def tell_learned(
     client: AsyncClient, console: Console, user: str, answer: PublishUserInteractionResponse
 ) -> None:
@@ -191,6 +201,7 @@ def show(summary: Summary, console: Console, *, as_json: bool) -> None:
         _line(console, verb, "bold", said)
     _show_table(console, "Most shown", ["shown", "tokens", "memory"], _most_shown(summary))
     _show_table(console, "Flagged for review", ["user", "memory", "why"], _flagged(summary))
+    _show_table(console, "Proposed, until a person approves", ["about", "lesson"], _proposed(summary))
     user, question = QUESTION
     console.print(Text(f"\nThe next agent of {user} asks “{question}” and is told", "bold"))
     _context(console, summary.example)
@@ -201,6 +212,7 @@ def _numbers(summary: Summary) -> list[tuple[str, str]]:
     learned, gone = len(summary.memories), len(summary.replaced)
     return [
         ("observed", f"{summary.turns} turns in {summary.sessions} sessions of {len(USERS)} users"),
+        ("", f"{summary.operations} operations, of which {len(summary.proposed)} lessons are proposed"),
         ("learned", f"{learned} memories; {gone} of them gave way to newer ones"),
         ("recalled", f"{summary.searches} searches put memories before agents {summary.shown} times"),
         ("spent", f"{summary.tokens} tokens of prompt, on {len(summary.stats)} different memories"),
@@ -224,6 +236,10 @@ def _flagged(summary: Summary) -> list[list[object]]:
     ]
 
 
+def _proposed(summary: Summary) -> list[list[object]]:
+    return [[one.about, f"[{one.trigger}] {one.content}" if one.trigger else one.content] for one in summary.proposed]
+
+
 def _show_next(summary: Summary, console: Console) -> None:
     user, question = QUESTION
     console.print()
@@ -235,6 +251,7 @@ def _show_next(summary: Summary, console: Console) -> None:
         f'{acumen} search "{question}" --user {user} --url {url}',
         f"{acumen} memory-review --all-users --url {url}",
         f"{acumen} stats injections --url {url}",
+        f"{acumen} proposals --url {url}",
         f"curl -s {url}/api/search -H 'Content-Type: application/json' -d '{body}'",
         f"{url}/ui   # the dashboard",
         f"{url}/docs",
@@ -260,6 +277,8 @@ def _as_json(summary: Summary) -> dict[str, Any]:
         "recalled": summary.shown,
         "tokens": summary.tokens,
         "flagged": len(summary.flagged),
+        "operations": summary.operations,
+        "proposed": [one.model_dump(mode="json", exclude_none=True) for one in summary.proposed],
         "memories": [memory.model_dump(mode="json", exclude_none=True) for memory in summary.memories.values()],
         "stats": [stat.model_dump(mode="json", exclude_none=True) for stat in summary.stats],
         "review": [one.model_dump(mode="json", exclude_none=True) for one in summary.flagged],
