@@ -88,9 +88,9 @@ class Calls:
     failure = bind(calls.get_failure)
     change_failure = bind(calls.change_failure)
     proposals = bind(calls.get_proposals)
-    alerts = bind(calls.get_alerts)
     decide_proposal = bind(calls.decide_proposal)
     lesson_effect = bind(calls.lesson_effect)
+    alerts = bind(calls.get_alerts)
     purge_operations = bind(calls.purge_operations)
 
     search = bind(calls.search)
