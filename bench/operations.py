@@ -4,20 +4,24 @@ import http.client
 import json
 import sqlite3
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from random import Random
 
 from bench import client, texts
 from bench.client import Request
-from bench.failures.labelled import labelled
-from bench.failures.score import score
+from bench.failures.labelled import Labelled, labelled
+from bench.failures.logs import FORMATS, lines_of
+from bench.failures.score import Score, score
 from bench.figures import Figure, Run, at_least, at_most, median
 from bench.places import MakePlace, Place
-from bench.publish import CLIENTS, WARM_UP, timed
+from bench.publish import CLIENTS, timed
 from bench.server import Server, serving
 
 BATCH = 50
+# So many batches make every kind of failure known and explained before anything is measured.
+KNOWN = 600
 STORED = 1_000_000
 LONGEST_EXPLAINING_SECONDS = 120
 # Of a hundred operations so many fail.
@@ -25,7 +29,7 @@ FAILED = 10
 TOOLS = ("read_file", "write_file", "search", "deploy", "query")
 
 
-def operation(number: str, random: Random, failure: str) -> dict[str, object]:
+def operation(number: str, random: Random, failure: Labelled) -> dict[str, object]:
     """As an agent tells it: what it called, in which session, how it went."""
     one: dict[str, object] = {
         "op_id": f"op-{number}",
@@ -39,13 +43,15 @@ def operation(number: str, random: Random, failure: str) -> dict[str, object]:
         "tokens_in": random.randrange(4000),
     }
     if random.randrange(100) < FAILED:
-        one |= {"status": "error", "error_type": "ToolError", "error_message": failure}
+        # What goes wrong goes wrong at a tool of its own.
+        tool = TOOLS[zlib.crc32(failure.label.encode()) % len(TOOLS)]
+        one |= {"status": "error", "endpoint": tool, "error_type": "ToolError", "error_message": failure.message}
     return one
 
 
 def requests(count: int, batch: int, seed: int) -> list[Request]:
     random = Random(seed)
-    failures = [line.message for line in labelled(500, seed)]
+    failures = list(labelled(500, seed))
     return [
         (
             "/api/record_operations",
@@ -61,7 +67,7 @@ def requests(count: int, batch: int, seed: int) -> list[Request]:
 
 def measure(run: Run, make_place: MakePlace, *, targets: bool = True) -> Iterator[Figure]:
     with make_place(run) as place, serving(place.environ) as server:
-        client.send(server.port, requests(run.many(WARM_UP, 5), BATCH, seed=1), 4)
+        client.send(server.port, requests(run.many(KNOWN, 5), BATCH, seed=1), 4)
         _wait_until_explained(server)
         seen, cpu_ms = timed(server, requests(run.many(10_000, 100), 1, seed=2), CLIENTS)
         target = at_least(2_000) if targets else None
@@ -145,3 +151,16 @@ def grouping(run: Run) -> Iterator[Figure]:
     yield Figure("messages a second", len(lines) / took, "/s", at_least(10_000))
     yield Figure(f"grouping accuracy, {found.templates} templates", found.accuracy, "", at_least(0.85))
     yield Figure("wrongly merged", found.merged * 100, "%", at_most(1))
+    scores = [_of_format(name, run) for name in FORMATS]
+    share = sum(one.accuracy for one in scores) / len(scores)
+    yield Figure(f"accuracy over {len(scores)} formats of logs", share, "", at_least(0.85))
+    merged = sum(one.merged for one in scores) / len(scores)
+    yield Figure("wrongly merged, over these formats", merged * 100, "%", at_most(1))
+
+
+def _of_format(name: str, run: Run) -> Score:
+    from acumen.observe.grouping import Memory, group_of, signature  # noqa: PLC0415 - as above
+
+    lines, shelf = list(lines_of(name, run.many(2_000, 200), seed=12)), Memory()
+    groups = [group_of(signature(name, "log", None, line.message), shelf) for line in lines]
+    return score([line.label for line in lines], groups)

@@ -46,7 +46,7 @@ class App:
         self.storage_label = "PostgreSQL" if settings.database_url else str(settings.sqlite_path)
         self.started_at = clock()
         self._clock = clock
-        self.store = Store(connect(settings), clock)
+        self.store = Store(connect(settings), clock, settings.limits.waiting_writes)
         self.gateway = Gateway(settings.llm)
         self.meaning = Meaning(enabled=settings.recall.embeddings)
         self.search = Search(settings.recall.cache_mb * 1024 * 1024)

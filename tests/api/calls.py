@@ -87,6 +87,7 @@ BODIES: dict[str, Any] = {
     "get_failures": lambda _: {},
     "change_failure": lambda ids: {"group_id": ids["group"], "change": "resolve"},
     "get_proposals": lambda _: {},
+    "get_alerts": lambda _: {},
     "decide_proposal": lambda ids: {"agent_playbook_id": ids["agent_playbook"], "decision": "reject"},
     "purge_operations": lambda ids: {"op_id": ids["operation"]},
     "get_requests": lambda ids: {"user_id": ids["user"]},

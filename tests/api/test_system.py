@@ -106,6 +106,7 @@ async def test_status_counts_jobs_memories_and_what_is_missing(org: Org):
     assert {(one.kind, one.state, one.count) for one in status.jobs} == {
         ("published", "waiting", 1),
         ("hour", "waiting", 1),
+        ("minutes", "waiting", 1),
     }
     counted = {(one.kind, one.status): one.count for one in status.memories}
     assert counted == {("profile", "current"): 1, ("profile", "archived"): 1, ("interaction", "stored"): 1}

@@ -59,7 +59,7 @@ def caller(unchanged: Server) -> Iterator[Caller]:
 
 
 def _only_the_schedule(server: Server) -> bool:
-    return {job["kind"] for job in server.call(calls.status).json["jobs"]} <= {"hour", "session_quiet"}
+    return {job["kind"] for job in server.call(calls.status).json["jobs"]} <= {"hour", "minutes", "session_quiet"}
 
 
 def _everything(server: Server) -> dict[str, list[Any]]:

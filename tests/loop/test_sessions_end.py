@@ -21,7 +21,7 @@ async def results(org: Org) -> list[EvaluationResultView]:
 
 
 async def jobs_of(org: Org) -> list[str]:
-    return sorted(row["fact"] for row in (await org.rows())["jobs"] if row["fact"] != "hour")
+    return sorted(row["fact"] for row in (await org.rows())["jobs"] if row["fact"] not in ("hour", "minutes"))
 
 
 # --- when ----------------------------------------------------------------------------------------------------------

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acumen.model.secrets import redact
 from acumen.observe.grouping import ANY, MOST_PER_BUCKET, OVERFLOW, Memory, group_of, signature
 from bench.failures.labelled import labelled
+from bench.failures.logs import FORMATS, lines_of
 from bench.failures.score import score
 from tests.observe.test_operations import done, record
 from tests.world import Org, join
@@ -49,6 +51,29 @@ def test_labelled_failures_find_their_groups(seed: int):
 
     assert found.accuracy >= 0.85
     assert found.merged <= 0.01
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_lines_of_well_known_systems_find_their_groups(name: str):
+    lines = list(lines_of(name, 1_000, seed=5))
+
+    found = score([line.label for line in lines], groups_of([line.message for line in lines]))
+
+    assert found.accuracy >= 0.85
+    assert found.merged <= 0.01
+
+
+@pytest.mark.parametrize(
+    "one,other",
+    [
+        ("instance 7 of the pool was Started", "instance 7 of the pool was Stopped"),
+        ("the call GET of /a/b/c went wrong", "the call POST of /a/b/c went wrong"),
+        ("the link eth0 is up again now", "the link eth0 is down again now"),
+        ("task moved on from NEW to READY", "task moved on from READY to DONE"),
+    ],
+)
+def test_words_that_say_how_it_went_tell_failures_apart(one: str, other: str):
+    assert len(set(groups_of([one, other]))) == 2
 
 
 def test_a_place_that_differs_stands_open_in_the_template():

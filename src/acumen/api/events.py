@@ -27,7 +27,6 @@ async def event(asked: wire.EventRequest, call: Call) -> wire.EventResponse:
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
         raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
-    call.app.wake_worker()
     counts = await call.deps.store.read(lambda tx: tx.operations.by_source())
     return wire.EventResponse(ring_size=sum(one.total for one in counts), op_id=receipt.id)
 

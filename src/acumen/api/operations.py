@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from operator import itemgetter
 
 from pydantic import ValidationError
 
@@ -61,7 +62,6 @@ async def record(asked: wire.RecordOperationsRequest, call: Call) -> wire.Record
             refused[index] = _refusal(index, given)
     receipts = await operations.record(list(sent.values()), call.deps) if sent else []
     told = {index: _told(index, new, one) for (index, new), one in zip(sent.items(), receipts, strict=True)}
-    call.app.wake_worker()
     results = [told.get(index) or refused[index] for index in range(len(asked.operations))]
     accepted = sum(one.result in ("stored", "known") for one in results)
     return wire.RecordOperationsResponse(accepted=accepted, rejected=len(results) - accepted, results=results)
@@ -99,20 +99,28 @@ def _told(index: int, new: New, receipt: Receipt) -> wire.OperationResult:
 
 def new_operation(given: wire.NewOperation, at: Millis) -> New:
     started = None if given.started_at is None else Millis(int(given.started_at * 1000))
-    told = given.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
-    same = {name: getattr(given, name) for name in _SAME}
+    said = given.__dict__
+    same = {name: said[name] for name in _SAME}
     operation = Operation(
         id=OperationId(given.op_id),
         kind=OperationKind(given.kind),
         status=OperationStatus(given.status),
         received_at=at,
-        body_hash=body_hash(told),
+        body_hash=_hash_of(given),
         started_at=started,
         skew_ms=skew(started, at),
         schema_hash=body_hash(json.dumps(given.tool_schema, sort_keys=True))[:16] if given.tool_schema else None,
         **same,
     )
     return New(operation, tuple(given.fingerprint))
+
+
+_SAID = itemgetter(*(name for name in wire.NewOperation.model_fields if name != "op_id"))
+
+
+def _hash_of(given: wire.NewOperation) -> str:
+    """Of all that can be said, whether a default was spelled out or not."""
+    return body_hash(repr(_SAID(given.__dict__)))
 
 
 def body_hash(text: str) -> str:

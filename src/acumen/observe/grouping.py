@@ -4,15 +4,13 @@ He et al. 2017, "Drain: an online log parsing approach with fixed depth tree". O
 kind of error, and never on raw text. The same failures in the same order always make the same groups.
 """
 
-import hashlib
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
-from acumen.observe.normalise import normalise, place
+from acumen.model.signature import ANY, VERSION, Candidate, Signature, hashed
+from acumen.observe.normalise import PLACES, normalise, place
 
-# Whatever changes which failures are one changes this; groups of an older version keep their ids.
-VERSION = "g1"
 # Measured on sixteen public log sets: this had the best accuracy with few wrong merges.
 SIMILAR = 0.7
 # Words that differ right at the start mostly mean something else.
@@ -20,38 +18,9 @@ SIMILAR_BUT_FOR_THE_START = 0.85
 # One word may be a name; two that differ are another cause.
 MOST_OTHER_WORDS = 1
 MOST_PER_BUCKET = 500
-ANY = "<*>"
 DEFAULT = "{{ default }}"
 NO_WORDS = "(no message)"
 OVERFLOW = "(more kinds of failure than are told apart here)"
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """All that a failure is grouped by. `key` is exact; `tokens` are for the template."""
-
-    key: str
-    source: str
-    endpoint: str
-    error_type: str
-    tokens: tuple[str, ...]
-    exact: bool  # the caller said which failures are one, so no template is looked for
-
-    @property
-    def bucket(self) -> str:
-        return _hash("bucket", self.source, self.endpoint, self.error_type)
-
-    @property
-    def leaf(self) -> str:
-        """Where the tree is entered: bucket, length, first word."""
-        first = self.tokens[0]
-        return _hash("leaf", self.bucket, str(len(self.tokens)), ANY if "<" in first else first)
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    group_id: str
-    template: str
 
 
 class Shelf(Protocol):
@@ -86,11 +55,11 @@ def signature(
     where = place(endpoint)
     words = normalise(message or "")
     tokens = tuple(words.split()) or (NO_WORDS,)
-    default = _hash(VERSION, source, where, error_type or "", words)
+    default = hashed(VERSION, source, where, error_type or "", words)
     if not fingerprint:
         return Signature(default, source, where, error_type or "", tokens, exact=False)
     parts = [default if part == DEFAULT else part for part in fingerprint]
-    return Signature(_hash(VERSION, "fingerprint", *parts), source, where, error_type or "", tokens, exact=True)
+    return Signature(hashed(VERSION, "fingerprint", *parts), source, where, error_type or "", tokens, exact=True)
 
 
 def group_of(failure: Signature, shelf: Shelf) -> str:
@@ -129,7 +98,7 @@ def _new(failure: Signature, shelf: Shelf) -> str:
 
 def _overflow(failure: Signature, shelf: Shelf) -> str:
     """One group for all that no longer fits, named as what it is."""
-    key = _hash(VERSION, "overflow", failure.bucket)
+    key = hashed(VERSION, "overflow", failure.bucket)
     overflow = Signature(key, failure.source, failure.endpoint, failure.error_type, (OVERFLOW,), exact=True)
     known = shelf.by_key(key) or shelf.hold(overflow)
     if known is not None:
@@ -147,13 +116,37 @@ def similarity(template: Sequence[str], tokens: Sequence[str]) -> tuple[float, i
     """
     if len(template) != len(tokens):
         return 0.0, 0
-    other = [pair for pair in zip(template, tokens, strict=True) if pair[0] != pair[1]]
+    other = [pair for pair in zip(template, tokens, strict=True) if pair[0] != pair[1] and not _both_open(*pair)]
     if any(_is_code(one) or _is_code(two) for one, two in other):
         return 0.0, 0
-    if sum(one.isalpha() and two.isalpha() for one, two in _bare(other)) > MOST_OTHER_WORDS:
+    words = [pair for pair in _bare(other) if ANY not in pair and not (PLACES & {*pair})]
+    if len(words) > MOST_OTHER_WORDS or any(_say_otherwise(*pair) for pair in words):
         return 0.0, 0
     share = 1 - len(other) / len(tokens)
     return (share if share >= _least(template, tokens) else 0.0), -template.count(ANY)
+
+
+def _both_open(one: str, two: str) -> bool:
+    """Both are parameters, whatever they looked like."""
+    return one.startswith("<") and two.startswith("<") and {*_bare([(one, two)])[0]} <= {*PLACES, ANY}
+
+
+# What a word says of how something went rather than of what it went with.
+_ENDINGS = ("ed", "ing", "ion")
+_OPPOSITES = frozenset(
+    frozenset(pair.split("/"))
+    for pair in "on/off up/down start/stop open/close startup/shutdown in/out get/set read/write send/receive".split()
+)
+
+
+_PLACE = re.compile(r"<\w+>")
+
+
+def _say_otherwise(one: str, two: str) -> bool:
+    """Started is not stopped, GET is not POST: such words are no names, and another one is another cause."""
+    capitals = all(_PLACE.sub("", word).isupper() for word in (one, two))
+    ended = any(one.endswith(end) and two.endswith(end) for end in _ENDINGS)
+    return capitals or ended or frozenset((one.lower(), two.lower())) in _OPPOSITES
 
 
 def _least(template: Sequence[str], tokens: Sequence[str]) -> float:
@@ -175,10 +168,6 @@ def _is_code(token: str) -> bool:
 
 def widened(template: Sequence[str], tokens: Sequence[str]) -> list[str]:
     return [one if one == other else ANY for one, other in zip(template, tokens, strict=True)]
-
-
-def _hash(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:40]
 
 
 class Memory:

@@ -15,13 +15,31 @@ LINES = 2
 LONGEST_TEXT = 64_000
 
 NUMBER, ID, PATH, URL, TIME, ADDRESS = "<num>", "<id>", "<path>", "<url>", "<time>", "<ip>"
-HEX, STRING = "<hex>", "<str>"
+HEX, STRING, NAME, TRUTH = "<hex>", "<str>", "<name>", "<bool>"
 
 _AROUND = "()[]{}<>,;:.\"'`!?*|"
 _URL = re.compile(r"[a-z][a-z0-9+.-]{1,15}://\S+", re.IGNORECASE)
 _MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IP = re.compile(r"/?(?:[\w.-]{0,64}/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
+# With a port, or under a domain that the world knows: a class of Java is named like a host, but ends otherwise.
+_HOST = re.compile(
+    r"[\w-]{1,63}(?:\.[\w-]{1,63})+:\d{1,5}|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+"
+    r"\.(?:com|org|net|edu|gov|io|local|internal|hk|cn|de|uk|jp|fr|ru|br|tw|kr|eu|us|nl|au|ca)"
+)
+# Of a network card, or of the sixth version.
+_MAC = re.compile(
+    r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?=.*::)[0-9a-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?", re.IGNORECASE
+)
+# A place in a machine room, such as R02-M1-N0-C:J12-U11.
+_NODE = re.compile(r"(?=\D*\d)(?:[A-Z]{1,2}\d{0,3}[-:]){2,8}[A-Z]{1,2}\d{0,3}")
+_PACKAGE = re.compile(r"(?:com|org|net|android|cn|io)(?:\.\w+)+(?<!Exception)(?<!Error)")
+_TRUTH = re.compile(r"true|false", re.IGNORECASE)
+_DATE_WORDS = frozenset("Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec".split())
+# A size that is told a second time in other words, and units that stand apart from their number.
+_SIZE_AGAIN = re.compile(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
+_UNITS = re.compile(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]i?B)\b")
+_LESS = re.compile(r"[<>]=?(?=\d)")
 _TIME = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T_-]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
@@ -42,7 +60,10 @@ _SHORT = re.compile(r"\d{1,3}")
 _REDACTED = re.compile(r"\[redacted(?: [a-z ]{1,30})?\]")
 _QUOTED = re.compile(r"(['\"`])[^'\"`]{1,200}\1")
 
-_WHOLE = ((_MAIL, "<mail>"), (_UUID, ID), (_IP, ADDRESS), (_TIME, TIME), (_HEX, HEX), (_NUMBER, NUMBER))
+_WHOLE = (
+    *((_MAIL, "<mail>"), (_UUID, ID), (_IP, ADDRESS), (_MAC, ADDRESS), (_TIME, TIME)),
+    *((_HEX, HEX), (_NUMBER, NUMBER), (_NODE, ID)),
+)
 
 
 def normalise(text: str) -> str:
@@ -50,12 +71,24 @@ def normalise(text: str) -> str:
     said: list[str] = []
     before = ""
     shown = " ".join(line[:LONGEST_LINE] for line in _lines(text))
-    for token in _REDACTED.sub(ID, shown).split():
-        known = token if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
+    for token in _plain(_REDACTED.sub(ID, shown)).split():
+        known = _word(token, before) if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
         before = token.strip(_AROUND).lower()
         if not (said and _is_place(known) and _core(said[-1]) == _core(known)):
             said.append(known)
     return " ".join(said)
+
+
+def _plain(text: str) -> str:
+    """Without what says the same number again."""
+    if "bytes (" in text:
+        text = _SIZE_AGAIN.sub("", text)
+    return _LESS.sub("", _UNITS.sub("", text))
+
+
+def _word(word: str, before: str) -> str:
+    """May is a month where a day of the week stands before it."""
+    return TIME if word in _DATE_WORDS or (word == "May" and before.capitalize() in _DATE_WORDS) else word
 
 
 def place(endpoint: str) -> str:
@@ -90,21 +123,39 @@ def _named(core: str, before: str) -> str:
     kind = _kind(core)
     if kind:
         return kind
+    if "," in core and "=" in core:
+        return ",".join(_token(part, "") for part in core.split(","))
     assigned = _ASSIGNED.fullmatch(core)
     if assigned:
         name, value = assigned.groups()
-        return f"{name}{_token(value, name[:-1].lower())}"
+        told = _named(name[:-1], "") if any(map(str.isdigit, name)) else name[:-1]
+        return f"{told}{name[-1]}{_value(value, name[:-1].lower())}"
+    core = _CALLED_WITH.sub(TRUTH, core)
     return _identifier(core) if any(map(str.isdigit, core)) else core
+
+
+_CALLED_WITH = re.compile(r"(?<=\()(?:true|false)\b", re.IGNORECASE)
+
+
+def _value(value: str, name: str) -> str:
+    bare = value.strip(_AROUND)
+    if _TRUTH.fullmatch(bare):
+        return value.replace(bare, TRUTH)
+    if _PACKAGE.fullmatch(bare):
+        return value.replace(bare, NAME)
+    return _token(value, name)
 
 
 def _kind(core: str) -> str | None:
     """Its name, where the whole of it is of a kind."""
     if "://" in core and _URL.fullmatch(core):
         return URL
-    if any(map(str.isdigit, core)) or "@" in core:
+    if any(map(str.isdigit, core)) or "@" in core or "::" in core:
         for pattern, name in _WHOLE:
             if pattern.fullmatch(core):
                 return name
+    if "." in core and _HOST.fullmatch(core):
+        return ADDRESS
     if ("/" in core and _POSIX.fullmatch(core)) or ("\\" in core and _WINDOWS.fullmatch(core)):
         return PATH
     return PATH if "." in core and _FILE.fullmatch(core) else None
@@ -121,14 +172,14 @@ def _identifier(core: str) -> str:
 def _part(part: str) -> str:
     if not any(map(str.isdigit, part)):
         return part
-    return NUMBER if part.isdigit() else ID if len(part) > 5 else _DIGITS.sub(NUMBER, part)
+    return NUMBER if part.isdigit() or len(part) > 5 else _DIGITS.sub(NUMBER, part)
 
 
-_PLACES = frozenset({NUMBER, ID, PATH, URL, TIME, ADDRESS, HEX, STRING})
+PLACES = frozenset({NUMBER, ID, PATH, URL, TIME, ADDRESS, HEX, STRING, NAME, TRUTH})
 
 
 def _is_place(token: str) -> bool:
-    return _core(token) in _PLACES
+    return _core(token) in PLACES
 
 
 def _core(token: str) -> str:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked
-from acumen.model.failure import DAY_MS, HOUR_MS, doubled, due_at, settled, state_after, worth_analysing
+from acumen.model.failure import DAY_MS, HOUR_MS, FailureGroup, doubled, due_at, settled, state_after, worth_analysing
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, Receipt, Stored
+from acumen.model.signature import Signature
 from acumen.observe.clean import cleaned
-from acumen.observe.grouping import Signature, group_of, signature
+from acumen.observe.grouping import group_of, signature
 from acumen.observe.shapes import way_key
-from acumen.observe.shelf import StoredShelf
 from acumen.storage.store import Tx
 
 # Two who store the same operation at the same moment: one of them begins anew and finds it stored.
@@ -33,10 +33,10 @@ async def record(sent: Sequence[New], deps: Deps) -> list[Receipt]:
     prepared = [_prepared(new) for new in sent]
     for _ in range(TRIES):
         try:
-            return await deps.store.write(lambda tx: store(tx, prepared))
+            return await deps.store.write_together(store_all, prepared)
         except Conflict:
             continue
-    return await deps.store.write(lambda tx: store(tx, prepared))
+    return await deps.store.write_together(store_all, prepared)
 
 
 def _prepared(new: New) -> New:
@@ -48,6 +48,12 @@ def _prepared(new: New) -> New:
         return New(one)
     known = signature(one.source, one.endpoint, one.error_type, one.error_message, new.fingerprint)
     return New(one, new.fingerprint, known)
+
+
+def store_all(tx: Tx, calls: Sequence[Sequence[New]]) -> list[list[Receipt]]:
+    """What several callers sent, as if one had."""
+    receipts = iter(store(tx, [new for sent in calls for new in sent]))
+    return [[next(receipts) for _ in sent] for sent in calls]
 
 
 def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
@@ -65,17 +71,16 @@ def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
     if not fresh:
         return receipts
     groups = _groups(tx, fresh)
-    stored = [_grouped(new.operation, groups.get(op_id)) for op_id, new in fresh.items()]
+    stored = [
+        replace(new.operation, group_id=groups[op_id]) if op_id in groups else new.operation
+        for op_id, new in fresh.items()
+    ]
     tx.operations.add(stored)
     _count_failures(tx, stored)
     _notice(tx, stored)
     return (
         [replace(one, group_id=groups[one.id]) if one.id in groups else one for one in receipts] if groups else receipts
     )
-
-
-def _grouped(one: Operation, group_id: str | None) -> Operation:
-    return one if group_id is None else replace(one, group_id=group_id)
 
 
 def _stored(known: str | None, body_hash: str) -> Stored:
@@ -89,8 +94,8 @@ def _groups(tx: Tx, fresh: Mapping[str, New]) -> dict[str, str]:
     failures = {op_id: new.signature for op_id, new in fresh.items() if new.signature is not None}
     if not failures:
         return {}
-    shelf = StoredShelf(tx.failures, [one.key for one in failures.values()])
-    return {op_id: group_of(one, shelf) for op_id, one in failures.items()}
+    tx.shelf.look_up([one.key for one in failures.values()])
+    return {op_id: group_of(one, tx.shelf) for op_id, one in failures.items()}
 
 
 def _count_failures(tx: Tx, stored: Sequence[Operation]) -> None:
@@ -100,19 +105,30 @@ def _count_failures(tx: Tx, stored: Sequence[Operation]) -> None:
             by_group.setdefault(one.group_id, []).append(one)
     if not by_group:
         return
-    for group_id, group in tx.failures.held(sorted(by_group)).items():
-        failures = by_group[group_id]
-        after, this_hour = tx.failures.count(group, failures)
-        looked = doubled(this_hour - len(failures), this_hour)
-        week = tx.failures.week(group) if looked else ()
-        after = replace(after, state=state_after(group, tx.at, this_hour if looked else 0, week))
-        tx.failures.save(after)
-        if worth_analysing(group, after) or after.state is not group.state:
-            tx.jobs.add(Failed(tx.failures.root_of(group_id)), due_at(after, tx.at))
+    groups = tx.failures.held(sorted(by_group))
+    counted = tx.failures.count({name: by_group[name] for name in groups})
+    after = {name: _after(tx, groups[name], len(by_group[name]), *counted[name]) for name in groups}
+    tx.failures.save(*after.values())
+    for name, group in after.items():
+        if worth_analysing(groups[name], group) or group.state is not groups[name].state:
+            tx.jobs.add(Failed(tx.failures.root_of(name)), due_at(group, tx.at))
+
+
+def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour: int) -> FailureGroup:
+    """The group with the failures counted, and in the state that they leave it in."""
+    looked = doubled(this_hour - failures, this_hour)
+    week = tx.failures.week(group) if looked else ()
+    return replace(
+        group,
+        count=group.count + failures,
+        sessions=group.sessions + sessions,
+        last_seen=tx.at,
+        state=state_after(group, tx.at, this_hour if looked else 0, week),
+    )
 
 
 def _may_recover(one: Operation) -> bool:
-    return one.succeeded and one.session_id is not None and bool(one.arguments)
+    return bool(one.arguments) and one.session_id is not None and one.succeeded
 
 
 def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
@@ -120,8 +136,8 @@ def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
     for one in stored:
         if one.session_id is not None and one.kind in _ENDINGS:
             tx.jobs.add(Ended(one.id))
-        if _may_recover(one) and tx.operations.failed_in_session(one):
-            tx.jobs.add(Recovered(one.session_id or "", one.source, one.endpoint))
+    for call in tx.operations.failed_before([one for one in stored if _may_recover(one)]):
+        tx.jobs.add(Recovered(*call))
     for key, before, after in tx.operations.count_ways(stored):
         if _worth_a_look(before, after):
             tx.jobs.add(Worked(key))
@@ -143,8 +159,11 @@ async def settle(_fact: Hour, deps: Deps) -> None:
 
     def calm(tx: Tx) -> None:
         this = tx.at - tx.at % HOUR_MS
-        for group in tx.failures.unsettled():
-            state = settled(group, tx.at, tx.failures.in_hour(group.id, this), tx.failures.week(group))
+        unsettled = tx.failures.unsettled()
+        counted = tx.failures.hours([group.id for group in unsettled], Millis(this))
+        for group in unsettled:
+            this_hour = counted.get(group.id, {}).get(this, 0)
+            state = settled(group, tx.at, this_hour, tx.failures.week(group))
             if state is not group.state:
                 tx.failures.save(replace(group, state=state))
 

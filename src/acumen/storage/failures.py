@@ -1,16 +1,16 @@
 """Groups of failures, as rows: the shelf that grouping looks on, and what is counted of each."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
 from acumen.model.failure import HOUR_MS, WEEK_HOURS, FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation
-from acumen.storage.prepared import ByIds, Prepared
+from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import (
     failure_aliases,
@@ -22,25 +22,6 @@ from acumen.storage.tables import (
 )
 
 _TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
-
-
-class Kept(NamedTuple):
-    """A group as the search for a template sees it."""
-
-    group_id: str
-    template: str
-
-
-@dataclass(frozen=True, slots=True)
-class NewGroup:
-    id: str
-    version: str
-    source: str
-    endpoint: str
-    error_type: str
-    bucket: str
-    leaf: str | None
-    template: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,59 +38,27 @@ class Failures:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
-    # --- grouping ------------------------------------------------------------------------------------------------
-
-    def by_keys(self, keys: Sequence[str]) -> dict[str, str]:
-        return {row["key"]: row["group_id"] for row in _BY_KEY.rows(self._scope.conn, self._scope.org, keys)}
-
-    def hold_bucket(self, bucket: str) -> None:
-        """From here to COMMIT nobody else makes a group in it."""
-        self._scope.db.in_order(self._scope.conn, f"failures:{self._scope.org}:{bucket}")
-
-    def at_leaf(self, leaf: str) -> list[Kept]:
-        """In the order in which they were made."""
-        c = failure_groups.c
-        query = sa.select(c.group_id, c.template).where(c.org_id == self._scope.org, c.leaf == leaf)
-        return [Kept(row.group_id, row.template) for row in self._scope.all(query.order_by(c.created_at, c.group_id))]
-
-    def count_in(self, bucket: str) -> int:
-        return int(self._scope.one(_COUNT_IN, org=self._scope.org, bucket=bucket)[0])
-
-    def make(self, group: NewGroup) -> None:
-        at = self._scope.at
-        row = {name: getattr(group, name) for name in NewGroup.__dataclass_fields__ if name != "id"}
-        counts = {"count": 0, "sessions": 0, "analysed_count": 0, "analysed_at": None}
-        seen = {"first_seen": at, "last_seen": at, "state": str(GroupState.NEW)}
-        self._scope.add(failure_groups, [{"group_id": group.id, **row, **counts, **seen}])
-
-    def widen(self, group_id: str, template: str) -> None:
-        self._set(group_id, template=template)
-
-    def remember(self, key: str, group_id: str) -> None:
-        self._scope.add(failure_keys, [{"key": key, "group_id": group_id}])
-
     # --- counting ------------------------------------------------------------------------------------------------
 
     def held(self, ids: Sequence[str]) -> dict[str, FailureGroup]:
         """As they stand, and nobody else changes them before COMMIT."""
-        rows = self._scope.conn.execute(_HELD, {"org": self._scope.org, "ids": list(ids)}).mappings()
-        return {row["group_id"]: _group(row) for row in rows}
+        return {row["group_id"]: _group(row) for row in _HELD.rows(self._scope.conn, self._scope.org, ids)}
 
-    def count(self, group: FailureGroup, failures: Sequence[Operation]) -> tuple[FailureGroup, int]:
-        """The group with these failures counted, and how many it has in this hour."""
+    def count(self, failures: Mapping[str, Sequence[Operation]]) -> dict[str, tuple[int, int]]:
+        """Of each group how many sessions are new to it, and how many failures it has in this hour, these included."""
+        s, hour = self._scope, self._scope.at - self._scope.at % HOUR_MS
+        rows = [s.stamp({"group_id": name, "hour": hour, "count": len(some)}) for name, some in failures.items()]
+        _count_hour(s.db.insert).run(s.conn, rows)
+        return {
+            name: (self._new_sessions(name, some), _IN_HOUR.one(s.conn, mine=s.org, group=name, this=hour)[0])
+            for name, some in failures.items()
+        }
+
+    def _new_sessions(self, group_id: str, failures: Sequence[Operation]) -> int:
         s = self._scope
-        hour = s.at - s.at % HOUR_MS
-        row = {"group_id": group.id, "hour": hour, "count": len(failures)}
-        _count_hour(s.db.insert).run(s.conn, [s.stamp(row)])
         sessions = sorted({one.session_id for one in failures if one.session_id})
-        named = [s.stamp({"group_id": group.id, "session_id": session}) for session in sessions]
-        added = _add_session(s.db.insert).run(s.conn, named) if named else 0
-        after = replace(group, count=group.count + len(failures), sessions=group.sessions + added, last_seen=s.at)
-        return after, self.in_hour(group.id, hour)
-
-    def in_hour(self, group_id: str, hour: int) -> int:
-        found = self._scope.one(_IN_HOUR, org=self._scope.org, group=group_id, hour=hour)
-        return int(found[0]) if found else 0
+        named = [s.stamp({"group_id": group_id, "session_id": session}) for session in sessions]
+        return _add_session(s.db.insert).run(s.conn, named) if named else 0
 
     def week(self, group: FailureGroup) -> list[int]:
         """The hours of the last week before this one, from its first on; those without a failure are zero."""
@@ -129,21 +78,13 @@ class Failures:
                 found.setdefault(row.group_id, {})[row.hour] = row.count
         return found
 
-    def save(self, group: FailureGroup) -> None:
+    def save(self, *groups: FailureGroup) -> None:
         """What counting and a change of state leave behind."""
-        new = {f"new_{name}": getattr(group, name) for name in _SAVED}
-        self._scope.conn.execute(_SAVE, {"org": self._scope.org, "group": group.id, "at": self._scope.at, **new})
-
-    def _set(self, group_id: str, **values: Any) -> None:
-        c = failure_groups.c
-        changed = sa.update(failure_groups).where(c.org_id == self._scope.org, c.group_id == group_id)
-        self._scope.conn.execute(changed.values(updated_at=self._scope.at, **values))
+        s = self._scope
+        mine = {"mine": s.org, "at": s.at}
+        _SAVE.run(s.conn, [{**mine, "group": one.id, **_saved(one)} for one in groups])
 
     # --- reading -------------------------------------------------------------------------------------------------
-
-    def get(self, group_id: str) -> FailureGroup | None:
-        found = self._groups(failure_groups.c.group_id == group_id)
-        return found[0] if found else None
 
     def find(self, wanted: WantedGroups, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
         """Those that are not merged into another, the latest first; and how many there are."""
@@ -181,7 +122,7 @@ class Failures:
 
     def root_of(self, group_id: str) -> str:
         """The group that it is merged into, or itself."""
-        found = self._scope.one(_ROOT, org=self._scope.org, group=group_id)
+        found = _ROOT.one(self._scope.conn, mine=self._scope.org, group=group_id)
         return str(found[0]) if found else group_id
 
     def sessions_of(self, ids: Sequence[str]) -> list[str]:
@@ -206,7 +147,7 @@ class Failures:
     def _recounted(self, group_id: str, removed: Sequence[Operation]) -> bool:
         s, c = self._scope, operations.c
         mine = (c.org_id == s.org, c.group_id == group_id)
-        group = self.get(group_id)
+        group = next(iter(self._groups(failure_groups.c.group_id == group_id)), None)
         left = 0 if group is None else group.count - len(removed)
         if left <= 0:
             for table in _TABLES:
@@ -223,7 +164,10 @@ class Failures:
             failure_sessions.c.session_id.not_in(kept.scalar_subquery()),
         )
         sessions = s.count(failure_sessions, failure_sessions.c.group_id == group_id)
-        self._set(group_id, count=left, sessions=sessions)
+        changed = sa.update(failure_groups).where(
+            failure_groups.c.org_id == s.org, failure_groups.c.group_id == group_id
+        )
+        s.conn.execute(changed.values(count=left, sessions=sessions, updated_at=s.at))
         return True
 
     def _less_in_hour(self, group_id: str, hour: int, number: int) -> None:
@@ -238,34 +182,30 @@ class Failures:
         return [_group(row) for row in self._scope.rows(query.order_by(c.group_id))]
 
 
-# Asked for every failure, so built once: building a statement takes longer than running it.
-_BY_KEY = ByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id))
-_HELD = (
-    sa.select(failure_groups)
-    .where(
-        failure_groups.c.org_id == sa.bindparam("org"),
-        failure_groups.c.group_id.in_(sa.bindparam("ids", expanding=True)),
+# Asked for every failure, so compiled once.
+_HELD = ByIds(failure_groups.c.group_id, held=True)
+_ROOT = Statement(
+    sa.select(failure_aliases.c.merged_into).where(
+        failure_aliases.c.org_id == sa.bindparam("mine"), failure_aliases.c.group_id == sa.bindparam("group")
     )
-    .order_by(failure_groups.c.group_id)
-    .with_for_update()
 )
-_COUNT_IN = sa.select(sa.func.count()).where(
-    failure_groups.c.org_id == sa.bindparam("org"), failure_groups.c.bucket == sa.bindparam("bucket")
-)
-_IN_HOUR = sa.select(failure_hours.c.count).where(
-    failure_hours.c.org_id == sa.bindparam("org"),
-    failure_hours.c.group_id == sa.bindparam("group"),
-    failure_hours.c.hour == sa.bindparam("hour"),
-)
-_ROOT = sa.select(failure_aliases.c.merged_into).where(
-    failure_aliases.c.org_id == sa.bindparam("org"), failure_aliases.c.group_id == sa.bindparam("group")
+_IN_HOUR = Statement(
+    sa.select(failure_hours.c.count).where(
+        failure_hours.c.org_id == sa.bindparam("mine"),
+        failure_hours.c.group_id == sa.bindparam("group"),
+        failure_hours.c.hour == sa.bindparam("this"),
+    )
 )
 _SAVED = ("state", "count", "sessions", "last_seen", "analysed_count", "analysed_at")
-_SAVE = (
+_SAVE = Statement(
     sa.update(failure_groups)
-    .where(failure_groups.c.org_id == sa.bindparam("org"), failure_groups.c.group_id == sa.bindparam("group"))
+    .where(failure_groups.c.org_id == sa.bindparam("mine"), failure_groups.c.group_id == sa.bindparam("group"))
     .values(updated_at=sa.bindparam("at"), **{name: sa.bindparam(f"new_{name}") for name in _SAVED})
 )
+
+
+def _saved(one: FailureGroup) -> dict[str, Any]:
+    return {**{f"new_{name}": getattr(one, name) for name in _SAVED}, "new_state": one.state.value}
 
 
 @cache
@@ -295,6 +235,6 @@ def _wanted(wanted: WantedGroups) -> list[sa.ColumnElement[bool]]:
 _GROUP = tuple(name for name in FailureGroup.__dataclass_fields__ if name not in ("id", "state", "merged_into"))
 
 
-def _group(row: sa.RowMapping) -> FailureGroup:
+def _group(row: Row | sa.RowMapping) -> FailureGroup:
     values = {name: row[name] for name in _GROUP}
     return FailureGroup(id=row["group_id"], state=GroupState(row["state"]), **values)

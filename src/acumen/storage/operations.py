@@ -1,9 +1,11 @@
 """Operations, as rows: written in batches, counted by the hour, and never twice."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -57,10 +59,11 @@ class Operations:
     def add(self, fresh: Sequence[Operation]) -> None:
         """Conflict when another transaction has stored one of them meanwhile: begin anew."""
         s = self._scope
-        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_row(one)) for one in fresh])
+        mine = (s.org, s.at)
+        written = _add_once(s.db.insert).run_plain(s.conn, _COLUMNS, [_row(one) + mine for one in fresh])
         if written != len(fresh):
             raise Conflict("One of the operations was stored by someone else at the same moment.")
-        counted = Counter((_hour(one.received_at), one.source, str(one.kind), str(one.status)) for one in fresh)
+        counted = Counter((_hour(one.received_at), one.source, one.kind.value, one.status.value) for one in fresh)
         _count_hours(s.db.insert).run(
             s.conn, [s.stamp(_hour_row(*key, number)) for key, number in sorted(counted.items())]
         )
@@ -143,17 +146,11 @@ class Operations:
         )
         return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
 
-    def failed_in_session(self, one: Operation) -> bool:
-        """Whether the same call failed in the same session."""
-        c = operations.c
-        query = sa.select(c.op_id).where(
-            c.org_id == self._scope.org,
-            c.session_id == one.session_id,
-            c.status == str(OperationStatus.ERROR),
-            c.endpoint == one.endpoint,
-            c.source == one.source,
-        )
-        return self._scope.one(query.limit(1)) is not None
+    def failed_before(self, calls: Sequence[Operation]) -> list[tuple[str, str, str]]:
+        """Of these calls those that failed in the same session: its id, source and endpoint, each once."""
+        wanted = {(one.session_id or "", one.source, one.endpoint) for one in calls}
+        rows = _FAILED_IN.rows(self._scope.conn, self._scope.org, sorted({call[0] for call in wanted}))
+        return sorted(wanted & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
 
     def sessions_of_call(
         self, source: str, endpoints: Sequence[str], group_ids: Sequence[str]
@@ -237,6 +234,11 @@ class Operations:
 
 
 _HASHES = ByIds(operations.c.op_id, (operations.c.op_id, operations.c.body_hash))
+_FAILED_IN = ByIds(
+    operations.c.session_id,
+    (operations.c.session_id, operations.c.source, operations.c.endpoint),
+    where=operations.c.status == sa.literal_column("'error'"),
+)
 _SUCCESSES = ByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
 
 
@@ -312,10 +314,19 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return [*equal, *among, *since, *until]
 
 
-def _row(one: Operation) -> dict[str, Any]:
-    row = {column: getattr(one, name) for name, column in _FIELDS.items()}
-    row["attributes"] = one.attributes or None
-    return row
+# What drivers take as it is, and what has to be made into text for them first: they are slow with text that is also
+# something else.
+_MADE = ("kind", "status", "attributes", "arguments")
+_PLAIN = tuple(name for name in _FIELDS if name not in _MADE)
+_COLUMNS = (*(_FIELDS[name] for name in _PLAIN), *_MADE, "org_id", "updated_at")
+_VALUES = attrgetter(*_PLAIN)
+
+
+def _row(one: Operation) -> tuple[Any, ...]:
+    attributes = json.dumps(one.attributes) if one.attributes else None
+    arguments = json.dumps(one.arguments) if one.arguments is not None else None
+    plain: tuple[Any, ...] = _VALUES(one)
+    return *plain, one.kind.value, one.status.value, attributes, arguments
 
 
 def _operation(row: Row | sa.RowMapping) -> Operation:

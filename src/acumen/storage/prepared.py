@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,7 +11,7 @@ from acumen.storage.scope import org_of
 
 Row = dict[str, Any]
 # The text that the driver takes, and how a row becomes the values for it.
-Form = tuple[str, Callable[[Row], Any]]
+Form = tuple[str, Callable[[Any], Any]]
 
 
 class Prepared:
@@ -26,6 +27,21 @@ class Prepared:
         given = [values(row) for row in rows]
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
+
+    def run_plain(self, conn: sa.Connection, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> int:
+        """The same for values that drivers take as they are, in the order of the columns."""
+        form = self._forms.get(f"{conn.dialect.name} plain")
+        text, values = form or self._plain(conn.dialect, columns)
+        with translated(conn, text):
+            return _execute(conn.connection.cursor(), text, [values(row) for row in rows])
+
+    def _plain(self, dialect: sa.Dialect, columns: Sequence[str]) -> Form:
+        compiled = self._statement.compile(dialect=dialect, column_keys=list(columns))
+        in_order: Sequence[str] | None = compiled.positiontup
+        values: Callable[[Any], Any] = lambda row: dict(zip(columns, row, strict=True))  # noqa: E731 - one of two
+        if in_order is not None:
+            values = itemgetter(*(columns.index(name) for name in in_order))
+        return self._forms.setdefault(f"{dialect.name} plain", (str(compiled), values))
 
     def _compiled(self, dialect: sa.Dialect, columns: list[str]) -> Form:
         compiled = self._statement.compile(dialect=dialect, column_keys=columns)
@@ -44,12 +60,61 @@ class Prepared:
         return self._forms.setdefault(dialect.name, form)
 
 
-class ByIds:
-    """A SELECT of rows by their ids, within one org; of whole rows, unless only some columns are wanted."""
+class Statement:
+    """A statement with named gaps for an org and other values that both drivers take as they are."""
 
-    def __init__(self, id_column: sa.Column[Any], only: Sequence[sa.Column[Any]] = ()) -> None:
+    def __init__(self, statement: sa.Executable) -> None:
+        self._statement = statement
+        self._forms: dict[str, Form] = {}
+
+    def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
+        """How many rows it has changed."""
+        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
+        with translated(conn, text):
+            return _execute(conn.connection.cursor(), text, [values(row) for row in rows])
+
+    def one(self, conn: sa.Connection, **row: Any) -> Any:
+        """The first row it finds or returns, if there is one."""
+        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
+        with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
+            cursor.execute(text, values(row))
+            return cursor.fetchone()
+
+    def _compiled(self, dialect: sa.Dialect) -> Form:
+        compiled: Any = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
+        return self._forms.setdefault(dialect.name, (str(compiled), _into(compiled)))
+
+
+def _into(compiled: Any) -> Callable[[Row], Any]:
+    """How named values become what the driver takes."""
+    in_order: Sequence[str] | None = compiled.positiontup
+    fixed = dict(compiled.params)
+
+    def values(row: Row) -> Any:
+        named = {**fixed, **row}
+        return named if in_order is None else [named[name] for name in in_order]
+
+    return values
+
+
+class ByIds:
+    """A SELECT of rows by their ids, within one org; of whole rows, unless only some columns are wanted.
+
+    `where` is asked of them besides. Held rows are changed by nobody else before COMMIT.
+    """
+
+    def __init__(
+        self,
+        id_column: sa.Column[Any],
+        only: Sequence[sa.Column[Any]] = (),
+        *,
+        where: sa.ColumnElement[bool] | None = None,
+        held: bool = False,
+    ) -> None:
         self._id = id_column
         self._columns = list(only) or list(id_column.table.c)
+        self._where = [] if where is None else [where]
+        self._held = held
         self._forms: dict[tuple[str, int], Form] = {}
         self._readers: dict[str, Callable[[Sequence[Any]], Row]] = {}
 
@@ -68,15 +133,14 @@ class ByIds:
 
     def _compiled(self, dialect: sa.Dialect, size: int) -> Form:
         ids: list[sa.BindParameter[Any]] = [sa.bindparam(f"id_{place}") for place in range(size)]
-        query = sa.select(*self._columns).where(org_of(self._id) == sa.bindparam("org"), self._id.in_(ids))
+        mine = (org_of(self._id) == sa.bindparam("org"), self._id.in_(ids), *self._where)
+        query = sa.select(*self._columns).where(*mine)
+        if self._where:
+            query = query.distinct()
+        if self._held:  # in order, so that two who hold the same rows do not wait for each other
+            query = query.order_by(self._id).with_for_update()
         compiled = query.compile(dialect=dialect)
-        in_order: Sequence[str] | None = compiled.positiontup
-
-        def values(row: Row) -> Any:
-            named = {**compiled.params, **row}
-            return named if in_order is None else [named[name] for name in in_order]
-
-        return self._forms.setdefault((dialect.name, size), (str(compiled), values))
+        return self._forms.setdefault((dialect.name, size), (str(compiled), _into(compiled)))
 
     def _reader(self, dialect: sa.Dialect) -> Callable[[Sequence[Any]], Row]:
         names = [column.name for column in self._columns]

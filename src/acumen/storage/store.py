@@ -1,9 +1,9 @@
 """Transactions. A transaction is a plain function handed to the store, so none can be open while a model is asked."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -44,11 +44,14 @@ from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.sessions import Sessions
+from acumen.storage.shelf import Shelf
 from acumen.storage.speakers import Speakers
+from acumen.storage.together import Together
 from acumen.storage.usage import Usage
 from acumen.storage.verdicts import Verdicts
 
 T = TypeVar("T")
+I = TypeVar("I")  # noqa: E741 - what is written
 
 
 class Tx:
@@ -85,6 +88,10 @@ class Tx:
     @cached_property
     def failures(self) -> Failures:
         return Failures(self.scope)
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        return Shelf(self.scope)
 
     @cached_property
     def alerts(self) -> Alerts:
@@ -207,8 +214,9 @@ class Tx:
 class OrgStore:
     """The store as one org sees it: no query can forget the org."""
 
-    def __init__(self, database: Database, org: OrgId, clock: Callable[[], Millis]) -> None:
-        self._database = database
+    def __init__(self, store: "Store", org: OrgId, clock: Callable[[], Millis]) -> None:
+        self._store = store
+        self._database = store.database
         self._clock = clock
         self.org = org
 
@@ -219,6 +227,15 @@ class OrgStore:
     async def write(self, fn: Callable[[Tx], T]) -> T:
         """Returns after COMMIT."""
         return await self._database.write(lambda conn: fn(self._tx(conn)))
+
+    async def write_together(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I) -> T:
+        """Returns after COMMIT, in which whoever wants the same `fn` at the same time has a part."""
+        gathered = self._store.gathered.get((self.org, fn))
+        if gathered is None:
+            gathered = Together(lambda items: self.write(lambda tx: fn(tx, items)), self._store.most_waiting)
+            self._store.gathered[self.org, fn] = gathered
+        answer: T = await gathered.add(item)
+        return answer
 
     async def scrub(self) -> None:
         """Not only the rows but the bytes of what was erased are gone, as far as that is ours to do."""
@@ -231,12 +248,14 @@ class OrgStore:
 class Store:
     """The database, before it is known whose data is meant."""
 
-    def __init__(self, database: Database, clock: Callable[[], Millis] = now) -> None:
+    def __init__(self, database: Database, clock: Callable[[], Millis] = now, most_waiting: int = 4096) -> None:
         self.database = database
+        self.most_waiting = most_waiting
+        self.gathered: dict[tuple[OrgId, Any], Together[Any, Any]] = {}
         self._clock = clock
 
     def of(self, org: OrgId) -> OrgStore:
-        return OrgStore(self.database, org, self._clock)
+        return OrgStore(self, org, self._clock)
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await self.database.read(fn)

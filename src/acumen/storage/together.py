@@ -1,0 +1,55 @@
+"""Callers who want the same written at the same time share one transaction: the more they are, the less each costs."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+from acumen.errors import Unavailable
+
+I = TypeVar("I")  # noqa: E741 - what is written
+O = TypeVar("O")  # noqa: E741 - what is answered
+
+# Enough to share, small enough that the first does not wait long.
+MOST_AT_ONCE = 64
+
+
+class Together(Generic[I, O]):
+    """While one write is under way, those who come wait; the next takes them all."""
+
+    def __init__(self, write: Callable[[Sequence[I]], Awaitable[Sequence[O]]], most_waiting: int) -> None:
+        self._write = write
+        self._most = most_waiting
+        self._waiting: list[tuple[I, asyncio.Future[O]]] = []
+        self._writer: asyncio.Task[None] | None = None
+
+    async def add(self, item: I) -> O:
+        """Returns after COMMIT."""
+        if len(self._waiting) >= self._most:
+            raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
+        answer: asyncio.Future[O] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, answer))
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._serve())
+        return await answer
+
+    async def _serve(self) -> None:
+        try:
+            while self._waiting:
+                some, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
+                await self._answer(some)
+        finally:
+            self._writer = None
+
+    async def _answer(self, some: Sequence[tuple[I, asyncio.Future[O]]]) -> None:
+        try:
+            answers = await self._write([item for item, _ in some])
+        except Exception as wrong:  # noqa: BLE001 - told to whoever caused it
+            if len(some) > 1:  # one of them has it coming; the others shall not suffer for it
+                for one in some:
+                    await self._answer([one])
+            elif not some[0][1].done():
+                some[0][1].set_exception(wrong)
+            return
+        for (_, future), answer in zip(some, answers, strict=True):
+            if not future.done():
+                future.set_result(answer)
