@@ -15,7 +15,7 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, SEARCHED, SHOWN
 from acumen.review import watch
 from acumen.storage.store import OrgStore, Store, connect
-from acumen.storage.tables import usage_events
+from acumen.storage.tables import citing_versions, usage_events
 from bench import memories, search
 from bench.figures import Figure, Run, below, median
 from bench.memories import Statements
@@ -24,6 +24,7 @@ from bench.publish import timed
 from bench.server import Server, serving
 
 USERS = 100
+VERSION = "1.0"
 DAYS = 90
 ROWS_AT_ONCE = 50_000
 ROUNDS = 15
@@ -88,6 +89,8 @@ async def _count(of_org: OrgStore, refs: list[tuple[str, str, str]], events: int
     made = (_row(number, refs[place], at, random) for number, place in enumerate(places))
     while some := list(itertools.islice(made, ROWS_AT_ONCE)):
         await of_org.write(lambda tx, some=some: tx.scope.add(usage_events, some))  # type: ignore[misc]
+    citing = [{"agent_version": VERSION, "since": at - 2 * DAYS * DAY_MS}]
+    await of_org.write(lambda tx: tx.scope.add(citing_versions, citing))
     users = [f"user-{number}" for number in range(USERS)]
     named = [MemoryRef(Kind(kind), name) for kind, name, _ in refs]
     await of_org.write(lambda tx: tx.usage.sums.sum_again(named, users))
@@ -116,7 +119,7 @@ def _row(number: int, ref: tuple[str, str, str], at: int, random: Random) -> dic
         "platform_llm": False,
         "platform_storage": False,
         "metadata_json": "{}",
-        "agent_version": "1.0",
+        "agent_version": VERSION,
         "cited_at": when if number % 7 == 0 else None,
         "created_at": when,
         "updated_at": when,

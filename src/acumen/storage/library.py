@@ -9,17 +9,14 @@ import sqlalchemy as sa
 from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
-from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, Use
+from acumen.model.usage import CITED, ECHOED
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.scope import Scope
-from acumen.storage.sums import use_of
 from acumen.storage.tables import (
     agent_playbook_sources,
     injections,
     interactions,
-    memory_days,
     requests,
     usage_events,
 )
@@ -134,13 +131,6 @@ class Library:
         every = sa.union(*parts).subquery("every")
         query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
         return [row[0] for row in self._scope.all(query.limit(limit))]
-
-    def uses_by_day(self, ref: MemoryRef, since: Millis) -> dict[int, Use]:
-        """By day (UTC, counted from 1970); days without any use are left out."""
-        c = memory_days.c
-        query = sa.select(memory_days).where(c.org_id == self._scope.org, c.kind == str(ref.kind))
-        rows = self._scope.all(query.where(c.entity_id == ref.id, c.day >= since // DAY_MS))
-        return {row.day: use_of(row) for row in rows}
 
     def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""

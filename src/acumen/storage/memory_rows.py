@@ -90,11 +90,18 @@ class MemoryRows(Generic[M]):
         c = self._table.c
         owner: Any = c.user_id if "user_id" in c else sa.null()
         query = sa.select(
-            self._id, owner, c.version, c.created_at, c.updated_at, c.superseded_by, c.subject, c.value
+            sa.cast(self._id, sa.Text),
+            owner,
+            c.version,
+            c.created_at,
+            c.updated_at,
+            c.superseded_by,
+            c.subject,
+            c.value,
         ).where(*self._mine(), c.status == str(Status.CURRENT))
         if user is not None:
             query = query.where(c.user_id == user)
-        return [Outline(str(row[0]), *row[1:]) for row in self._scope.all(query)]
+        return [Outline._make(row) for row in self._scope.all(query)]
 
     def ids(self, wanted: Filter) -> list[str]:
         return [str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), wanted))]

@@ -20,6 +20,7 @@ ECHO_DAYS = 7
 ECHO_INJECTIONS = 50
 # Memories named in one statement; each takes three values.
 PAGE = 2_000
+PerMemory = dict[tuple[str, str], Any]
 
 
 # Asked for every window that is learned from: built once.
@@ -53,7 +54,7 @@ class Usage:
         new = self._unknown(events)
         if new:
             _ADD_EVENTS.run(s.conn, [s.stamp(_event_row(event)) for event in new])
-        deltas = Deltas()
+        deltas = self.sums.deltas()
         for event in new:
             deltas.count(event)
             if event.name in (CITED, ECHOED):
@@ -81,7 +82,7 @@ class Usage:
             .values({column.name: event.at, "updated_at": self._scope.at})
         ).rowcount
         if first:
-            deltas.came_back(event.name, showing)
+            deltas.came_back(event, showing)
 
     def _showing(self, event: UsageEvent) -> Any:
         c = usage_events.c
@@ -103,20 +104,14 @@ class Usage:
         used = self.sums.by_memory(since)
         order = (used.c.shown.desc(), used.c.last_at.desc(), used.c.kind, used.c.entity_id)
         page, total = self._scope.page(sa.select(used).where(used.c.shown > 0).order_by(*order), limit, offset)
-        refs = [(row.kind, row.entity_id) for row in page]
-        sessions = self._sessions_of(refs, since)
-        last = self._last_of(SHOWN, [(row.kind, row.entity_id, row.last_at) for row in page], usage_events.c.session_id)
-        return [_stat(row, sessions, last) for row in page], total
+        at, c = [(row.kind, row.entity_id, row.last_at) for row in page], usage_events.c
+        shown = sa.select().where(c.org_id == self._scope.org, c.event_name == SHOWN, c.created_at >= since)
+        sessions = self._of_each(at, shown.add_columns(sa.func.count(c.session_id.distinct())))
+        first = self._of_each(at, shown.add_columns(sa.func.min(c.created_at)))
+        last = self._last_of(SHOWN, at, c.session_id)
+        return [_stat(row, sessions, first, last) for row in page], total
 
-    def _sessions_of(self, refs: Sequence[tuple[str, str]], since: Millis) -> dict[tuple[str, str], int]:
-        """In how many sessions each was shown."""
-        c = usage_events.c
-        counted = sa.select(sa.func.count(c.session_id.distinct())).where(
-            c.org_id == self._scope.org, c.event_name == SHOWN, c.created_at >= since
-        )
-        return self._of_each([(kind, name, 0) for kind, name in refs], counted)
-
-    def _last_of(self, name: str, refs: Sequence[tuple[str, str, int]], wanted: Any) -> dict[tuple[str, str], Any]:
+    def _last_of(self, name: str, refs: Sequence[tuple[str, str, int]], wanted: Any) -> PerMemory:
         """Of the event at each memory's last time, one column."""
         c = usage_events.c
         found = sa.select(sa.func.max(wanted)).where(c.org_id == self._scope.org, c.event_name == name)
@@ -124,10 +119,10 @@ class Usage:
 
     def _of_each(
         self, refs: Sequence[tuple[str, str, int]], wanted: sa.Select[Any], *, at_its_time: bool = False
-    ) -> dict[tuple[str, str], Any]:
+    ) -> PerMemory:
         """One value per memory. Asked memory by memory, within one statement: SQLite would walk all events to join."""
         c = usage_events.c
-        found: dict[tuple[str, str], Any] = {}
+        found: PerMemory = {}
         for start in range(0, len(refs), PAGE):
             page = _page(refs[start : start + PAGE])
             own = wanted.where(c.entity_type == page.c.kind, c.entity_id == page.c.id)
@@ -310,7 +305,7 @@ def _page(refs: Sequence[tuple[str, str, int]]) -> Any:
     return sa.values(*columns, name="page").data(list(refs)).cte("page")
 
 
-def _stat(row: Any, sessions: dict[tuple[str, str], int], last: dict[tuple[str, str], Any]) -> InjectionStat:
+def _stat(row: Any, sessions: PerMemory, first: PerMemory, last: PerMemory) -> InjectionStat:
     ref = (row.kind, row.entity_id)
     return InjectionStat(
         kind=row.kind,
@@ -318,7 +313,7 @@ def _stat(row: Any, sessions: dict[tuple[str, str], int], last: dict[tuple[str, 
         shown=int(row.shown),
         sessions=int(sessions.get(ref, 0)),
         tokens=int(row.tokens),
-        first_at=Millis(row.first_at),
+        first_at=Millis(first.get(ref) or row.first_at),
         last_at=Millis(row.last_at),
         last_session=last.get(ref) or "",
     )

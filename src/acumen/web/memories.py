@@ -166,7 +166,7 @@ async def memory(visit: Visit) -> Response:
 def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Life:
     found = memory_of(tx, ref)
     actions, _ = tx.actions.page(10, 0, ref)
-    uses = tx.library.uses_by_day(ref, since)
+    uses = dict(tx.usage.sums.days_of(ref, since // DAY_MS))
     return Life(
         memory=found,
         mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),
