@@ -130,7 +130,7 @@ async def _watch(place: Place) -> float:
     """Seconds for the hourly look, when every memory is new to it."""
     app = App(place.settings)
     began = time.perf_counter()
-    await watch.every_hour(Hour(), await app.deps_for(LOCAL_ORG))
+    await watch.look_on(Hour(), await app.deps_for(LOCAL_ORG))
     seconds = time.perf_counter() - began
     app.meaning.close()
     app.store.close()

@@ -103,7 +103,7 @@ async def _set(deps: Deps, at: Millis) -> None:
     await deps.store.write(_metered_long_ago)
     await _use(deps, await _memories(deps, at), at)
     await _deeds(deps, at)
-    await watch.every_hour(Hour(), deps)
+    await watch.look_on(Hour(), deps)
 
 
 def _metered_long_ago(tx: Tx) -> None:

@@ -198,12 +198,12 @@ async def test_an_agent_that_never_cites_holds_nothing_against_a_memory(start: S
 async def test_a_dismissed_candidate_returns_when_its_numbers_have_grown_by_half(start: Start, clock: Clock):
     org = local(await start())
     await zebras(org)
-    await show(org, 7, cited=1)
+    await show(org, 9, cited=1)
     clock.forward(days=8)
     before = await names(org)
     done = await org.sdk.review_memories(action="dismiss", items=[{"kind": "profile", "id": "z"}], reason="we need it")
     dismissed = await names(org)
-    await show(org, 2)
+    await show(org, 3)
     slightly_more = await names(org)
     await show(org, 1)
 
@@ -260,7 +260,7 @@ async def test_the_queue_can_be_sorted_by_waste(start: Start, clock: Clock):
 
     by_score, by_waste = await names(org), await names(org, sort="wasted_tokens")
 
-    assert (by_score[-1][0], by_waste[0][0]) == ("z", "z")
+    assert by_score[0][0] != by_waste[0][0] == "z"
     assert sorted(by_score) == sorted(by_waste)
 
 

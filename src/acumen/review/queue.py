@@ -1,19 +1,17 @@
 """Which memories deserve a look, the most pressing first."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from acumen.deps import Deps
 from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memories import Memory
 from acumen.model.memory import Outline
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import Use
-from acumen.review.signals import DUPLICATE, Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
-from acumen.storage.flags import Pair
+from acumen.review.signals import Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
 from acumen.storage.store import Tx
 
 # The window that a dismissal is judged by, and the review's own default.
@@ -85,7 +83,7 @@ async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps) -> Que
 
 def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, deps: Deps) -> Queue:
     rules = _rules(tx, wanted.days_back, at, deps)
-    known = {kind: _known(tx, kind, wanted.user, rules.window.since) for kind in _kinds(wanted.user)}
+    known = {kind: _known(tx, kind, wanted.user, rules.window.since) for kind in kinds(wanted.user)}
     by_signal: Counter[str] = Counter()
     saving, order = 0.0, []
     for kind, its in known.items():
@@ -122,7 +120,7 @@ def _candidates(tx: Tx, page: Sequence[MemoryRef], known: "Mapping[Kind, _Known]
     return [found[ref] for ref in page]
 
 
-def _kinds(user: UserId | None) -> Iterable[Kind]:
+def kinds(user: UserId | None) -> Iterable[Kind]:
     """A shared lesson belongs to nobody, so nobody's own review lists it."""
     return (kind for kind in Kind if user is None or kind is not Kind.AGENT_PLAYBOOK)
 
@@ -232,7 +230,7 @@ async def flagged(refs: Sequence[MemoryRef], deps: Deps) -> dict[MemoryRef, dict
     return await deps.store.read(lambda tx: _flagged(tx, wanted, at, deps))
 
 
-def _flagged(tx: Tx, refs: Set[MemoryRef], at: Millis, deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
+def _flagged(tx: Tx, refs: set[MemoryRef], at: Millis, deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
     rules = _rules(tx, USUAL_DAYS, at, deps)
     found: dict[MemoryRef, dict[str, Any]] = {}
     for kind in {ref.kind for ref in refs}:
@@ -242,46 +240,3 @@ def _flagged(tx: Tx, refs: Set[MemoryRef], at: Millis, deps: Deps) -> dict[Memor
             if ref in refs and (signals := rules.signals(its.case(outline))):
                 found[ref] = {signal.name: signal.as_dismissed() for signal in signals}
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Twins:
-    """Two memories that say nearly the same, with how often each was shown in the usual window."""
-
-    pair: Pair
-    left: Memory
-    right: Memory
-    shown: tuple[int, int]
-
-
-async def duplicates(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Twins], int]:
-    """Pairs of which both are in use, the most alike first, and how many there are."""
-    since = Millis(deps.now() - USUAL_DAYS * DAY_MS)
-    return await deps.store.read(lambda tx: _duplicates(tx, user, limit, offset, since))
-
-
-def _duplicates(tx: Tx, user: UserId | None, limit: int, offset: int, since: Millis) -> tuple[list[Twins], int]:
-    pairs = []
-    for kind in _kinds(user):
-        current = {outline.id for outline in tx.by_kind[kind].outlines(user)}
-        marks = tx.marks.all_of(kind)
-        both = [pair for pair in tx.flags.pairs(kind, user) if {pair.left, pair.right} <= current]
-        pairs += [pair for pair in both if not _told_apart(pair, marks)]
-    pairs.sort(key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
-    return [_pictured(tx, pair, since) for pair in pairs[offset : offset + limit]], len(pairs)
-
-
-def _told_apart(pair: Pair, marks: Mapping[str, Mark]) -> bool:
-    """Whether a person has dismissed each as a duplicate of the other."""
-    return all(
-        other in marks.get(own, UNMARKED).dismissed.get(DUPLICATE, {}).get("about", ())
-        for own, other in ((pair.left, pair.right), (pair.right, pair.left))
-    )
-
-
-def _pictured(tx: Tx, pair: Pair, since: Millis) -> Twins:
-    ids = [pair.left, pair.right]
-    memories: dict[str, Any] = dict(tx.by_kind[pair.kind].by_ids(ids))
-    used = tx.usage.sums.of_kind(pair.kind, since, ids)
-    left, right = (used.get(one, _UNUSED).shown for one in ids)
-    return Twins(pair, memories[pair.left], memories[pair.right], (left, right))
