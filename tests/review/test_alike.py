@@ -28,7 +28,7 @@ def test_the_same_id_of_another_kind_is_another_memory():
 
 
 async def test_a_cluster_is_merged_into_the_one_that_stays(org: Org):
-    same = ("Keeps three zebras in the garden", "keeps three zebras in the garden.", "Keeps three Zebras in the garden!")
+    same = ("Keeps three zebras in the garden", "keeps three zebras in the garden.", "Keeps three Zebras in the garden")
     await org.sdk.add_profiles(user_profiles=[profile(text, profile_id=f"z{n}") for n, text in enumerate(same)])
     await org.sdk.search(query="zebras", user_id="ada")
     pairs = await org.sdk.memory_duplicates(user_id="ada")

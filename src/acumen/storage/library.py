@@ -34,6 +34,8 @@ class Shelf:
     statuses: tuple[Status, ...] | None = (Status.CURRENT,)
     user_id: str | None = None
     agent_version: str | None = None
+    tag: str | None = None
+    length: tuple[int, int | None] | None = None  # characters: at least, and less than
     refs: tuple[MemoryRef, ...] | None = None
 
 
@@ -114,6 +116,12 @@ class Library:
             found.append(user == shelf.user_id)
         if shelf.agent_version is not None:
             found.append(lesson["agent_version"] == shelf.agent_version)
+        if shelf.tag is not None:
+            found.append(self._scope.db.has_any(c.tags, [shelf.tag]))
+        if shelf.length is not None:
+            least, below = shelf.length
+            found.append(sa.func.length(c.content) >= least)
+            found += [] if below is None else [sa.func.length(c.content) < below]
         if shelf.refs is not None:
             ids = [mapping.parse_id(ref.id) for ref in shelf.refs if ref.kind is mapping.kind]
             found.append(c[mapping.id_column].in_(ids))

@@ -8,6 +8,7 @@ from acumen.storage.actions import Actions
 from acumen.storage.flags import Flags
 from acumen.storage.marks import Marks
 from acumen.storage.usage import Usage
+from acumen.storage.views import Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,7 @@ class Reviewed:
     marks: Marks
     flags: Flags
     usage: Usage
+    views: Views
 
     def forget(self, kind: Kind, ids: Sequence[str] | None) -> None:
         """No words of these memories (None: of any of the kind) stay behind; what they cost is still known."""
@@ -30,4 +32,5 @@ class Reviewed:
             "review_actions": self.actions.delete_user(user),
             "review_marks": self.marks.delete_user(user),
             "review_flags": self.flags.delete_user(user),
+            "saved_views": self.views.delete_user(user),
         }

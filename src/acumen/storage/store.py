@@ -47,6 +47,7 @@ from acumen.storage.sessions import Sessions
 from acumen.storage.speakers import Speakers
 from acumen.storage.usage import Usage
 from acumen.storage.verdicts import Verdicts
+from acumen.storage.views import Views
 
 T = TypeVar("T")
 
@@ -176,8 +177,12 @@ class Tx:
         return Experiments(self.scope)
 
     @cached_property
+    def views(self) -> Views:
+        return Views(self.scope)
+
+    @cached_property
     def reviewed(self) -> Reviewed:
-        return Reviewed(self.actions, self.marks, self.flags, self.usage)
+        return Reviewed(self.actions, self.marks, self.flags, self.usage, self.views)
 
     @cached_property
     def runs(self) -> Runs:

@@ -40,6 +40,7 @@ async def review_queue(visit: Visit) -> Response:
         "review.html",
         queue=found,
         being_counted=being_counted,
+        views=await visit.deps.store.read(lambda tx: tx.views.of("review")),
         rates=[rate_of(one.use) for one in found.candidates],
         days=wanted.days_back,
         order=ORDERS[0] if wanted.by_waste else ORDERS[1],
