@@ -90,7 +90,7 @@ def own_site(scene: Path, tmp_path: Path) -> Iterator[Site]:
 @pytest.fixture
 def postgres_site(tmp_path: Path) -> Iterator[Site]:
     """The same scene in PostgreSQL, to change."""
-    with postgres.running() as server:
+    with postgres.running(durable=False) as server:
         place = {"ACUMEN_DATABASE_URL": server.create()}
         with serving(_filled(tmp_path / "data", **place), **place) as served:
             yield served

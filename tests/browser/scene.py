@@ -215,7 +215,7 @@ def _say(tx: Tx, talk: Talk, injection: Injection) -> None:
     turns = [a_turn("Please do the next step.", request), a_turn(answer, request, role="agent", citations=citations)]
     tx.conversations.add(request, turns)
     if talk.cited:
-        tx.usage.add([], [_cited(one, injection, said_at)])
+        tx.usage.add([_cited(one, injection, said_at)])
     if one.ref.kind is not Kind.PROFILE:
         tx.evaluations.put(_evaluation(talk, said_at))
 

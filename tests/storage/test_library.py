@@ -81,7 +81,7 @@ async def test_a_session_is_told_with_what_was_said_shown_and_cited(org_store: O
             UsageEvent(f"e{at}", CITED, Millis(at), "ada", session_id="s1", kind="profile", memory_id="p")
             for at in (5, 6)
         ]
-        tx.usage.add([], events)
+        tx.usage.add(events)
 
     await org_store.write(write)
 
@@ -103,7 +103,7 @@ async def test_use_is_told_day_by_day(org_store: OrgStore):
             )
             for day in (0, 0.0001, 3)
         ]
-        tx.usage.add([], [UsageEvent(**{**_fields(one), "at": Millis(int(one.at))}) for one in shown])
+        tx.usage.add([UsageEvent(**{**_fields(one), "at": Millis(int(one.at))}) for one in shown])
         return ref
 
     ref = await org_store.write(write)

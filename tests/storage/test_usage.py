@@ -15,7 +15,7 @@ def shown(event: str, at: int, memory: str = "p1", session: str | None = "s1", t
 
 async def test_an_event_told_twice_is_counted_once(org_store: OrgStore, clock: Clock):
     for _ in range(2):
-        await org_store.write(lambda tx: tx.usage.add([], [shown("e1", clock())]))
+        await org_store.write(lambda tx: tx.usage.add([shown("e1", clock())]))
 
     (stat,), total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
     assert (stat.shown, stat.tokens, total) == (1, 5, 1)
@@ -30,7 +30,7 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
         shown("e5", 8_000, "sooner", None, tokens=1),
         UsageEvent("e6", CITED, Millis(9_500), kind="profile", memory_id="often"),
     ]
-    await org_store.write(lambda tx: tx.usage.add([], events))
+    await org_store.write(lambda tx: tx.usage.add(events))
 
     stats, total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), None, 0))
     page, _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 1, 1))
@@ -46,7 +46,7 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
 
 
 async def test_stats_count_from_the_beginning_of_their_window(org_store: OrgStore):
-    await org_store.write(lambda tx: tx.usage.add([], [shown("e1", 1_000), shown("e2", 2_000)]))
+    await org_store.write(lambda tx: tx.usage.add([shown("e1", 1_000), shown("e2", 2_000)]))
 
     (stat,), _ = await org_store.read(lambda tx: tx.usage.stats(Millis(2_000), 10, 0))
 
@@ -67,9 +67,9 @@ async def test_what_was_shown_long_ago_is_no_echo(org_store: OrgStore, clock: Cl
     ]
     old = Injection(InjectionId("old"), "ada", None, None, "production_agent", "q", "", 4,
                     [{**hits[0], "id": "old"}], Millis(at - 8 * DAY_MS))  # fmt: skip
-    await org_store.write(lambda tx: tx.usage.add([*injections, old], []))
+    await org_store.write(lambda tx: tx.injections.add([*injections, old]))
 
-    lately = await org_store.read(lambda tx: tx.usage.shown_lately("ada", Millis(at)))
+    lately = await org_store.read(lambda tx: tx.injections.shown_lately("ada", Millis(at)))
 
     assert [one.ref.id for one in lately] == ["p1"]
 
@@ -77,9 +77,9 @@ async def test_what_was_shown_long_ago_is_no_echo(org_store: OrgStore, clock: Cl
 async def test_an_injection_is_kept_word_for_word(org_store: OrgStore, clock: Clock):
     hits = [{"kind": "profile", "id": "p1", "score": 0.5, "reasons": {"fts": 1.0}, "shown": True}]
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "internal", "wo?", "<acumen-context>é…", 7, hits, clock())
-    await org_store.write(lambda tx: tx.usage.add([kept], []))
+    await org_store.write(lambda tx: tx.injections.add([kept]))
 
-    assert await org_store.read(lambda tx: tx.usage.injection("i1")) == kept
+    assert await org_store.read(lambda tx: tx.injections.get("i1")) == kept
 
 
 async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_store: OrgStore):
@@ -97,7 +97,7 @@ async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_
 
 async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_there(org_store: OrgStore):
     events = [shown("old", DAY_MS - 1), shown("new", DAY_MS), shown("newer", DAY_MS + 5)]
-    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1_000)), tx.usage.add([], events)))
+    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1_000)), tx.usage.add(events)))
 
     gone = await org_store.write(lambda tx: tx.usage.expire(Millis(DAY_MS + 7), 1_000))
 
@@ -108,7 +108,7 @@ async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_the
 
 async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store: OrgStore):
     events = [shown(f"{day}-{number}", day * DAY_MS + number) for day in range(4) for number in range(3)]
-    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1)), tx.usage.add([], events)))
+    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1)), tx.usage.add(events)))
 
     gone = await org_store.write(lambda tx: tx.usage.expire(Millis(0), 5))
 
@@ -118,7 +118,7 @@ async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store:
 
 async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_store: OrgStore):
     times = [DAY_MS // 2, DAY_MS - 1, DAY_MS, 2 * DAY_MS + 3, 2 * DAY_MS + 4]
-    await org_store.write(lambda tx: tx.usage.add([], [shown(f"e{at}", at, tokens=at % 7) for at in times]))
+    await org_store.write(lambda tx: tx.usage.add([shown(f"e{at}", at, tokens=at % 7) for at in times]))
 
     for since in (0, 1, DAY_MS // 2 + 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 2 * DAY_MS + 4, 3 * DAY_MS):
         stats, _ = await org_store.read(lambda tx, since=since: tx.usage.stats(Millis(since), 10, 0))
@@ -133,11 +133,11 @@ def cited(event: str, at: int, session: str = "s1", name: str = CITED) -> UsageE
 
 async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_there_once(org_store: OrgStore):
     showings = [replace(shown(f"e{day}", day * DAY_MS, tokens=10), user_id="ada") for day in (1, 2, 5)]
-    await org_store.write(lambda tx: tx.usage.add([], showings))
+    await org_store.write(lambda tx: tx.usage.add(showings))
 
     at = 3 * DAY_MS
-    await org_store.write(lambda tx: tx.usage.add([], [cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
-    await org_store.write(lambda tx: tx.usage.add([], [cited("x1", at, name=ECHOED)]))
+    await org_store.write(lambda tx: tx.usage.add([cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
+    await org_store.write(lambda tx: tx.usage.add([cited("x1", at, name=ECHOED)]))
 
     use = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"]
     assert (use.shown, use.cited_shown, use.cited_tokens, use.citations) == (3, 1, 10, 3)
@@ -152,11 +152,11 @@ async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_
 
 async def test_a_search_without_a_session_is_credited_by_its_user_for_a_week(org_store: OrgStore):
     showing = replace(shown("e1", DAY_MS, session=None), user_id="ada")
-    await org_store.write(lambda tx: tx.usage.add([], [showing]))
+    await org_store.write(lambda tx: tx.usage.add([showing]))
 
-    await org_store.write(lambda tx: tx.usage.add([], [cited("late", 9 * DAY_MS)]))
+    await org_store.write(lambda tx: tx.usage.add([cited("late", 9 * DAY_MS)]))
     late = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
-    await org_store.write(lambda tx: tx.usage.add([], [cited("soon", 2 * DAY_MS)]))
+    await org_store.write(lambda tx: tx.usage.add([cited("soon", 2 * DAY_MS)]))
     soon = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
 
     assert (late, soon) == (0, 1)
@@ -168,7 +168,7 @@ async def test_erasing_a_user_leaves_sums_that_speak_of_the_others_only(org_stor
         return [shared, replace(shown(f"own-{user}", DAY_MS, f"p-{user}"), user_id=user)]
 
     nobodys = replace(shown("request only", DAY_MS, "7"), kind="agent_playbook", request_id="r9", session_id=None)
-    await org_store.write(lambda tx: tx.usage.add([], [*both("ada"), *both("bob"), nobodys]))
+    await org_store.write(lambda tx: tx.usage.add([*both("ada"), *both("bob"), nobodys]))
 
     gone = await org_store.write(lambda tx: tx.usage.delete_user("ada", ["r9"], []))
 
@@ -187,10 +187,10 @@ async def test_a_deleted_memory_leaves_no_words_in_what_was_rendered(org_store: 
     text = "About this user:\n- Lives in Paris\n- Likes tea"
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "production_agent", "q", text, 7, hits, Millis(1))
     event = replace(shown("e1", 1), injection_id="i1")
-    await org_store.write(lambda tx: tx.usage.add([kept], [event]))
+    await org_store.write(lambda tx: (tx.injections.add([kept]), tx.usage.add([event])))
 
-    await org_store.write(lambda tx: tx.usage.forget_words(Kind.PROFILE, ["p1"]))
+    await org_store.write(lambda tx: tx.injections.forget_words(Kind.PROFILE, {"p1": "ada"}))
 
-    left = await org_store.read(lambda tx: tx.usage.injection("i1"))
+    left = await org_store.read(lambda tx: tx.injections.get("i1"))
     assert "Paris" not in str(left)
     assert "- (erased)\n- Likes tea" in left.rendered

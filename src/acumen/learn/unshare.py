@@ -60,7 +60,7 @@ class Unshared:
             raise Conflict("The shared lessons were changed meanwhile.")
         tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
         tx.clusters.forget_words(touched)
-        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
+        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, {str(lesson): None for lesson in touched})
         for change in self.changes:
             _apply(tx, change)
         tx.clusters.forget_sources(self.gone)

@@ -104,7 +104,7 @@ class Memories:
         found = self._rows[kind].by_ids(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
-        self._reviewed.forget(kind, list(owners))
+        self._reviewed.forget(kind, owners)
         self._lineage.record_deleted(kind, owners, because)
         gone = self._rows[kind].delete(list(owners))
         self._settle([memory for memory in found.values() if memory.status in (Status.CURRENT, *TAKEN_BACK)])

@@ -44,6 +44,24 @@ class Prepared:
         return self._forms.setdefault(dialect.name, form)
 
 
+class Bound:
+    """A statement that names all its values itself; they are texts and numbers, which drivers take as they are."""
+
+    def __init__(self, statement: sa.Insert | sa.Update) -> None:
+        self._statement = statement
+        self._forms: dict[str, tuple[str, Sequence[str] | None]] = {}
+
+    def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
+        text, names = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
+        given = rows if names is None else [[row[name] for name in names] for row in rows]
+        with translated(conn, text):
+            return _execute(conn.connection.cursor(), text, given)
+
+    def _compiled(self, dialect: sa.Dialect) -> tuple[str, Sequence[str] | None]:
+        compiled = self._statement.compile(dialect=dialect)
+        return self._forms.setdefault(dialect.name, (str(compiled), compiled.positiontup))
+
+
 class ByIds:
     """A SELECT of rows by their ids, within one org; of whole rows, unless only some columns are wanted."""
 

@@ -25,6 +25,7 @@ from acumen.storage.experiments import Experiments
 from acumen.storage.failures import Failures
 from acumen.storage.figures import Figures
 from acumen.storage.flags import Flags
+from acumen.storage.injections import Injections
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lessons import Lessons
@@ -149,6 +150,10 @@ class Tx:
         return Lineage(self.scope)
 
     @cached_property
+    def injections(self) -> Injections:
+        return Injections(self.scope)
+
+    @cached_property
     def usage(self) -> Usage:
         return Usage(self.scope)
 
@@ -182,7 +187,7 @@ class Tx:
 
     @cached_property
     def reviewed(self) -> Reviewed:
-        return Reviewed(self.actions, self.marks, self.flags, self.usage, self.views)
+        return Reviewed(self.actions, self.marks, self.flags, self.injections, self.views)
 
     @cached_property
     def runs(self) -> Runs:

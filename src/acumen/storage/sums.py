@@ -9,100 +9,11 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, UsageEvent, Use
-from acumen.storage.prepared import Prepared
+from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
+from acumen.storage.deltas import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of
+from acumen.storage.prepared import Bound, Prepared
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import citing_versions, memory_days, memory_totals, usage_events, user_days
-
-SHOWINGS = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens")
-JUDGED = ("judged_shown", "judged_tokens")
-MEMORY_COUNTS = (*SHOWINGS, "citations", "echoes", *JUDGED)
-USER_COUNTS = ("searches", "zero_hits", *SHOWINGS)
-TIMES = ("first_at", "last_at", "last_cited_at")
-
-MemoryKey = tuple[str, str, int]
-UserKey = tuple[int, str, str]
-
-
-def day_of(at: int) -> int:
-    """UTC days since 1970."""
-    return at // DAY_MS
-
-
-class Deltas:
-    """What some events add to the sums, gathered before it is written.
-
-    `citing` says since when agents of a version have cited anything: from then on, what they do not cite is held
-    against a memory. An agent that never cites says nothing about what it was shown.
-    """
-
-    def __init__(self, citing: dict[str, int] | None = None) -> None:
-        self.memories: dict[MemoryKey, dict[str, Any]] = {}
-        self.users: dict[UserKey, dict[str, Any]] = {}
-        self.citing = citing or {}
-        self.newly_citing: dict[str, int] = {}
-
-    def count(self, event: UsageEvent) -> None:
-        if event.name == SEARCHED:
-            self._user(event, searches=event.count, zero_hits=0 if event.tokens else event.count)
-        elif event.name == SHOWN:
-            self._shown(event)
-        elif event.name in (CITED, ECHOED) and event.kind and event.memory_id:
-            row = self._memory(event.kind, event.memory_id, event.at)
-            row["citations" if event.name == CITED else "echoes"] += event.count
-            if event.name == CITED:
-                row["last_cited_at"] = max(row["last_cited_at"] or 0, event.at)
-
-    def _shown(self, event: UsageEvent) -> None:
-        row = self._memory(event.kind or "", event.memory_id or "", event.at)
-        counts = {"shown": event.count, "tokens": event.tokens}
-        _add(row, counts)
-        if self._judged(event.agent_version, event.at):
-            _add(row, _as_judged(event.count, event.tokens))
-        row["first_at"] = min(row["first_at"] or event.at, event.at)
-        row["last_at"] = max(row["last_at"] or 0, event.at)
-        self._user(event, **counts)
-
-    def _judged(self, version: str | None, at: int) -> bool:
-        since = self.citing.get(version or "")
-        return since is not None and since <= at
-
-    def came_back(self, event: UsageEvent, showing: Any) -> None:
-        """A showing was cited or echoed for the first time; it is counted on the day of the showing."""
-        word = "cited" if event.name == CITED else "echoed"
-        counts = {f"{word}_shown": showing.count_value, f"{word}_tokens": showing.prompt_tokens}
-        row = self._memory(showing.entity_type, showing.entity_id, showing.created_at)
-        _add(row, counts)
-        version = showing.agent_version or ""
-        key = (day_of(showing.created_at), showing.user_id or "", version)
-        _add(self.users.setdefault(key, dict.fromkeys(USER_COUNTS, 0)), counts)
-        if event.name == CITED and not self._judged(version, showing.created_at):
-            _add(row, _as_judged(showing.count_value, showing.prompt_tokens))
-        if event.name == CITED and version not in self.citing:
-            self.citing[version] = self.newly_citing[version] = event.at
-
-    def _memory(self, kind: str, memory_id: str, at: int) -> dict[str, Any]:
-        key = (kind, memory_id, day_of(at))
-        row = self.memories.get(key)
-        if row is None:
-            row = self.memories[key] = dict(_EMPTY)
-        return row
-
-    def _user(self, event: UsageEvent, **counts: int) -> None:
-        key = (day_of(event.at), event.user_id or "", event.agent_version or "")
-        _add(self.users.setdefault(key, dict.fromkeys(USER_COUNTS, 0)), counts)
-
-
-_EMPTY: dict[str, Any] = {**dict.fromkeys(MEMORY_COUNTS, 0), **dict.fromkeys(TIMES)}
-
-
-def _add(row: dict[str, Any], counts: dict[str, int]) -> None:
-    for name, by in counts.items():
-        row[name] += by
-
-
-def _as_judged(count: int, tokens: int) -> dict[str, int]:
-    return dict(zip(JUDGED, (count, tokens), strict=True))
 
 
 class Sums:
@@ -123,9 +34,10 @@ class Sums:
             for (kind, memory_id, day), counts in sorted(deltas.memories.items())
         ]
         if memories:
-            s.conn.execute(_OPEN_DAY, [_named(row, ()) for row in memories])
+            named = [{f"its_{name}": value for name, value in row.items()} for row in memories]
+            _OPEN_DAY.run(s.conn, named)
             _add_memories(s.db.insert).run(s.conn, [{k: v for k, v in row.items() if k != "day"} for row in memories])
-            s.conn.execute(_MOVE_LATER_DAYS, [_named(row, MEMORY_COUNTS) for row in memories])
+            _MOVE_LATER_DAYS.run(s.conn, named)
         users = [
             s.stamp({"day": day, "user_id": user, "agent_version": version, **counts})
             for (day, user, version), counts in sorted(deltas.users.items())
@@ -298,11 +210,6 @@ def _only(kind_column: Any, id_column: Any, kind: str | None, ids: Sequence[str]
     return of_kind if ids is None else [*of_kind, id_column.in_(ids)]
 
 
-def _named(row: dict[str, Any], counts: Sequence[str]) -> dict[str, Any]:
-    """A memory's day and what to add, as the two statements below ask for them."""
-    return {f"its_{name}": row[name] for name in (*_KEY, "day", "updated_at", *counts)}
-
-
 def _its(table: Any) -> list[Any]:
     return [table.c[name] == sa.bindparam(f"its_{name}") for name in _KEY]
 
@@ -312,11 +219,12 @@ def _open_day() -> sa.Insert:
     known, later = memory_days.alias("known"), memory_days.alias("later")
     day, at = sa.bindparam("its_day", type_=sa.Integer), sa.bindparam("its_updated_at", type_=sa.BigInteger)
     following = sa.select(sa.func.min(known.c.day)).where(*_its(known), known.c.day > day).scalar_subquery()
-    one = sa.select(sa.literal(1).label("one")).subquery("one")
+    one = sa.select(sa.literal_column("1").label("one")).subquery("one")
     found = one.outerjoin(memory_totals, sa.and_(*_its(memory_totals))).outerjoin(
         later, sa.and_(*_its(later), later.c.day == following)
     )
-    counts = [sa.func.coalesce(later.c[name], memory_totals.c[name], 0) for name in MEMORY_COUNTS]
+    nothing: Any = sa.literal_column("0")
+    counts = [sa.func.coalesce(later.c[name], memory_totals.c[name], nothing) for name in MEMORY_COUNTS]
     keys = [sa.bindparam(f"its_{name}", type_=sa.Text) for name in _KEY]
     new = sa.select(*keys, day, *counts, at, at).select_from(found)
     missing = ~sa.exists().where(*_its(known), known.c.day == day)
@@ -332,7 +240,7 @@ def _move_later_days() -> sa.Update:
     return later.values({**more, "updated_at": sa.bindparam("its_updated_at")})
 
 
-_OPEN_DAY, _MOVE_LATER_DAYS = _open_day(), _move_later_days()
+_OPEN_DAY, _MOVE_LATER_DAYS = Bound(_open_day()), Bound(_move_later_days())
 
 
 @cache
