@@ -90,7 +90,7 @@ def _tell(tx: Tx, change: _Change, wordless: AgentPlaybook, stored: AgentPlayboo
 
 
 async def without_user(user: UserId, deps: Deps) -> Unshared:
-    ids = await deps.store.read(lambda tx: tx.user_playbooks.ids(Filter(user_id=user, statuses=None)))
+    ids = await deps.store.read(lambda tx: list(tx.user_playbooks.owned(Filter(user_id=user, statuses=None))))
     return await without([PlaybookId(int(one)) for one in ids], deps)
 
 
