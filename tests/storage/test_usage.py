@@ -1,6 +1,10 @@
 """What was shown, counted once however often it is told."""
 
+from collections import Counter
 from dataclasses import replace
+from random import Random
+
+import pytest
 
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
@@ -43,6 +47,16 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
     ]
     assert (stats[0].first_at, stats[0].last_at, stats[0].last_session) == (1_000, 3_000, "s2")
     assert [one.id for one in page] == ["later"]
+
+
+async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
+    events = [shown("e1", 1), shown("e2", 2), replace(shown("e3", 3), kind="user_playbook")]
+    await org_store.write(lambda tx: tx.usage.add(events))
+
+    stats, total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+
+    assert [(one.kind, one.id, one.shown) for one in stats] == [("profile", "p1", 2), ("user_playbook", "p1", 1)]
+    assert total == 2
 
 
 async def test_stats_count_from_the_beginning_of_their_window(org_store: OrgStore):
@@ -194,3 +208,62 @@ async def test_a_deleted_memory_leaves_no_words_in_what_was_rendered(org_store: 
     left = await org_store.read(lambda tx: tx.injections.get("i1"))
     assert "Paris" not in str(left)
     assert "- (erased)\n- Likes tea" in left.rendered
+
+
+async def test_a_shared_lessons_words_are_taken_out_of_what_everybody_was_shown(org_store: OrgStore):
+    line = {"kind": "agent_playbook", "id": "7", "shown": True, "line": "- Use uv", "tokens": 3}
+    shown_to = [
+        Injection(InjectionId(user), user, "s", None, "production_agent", "q", "- Use uv", 3, [line], Millis(1))
+        for user in ("ada", "bob")
+    ]
+    await org_store.write(lambda tx: tx.injections.add(shown_to))
+
+    await org_store.write(lambda tx: tx.injections.forget_words(Kind.AGENT_PLAYBOOK, {"7": None}))
+
+    left = [await org_store.read(lambda tx, user=user: tx.injections.get(user)) for user in ("ada", "bob")]
+    assert [(one.rendered, one.hits[0]["line"]) for one in left] == [("- (erased)", "")] * 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_however_events_arrive_counters_tell_what_the_events_do(org_store: OrgStore, seed: int):
+    random = Random(seed)
+    times = [random.randrange(9 * DAY_MS) for _ in range(40)]
+    events = [_any(f"e{number}", at, random) for number, at in enumerate(times)]
+    while events:
+        batch = [events.pop() for _ in range(min(len(events), random.randrange(1, 9)))]
+        await org_store.write(lambda tx, batch=batch: tx.usage.add(batch))
+    await org_store.write(lambda tx: tx.usage.expire(Millis(2 * DAY_MS), 1_000))
+
+    refs = [MemoryRef(Kind.PROFILE, name) for name in ("p1", "p2")]
+    windows = [Millis(random.randrange(2 * DAY_MS, 10 * DAY_MS)) for _ in range(6)]
+    before = [await _used(org_store, since) for since in windows]
+    days = [await _days(org_store, ref) for ref in refs]
+    await org_store.write(lambda tx: tx.usage.sums.sum_again(refs, []))
+
+    assert [await _used(org_store, since) for since in windows] == before
+    assert [await _days(org_store, ref) for ref in refs] == days
+    for since, used in zip(windows, before, strict=True):
+        rows = await org_store.read(lambda tx, since=since: [tx.usage.events_of(ref, since, 99) for ref in refs])
+        counted = {ref.id: Counter(event.name for event in some) for ref, some in zip(refs, rows, strict=True)}
+        assert {name: (use[0], use[1]) for name, use in used.items() if use[0] or use[1]} == {
+            name: (some[SHOWN], some[CITED]) for name, some in counted.items() if some
+        }
+
+
+def _any(name: str, at: int, random: Random) -> UsageEvent:
+    memory, what = random.choice(("p1", "p2")), random.choice((SHOWN, SHOWN, SHOWN, CITED))
+    version = random.choice(("v1", "v2", None))
+    about = {"session_id": "s1", "kind": "profile", "memory_id": memory, "agent_version": version}
+    return UsageEvent(name, what, Millis(at), "ada", tokens=random.randrange(9), **about)
+
+
+async def _days(org_store: OrgStore, ref: MemoryRef) -> list[tuple[int, ...]]:
+    found = await org_store.read(lambda tx: tx.usage.sums.days_of(ref, 0))
+    return [(day, use.shown, use.tokens, use.cited_shown, use.cited_tokens, use.citations) for day, use in found]
+
+
+async def _used(org_store: OrgStore, since: Millis) -> dict[str, tuple[int, ...]]:
+    used = await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", since))
+    return {
+        name: (use.shown, use.citations, use.tokens, use.cited_shown, use.cited_tokens) for name, use in used.items()
+    }
