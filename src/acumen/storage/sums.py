@@ -53,16 +53,10 @@ class Sums:
         t = memory_totals.c
         # From the nearer end of the day, so that fewer events are read.
         day, sign = (day_of(since), -1) if since % DAY_MS < DAY_MS // 2 else (day_of(since) + 1, 1)
-        opening = memory_days.alias("opening")
-        first = (
-            sa.select(sa.func.min(memory_days.c.day))
-            .where(*_same(memory_days.c, t), memory_days.c.day >= day)
-            .correlate(memory_totals)
+        joined, opening = self._scope.db.with_first(
+            memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day"
         )
-        joined = memory_totals.outerjoin(
-            opening, sa.and_(*_same(opening.c, t), opening.c.day == first.scalar_subquery())
-        )
-        own = {name: t[name] - sa.func.coalesce(opening.c[name], t[name]) for name in MEMORY_COUNTS}
+        own = {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
         if since % DAY_MS:
             edge = day * DAY_MS
             part = self._part_of_day(min(edge, since), max(edge, since), kind, ids)
