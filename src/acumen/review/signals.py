@@ -129,7 +129,8 @@ def signals_of(case: Case, window: Window, thresholds: Thresholds) -> tuple[Sign
     if mark.pinned or (mark.snoozed_until is not None and mark.snoozed_until > window.at):
         return ()
     found = [signal for signal in _all(case, window, thresholds) if not _dismissed(signal, mark)]
-    found.sort(key=_by_score)
+    if len(found) > 1:
+        found.sort(key=_by_score)
     return tuple(found)
 
 
@@ -179,14 +180,14 @@ def costly(case: Case, window: Window, thresholds: Thresholds) -> Signal | None:
     Only by agents that cite at all: of what the others made of it, nothing is known.
     """
     use = case.use
-    if use.judged_shown < FEWEST_SHOWN or use.idle_tokens < thresholds.least_wasted_tokens:
+    idle = use.idle_tokens
+    if use.judged_shown < FEWEST_SHOWN or idle < thresholds.least_wasted_tokens:
         return None
     if window.at - case.created_at < thresholds.grace_days * DAY_MS:
         return None
     highest = wilson(use.cited_shown, use.judged_shown).high
     if highest >= LOW_CITE:
         return None
-    idle = use.idle_tokens
 
     def why() -> str:
         of_all = f"{idle} of {use.judged_tokens} tokens were not cited"
