@@ -22,10 +22,14 @@ class Prepared:
 
     def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
         """How many rows were written."""
-        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, list(rows[0]))
+        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(rows[0]))
         given = [values(row) for row in rows]
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
+
+    def _columns_of(self, row: Row) -> list[str]:
+        """A row may know more than the table."""
+        return [name for name in row if name in self._statement.table.c]
 
     def _compiled(self, dialect: sa.Dialect, columns: list[str]) -> Form:
         compiled = self._statement.compile(dialect=dialect, column_keys=columns)
@@ -45,21 +49,32 @@ class Prepared:
 
 
 class Bound:
-    """A statement that names all its values itself; they are texts and numbers, which drivers take as they are."""
+    """A statement that names all its values itself, each `its_` and the key of a row.
+
+    They are texts and numbers, which drivers take as they are.
+    """
 
     def __init__(self, statement: sa.Insert | sa.Update) -> None:
         self._statement = statement
-        self._forms: dict[str, tuple[str, Sequence[str] | None]] = {}
+        self._forms: dict[str, Form] = {}
 
     def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
-        text, names = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
-        given = rows if names is None else [[row[name] for name in names] for row in rows]
+        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
+        given = [values(row) for row in rows]
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
 
-    def _compiled(self, dialect: sa.Dialect) -> tuple[str, Sequence[str] | None]:
+    def _compiled(self, dialect: sa.Dialect) -> Form:
         compiled = self._statement.compile(dialect=dialect)
-        return self._forms.setdefault(dialect.name, (str(compiled), compiled.positiontup))
+        keys = {name: name.removeprefix("its_") for name in compiled.params}
+        in_order = None if compiled.positiontup is None else [keys[name] for name in compiled.positiontup]
+
+        def values(row: Row) -> Any:
+            if in_order is None:
+                return {name: row[key] for name, key in keys.items()}
+            return [row[key] for key in in_order]
+
+        return self._forms.setdefault(dialect.name, (str(compiled), values))
 
 
 class ByIds:

@@ -34,10 +34,9 @@ class Sums:
             for (kind, memory_id, day), counts in sorted(deltas.memories.items())
         ]
         if memories:
-            named = [{f"its_{name}": value for name, value in row.items()} for row in memories]
-            _OPEN_DAY.run(s.conn, named)
-            _add_memories(s.db.insert).run(s.conn, [{k: v for k, v in row.items() if k != "day"} for row in memories])
-            _MOVE_LATER_DAYS.run(s.conn, named)
+            _OPEN_DAY.run(s.conn, memories)
+            _add_memories(s.db.insert).run(s.conn, memories)
+            _MOVE_LATER_DAYS.run(s.conn, memories)
         users = [
             s.stamp({"day": day, "user_id": user, "agent_version": version, **counts})
             for (day, user, version), counts in sorted(deltas.users.items())
