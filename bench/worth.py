@@ -43,14 +43,17 @@ from bench import places
 from bench.figures import Figure, Run, at_least
 from bench.places import Place
 
-BASE, HELP, HARM = 0.60, 0.15, -0.20
+# Modest effects: a session that meets one helpful lesson succeeds 70 times of 100 instead of 60.
+BASE, HELP, HARM = 0.60, 0.10, -0.12
 OF_EACH = 20  # helpful, useless and harmful lessons
 RARE = 10  # useless too, but so seldom met that they cost nothing
-# An agent cites what it believes to have used: more often than not, rarely what was of no use, sometimes nonsense.
-CITES = {"helpful": 0.65, "harmful": 0.6, "useless": 0.04, "rare": 0.04}
+# An agent cites what it believes to have used: every second time, now and then what was of no use, sometimes nonsense.
+CITES = {"helpful": 0.5, "harmful": 0.5, "useless": 0.1, "rare": 0.1}
 NONSENSE = 0.05
 USERS = 50
 MET_AT_ONCE = 3
+# Each agent lives in a world of its own; the worst of them is told.
+SEEDS = (7, 8, 9)
 HOLDOUT_RUNS = 100
 TRUE_LIFT = 0.12
 
@@ -68,17 +71,24 @@ class Planted:
 
 def measure(run: Run) -> Iterator[Figure]:
     sessions = run.many(2_000, 30)
-    with places.sqlite(run) as place:
-        yield from asyncio.run(_one_agent(place, sessions))
+    found = []
+    for seed in SEEDS[: run.many(len(SEEDS), 1)]:
+        with places.sqlite(run) as place:
+            found.append(asyncio.run(_one_agent(place, sessions, seed)))
+    for name, target in TOLD.items():
+        seen = sorted(one[name] for one in found)
+        unit = "AUC" if name.startswith("helpful") else "share"
+        told = ", ".join(f"{value:.2f}" for value in seen)
+        yield Figure(name, seen[0], unit, None if target is None else at_least(target), note=f"agents: {told}")
     with places.sqlite(run) as place:
         covered, runs = asyncio.run(_holdouts(place, run.many(HOLDOUT_RUNS, 3), sessions))
         note = f"{runs} experiments of {sessions:,} sessions"
         yield Figure("holdout interval covers the truth", covered / runs, "share", at_least(0.9), note=note)
 
 
-async def _one_agent(place: Place, sessions: int) -> list[Figure]:
+async def _one_agent(place: Place, sessions: int, seed: int) -> dict[str, float]:
     place.migrate()
-    random, start = Random(7), Millis(now() - 40 * DAY_MS)
+    random, start = Random(seed), Millis(now() - 40 * DAY_MS)
     clock = Moving(start)
     app = App(place.settings, clock)
     await app.open_org(LOCAL_ORG)
@@ -202,7 +212,17 @@ def _evaluation(user: str, session: str, at: Millis, *, success: bool) -> dict[s
 # --- what was found out --------------------------------------------------------------------------------------------
 
 
-async def _found(planted: Sequence[Planted], deps: Deps) -> list[Figure]:
+# With what is asked of each; the last two are told only.
+TOLD = {
+    "helpful above harmful": 0.9,
+    "useless and expensive: recall": 0.9,
+    "useless and expensive: precision": 0.8,
+    "harmful: flagged": None,
+    "harmful: rightly so": None,
+}
+
+
+async def _found(planted: Sequence[Planted], deps: Deps) -> dict[str, float]:
     at = deps.now()
     lifts = await deps.store.read(lambda tx: _differences(tx, at))
     await outcomes.propose_harmful(Hour(), deps)
@@ -211,13 +231,14 @@ async def _found(planted: Sequence[Planted], deps: Deps) -> list[Figure]:
     expensive = {name for name, signals in flagged.items() if "high_cost_low_cite" in signals}
     harmful = {name for name, signals in flagged.items() if "harmful" in signals}
     truly = {does: {one.id for one in planted if one.does == does} for does in CITES}
-    return [
-        Figure("helpful above harmful", _auc(lifts, truly["helpful"], truly["harmful"]), "AUC", at_least(0.9)),
-        Figure("useless and expensive: recall", _share(expensive, truly["useless"]), "share", at_least(0.9)),
-        Figure("useless and expensive: precision", _share(truly["useless"], expensive), "share", at_least(0.8)),
-        Figure("harmful: flagged", _share(harmful, truly["harmful"]), "share"),
-        Figure("harmful: rightly so", _share(truly["harmful"], harmful), "share"),
-    ]
+    shares = (
+        _auc(lifts, truly["helpful"], truly["harmful"]),
+        _share(expensive, truly["useless"]),
+        _share(truly["useless"], expensive),
+        _share(harmful, truly["harmful"]),
+        _share(truly["harmful"], harmful),
+    )
+    return dict(zip(TOLD, shares, strict=True))
 
 
 def _differences(tx: Tx, at: Millis) -> dict[str, float]:

@@ -40,6 +40,7 @@ from acumen.model.facts import (
     Published,
     Recovered,
     RegenerationAsked,
+    ReviewOpened,
     SessionEnded,
     SessionQuiet,
     Worked,
@@ -73,6 +74,7 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Worked: (successes.consolidate,),
     Minutes: (alerts.look,),
     Alerted: (webhook.deliver,),
+    ReviewOpened: (watch.look_on,),
     Hour: (
         profiles.expire,
         usage.expire,
@@ -82,7 +84,7 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
         index.backfill,
         aggregate.when_due,
         alerts.expire,
-        watch.every_hour,
+        watch.look_on,
         outcomes.propose_harmful,
     ),
 }

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from tests import postgres
+
 ROOT = Path(__file__).parents[2]
 ACUMEN = (sys.executable, "-m", "acumen.cli.main")
 PATIENCE_SECONDS = 60
@@ -50,8 +52,9 @@ def big_scene(scene: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _filled(folder, "10000")
 
 
-def _filled(folder: Path, *more: str) -> Path:
-    subprocess.run([sys.executable, "-m", "tests.browser.scene", str(folder), *more], cwd=ROOT, check=True, timeout=300)
+def _filled(folder: Path, *more: str, **environ: str) -> Path:
+    words = [sys.executable, "-m", "tests.browser.scene", str(folder), *more]
+    subprocess.run(words, cwd=ROOT, check=True, timeout=300, env={**os.environ, **environ})
     return folder
 
 
@@ -82,6 +85,15 @@ def own_site(scene: Path, tmp_path: Path) -> Iterator[Site]:
     shutil.copytree(scene, tmp_path / "data")
     with serving(tmp_path / "data") as served:
         yield served
+
+
+@pytest.fixture
+def postgres_site(tmp_path: Path) -> Iterator[Site]:
+    """The same scene in PostgreSQL, to change."""
+    with postgres.running(durable=False) as server:
+        place = {"ACUMEN_DATABASE_URL": server.create()}
+        with serving(_filled(tmp_path / "data", **place), **place) as served:
+            yield served
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,11 @@
 """The data that browser tests look at: three months of use, memories of every sort, and texts that mean harm.
 
-`python -m tests.browser.scene FOLDER` fills a new SQLite database there; with a number, it adds so many memories to it.
+`python -m tests.browser.scene FOLDER` fills a new SQLite database there (or the PostgreSQL that the environment names);
+with a number, it adds so many memories to it.
 """
 
 import asyncio
+import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -26,7 +28,8 @@ from acumen.model.usage import CITED, PRODUCTION, Injection, UsageEvent
 from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.review import watch
-from acumen.settings import Settings
+from acumen.settings import load
+from acumen.storage import migrate
 from acumen.storage.failures import WantedGroups
 from acumen.storage.store import Tx
 from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, kind_of
@@ -87,7 +90,8 @@ class Kept:
 
 
 async def fill(folder: Path, many: int = 0) -> None:
-    app = App(Settings(data=folder))
+    app = App(load({**os.environ, "ACUMEN_DATA": str(folder)}))
+    migrate.migrate(app.store.database)
     await app.start(work=False)
     try:
         deps = await app.deps_for(LOCAL_ORG)
@@ -103,7 +107,7 @@ async def _set(deps: Deps, at: Millis) -> None:
     await deps.store.write(_metered_long_ago)
     await _use(deps, await _memories(deps, at), at)
     await _deeds(deps, at)
-    await watch.every_hour(Hour(), deps)
+    await watch.look_on(Hour(), deps)
 
 
 def _metered_long_ago(tx: Tx) -> None:
@@ -211,7 +215,7 @@ def _say(tx: Tx, talk: Talk, injection: Injection) -> None:
     turns = [a_turn("Please do the next step.", request), a_turn(answer, request, role="agent", citations=citations)]
     tx.conversations.add(request, turns)
     if talk.cited:
-        tx.usage.add([], [_cited(one, injection, said_at)])
+        tx.usage.add([_cited(one, injection, said_at)])
     if one.ref.kind is not Kind.PROFILE:
         tx.evaluations.put(_evaluation(talk, said_at))
 

@@ -1,5 +1,6 @@
 """Reviewing, as a person does it: find, compare, act, take back."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Open, Site
@@ -15,8 +16,12 @@ def _tab_to(page: Page, words: str) -> None:
     raise AssertionError(f"The keyboard does not reach {words!r}.")
 
 
-def test_stale_memories_are_found_compared_archived_and_brought_back_by_keyboard_alone(own_site: Site, open_page: Open):
-    page = open_page(f"{own_site.url}/ui")
+@pytest.mark.parametrize("place", ["own_site", "postgres_site"])
+def test_stale_memories_are_found_compared_archived_and_brought_back_by_keyboard_alone(
+    place: str, request: pytest.FixtureRequest, open_page: Open
+):
+    site: Site = request.getfixturevalue(place)
+    page = open_page(f"{site.url}/ui")
     keys = page.keyboard
 
     keys.press("g")
@@ -82,6 +87,24 @@ def test_whichever_is_chosen_in_the_look_before_a_merge_stays(own_site: Site, op
     expect(page.locator(".toast")).to_contain_text("1 memory merged.")
     page.goto(f"{own_site.url}/ui/memories/user_playbook/{kept}")
     expect(page.locator("main")).to_contain_text("merged from")
+
+
+def test_filters_are_saved_under_a_name_used_again_and_removed(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui/memories?user=jonas")
+    page.get_by_text("Save these filters").click()
+    page.get_by_label("Name of the view").fill("Jonas <b>only</b>")
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.goto(f"{own_site.url}/ui/memories")
+    every = page.locator("tr[data-row]").count()
+
+    page.get_by_role("link", name="Jonas <b>only</b>").click()
+    page.wait_for_url("**user=jonas")
+    some = page.locator("tr[data-row]").count()
+    page.get_by_role("button", name="Remove the view").click()
+
+    page.wait_for_url("**/ui/memories")
+    assert 0 < some < every
+    expect(page.get_by_role("link", name="Jonas <b>only</b>")).to_have_count(0)
 
 
 def test_a_second_reviewer_is_told_that_somebody_was_faster(own_site: Site, open_page: Open):

@@ -24,7 +24,6 @@ async def sessions(org: Org, memory: str, *, with_it: list[bool], without: list[
         for number, good in enumerate([*with_it, *without]):
             tx.evaluations.put(an_evaluation(f"s{number}", success=good, ended_at=at))
         tx.usage.add(
-            [],
             [
                 UsageEvent(
                     f"e{number}", SHOWN, Millis(at), "ada", session_id=f"s{number}",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.model.experiment import HOLDOUT, Experiment
+from acumen.model.experiment import HOLDOUT, TREATMENT, Experiment
 from acumen.model.ids import Millis, OrgId
 from acumen_client.errors import Conflict, NotFound
 from tests.storage.test_evaluations import an_evaluation
@@ -119,3 +119,24 @@ async def test_results_without_any_session_say_nothing(org: Org):
     assert (found.treatment.success_rate, found.evaluated_session_coverage) == (None, None)
     with pytest.raises(NotFound):
         await org.sdk.retrieval_experiment_results(experiment_id="e9")
+
+
+async def test_what_models_wrote_is_told_where_operations_say_it(org: Org):
+    await org.sdk.start_retrieval_experiment(experiment_id="e1", holdout_percentage=50)
+    deps = await org.app.deps_for(OrgId(org.id))
+    treated, held_out = user_in(TREATMENT), user_in(HOLDOUT)
+    ended = {f"{user}-{number}": user for user in (treated, held_out) for number in (1, 2)}
+    judged = [an_evaluation(session, user, success=True, ended_at=deps.now()) for session, user in ended.items()]
+    await deps.store.write(lambda tx: [tx.evaluations.put(one) for one in judged])
+    calls = [(f"{treated}-1", 100), (f"{treated}-1", 50), (f"{treated}-2", 250), ("nobody's", 9_000)]
+    await org.sdk.record_operations(
+        operations=[
+            {"source": "agent", "endpoint": "answer", "status": "ok", "session_id": session, "tokens_out": tokens}
+            for session, tokens in calls
+        ]
+    )
+
+    found = await org.sdk.retrieval_experiment_results(experiment_id="e1")
+
+    assert (found.treatment.average_output_tokens, found.treatment.output_token_session_count) == (200, 2)
+    assert (found.holdout.average_output_tokens, found.holdout.output_token_session_count) == (None, 0)

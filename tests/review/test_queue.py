@@ -180,15 +180,30 @@ async def test_a_memory_shown_often_and_seldom_cited_is_expensive_once_its_grace
     assert "1 of 9 showings" in one.reasons["high_cost_low_cite"]
 
 
+async def test_an_agent_that_never_cites_holds_nothing_against_a_memory(start: Start, clock: Clock):
+    org = local(await start())
+    await zebras(org)
+    await show(org, 20)
+    clock.forward(days=8)
+    silent = await names(org)
+    (tag,) = (await org.sdk.memory_costs()).costs
+
+    await show(org, 9, cited=1)
+
+    assert (silent, tag.wasted_share) == ([], 1.0)  # that nothing was cited is still told
+    (one,) = (await org.sdk.memory_review(user_id="ada")).candidates
+    assert "1 of 9 showings" in one.reasons["high_cost_low_cite"]  # counted from when it first cited
+
+
 async def test_a_dismissed_candidate_returns_when_its_numbers_have_grown_by_half(start: Start, clock: Clock):
     org = local(await start())
     await zebras(org)
-    await show(org, 6)
+    await show(org, 9, cited=1)
     clock.forward(days=8)
     before = await names(org)
     done = await org.sdk.review_memories(action="dismiss", items=[{"kind": "profile", "id": "z"}], reason="we need it")
     dismissed = await names(org)
-    await show(org, 2)
+    await show(org, 3)
     slightly_more = await names(org)
     await show(org, 1)
 
@@ -240,12 +255,12 @@ async def test_the_queue_can_be_sorted_by_waste(start: Start, clock: Clock):
     await fill(org)
     await zebras(org)
     clock.forward(days=40)
-    await show(org, 6)
+    await show(org, 9, cited=1)
     clock.forward(days=25)
 
     by_score, by_waste = await names(org), await names(org, sort="wasted_tokens")
 
-    assert (by_score[-1][0], by_waste[0][0]) == ("z", "z")
+    assert by_score[0][0] != by_waste[0][0] == "z"
     assert sorted(by_score) == sorted(by_waste)
 
 

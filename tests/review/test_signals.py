@@ -1,6 +1,6 @@
 """Why a memory deserves a look."""
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,9 +31,13 @@ UNUSED = Case(LONG_AGO, LONG_AGO)
 USUAL = Thresholds()
 
 
-def shown(times: int, cited: int = 0, tokens: int = 50) -> Case:
+def with_(case: Case, **changes: Any) -> Case:
+    return case._replace(**changes)
+
+
+def shown(times: int, cited: int = 0, tokens: int = 50, *, judged: bool = True) -> Case:
     use = Use(shown=times, tokens=times * tokens, cited_shown=cited, cited_tokens=cited * tokens, first_at=SINCE)
-    return replace(UNUSED, use=use)
+    return with_(UNUSED, use=use._replace(judged_shown=times, judged_tokens=times * tokens) if judged else use)
 
 
 def names(case: Case, window: Window = WINDOW) -> list[str]:
@@ -56,8 +60,8 @@ def test_what_was_neither_shown_nor_changed_in_the_window_is_stale():
 @pytest.mark.parametrize(
     "case, covered",
     [
-        (replace(UNUSED, use=Use(shown=1)), LONG_AGO),
-        (replace(UNUSED, modified_at=SINCE), LONG_AGO),
+        (with_(UNUSED, use=Use(shown=1)), LONG_AGO),
+        (with_(UNUSED, modified_at=SINCE), LONG_AGO),
         (UNUSED, None),
         (UNUSED, Millis(SINCE + 1)),
     ],
@@ -99,9 +103,10 @@ def test_a_memory_that_is_shown_often_and_surely_seldom_cited_is_expensive():
         shown(4, cited=1),
         shown(100, cited=45),
         shown(10, tokens=2),
-        replace(shown(10), created_at=Millis(NOW - 6 * DAY_MS)),
+        with_(shown(10), created_at=Millis(NOW - 6 * DAY_MS)),
+        shown(100, judged=False),
     ],
-    ids=["twice", "three times", "one of four", "nearly half", "few tokens", "young"],
+    ids=["twice", "three times", "one of four", "nearly half", "few tokens", "young", "by agents that never cite"],
 )
 def test_small_samples_small_costs_and_young_memories_are_not_held_against_a_memory(case: Case):
     assert costly(case, WINDOW, USUAL) is None
@@ -118,7 +123,7 @@ def test_an_expensive_memory_scores_between_thirty_and_forty_nine(times: int, da
 
 
 def test_signals_come_in_order_of_urgency():
-    case = replace(
+    case = with_(
         shown(10),
         replaced=Replaced("7", "it was folded into the shared lesson 7", NOW),
         twins=[Twin("2", 0.97, NOW), Twin("3", 0.93, NOW)],
@@ -149,12 +154,12 @@ def test_signals_come_in_order_of_urgency():
 
 
 def test_a_pinned_memory_is_never_flagged():
-    assert names(replace(UNUSED, mark=Mark(pinned=True))) == []
+    assert names(with_(UNUSED, mark=Mark(pinned=True))) == []
 
 
 def test_a_snoozed_memory_is_flagged_again_when_its_time_has_come():
-    asleep = replace(UNUSED, mark=Mark(snoozed_until=Millis(NOW + 1)))
-    awake = replace(UNUSED, mark=Mark(snoozed_until=NOW))
+    asleep = with_(UNUSED, mark=Mark(snoozed_until=Millis(NOW + 1)))
+    awake = with_(UNUSED, mark=Mark(snoozed_until=NOW))
 
     assert (names(asleep), names(awake)) == ([], ["stale"])
 
@@ -162,7 +167,7 @@ def test_a_snoozed_memory_is_flagged_again_when_its_time_has_come():
 def test_who_vouches_for_a_memory_speaks_against_counts_but_not_against_text():
     flag = Flagged("oversized", {"tokens": 300, "most": 200}, NOW)
 
-    case = replace(shown(10), flags=[flag], mark=Mark(useful_at=NOW))
+    case = with_(shown(10), flags=[flag], mark=Mark(useful_at=NOW))
 
     assert names(case) == ["oversized"]
 
@@ -175,21 +180,21 @@ def dismissed(case: Case) -> Mark:
 def test_a_dismissed_memory_returns_when_its_waste_has_grown_by_half(times: int, expected: list[str]):
     mark = dismissed(shown(10))
 
-    assert names(replace(shown(times), mark=mark)) == expected
+    assert names(with_(shown(times), mark=mark)) == expected
 
 
 def test_a_dismissed_duplicate_returns_with_a_twin_that_was_not_there():
     twins = [Twin("2", 0.95, NOW)]
-    mark = dismissed(replace(shown(1), twins=twins))
+    mark = dismissed(with_(shown(1), twins=twins))
 
-    assert names(replace(shown(1), twins=twins, mark=mark)) == []
-    assert names(replace(shown(1), twins=[*twins, Twin("3", 0.95, NOW)], mark=mark)) == ["duplicate"]
+    assert names(with_(shown(1), twins=twins, mark=mark)) == []
+    assert names(with_(shown(1), twins=[*twins, Twin("3", 0.95, NOW)], mark=mark)) == ["duplicate"]
 
 
 def test_a_dismissal_covers_only_the_signals_that_were_there():
     mark = dismissed(UNUSED)
 
-    assert names(replace(shown(10), mark=mark)) == ["high_cost_low_cite"]
+    assert names(with_(shown(10), mark=mark)) == ["high_cost_low_cite"]
 
 
 def test_a_first_hour_of_counting_is_not_taken_for_a_habit():

@@ -66,7 +66,8 @@ def fill(tx: Tx) -> None:
     shown = [{"kind": "profile", "id": PROFILE.id, "shown": True, "line": "a secret", "tokens": 2}]
     injection = Injection(InjectionId("i1"), "ada", "s1", "r1", "production_agent", "q", "a secret", 2, shown, tx.at)
     events = [UsageEvent(name, name, tx.at, "ada", "r1", "s1", "i1", "profile", PROFILE.id) for name in (SHOWN, CITED)]
-    tx.usage.add([injection], events)
+    tx.injections.add([injection])
+    tx.usage.add(events)
     tx.usage.begin_metering(tx.at)
     tx.jobs.add(Published(ADA, REQUEST))
     tx.llm_calls.add(LlmCall(Role.GATE, "m", "hash", Outcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1"))
@@ -112,9 +113,9 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "turns counted": lambda tx: tx.conversations.count_turns(),
     **{f"{kind} found": lambda tx, kind=kind: tx.by_kind[kind].find(EVER) for kind in Kind},
     **{f"{kind} got": lambda tx, kind=kind: tx.by_kind[kind].by_ids([PROFILE.id, PLAYBOOK]) for kind in Kind},
-    **{f"{kind} ids": lambda tx, kind=kind: tx.by_kind[kind].ids(EVER) for kind in Kind},
     **{f"{kind} facets": lambda tx, kind=kind: tx.by_kind[kind].facets(EVER) for kind in Kind},
     **{f"{kind} counted": lambda tx, kind=kind: tx.by_kind[kind].count(EVER) for kind in Kind},
+    **{f"{kind} owned": lambda tx, kind=kind: tx.by_kind[kind].owned(EVER) for kind in Kind},
     "past": lambda tx: tx.profiles.past(Millis(9_999_999_999_999)),
     "search rows": lambda tx: tx.search_rows.since("profile", None, 0),
     "search rows of user": lambda tx: tx.search_rows.since("turn", "ada", 0),
@@ -127,7 +128,7 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "citations": lambda tx: tx.usage.citations(Millis(0), 10, 0)[0],
     "events of a memory": lambda tx: tx.usage.events_of(PROFILE, Millis(0), 10),
     "events counted": lambda tx: tx.usage.count_of(SHOWN, Millis(0)),
-    "injections of a user": lambda tx: tx.usage.injections_of("ada", None, 10),
+    "injections of a user": lambda tx: tx.injections.of_user("ada", None, 10),
     "use of a kind": lambda tx: tx.usage.sums.of_kind("profile", Millis(0)),
     **{f"use by {by}": lambda tx, by=by: tx.usage.sums.grouped(by, 0, 10, 0)[0] for by in GroupBy},
     "days of a memory": lambda tx: tx.usage.sums.days_of(PROFILE, 0),
@@ -145,8 +146,8 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "active experiment": lambda tx: tx.experiments.active(),
     "changed after": lambda tx: tx.search_rows.changed_after(0, list(Kind), 10),
     "titles": lambda tx: tx.memories.titles([PROFILE]),
-    "shown lately": lambda tx: tx.usage.shown_lately("ada", tx.at),
-    "injection": lambda tx: tx.usage.injection("i1"),
+    "shown lately": lambda tx: tx.injections.shown_lately("ada", tx.at),
+    "injection": lambda tx: tx.injections.get("i1"),
     "metered since": lambda tx: tx.usage.metered_since(),
     "clusters": lambda tx: tx.clusters.of("", ""),
     "cluster of a lesson": lambda tx: tx.clusters.of_lessons([PlaybookId(1)]),
@@ -193,11 +194,11 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "forget lineage": lambda tx: tx.lineage.delete_user("ada"),
     "pause metering": lambda tx: tx.usage.pause_metering(),
     "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999), 1),
-    "forget words shown": lambda tx: tx.usage.forget_words(Kind.PROFILE, [PROFILE.id]),
+    "forget words shown": lambda tx: tx.injections.forget_words(Kind.PROFILE, None),
     "sum again": lambda tx: tx.usage.sums.sum_again([PROFILE], ["ada"]),
     "take back": lambda tx: tx.actions.take_back(ActionId("act_1"), ActionId("act_2")),
     "stand again": lambda tx: tx.actions.stand_again(ActionId("act_1")),
-    "forget reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, [PROFILE.id]),
+    "forget reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, {PROFILE.id: "ada"}),
     "forget all reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, None),
     "forget reviewed of user": lambda tx: tx.reviewed.forget_user("ada"),
     "mark": lambda tx: tx.marks.put(PROFILE, Mark(pinned=True), None),
@@ -208,13 +209,13 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "watch": lambda tx: tx.flags.watch_from(5, 5),
     "stop experiment": lambda tx: tx.experiments.stop("e1"),
     "delete usage": lambda tx: tx.usage.delete_user("ada", ["r1"], ["s1"]),
-    "count again": lambda tx: tx.usage.add([], [UsageEvent(SHOWN, SHOWN, tx.at)]),
+    "count again": lambda tx: tx.usage.add([UsageEvent(SHOWN, SHOWN, tx.at)]),
     "add job": lambda tx: tx.jobs.add(Published(ADA, RequestId("theirs"))),
     "end clusters": lambda tx: (tx.clusters.end([PlaybookId(1)]), tx.clusters.forget_sources([PlaybookId(1)])),
     "forget clusters": lambda tx: (tx.clusters.forget([PlaybookId(1)]), tx.clusters.lessons_deleted([PlaybookId(1)])),
     "forget all clusters": lambda tx: tx.clusters.forget_all(),
     "forget words": lambda tx: tx.clusters.forget_words([PlaybookId(1)]),
-    "forget lines": lambda tx: tx.usage.forget_lines(Kind.PROFILE, [PROFILE.id]),
+    "forget lines": lambda tx: tx.injections.forget_words(Kind.PROFILE, {PROFILE.id: "ada"}),
     "forget lineage words": lambda tx: tx.lineage.forget_words(Kind.PROFILE, [PROFILE.id]),
     "set mark": lambda tx: tx.clusters.set_mark("", PlaybookId(9), 1.0),
     "put cluster": lambda tx: tx.clusters.put(Cluster("clus_1", "", "", "p", (), PlaybookId(1), "w")),

@@ -84,7 +84,7 @@ def test_migrating_twice_changes_nothing(store: Store):
 
 
 def test_what_was_counted_before_is_summed_by_day(empty_store: Store):
-    """0003 brings the sums; before it there were only events."""
+    """0003 brings the sums by user, 0006 the running counters of memories; before them there were only events."""
     old = "event_id, org_id, user_id, pipeline, entity_type, entity_id, event_name, event_category, caller_type, "
     old += "count_value, prompt_tokens, completion_tokens, billing_input_tokens, platform_llm, platform_storage, "
     old += "metadata_json, created_at, updated_at"
@@ -111,7 +111,9 @@ def test_what_was_counted_before_is_summed_by_day(empty_store: Store):
     with empty_store.database.engine().begin() as conn:
         memories = conn.execute(sa.text("SELECT day, shown, tokens, citations FROM memory_days ORDER BY day")).all()
         users = conn.execute(sa.text("SELECT day, user_id, searches, zero_hits, shown FROM user_days")).all()
-    assert [tuple(row) for row in memories] == [(1, 2, 12, 0), (2, 0, 0, 1)]
+        totals = conn.execute(sa.text("SELECT shown, tokens, citations, first_at, last_at FROM memory_totals")).all()
+    assert [tuple(row) for row in memories] == [(1, 0, 0, 0), (2, 2, 12, 0)]  # as they stood when the day began
+    assert [tuple(row) for row in totals] == [(2, 12, 1, day, day + 1)]
     assert [tuple(row) for row in users] == [(1, "ada", 1, 1, 2)]
 
 

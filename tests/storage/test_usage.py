@@ -1,6 +1,10 @@
 """What was shown, counted once however often it is told."""
 
+from collections import Counter
 from dataclasses import replace
+from random import Random
+
+import pytest
 
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
@@ -15,7 +19,7 @@ def shown(event: str, at: int, memory: str = "p1", session: str | None = "s1", t
 
 async def test_an_event_told_twice_is_counted_once(org_store: OrgStore, clock: Clock):
     for _ in range(2):
-        await org_store.write(lambda tx: tx.usage.add([], [shown("e1", clock())]))
+        await org_store.write(lambda tx: tx.usage.add([shown("e1", clock())]))
 
     (stat,), total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
     assert (stat.shown, stat.tokens, total) == (1, 5, 1)
@@ -30,7 +34,7 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
         shown("e5", 8_000, "sooner", None, tokens=1),
         UsageEvent("e6", CITED, Millis(9_500), kind="profile", memory_id="often"),
     ]
-    await org_store.write(lambda tx: tx.usage.add([], events))
+    await org_store.write(lambda tx: tx.usage.add(events))
 
     stats, total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), None, 0))
     page, _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 1, 1))
@@ -45,8 +49,18 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
     assert [one.id for one in page] == ["later"]
 
 
+async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
+    events = [shown("e1", 1), shown("e2", 2), replace(shown("e3", 3), kind="user_playbook")]
+    await org_store.write(lambda tx: tx.usage.add(events))
+
+    stats, total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+
+    assert [(one.kind, one.id, one.shown) for one in stats] == [("profile", "p1", 2), ("user_playbook", "p1", 1)]
+    assert total == 2
+
+
 async def test_stats_count_from_the_beginning_of_their_window(org_store: OrgStore):
-    await org_store.write(lambda tx: tx.usage.add([], [shown("e1", 1_000), shown("e2", 2_000)]))
+    await org_store.write(lambda tx: tx.usage.add([shown("e1", 1_000), shown("e2", 2_000)]))
 
     (stat,), _ = await org_store.read(lambda tx: tx.usage.stats(Millis(2_000), 10, 0))
 
@@ -67,9 +81,9 @@ async def test_what_was_shown_long_ago_is_no_echo(org_store: OrgStore, clock: Cl
     ]
     old = Injection(InjectionId("old"), "ada", None, None, "production_agent", "q", "", 4,
                     [{**hits[0], "id": "old"}], Millis(at - 8 * DAY_MS))  # fmt: skip
-    await org_store.write(lambda tx: tx.usage.add([*injections, old], []))
+    await org_store.write(lambda tx: tx.injections.add([*injections, old]))
 
-    lately = await org_store.read(lambda tx: tx.usage.shown_lately("ada", Millis(at)))
+    lately = await org_store.read(lambda tx: tx.injections.shown_lately("ada", Millis(at)))
 
     assert [one.ref.id for one in lately] == ["p1"]
 
@@ -77,9 +91,9 @@ async def test_what_was_shown_long_ago_is_no_echo(org_store: OrgStore, clock: Cl
 async def test_an_injection_is_kept_word_for_word(org_store: OrgStore, clock: Clock):
     hits = [{"kind": "profile", "id": "p1", "score": 0.5, "reasons": {"fts": 1.0}, "shown": True}]
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "internal", "wo?", "<acumen-context>é…", 7, hits, clock())
-    await org_store.write(lambda tx: tx.usage.add([kept], []))
+    await org_store.write(lambda tx: tx.injections.add([kept]))
 
-    assert await org_store.read(lambda tx: tx.usage.injection("i1")) == kept
+    assert await org_store.read(lambda tx: tx.injections.get("i1")) == kept
 
 
 async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_store: OrgStore):
@@ -97,7 +111,7 @@ async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_
 
 async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_there(org_store: OrgStore):
     events = [shown("old", DAY_MS - 1), shown("new", DAY_MS), shown("newer", DAY_MS + 5)]
-    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1_000)), tx.usage.add([], events)))
+    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1_000)), tx.usage.add(events)))
 
     gone = await org_store.write(lambda tx: tx.usage.expire(Millis(DAY_MS + 7), 1_000))
 
@@ -108,7 +122,7 @@ async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_the
 
 async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store: OrgStore):
     events = [shown(f"{day}-{number}", day * DAY_MS + number) for day in range(4) for number in range(3)]
-    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1)), tx.usage.add([], events)))
+    await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1)), tx.usage.add(events)))
 
     gone = await org_store.write(lambda tx: tx.usage.expire(Millis(0), 5))
 
@@ -118,7 +132,7 @@ async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store:
 
 async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_store: OrgStore):
     times = [DAY_MS // 2, DAY_MS - 1, DAY_MS, 2 * DAY_MS + 3, 2 * DAY_MS + 4]
-    await org_store.write(lambda tx: tx.usage.add([], [shown(f"e{at}", at, tokens=at % 7) for at in times]))
+    await org_store.write(lambda tx: tx.usage.add([shown(f"e{at}", at, tokens=at % 7) for at in times]))
 
     for since in (0, 1, DAY_MS // 2 + 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 2 * DAY_MS + 4, 3 * DAY_MS):
         stats, _ = await org_store.read(lambda tx, since=since: tx.usage.stats(Millis(since), 10, 0))
@@ -133,11 +147,11 @@ def cited(event: str, at: int, session: str = "s1", name: str = CITED) -> UsageE
 
 async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_there_once(org_store: OrgStore):
     showings = [replace(shown(f"e{day}", day * DAY_MS, tokens=10), user_id="ada") for day in (1, 2, 5)]
-    await org_store.write(lambda tx: tx.usage.add([], showings))
+    await org_store.write(lambda tx: tx.usage.add(showings))
 
     at = 3 * DAY_MS
-    await org_store.write(lambda tx: tx.usage.add([], [cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
-    await org_store.write(lambda tx: tx.usage.add([], [cited("x1", at, name=ECHOED)]))
+    await org_store.write(lambda tx: tx.usage.add([cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
+    await org_store.write(lambda tx: tx.usage.add([cited("x1", at, name=ECHOED)]))
 
     use = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"]
     assert (use.shown, use.cited_shown, use.cited_tokens, use.citations) == (3, 1, 10, 3)
@@ -152,11 +166,11 @@ async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_
 
 async def test_a_search_without_a_session_is_credited_by_its_user_for_a_week(org_store: OrgStore):
     showing = replace(shown("e1", DAY_MS, session=None), user_id="ada")
-    await org_store.write(lambda tx: tx.usage.add([], [showing]))
+    await org_store.write(lambda tx: tx.usage.add([showing]))
 
-    await org_store.write(lambda tx: tx.usage.add([], [cited("late", 9 * DAY_MS)]))
+    await org_store.write(lambda tx: tx.usage.add([cited("late", 9 * DAY_MS)]))
     late = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
-    await org_store.write(lambda tx: tx.usage.add([], [cited("soon", 2 * DAY_MS)]))
+    await org_store.write(lambda tx: tx.usage.add([cited("soon", 2 * DAY_MS)]))
     soon = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
 
     assert (late, soon) == (0, 1)
@@ -168,7 +182,7 @@ async def test_erasing_a_user_leaves_sums_that_speak_of_the_others_only(org_stor
         return [shared, replace(shown(f"own-{user}", DAY_MS, f"p-{user}"), user_id=user)]
 
     nobodys = replace(shown("request only", DAY_MS, "7"), kind="agent_playbook", request_id="r9", session_id=None)
-    await org_store.write(lambda tx: tx.usage.add([], [*both("ada"), *both("bob"), nobodys]))
+    await org_store.write(lambda tx: tx.usage.add([*both("ada"), *both("bob"), nobodys]))
 
     gone = await org_store.write(lambda tx: tx.usage.delete_user("ada", ["r9"], []))
 
@@ -187,10 +201,69 @@ async def test_a_deleted_memory_leaves_no_words_in_what_was_rendered(org_store: 
     text = "About this user:\n- Lives in Paris\n- Likes tea"
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "production_agent", "q", text, 7, hits, Millis(1))
     event = replace(shown("e1", 1), injection_id="i1")
-    await org_store.write(lambda tx: tx.usage.add([kept], [event]))
+    await org_store.write(lambda tx: (tx.injections.add([kept]), tx.usage.add([event])))
 
-    await org_store.write(lambda tx: tx.usage.forget_words(Kind.PROFILE, ["p1"]))
+    await org_store.write(lambda tx: tx.injections.forget_words(Kind.PROFILE, {"p1": "ada"}))
 
-    left = await org_store.read(lambda tx: tx.usage.injection("i1"))
+    left = await org_store.read(lambda tx: tx.injections.get("i1"))
     assert "Paris" not in str(left)
     assert "- (erased)\n- Likes tea" in left.rendered
+
+
+async def test_a_shared_lessons_words_are_taken_out_of_what_everybody_was_shown(org_store: OrgStore):
+    line = {"kind": "agent_playbook", "id": "7", "shown": True, "line": "- Use uv", "tokens": 3}
+    shown_to = [
+        Injection(InjectionId(user), user, "s", None, "production_agent", "q", "- Use uv", 3, [line], Millis(1))
+        for user in ("ada", "bob")
+    ]
+    await org_store.write(lambda tx: tx.injections.add(shown_to))
+
+    await org_store.write(lambda tx: tx.injections.forget_words(Kind.AGENT_PLAYBOOK, {"7": None}))
+
+    left = [await org_store.read(lambda tx, user=user: tx.injections.get(user)) for user in ("ada", "bob")]
+    assert [(one.rendered, one.hits[0]["line"]) for one in left] == [("- (erased)", "")] * 2
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_however_events_arrive_counters_tell_what_the_events_do(org_store: OrgStore, seed: int):
+    random = Random(seed)
+    times = [random.randrange(9 * DAY_MS) for _ in range(40)]
+    events = [_any(f"e{number}", at, random) for number, at in enumerate(times)]
+    while events:
+        batch = [events.pop() for _ in range(min(len(events), random.randrange(1, 9)))]
+        await org_store.write(lambda tx, batch=batch: tx.usage.add(batch))
+    await org_store.write(lambda tx: tx.usage.expire(Millis(2 * DAY_MS), 1_000))
+
+    refs = [MemoryRef(Kind.PROFILE, name) for name in ("p1", "p2")]
+    windows = [Millis(random.randrange(2 * DAY_MS, 10 * DAY_MS)) for _ in range(6)]
+    before = [await _used(org_store, since) for since in windows]
+    days = [await _days(org_store, ref) for ref in refs]
+    await org_store.write(lambda tx: tx.usage.sums.sum_again(refs, []))
+
+    assert [await _used(org_store, since) for since in windows] == before
+    assert [await _days(org_store, ref) for ref in refs] == days
+    for since, used in zip(windows, before, strict=True):
+        rows = await org_store.read(lambda tx, since=since: [tx.usage.events_of(ref, since, 99) for ref in refs])
+        counted = {ref.id: Counter(event.name for event in some) for ref, some in zip(refs, rows, strict=True)}
+        assert {name: (use[0], use[1]) for name, use in used.items() if use[0] or use[1]} == {
+            name: (some[SHOWN], some[CITED]) for name, some in counted.items() if some
+        }
+
+
+def _any(name: str, at: int, random: Random) -> UsageEvent:
+    memory, what = random.choice(("p1", "p2")), random.choice((SHOWN, SHOWN, SHOWN, CITED))
+    version = random.choice(("v1", "v2", None))
+    about = {"session_id": "s1", "kind": "profile", "memory_id": memory, "agent_version": version}
+    return UsageEvent(name, what, Millis(at), "ada", tokens=random.randrange(9), **about)
+
+
+async def _days(org_store: OrgStore, ref: MemoryRef) -> list[tuple[int, ...]]:
+    found = await org_store.read(lambda tx: tx.usage.sums.days_of(ref, 0))
+    return [(day, use.shown, use.tokens, use.cited_shown, use.cited_tokens, use.citations) for day, use in found]
+
+
+async def _used(org_store: OrgStore, since: Millis) -> dict[str, tuple[int, ...]]:
+    used = await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", since))
+    return {
+        name: (use.shown, use.citations, use.tokens, use.cited_shown, use.cited_tokens) for name, use in used.items()
+    }

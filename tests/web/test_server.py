@@ -89,6 +89,40 @@ async def test_a_session_is_told_turn_by_turn(org: Org):
     assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
 
 
+async def test_memories_are_found_by_tag_and_by_length(org: Org):
+    short, long = a_profile("Tea"), a_profile("Likes tea " * 30, tags=["kitchen", "morning"])
+    await org.app.store.of(org.id).write(lambda tx: [keep(tx, one) for one in (short, long)])
+
+    async def listed(query: str) -> set[str]:
+        return set(
+            re.findall(r'data-row="profile:([^"]+)"', (await visit(org, org.key).get(f"{ROOT}/memories?{query}")).text)
+        )
+
+    assert await listed("tag=kitchen") == await listed("size=100+to+500") == {long.id}
+    assert await listed("size=under+100") == {short.id}
+    assert await listed("tag=kit") == await listed("size=5%2C000+and+more") == set()
+
+
+async def test_a_saved_view_is_its_orgs_and_goes_with_the_user_it_names(org: Org):
+    other = await join(org.app)
+    async with visit(org, org.key) as http:
+        http.headers["Origin"] = HERE
+        token = await _token(http)
+        for query in ("user=ada&page=3", "kind=profile"):
+            saved = {"token": token, "where": "memories", "name": query, "query": query}
+            reply = await http.post(f"{ROOT}/views", data=saved)
+            assert (reply.status_code, reply.headers["location"]) == (303, f"{ROOT}/memories?{query.split('&')[0]}")
+        nameless = await http.post(f"{ROOT}/views", data={"token": token, "where": "memories", "query": "kind=profile"})
+
+    own = await org.app.store.of(org.id).read(lambda tx: tx.views.of("memories"))
+    others = await org.app.store.of(other.id).read(lambda tx: tx.views.of("memories"))
+    await org.sdk.clear_user_data(user_id="ada")
+
+    assert (own, others) == ({"kind=profile": "kind=profile", "user=ada&page=3": "user=ada"}, {})
+    assert nameless.status_code == 422
+    assert list(await org.app.store.of(org.id).read(lambda tx: tx.views.of("memories"))) == ["kind=profile"]
+
+
 @once
 @pytest.mark.parametrize(
     "path", ["/nowhere", "/memories/profile/none", "/memories/no_kind/1", "/static/../page.py", "/injections/x"]

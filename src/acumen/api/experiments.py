@@ -84,5 +84,7 @@ def _arm(one: Arm) -> wire.RetrievalExperimentArmMetrics:
         success_rate=one.success_rate,
         average_corrections=one.corrections,
         average_turns_to_resolution=one.turns_to_resolution,
+        average_output_tokens=one.output_tokens,
+        output_token_session_count=one.output_sessions,
         escalation_rate=one.escalations,
     )

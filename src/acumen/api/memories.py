@@ -341,7 +341,7 @@ async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wi
         await actions.delete_one(MemoryRef(Kind.PROFILE, asked.profile_id.strip()), call.deps, user=owner)
         return _deleted()
     matching = Filter(user_id=owner, statuses=None, text=asked.search_query)
-    ids = await call.deps.store.read(lambda tx: tx.profiles.ids(matching))
+    ids = await call.deps.store.read(lambda tx: list(tx.profiles.owned(matching)))
     return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
 
 

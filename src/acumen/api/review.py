@@ -1,16 +1,17 @@
 """Review, over REST."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds
 from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memories import Memory, searchable, title
+from acumen.model.memories import searchable, title
 from acumen.model.profile import DAY_MS
-from acumen.review import act, queue, watch
-from acumen.review.queue import Candidate, Queue, Twins, Wanted
+from acumen.review import act, alike, queue, watch
+from acumen.review.alike import Cluster, Member
+from acumen.review.queue import Candidate, Queue, Wanted
 from acumen_client import calls
 from acumen_client.wire import review as wire
 from acumen_client.wire.shapes import MemoryKind
@@ -25,7 +26,7 @@ _UNTOLD = frozenset({"version", "updated_at"})
 @answers(calls.get_memory_review)
 async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.counted()
-    await watch.before_review(call.deps)
+    being_counted = await watch.before_review(call.deps)
     user = None if asked.include_all_users else UserId(asked.user_id or "")
     signals = None if asked.signal_filter is None else [str(one) for one in asked.signal_filter]
     wanted = Wanted(user, asked.days_back, signals, by_waste=asked.sort is wire.ReviewOrder.WASTED_TOKENS)
@@ -39,12 +40,15 @@ async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> w
         saving_tokens_per_day=round(found.saving, 1),
         covered_since=maybe_seconds(found.covered_since),
         insufficient_history=not found.enough_history,
-        msg=_message(found, asked.days_back),
+        being_counted=being_counted,
+        msg=_message(found, asked.days_back, being_counted),
     )
 
 
-def _message(found: Queue, days_back: int) -> str:
+def _message(found: Queue, days_back: int, being_counted: int) -> str:
     deserve = f"{found.total} memory(ies) deserve a look"
+    if being_counted:
+        deserve += f"; {being_counted} more are being counted, ask again shortly"
     if found.enough_history:
         return deserve
     return (
@@ -186,33 +190,38 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 
 @answers(calls.get_memory_duplicates)
 async def get_memory_duplicates(asked: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
-    await watch.before_review(call.deps)
+    being_counted = await watch.before_review(call.deps)
     user = None if asked.include_all_users else UserId(asked.user_id or "")
-    found, total = await queue.duplicates(user, asked.limit, asked.offset, call.deps)
-    return wire.GetDuplicatesResponse(pairs=_pairs(found), total=total, limit=asked.limit, offset=asked.offset)
+    found, total = await alike.pairs(user, asked.limit, asked.offset, call.deps)
+    return wire.GetDuplicatesResponse(
+        pairs=[_pair(one) for one in found],
+        total=total,
+        limit=asked.limit,
+        offset=asked.offset,
+        being_counted=being_counted,
+    )
 
 
-def _pairs(found: Sequence[Twins]) -> list[wire.DuplicatePair]:
-    return [
-        wire.DuplicatePair(
-            kind=MemoryKind(one.pair.kind),
-            user_id=one.pair.user_id,
-            similarity=one.pair.similarity,
-            found_by=one.pair.found_by,
-            since=seconds(one.pair.since),
-            left=_brief(one.left, one.shown[0]),
-            right=_brief(one.right, one.shown[1]),
-        )
-        for one in found
-    ]
+def _pair(found: Cluster) -> wire.DuplicatePair:
+    (pair,) = found.pairs
+    return wire.DuplicatePair(
+        kind=MemoryKind(pair.kind),
+        user_id=pair.user_id,
+        similarity=pair.similarity,
+        found_by=pair.found_by,
+        since=seconds(pair.since),
+        left=_brief(found.member(pair.left)),
+        right=_brief(found.member(pair.right)),
+    )
 
 
-def _brief(memory: Memory, shown: int) -> wire.MemoryBrief:
+def _brief(one: Member) -> wire.MemoryBrief:
+    memory = one.memory
     return wire.MemoryBrief(
-        id=str(memory.id),
+        id=one.id,
         title=title(memory),
         content=searchable(memory),
         version=memory.version,
         created_at=seconds(memory.created_at),
-        injection_count=shown,
+        injection_count=one.shown,
     )

@@ -60,7 +60,7 @@ class Unshared:
             raise Conflict("The shared lessons were changed meanwhile.")
         tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
         tx.clusters.forget_words(touched)
-        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
+        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, {str(lesson): None for lesson in touched})
         for change in self.changes:
             _apply(tx, change)
         tx.clusters.forget_sources(self.gone)
@@ -90,7 +90,7 @@ def _tell(tx: Tx, change: _Change, wordless: AgentPlaybook, stored: AgentPlayboo
 
 
 async def without_user(user: UserId, deps: Deps) -> Unshared:
-    ids = await deps.store.read(lambda tx: tx.user_playbooks.ids(Filter(user_id=user, statuses=None)))
+    ids = await deps.store.read(lambda tx: list(tx.user_playbooks.owned(Filter(user_id=user, statuses=None))))
     return await without([PlaybookId(int(one)) for one in ids], deps)
 
 

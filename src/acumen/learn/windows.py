@@ -87,7 +87,7 @@ def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extr
     if not ahead.turns:
         return Due(Window(user, ()), seen, ahead.until)
     before = _context(tx, user, ahead.turns[0].id, extractor, max(extractor.window - len(ahead.turns), LEAST_CONTEXT))
-    shown = tx.usage.shown_lately(user, at)
+    shown = tx.injections.shown_lately(user, at)
     turns = [_turn(turn, shown, new=False) for turn in before] + [_turn(turn, shown, new=True) for turn in ahead.turns]
     last = ahead.last_request
     forced = any(request.force_extraction for request in ahead.requests.values())

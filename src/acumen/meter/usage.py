@@ -42,7 +42,8 @@ async def record(injections: Sequence[Injection], durations: Sequence[float], de
 
     def store(tx: Tx) -> None:
         tx.usage.begin_metering(min(injection.created_at for injection in injections))
-        tx.usage.add(injections, events)
+        tx.injections.add(injections)
+        tx.usage.add(events)
 
     await deps.store.write(store)
 
@@ -101,7 +102,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
 
     def store(tx: Tx) -> None:
         tx.bookmarks.move(user, READER, unread.seen, unread.turns[-1].id)
-        tx.usage.add([], events)
+        tx.usage.add(events)
 
     await deps.store.write(store)
     return True
@@ -128,7 +129,7 @@ def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:
     return _Unread(
         seen,
         turns,
-        tx.usage.shown_lately(user, at),
+        tx.injections.shown_lately(user, at),
         frozenset(_existing(tx, named, user)),
         {name: request.agent_version for name, request in requests.items()},
     )

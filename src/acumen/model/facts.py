@@ -120,6 +120,17 @@ class Worked(Fact):
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewOpened(Fact):
+    """Somebody wants to review memories of which too many to wait for have not been looked at yet."""
+
+    name: ClassVar[str] = "review_opened"
+
+    @property
+    def scope(self) -> str:
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunAsked(Fact):
     """Somebody asked for long work; each service has its own kind of this."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from acumen.model.ids import InteractionId, Millis
 
@@ -40,8 +40,7 @@ def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(NamedTuple):
     """A memory without its words: what can be read of thousands at once."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from acumen.model.ids import InjectionId, Millis
 
@@ -82,9 +82,11 @@ class CitationStat:
     last_interaction: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
-    """What came of showing memories. Citations and echoes of showings are counted where the showing was."""
+class Use(NamedTuple):
+    """What came of showing memories. Citations and echoes of showings are counted where the showing was.
+
+    A tuple, as thousands are read at once.
+    """
 
     shown: int = 0
     tokens: int = 0
@@ -94,6 +96,8 @@ class Use:
     echoed_tokens: int = 0
     citations: int = 0
     echoes: int = 0
+    judged_shown: int = 0  # those that were cited, or could have been: by agents of a version that had cited before
+    judged_tokens: int = 0
     first_at: Millis | None = None
     last_at: Millis | None = None
     last_cited_at: Millis | None = None
@@ -104,6 +108,11 @@ class Use:
     def wasted_tokens(self) -> int:
         """Spent on showings that nobody cited."""
         return self.tokens - self.cited_tokens
+
+    @property
+    def idle_tokens(self) -> int:
+        """Of those, the ones that speak against a memory: an agent that cites did not cite it."""
+        return self.judged_tokens - self.cited_tokens
 
 
 class GroupBy(StrEnum):

@@ -1,7 +1,7 @@
 """Holdout experiments: start, stop, who is in which arm, and what came of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from acumen.deps import Deps
@@ -53,6 +53,8 @@ class Arm:
     corrections: float | None = None
     turns_to_resolution: float | None = None
     escalations: float | None = None
+    output_tokens: float | None = None  # of the sessions whose operations tell it
+    output_sessions: int = 0
 
     @property
     def evaluated_sessions(self) -> int:
@@ -88,10 +90,15 @@ def _results(tx: Tx, name: str, deps: Deps) -> Results:
     seen = tx.outcomes.assigned_users(name)
     published = tx.outcomes.published_sessions(since, until)
     rows = {row.user_id: row for row in tx.outcomes.details_by_user(since, until)}
+    written = tx.outcomes.output_tokens(since, until)
 
     def arm(which: str) -> Arm:
         mine = {user for user in {*published, *rows, *seen} if stated.get(user, experiment.arm(user)) == which}
-        return _arm(which, mine, published, (rows[user] for user in sorted(mine & rows.keys())))
+        found = _arm(which, mine, published, (rows[user] for user in sorted(mine & rows.keys())))
+        told = [written[user] for user in mine & written.keys()]
+        sessions = sum(number for _, number in told)
+        tokens = sum(tokens for tokens, _ in told) / sessions if sessions else None
+        return replace(found, output_tokens=tokens, output_sessions=sessions)
 
     treatment, holdout = arm(TREATMENT), arm(HOLDOUT)
     found = clustered(treatment.clusters, holdout.clusters)

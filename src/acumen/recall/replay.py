@@ -92,7 +92,7 @@ class Compared:
 
 async def injection(name: str, deps: Deps) -> Injection:
     """A past search, as it was."""
-    found = await deps.store.read(lambda tx: tx.usage.injection(name))
+    found = await deps.store.read(lambda tx: tx.injections.get(name))
     if found is None:
         raise NotFound(f"There is no injection {name!r}; counting may have been off, or it was removed with its time.")
     return found

@@ -186,7 +186,7 @@ def _sides(tx: Tx, ref: MemoryRef, known: _Known, planned: Planned) -> tuple[Sna
     """Only the half that changes is kept: the memory, or what was said about it."""
     if planned.memory is not None:
         rows: Any = tx.by_kind[ref.kind]
-        return {"memory": rows.snapshot(known.memory)}, {"memory": rows.snapshot(planned.memory)}
+        return {"memory": rows.mapping.to_row(known.memory)}, {"memory": rows.mapping.to_row(planned.memory)}
     mark = planned.mark or UNMARKED
     return {"mark": known.mark.as_json()}, {"mark": mark.as_json()}
 
@@ -275,7 +275,7 @@ def _stands_in_the_way(tx: Tx, item: ActionItem, known: _Known | None) -> str | 
     if "mark" in item.after:
         return None if known.mark.as_json() == item.after["mark"] else f"{name} was marked otherwise since"
     rows: Any = tx.by_kind[item.ref.kind]
-    if _content(rows.snapshot(known.memory)) == _content(item.after["memory"]):
+    if _content(rows.mapping.to_row(known.memory)) == _content(item.after["memory"]):
         return None
     return f"{name} was changed since (version {known.memory.version}{_by_whom(tx, item.ref)})"
 
@@ -305,7 +305,7 @@ def _memory_of(tx: Tx, ref: MemoryRef, side: Snapshot) -> Any:
     snapshot = dict(side["memory"])
     if ref.kind is not Kind.PROFILE:
         snapshot.setdefault("playbook_id", int(ref.id))
-    return tx.by_kind[ref.kind].of_snapshot(snapshot)
+    return tx.by_kind[ref.kind].mapping.from_row(dict(snapshot))
 
 
 def _refuse_if_reworded(known: Mapping[MemoryRef, Memory], seen: Mapping[MemoryRef, Memory]) -> None:

@@ -77,7 +77,7 @@ async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Us
 def _edited(tx: Tx, ref: MemoryRef, before: Any, after: Any, actor: str, changes: Mapping[str, Any]) -> Action:
     """For the log, so that whoever edits past the review leaves a trace there too."""
     rows: Any = tx.by_kind[ref.kind]
-    sides = {"memory": rows.snapshot(before)}, {"memory": rows.snapshot(after)}
+    sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     item = ActionItem(ref, True, None, owner(after) or None, *sides)
     fields = sorted(name for name, value in changes.items() if value is not None)
     return Action(fresh_action(), Doing.EDIT, actor, tx.at, params={"fields": fields}, items=(item,))
@@ -100,7 +100,9 @@ async def delete(
     """Returns how many there were to delete."""
 
     def store(tx: Tx) -> int:
-        owned = ids if user is None else tx.by_kind[kind].ids(Filter(user_id=user, statuses=None, ids=tuple(ids)))
+        owned = (
+            ids if user is None else list(tx.by_kind[kind].owned(Filter(user_id=user, statuses=None, ids=tuple(ids))))
+        )
         if also is not None:
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
@@ -212,12 +214,13 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
             also(tx)
         request_ids, session_ids = tx.conversations.ids_of_user(user)
         ids = tx.erasure.ids(user, request_ids, session_ids)
+        its = Filter(user_id=user, statuses=None)
         counts = {
             "session_outcomes": tx.sessions.count_stated(user),
             **tx.reviewed.forget_user(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
-            "profiles": tx.profiles.delete(tx.profiles.ids(Filter(user_id=user, statuses=None))),
-            "user_playbooks": tx.user_playbooks.delete(tx.user_playbooks.ids(Filter(user_id=user, statuses=None))),
+            "profiles": tx.profiles.delete(list(tx.profiles.owned(its))),
+            "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.owned(its))),
             **tx.conversations.delete_user(user),
             "operations": remove(tx, tx.operations.find(Wanted(user_id=user), None)).operations,
             "lineage": tx.lineage.delete_user(user),

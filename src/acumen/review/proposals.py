@@ -99,7 +99,7 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
 
 def _action(tx: Tx, decision: str, before: AgentPlaybook, after: AgentPlaybook, actor: str) -> Action:
     rows = tx.agent_playbooks
-    sides = {"memory": rows.snapshot(before)}, {"memory": rows.snapshot(after)}
+    sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     item = ActionItem(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), True, None, None, *sides)
     params = {"decision": decision}
     return Action(fresh_action(), Doing.EDIT, actor, tx.at, f"{decision} of a proposed lesson", params, items=(item,))

@@ -1,18 +1,17 @@
 """Which memories deserve a look, the most pressing first."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from acumen.deps import Deps
 from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memories import Memory
 from acumen.model.memory import Outline
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import Use
-from acumen.review.signals import DUPLICATE, Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
-from acumen.storage.flags import Pair
+from acumen.review.signals import Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
 from acumen.storage.store import Tx
 
 # The window that a dismissal is judged by, and the review's own default.
@@ -21,8 +20,9 @@ USUAL_DAYS = 60
 NAMED_AT_MOST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
+    """Its signals begin with the one that weighs most."""
+
     ref: MemoryRef
     title: str
     user_id: str | None
@@ -33,7 +33,7 @@ class Candidate:
 
     @property
     def score(self) -> int:
-        return max(signal.score for signal in self.signals)
+        return self.signals[0].score
 
     @property
     def related(self) -> list[str]:
@@ -43,7 +43,11 @@ class Candidate:
     @property
     def saving(self) -> float:
         """Tokens a day that acting on it saves."""
-        return max(signal.saving for signal in self.signals)
+        return _saving(self.signals)
+
+
+def _saving(signals: Sequence[Signal]) -> float:
+    return max(signal.saving for signal in signals)
 
 
 _NAMING = frozenset({"duplicate", "supersedeable"})
@@ -78,85 +82,100 @@ async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps) -> Que
 
 
 def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, deps: Deps) -> Queue:
-    window = Window(Millis(at - wanted.days_back * DAY_MS), at, tx.usage.metered_since())
-    found = [one for kind in _kinds(wanted.user) for one in _of_kind(tx, kind, wanted.user, window, deps)]
-    chosen = [one for one in found if _wanted(one, wanted.signals)]
-    chosen.sort(key=_by_waste if wanted.by_waste else _by_score)
+    rules = _rules(tx, wanted.days_back, at, deps)
+    known = {kind: _known(tx, kind, wanted.user, rules.window.since) for kind in kinds(wanted.user)}
+    by_signal: Counter[str] = Counter()
+    saving, order = 0.0, []
+    for kind, its in known.items():
+        for outline in its.outlines:
+            signals = rules.signals(its.case(outline))
+            for signal in signals:
+                by_signal[signal.name] += 1
+            if signals and (wanted.signals is None or any(signal.name in wanted.signals for signal in signals)):
+                saving += _saving(signals)
+                weight = (-signals[0].score, -its.use(outline).wasted_tokens)
+                order.append((*(weight[::-1] if wanted.by_waste else weight), kind, outline.id))
+    order.sort()
+    # Of thousands only the order is kept; those of the page are looked at again.
+    page = [MemoryRef(kind, own) for _, _, kind, own in order[offset : offset + limit]]
     return Queue(
-        candidates=_titled(tx, chosen[offset : offset + limit]),
-        total=len(chosen),
-        by_signal=_counted(found),
-        saving=sum(one.saving for one in chosen),
-        covered_since=window.covered_since,
-        enough_history=window.covered,
+        candidates=_candidates(tx, page, known, rules),
+        total=len(order),
+        by_signal=by_signal,
+        saving=saving,
+        covered_since=rules.window.covered_since,
+        enough_history=rules.window.covered,
     )
 
 
-def _kinds(user: UserId | None) -> Iterable[Kind]:
+def _candidates(tx: Tx, page: Sequence[MemoryRef], known: "Mapping[Kind, _Known]", rules: "_Rules") -> list[Candidate]:
+    titles, found = tx.memories.titles(page), {}
+    for kind, its in known.items():
+        wanted = {ref.id for ref in page if ref.kind is kind}
+        for one in its.outlines:
+            if one.id in wanted:
+                ref, case = MemoryRef(kind, one.id), its.case(one)
+                of_owner = (titles.get(ref, ""), one.user_id, one.version)
+                found[ref] = Candidate(ref, *of_owner, rules.signals(case), case.use, one.updated_at)
+    return [found[ref] for ref in page]
+
+
+def kinds(user: UserId | None) -> Iterable[Kind]:
     """A shared lesson belongs to nobody, so nobody's own review lists it."""
     return (kind for kind in Kind if user is None or kind is not Kind.AGENT_PLAYBOOK)
 
 
-def _wanted(one: Candidate, signals: Sequence[str] | None) -> bool:
-    return signals is None or any(signal.name in signals for signal in one.signals)
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    window: Window
+    thresholds: Thresholds
+
+    def signals(self, case: Case) -> tuple[Signal, ...]:
+        return signals_of(case, self.window, self.thresholds)
 
 
-def _by_score(one: Candidate) -> tuple[Any, ...]:
-    return -one.score, -one.use.wasted_tokens, one.ref.kind, one.ref.id
+def _rules(tx: Tx, days_back: int, at: Millis, deps: Deps) -> _Rules:
+    window = Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
+    return _Rules(window, Thresholds(deps.settings.review.least_wasted_tokens, deps.settings.review.grace_days))
 
 
-def _by_waste(one: Candidate) -> tuple[Any, ...]:
-    return -one.use.wasted_tokens, -one.score, one.ref.kind, one.ref.id
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """All that speaks for or against the memories of a kind; only the outlines name every one of them."""
 
+    outlines: Sequence[Outline]
+    used: Mapping[str, Use]
+    replaced: Mapping[str, Replaced]
+    flags: Mapping[str, Sequence[Flagged]]
+    twins: Mapping[str, Sequence[Twin]]
+    marks: Mapping[str, Mark]
 
-def _counted(found: Iterable[Candidate]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for one in found:
-        for signal in one.signals:
-            counts[signal.name] = counts.get(signal.name, 0) + 1
-    return counts
+    def use(self, outline: Outline) -> Use:
+        return self.used.get(outline.id, _UNUSED)
 
-
-def _of_kind(tx: Tx, kind: Kind, user: UserId | None, window: Window, deps: Deps) -> list[Candidate]:
-    outlines = tx.by_kind[kind].outlines(user)
-    thresholds = Thresholds(deps.settings.review.least_wasted_tokens, deps.settings.review.grace_days)
-    found = []
-    for outline, case in _cases(tx, kind, user, outlines, window.since):
-        signals = signals_of(case, window, thresholds)
-        if signals:
-            ref = MemoryRef(kind, outline.id)
-            found.append(Candidate(ref, "", outline.user_id, outline.version, signals, case.use, outline.updated_at))
-    return found
-
-
-def _cases(
-    tx: Tx, kind: Kind, user: UserId | None, outlines: Sequence[Outline], since: Millis
-) -> Iterable[tuple[Outline, Case]]:
-    ids = [outline.id for outline in outlines]
-    # Whole days: of use on the window's first day, the hours before it count too.
-    first = Millis(since - since % DAY_MS)
-    used = tx.usage.sums.of_kind(kind, first, ids if len(ids) <= NAMED_AT_MOST else None)
-    marks = tx.marks.of(kind, ids) if user is not None else tx.marks.all_of(kind)
-    flags = tx.flags.of_kind(kind, user)
-    twins = _twins(tx, kind, user, set(ids))
-    replaced = _replaced(tx, kind, outlines)
-    for outline in outlines:
+    def case(self, outline: Outline) -> Case:
         own = outline.id
-        yield (
-            outline,
-            Case(
-                created_at=outline.created_at,
-                modified_at=outline.updated_at,
-                use=used.get(own, _UNUSED),
-                replaced=replaced.get(own),
-                flags=[Flagged(flag.signal, flag.detail, flag.since) for flag in flags.get(own, ())],
-                twins=twins.get(own, ()),
-                mark=marks.get(own, UNMARKED),
-            ),
-        )
+        evidence = (self.replaced.get(own), self.flags.get(own, ()), self.twins.get(own, ()))
+        return Case(outline.created_at, outline.updated_at, self.use(outline), *evidence, self.marks.get(own, UNMARKED))
 
 
 _UNUSED = Use()
+
+
+def _known(tx: Tx, kind: Kind, user: UserId | None, since: Millis) -> _Known:
+    outlines = tx.by_kind[kind].outlines(user)
+    ids = [outline.id for outline in outlines]
+    # Whole days: of use on the window's first day, the hours before it count too.
+    first = Millis(since - since % DAY_MS)
+    flags = tx.flags.of_kind(kind, user)
+    return _Known(
+        outlines,
+        tx.usage.sums.of_kind(kind, first, ids if len(ids) <= NAMED_AT_MOST else None),
+        _replaced(tx, kind, outlines),
+        {own: [Flagged(flag.signal, flag.detail, flag.since) for flag in its] for own, its in flags.items()},
+        _twins(tx, kind, user, set(ids)),
+        tx.marks.of(kind, ids) if user is not None else tx.marks.all_of(kind),
+    )
 
 
 def _twins(tx: Tx, kind: Kind, user: UserId | None, current: set[str]) -> dict[str, list[Twin]]:
@@ -205,66 +224,19 @@ def _contradicted(outlines: Sequence[Outline]) -> dict[str, Replaced]:
     return found
 
 
-def _titled(tx: Tx, page: Sequence[Candidate]) -> list[Candidate]:
-    titles = tx.memories.titles(one.ref for one in page)
-    return [replace(one, title=titles.get(one.ref, "")) for one in page]
-
-
 async def flagged(refs: Sequence[MemoryRef], deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
     """For some memories: the numbers for which each stands in the queue now, by signal, as a dismissal keeps them."""
-    at = deps.now()
-    return await deps.store.read(lambda tx: _flagged(tx, refs, at, deps))
+    at, wanted = deps.now(), set(refs)
+    return await deps.store.read(lambda tx: _flagged(tx, wanted, at, deps))
 
 
-def _flagged(tx: Tx, refs: Sequence[MemoryRef], at: Millis, deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
-    window = Window(Millis(at - USUAL_DAYS * DAY_MS), at, tx.usage.metered_since())
-    wanted = set(refs)
+def _flagged(tx: Tx, refs: set[MemoryRef], at: Millis, deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
+    rules = _rules(tx, USUAL_DAYS, at, deps)
     found: dict[MemoryRef, dict[str, Any]] = {}
     for kind in {ref.kind for ref in refs}:
-        for one in _of_kind(tx, kind, None, window, deps):
-            if one.ref in wanted:
-                found[one.ref] = {signal.name: signal.as_dismissed() for signal in one.signals}
+        its = _known(tx, kind, None, rules.window.since)
+        for outline in its.outlines:
+            ref = MemoryRef(kind, outline.id)
+            if ref in refs and (signals := rules.signals(its.case(outline))):
+                found[ref] = {signal.name: signal.as_dismissed() for signal in signals}
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Twins:
-    """Two memories that say nearly the same, with how often each was shown in the usual window."""
-
-    pair: Pair
-    left: Memory
-    right: Memory
-    shown: tuple[int, int]
-
-
-async def duplicates(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Twins], int]:
-    """Pairs of which both are in use, the most alike first, and how many there are."""
-    since = Millis(deps.now() - USUAL_DAYS * DAY_MS)
-    return await deps.store.read(lambda tx: _duplicates(tx, user, limit, offset, since))
-
-
-def _duplicates(tx: Tx, user: UserId | None, limit: int, offset: int, since: Millis) -> tuple[list[Twins], int]:
-    pairs = []
-    for kind in _kinds(user):
-        current = {outline.id for outline in tx.by_kind[kind].outlines(user)}
-        marks = tx.marks.all_of(kind)
-        both = [pair for pair in tx.flags.pairs(kind, user) if {pair.left, pair.right} <= current]
-        pairs += [pair for pair in both if not _told_apart(pair, marks)]
-    pairs.sort(key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
-    return [_pictured(tx, pair, since) for pair in pairs[offset : offset + limit]], len(pairs)
-
-
-def _told_apart(pair: Pair, marks: Mapping[str, Mark]) -> bool:
-    """Whether a person has dismissed each as a duplicate of the other."""
-    return all(
-        other in marks.get(own, UNMARKED).dismissed.get(DUPLICATE, {}).get("about", ())
-        for own, other in ((pair.left, pair.right), (pair.right, pair.left))
-    )
-
-
-def _pictured(tx: Tx, pair: Pair, since: Millis) -> Twins:
-    ids = [pair.left, pair.right]
-    memories: dict[str, Any] = dict(tx.by_kind[pair.kind].by_ids(ids))
-    used = tx.usage.sums.of_kind(pair.kind, since, ids)
-    left, right = (used.get(one, _UNUSED).shown for one in ids)
-    return Twins(pair, memories[pair.left], memories[pair.right], (left, right))

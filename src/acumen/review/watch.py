@@ -7,7 +7,7 @@ import numpy as np
 
 from acumen.deps import Deps
 from acumen.llm.tokens import count_tokens
-from acumen.model.facts import Hour
+from acumen.model.facts import Hour, ReviewOpened
 from acumen.model.ids import Kind
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.memory import Status
@@ -16,11 +16,12 @@ from acumen.review.duplicates import near, same_words
 from acumen.review.orders import order_in
 from acumen.review.signals import INSTRUCTION_LIKE, OVERSIZED
 from acumen.storage.flags import Flag, Pair
+from acumen.storage.search_rows import Mark
 from acumen.storage.store import Tx
 
 AT_ONCE = 500
-# What a person who opens the queue waits for; the rest is the hour's.
-BEFORE_A_REVIEW = 2_000
+# So many a person who opens the queue waits for; more are a job's.
+BEFORE_A_REVIEW = 200
 # More near-duplicates than this of one memory tell nothing more, and a copied text may have thousands.
 MOST_TWINS = 10
 TEXT_SIGNALS = (INSTRUCTION_LIKE, OVERSIZED)
@@ -39,23 +40,25 @@ class _Seen:
         return sum(len(ids) for ids in self.changed.values())
 
 
-async def every_hour(_fact: Hour, deps: Deps) -> None:
-    while await _look_on(deps):
+async def look_on(_fact: Hour | ReviewOpened, deps: Deps) -> None:
+    while seen := await deps.store.read(_changed):
+        await _look_at(seen, deps)
         await deps.stand_back()
 
 
-async def before_review(deps: Deps) -> None:
-    """So that the queue knows of what was stored a moment ago."""
-    looked = 0
-    while looked < BEFORE_A_REVIEW and (some := await _look_on(deps)):
-        looked += some
-
-
-async def _look_on(deps: Deps) -> int:
-    """Looks at the next changed memories; how many there were."""
+async def before_review(deps: Deps) -> int:
+    """So that the queue knows of what was stored a moment ago; how many memories are still being looked at."""
     seen = await deps.store.read(_changed)
     if seen is None:
         return 0
+    if seen.count <= BEFORE_A_REVIEW:
+        await _look_at(seen, deps)
+        return 0
+    await deps.store.write(lambda tx: tx.jobs.add(ReviewOpened()))
+    return await deps.store.read(lambda tx: tx.search_rows.count_after(Mark(*tx.flags.watched()), list(Kind)))
+
+
+async def _look_at(seen: _Seen, deps: Deps) -> None:
     found = await deps.store.read(lambda tx: {kind: _found(tx, kind, ids, deps) for kind, ids in seen.changed.items()})
 
     def store(tx: Tx) -> None:
@@ -66,7 +69,6 @@ async def _look_on(deps: Deps) -> int:
         tx.flags.watch_from(seen.generation, seen.seq)
 
     await deps.store.write(store)
-    return max(seen.count, 1)
 
 
 def _changed(tx: Tx) -> _Seen | None:

@@ -6,6 +6,8 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 T = TypeVar("T")
+# The conditions on the columns of a table that is joined.
+Fits = Callable[[Any], Sequence[sa.ColumnElement[bool]]]
 
 
 class Database(Protocol):
@@ -32,6 +34,10 @@ class Database(Protocol):
 
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
+        ...
+
+    def with_first(self, left: sa.Table, right: sa.Table, fits: Fits, by: str) -> tuple[sa.Join, Any]:
+        """Each row of `left` beside the first of `right` by a column of those that fit, if any; and its columns."""
         ...
 
     def in_order(self, conn: sa.Connection, key: str) -> None:

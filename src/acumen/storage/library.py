@@ -9,17 +9,14 @@ import sqlalchemy as sa
 from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
-from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, Use
+from acumen.model.usage import CITED, ECHOED
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.scope import Scope
-from acumen.storage.sums import use_of
 from acumen.storage.tables import (
     agent_playbook_sources,
     injections,
     interactions,
-    memory_days,
     requests,
     usage_events,
 )
@@ -37,6 +34,8 @@ class Shelf:
     statuses: tuple[Status, ...] | None = (Status.CURRENT,)
     user_id: str | None = None
     agent_version: str | None = None
+    tag: str | None = None
+    length: tuple[int, int | None] | None = None  # characters: at least, and less than
     refs: tuple[MemoryRef, ...] | None = None
 
 
@@ -117,6 +116,12 @@ class Library:
             found.append(user == shelf.user_id)
         if shelf.agent_version is not None:
             found.append(lesson["agent_version"] == shelf.agent_version)
+        if shelf.tag is not None:
+            found.append(self._scope.db.has_any(c.tags, [shelf.tag]))
+        if shelf.length is not None:
+            least, below = shelf.length
+            found.append(sa.func.length(c.content) >= least)
+            found += [] if below is None else [sa.func.length(c.content) < below]
         if shelf.refs is not None:
             ids = [mapping.parse_id(ref.id) for ref in shelf.refs if ref.kind is mapping.kind]
             found.append(c[mapping.id_column].in_(ids))
@@ -134,13 +139,6 @@ class Library:
         every = sa.union(*parts).subquery("every")
         query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
         return [row[0] for row in self._scope.all(query.limit(limit))]
-
-    def uses_by_day(self, ref: MemoryRef, since: Millis) -> dict[int, Use]:
-        """By day (UTC, counted from 1970); days without any use are left out."""
-        c = memory_days.c
-        query = sa.select(memory_days).where(c.org_id == self._scope.org, c.kind == str(ref.kind))
-        rows = self._scope.all(query.where(c.entity_id == ref.id, c.day >= since // DAY_MS))
-        return {row.day: use_of(row) for row in rows}
 
     def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""

@@ -94,7 +94,7 @@ class Memories:
         ids = list(move.owners)
         moved = self._rows[kind].set_status(ids, move.after)
         self._search.touch_all(kind, ids)
-        for some in self._rows[kind].owners_of(ids):
+        for some in self._rows[kind].owners(ids):
             self._lineage.record_moved(kind, some, (move.before, move.after), because)
         return moved
 
@@ -104,7 +104,7 @@ class Memories:
         found = self._rows[kind].by_ids(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
-        self._reviewed.forget(kind, list(owners))
+        self._reviewed.forget(kind, owners)
         self._lineage.record_deleted(kind, owners, because)
         gone = self._rows[kind].delete(list(owners))
         self._settle([memory for memory in found.values() if memory.status in (Status.CURRENT, *TAKEN_BACK)])
@@ -114,8 +114,9 @@ class Memories:
         """The same in a few statements, however many there are."""
         self._search.erase_kind(kind)
         self._reviewed.forget(kind, None)
-        self._lineage.record_all_deleted(kind, self._rows[kind].owners(), because)
-        return self._rows[kind].delete_all()
+        for every in self._rows[kind].owners(None):
+            self._lineage.record_all_deleted(kind, every, because)
+        return self._rows[kind].delete(None)
 
     def _settle(self, memories: Sequence[Any]) -> None:
         """The turns that these memories rest on are found or not, as is now right."""

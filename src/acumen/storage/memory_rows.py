@@ -55,13 +55,6 @@ class MemoryRows(Generic[M]):
             sa.update(self._table).where(*self._mine(), self._id == self.mapping.parse_id(memory_id)).values(row)
         )
 
-    def snapshot(self, memory: M) -> dict[str, Any]:
-        """The memory as JSON can keep it."""
-        return self.mapping.to_row(memory)
-
-    def of_snapshot(self, snapshot: Any) -> M:
-        return self.mapping.from_row(dict(snapshot))
-
     def get(self, memory_id: str) -> M | None:
         found = self.by_ids([memory_id])
         return found.get(memory_id)
@@ -90,14 +83,18 @@ class MemoryRows(Generic[M]):
         c = self._table.c
         owner: Any = c.user_id if "user_id" in c else sa.null()
         query = sa.select(
-            self._id, owner, c.version, c.created_at, c.updated_at, c.superseded_by, c.subject, c.value
+            sa.cast(self._id, sa.Text),
+            owner,
+            c.version,
+            c.created_at,
+            c.updated_at,
+            c.superseded_by,
+            c.subject,
+            c.value,
         ).where(*self._mine(), c.status == str(Status.CURRENT))
         if user is not None:
             query = query.where(c.user_id == user)
-        return [Outline(str(row[0]), *row[1:]) for row in self._scope.all(query)]
-
-    def ids(self, wanted: Filter) -> list[str]:
-        return [str(row[0]) for row in self._scope.all(self._filtered(sa.select(self._id), wanted))]
+        return [Outline._make(row) for row in self._scope.all(query)]
 
     def facets(self, wanted: Filter) -> dict[str, Facet]:
         """What search filters by, for many rows at once."""
@@ -143,20 +140,17 @@ class MemoryRows(Generic[M]):
         executed = (self._scope.conn.execute(statement.where(self._id.in_(some))) for some in self._parsed(ids))
         return sum(result.rowcount for result in executed)
 
-    def delete(self, ids: Sequence[str]) -> int:
+    def delete(self, ids: Sequence[str] | None) -> int:
+        """None: all."""
+        if ids is None:
+            return self._scope.delete(self._table)
         return sum(self._scope.delete(self._table, self._id.in_(some)) for some in self._parsed(ids))
 
-    def delete_all(self) -> int:
-        return self._scope.delete(self._table)
-
-    def owners(self) -> sa.Select[Any]:
-        """The query for every id and the user it belongs to, if any."""
+    def owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
+        """Queries for ids (None: all) and the user each belongs to, if any; they name as many as a statement may."""
         user = self._table.c.user_id if "user_id" in self._table.c else sa.null()
-        return sa.select(sa.cast(self._id, sa.Text), user).where(*self._mine())
-
-    def owners_of(self, ids: Sequence[str]) -> Iterator[sa.Select[Any]]:
-        """The same for some, as many at a time as a statement may name."""
-        return (self.owners().where(self._id.in_(some)) for some in self._parsed(ids))
+        every = sa.select(sa.cast(self._id, sa.Text), user).where(*self._mine())
+        return [every] if ids is None else [every.where(self._id.in_(some)) for some in self._parsed(ids)]
 
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
         return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])

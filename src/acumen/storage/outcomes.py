@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.usage import SHOWN
 from acumen.storage.scope import Scope
-from acumen.storage.tables import evaluations, injections, requests, usage_events
+from acumen.storage.tables import evaluations, injections, operations, requests, usage_events
 
 # How many, and how many of them succeeded.
 Counted = tuple[int, int]
@@ -77,6 +77,19 @@ class Outcomes:
             sa.func.sum(sa.cast(e.is_escalated, sa.Integer)).label("escalated"),
         ).where(*self._ended(since, until, None))
         return self._scope.all(query.group_by(e.user_id))
+
+    def output_tokens(self, since: Millis, until: Millis) -> dict[str, tuple[int, int]]:
+        """Per user: what models wrote in evaluated sessions, and in how many of them operations tell it."""
+        e, o = evaluations.c, operations.c
+        its = sa.and_(
+            o.org_id == e.org_id, o.session_id == e.session_id, sa.func.coalesce(o.user_id, e.user_id) == e.user_id
+        )
+        query = (
+            sa.select(e.user_id, sa.func.sum(o.tokens_out), sa.func.count(e.session_id.distinct()))
+            .select_from(evaluations.join(operations, its))
+            .where(*self._ended(since, until, None), o.tokens_out.is_not(None))
+        )
+        return {row[0]: (int(row[1]), int(row[2])) for row in self._scope.all(query.group_by(e.user_id))}
 
     def published_sessions(self, since: Millis, until: Millis) -> dict[str, int]:
         """How many sessions of each user were published in."""

@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 
 from acumen.errors import StorageFull, Unavailable
+from acumen.storage.database import Fits
 from acumen.storage.tables import metadata
 
 T = TypeVar("T")
@@ -58,6 +59,12 @@ class Postgres:
 
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
+
+    def with_first(self, left: sa.Table, right: sa.Table, fits: Fits, by: str) -> tuple[sa.Join, Any]:
+        """By LATERAL: what SQLite is told instead, Postgres would answer by reading all of `right`."""
+        query = sa.select(right).where(*fits(right.c)).order_by(right.c[by]).limit(1)
+        one = query.correlate(left).lateral("first")
+        return left.outerjoin(one, sa.true()), one.c
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))

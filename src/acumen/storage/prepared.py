@@ -23,7 +23,7 @@ class Prepared:
 
     def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
         """How many rows were written."""
-        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, list(rows[0]))
+        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(rows[0]))
         given = [values(row) for row in rows]
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
@@ -43,6 +43,10 @@ class Prepared:
             values = itemgetter(*(columns.index(name) for name in in_order))
         return self._forms.setdefault(f"{dialect.name} plain", (str(compiled), values))
 
+    def _columns_of(self, row: Row) -> list[str]:
+        """A row may know more than the table."""
+        return [name for name in row if name in self._statement.table.c]
+
     def _compiled(self, dialect: sa.Dialect, columns: list[str]) -> Form:
         compiled = self._statement.compile(dialect=dialect, column_keys=columns)
         in_order: Sequence[str] | None = compiled.positiontup
@@ -61,7 +65,10 @@ class Prepared:
 
 
 class Statement:
-    """A statement with named gaps for an org and other values that both drivers take as they are."""
+    """A statement with named gaps for texts and numbers, which both drivers take as they are.
+
+    Where a gap may not be called like the column it fills, its name begins with `its_`.
+    """
 
     def __init__(self, statement: sa.Executable) -> None:
         self._statement = statement
@@ -87,12 +94,14 @@ class Statement:
 
 def _into(compiled: Any) -> Callable[[Row], Any]:
     """How named values become what the driver takes."""
-    in_order: Sequence[str] | None = compiled.positiontup
-    fixed = dict(compiled.params)
+    names: Sequence[str] = compiled.positiontup or list(compiled.params)
+    keys = [name.removeprefix("its_") for name in names]
+    fixed = {name.removeprefix("its_"): value for name, value in compiled.params.items()}
 
     def values(row: Row) -> Any:
-        named = {**fixed, **row}
-        return named if in_order is None else [named[name] for name in in_order]
+        given = {**fixed, **row}
+        found = [given[key] for key in keys]
+        return found if compiled.positiontup else dict(zip(names, found, strict=True))
 
     return values
 

@@ -1,13 +1,14 @@
 """What review and meter keep about memories, beside the memories themselves: it goes when they go."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acumen.model.ids import Kind
 from acumen.storage.actions import Actions
 from acumen.storage.flags import Flags
+from acumen.storage.injections import Injections
 from acumen.storage.marks import Marks
-from acumen.storage.usage import Usage
+from acumen.storage.views import Views
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +16,16 @@ class Reviewed:
     actions: Actions
     marks: Marks
     flags: Flags
-    usage: Usage
+    injections: Injections
+    views: Views
 
-    def forget(self, kind: Kind, ids: Sequence[str] | None) -> None:
-        """No words of these memories (None: of any of the kind) stay behind; what they cost is still known."""
+    def forget(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
+        """No words of these memories (ids, each with its owner; None: any of the kind) stay; their cost is known."""
+        ids = None if owners is None else list(owners)
         self.actions.forget_words(kind, ids)
         self.marks.delete(kind, ids)
         self.flags.delete(kind, ids)
-        self.usage.forget_words(kind, ids)
+        self.injections.forget_words(kind, owners)
 
     def forget_user(self, user: str) -> dict[str, int]:
         """Of this user's memories nothing stays."""
@@ -30,4 +33,5 @@ class Reviewed:
             "review_actions": self.actions.delete_user(user),
             "review_marks": self.marks.delete_user(user),
             "review_flags": self.flags.delete_user(user),
+            "saved_views": self.views.delete_user(user),
         }

@@ -62,6 +62,12 @@ class SearchRows:
         rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
         return [(row.kind, row.entity_id, row.seq) for row in rows]
 
+    def count_after(self, mark: Mark, kinds: Sequence[str]) -> int:
+        """How many changed since then; all of them, if everybody has to read anew."""
+        c = search_rows.c
+        after = mark.seq if mark.generation == self.mark().generation else 0
+        return self._scope.count(search_rows, c.seq > after, c.kind.in_([str(kind) for kind in kinds]))
+
     def put(self, rows: Sequence[SearchRow]) -> None:
         """Insert or replace."""
         self._file(rows, gone=False)

@@ -16,6 +16,7 @@ from pysqlite3 import dbapi2
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from acumen.errors import StorageFull, Unavailable
+from acumen.storage.database import Fits
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -86,6 +87,11 @@ class Sqlite:
 
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
+
+    def with_first(self, left: sa.Table, right: sa.Table, fits: Fits, by: str) -> tuple[sa.Join, Any]:
+        one = right.alias("first")
+        first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
+        return left.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """One writer: everything is in order already."""

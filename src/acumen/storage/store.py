@@ -25,6 +25,7 @@ from acumen.storage.experiments import Experiments
 from acumen.storage.failures import Failures
 from acumen.storage.figures import Figures
 from acumen.storage.flags import Flags
+from acumen.storage.injections import Injections
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
 from acumen.storage.lessons import Lessons
@@ -49,6 +50,7 @@ from acumen.storage.speakers import Speakers
 from acumen.storage.together import Together
 from acumen.storage.usage import Usage
 from acumen.storage.verdicts import Verdicts
+from acumen.storage.views import Views
 
 T = TypeVar("T")
 I = TypeVar("I")  # noqa: E741 - what is written
@@ -155,6 +157,10 @@ class Tx:
         return Lineage(self.scope)
 
     @cached_property
+    def injections(self) -> Injections:
+        return Injections(self.scope)
+
+    @cached_property
     def usage(self) -> Usage:
         return Usage(self.scope)
 
@@ -183,8 +189,12 @@ class Tx:
         return Experiments(self.scope)
 
     @cached_property
+    def views(self) -> Views:
+        return Views(self.scope)
+
+    @cached_property
     def reviewed(self) -> Reviewed:
-        return Reviewed(self.actions, self.marks, self.flags, self.usage)
+        return Reviewed(self.actions, self.marks, self.flags, self.injections, self.views)
 
     @cached_property
     def runs(self) -> Runs:

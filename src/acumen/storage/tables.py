@@ -733,7 +733,26 @@ def _count(name: str) -> sa.Column[int]:
 # What of the showings of a day came back: counted on the day of the showing, so that rates compare like with like.
 _SHOWINGS = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens")
 
-# The events of a memory summed by day (UTC), kept in step with them: a year of use is read in a moment.
+# Showings that were cited or could have been: an agent that never cites says nothing about what it was shown.
+_USES = (*_SHOWINGS, "citations", "echoes", "judged_shown", "judged_tokens")
+
+# What was counted of a memory, in all.
+memory_totals = sa.Table(
+    "memory_totals",
+    metadata,
+    _org(),
+    _text("kind"),
+    _text("entity_id"),
+    *(_count(name) for name in _USES),
+    _time("first_at", null=True),
+    _time("last_at", null=True),
+    _time("last_cited_at", null=True),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "kind", "entity_id", name="pk_memory_totals"),
+    sqlite_with_rowid=False,
+)
+
+# How those counters stood when a day (UTC) of use began: a window's use is a difference, however long it is.
 memory_days = sa.Table(
     "memory_days",
     metadata,
@@ -741,18 +760,24 @@ memory_days = sa.Table(
     _text("kind"),
     _text("entity_id"),
     sa.Column("day", sa.Integer, nullable=False),
-    *(_count(name) for name in _SHOWINGS),
-    _count("citations"),
-    _count("echoes"),
-    _time("first_at", null=True),
-    _time("last_at", null=True),
-    _time("last_cited_at", null=True),
+    *(_count(name) for name in _USES),
     *_made(),
     sa.PrimaryKeyConstraint("org_id", "kind", "entity_id", "day", name="pk_memory_days"),
     sqlite_with_rowid=False,
 )
 
-# The same by user and agent version, with the searches that were asked.
+# Since when agents of a version have cited what they were shown.
+citing_versions = sa.Table(
+    "citing_versions",
+    metadata,
+    _org(),
+    _text("agent_version"),
+    _time("since"),
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "agent_version", name="pk_citing_versions"),
+)
+
+# Events summed by day, user and agent version, with the searches that were asked.
 user_days = sa.Table(
     "user_days",
     metadata,
@@ -949,6 +974,19 @@ run_items = sa.Table(
     sa.PrimaryKeyConstraint("org_id", "run_id", "place", name="pk_run_items"),
     sa.Index("ix_run_items_state", "org_id", "run_id", "state", "place"),
     sa.Index("ix_run_items_item", "org_id", "run_id", "item"),
+)
+
+# Filters of a page that people gave a name.
+saved_views = sa.Table(
+    "saved_views",
+    metadata,
+    _org(),
+    _text("page"),
+    _text("name"),
+    _text("query"),
+    _text("user_id", null=True),  # whom the filters name: the view goes when they go
+    *_made(),
+    sa.PrimaryKeyConstraint("org_id", "page", "name", name="pk_saved_views"),
 )
 
 # --- jobs --------------------------------------------------------------------------------------------------------

@@ -6,33 +6,20 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.echoes import Shown
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SHOWN, CitationStat, Injection, InjectionStat, UsageEvent
-from acumen.storage.prepared import Prepared
+from acumen.model.usage import CITED, ECHOED, SHOWN, CitationStat, InjectionStat, UsageEvent
+from acumen.storage.deltas import Deltas, day_of
+from acumen.storage.injections import ECHO_DAYS
+from acumen.storage.prepared import ByIds, Prepared
 from acumen.storage.scope import Scope, in_batches
-from acumen.storage.sums import Deltas, Sums, day_of
+from acumen.storage.sums import Sums
 from acumen.storage.tables import injections, orgs, usage_events
 
-# Text that comes back later than this was more likely said anew than repeated.
-ECHO_DAYS = 7
-ECHO_INJECTIONS = 50
 # Memories named in one statement; each takes three values.
 PAGE = 2_000
-
-
-# Asked for every window that is learned from: built once.
-_SHOWN = (
-    sa.select(injections.c.hits)
-    .where(
-        injections.c.org_id == sa.bindparam("org"),
-        injections.c.user_id == sa.bindparam("user"),
-        injections.c.created_at.between(sa.bindparam("since"), sa.bindparam("until")),
-    )
-    .order_by(injections.c.created_at.desc())
-    .limit(ECHO_INJECTIONS)
-)
+IDS_AT_ONCE = 512
+PerMemory = dict[tuple[str, str], Any]
 
 
 class Usage:
@@ -40,12 +27,9 @@ class Usage:
         self._scope = scope
         self.sums = Sums(scope)
 
-    def add(self, shown: Sequence[Injection], events: Sequence[UsageEvent]) -> None:
+    def add(self, events: Sequence[UsageEvent]) -> None:
         """Events carry ids made from what they count, so the same fact counted twice is one row."""
         s = self._scope
-        if shown:
-            rows = [s.stamp(_injection_row(injection)) for injection in shown]
-            s.conn.execute(s.db.insert(injections).on_conflict_do_nothing(), rows)
         if not events:
             return
         # What is new must be known for the sums, so nobody else counts meanwhile.
@@ -53,7 +37,7 @@ class Usage:
         new = self._unknown(events)
         if new:
             _ADD_EVENTS.run(s.conn, [s.stamp(_event_row(event)) for event in new])
-        deltas = Deltas()
+        deltas = self.sums.deltas()
         for event in new:
             deltas.count(event)
             if event.name in (CITED, ECHOED):
@@ -62,10 +46,10 @@ class Usage:
 
     def _unknown(self, events: Sequence[UsageEvent]) -> list[UsageEvent]:
         new = {event.id: event for event in events}
-        c = usage_events.c
-        for some in in_batches(list(new)):
-            for row in self._scope.all(sa.select(c.event_id).where(c.org_id == self._scope.org, c.event_id.in_(some))):
-                del new[row.event_id]
+        ids = list(new)
+        for start in range(0, len(ids), IDS_AT_ONCE):
+            for row in _KNOWN.rows(self._scope.conn, self._scope.org, ids[start : start + IDS_AT_ONCE]):
+                del new[row["event_id"]]
         return list(new.values())
 
     def _credit(self, event: UsageEvent, deltas: Deltas) -> None:
@@ -81,7 +65,7 @@ class Usage:
             .values({column.name: event.at, "updated_at": self._scope.at})
         ).rowcount
         if first:
-            deltas.came_back(event.name, showing)
+            deltas.came_back(event, showing)
 
     def _showing(self, event: UsageEvent) -> Any:
         c = usage_events.c
@@ -103,20 +87,14 @@ class Usage:
         used = self.sums.by_memory(since)
         order = (used.c.shown.desc(), used.c.last_at.desc(), used.c.kind, used.c.entity_id)
         page, total = self._scope.page(sa.select(used).where(used.c.shown > 0).order_by(*order), limit, offset)
-        refs = [(row.kind, row.entity_id) for row in page]
-        sessions = self._sessions_of(refs, since)
-        last = self._last_of(SHOWN, [(row.kind, row.entity_id, row.last_at) for row in page], usage_events.c.session_id)
-        return [_stat(row, sessions, last) for row in page], total
+        at, c = [(row.kind, row.entity_id, row.last_at) for row in page], usage_events.c
+        shown = sa.select().where(c.org_id == self._scope.org, c.event_name == SHOWN, c.created_at >= since)
+        sessions = self._of_each(at, shown.add_columns(sa.func.count(c.session_id.distinct())))
+        first = self._of_each(at, shown.add_columns(sa.func.min(c.created_at)))
+        last = self._last_of(SHOWN, at, c.session_id)
+        return [_stat(row, sessions, first, last) for row in page], total
 
-    def _sessions_of(self, refs: Sequence[tuple[str, str]], since: Millis) -> dict[tuple[str, str], int]:
-        """In how many sessions each was shown."""
-        c = usage_events.c
-        counted = sa.select(sa.func.count(c.session_id.distinct())).where(
-            c.org_id == self._scope.org, c.event_name == SHOWN, c.created_at >= since
-        )
-        return self._of_each([(kind, name, 0) for kind, name in refs], counted)
-
-    def _last_of(self, name: str, refs: Sequence[tuple[str, str, int]], wanted: Any) -> dict[tuple[str, str], Any]:
+    def _last_of(self, name: str, refs: Sequence[tuple[str, str, int]], wanted: Any) -> PerMemory:
         """Of the event at each memory's last time, one column."""
         c = usage_events.c
         found = sa.select(sa.func.max(wanted)).where(c.org_id == self._scope.org, c.event_name == name)
@@ -124,10 +102,10 @@ class Usage:
 
     def _of_each(
         self, refs: Sequence[tuple[str, str, int]], wanted: sa.Select[Any], *, at_its_time: bool = False
-    ) -> dict[tuple[str, str], Any]:
+    ) -> PerMemory:
         """One value per memory. Asked memory by memory, within one statement: SQLite would walk all events to join."""
         c = usage_events.c
-        found: dict[tuple[str, str], Any] = {}
+        found: PerMemory = {}
         for start in range(0, len(refs), PAGE):
             page = _page(refs[start : start + PAGE])
             own = wanted.where(c.entity_type == page.c.kind, c.entity_id == page.c.id)
@@ -176,27 +154,6 @@ class Usage:
             )
         )
         return {row[0] for row in self._scope.all(query)}
-
-    def shown_lately(self, user: str, at: Millis) -> list[Shown]:
-        """The memories put before this user's agents in the days up to `at`, as they were rendered."""
-        rows = self._scope.all(_SHOWN, org=self._scope.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)
-        hits = [hit for row in rows for hit in row.hits or () if hit["shown"]]
-        return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})
-
-    def injection(self, injection_id: str) -> Injection | None:
-        query = sa.select(injections).where(
-            injections.c.org_id == self._scope.org, injections.c.injection_id == injection_id
-        )
-        row = self._scope.one(query)
-        return _injection(row) if row else None
-
-    def injections_of(self, user: str, session: str | None, limit: int) -> list[Injection]:
-        """A user's latest, the last first; of one session if it is named."""
-        c = injections.c
-        query = sa.select(injections).where(c.org_id == self._scope.org, c.user_id == user)
-        if session is not None:
-            query = query.where(c.session_id == session)
-        return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
 
     # --- since when ----------------------------------------------------------------------------------------------
 
@@ -274,34 +231,9 @@ class Usage:
         rows = self._scope.all(query.where(c.entity_id.is_not(None)))
         return {MemoryRef(Kind(row.entity_type), row.entity_id) for row in rows}
 
-    def forget_words(self, kind: Kind, ids: Sequence[str] | None) -> None:
-        """What deleted memories (None: all of a kind) said is taken out of what was rendered from them."""
-        if ids is None:
-            self._scope.delete(injections)
-        elif ids:
-            self.forget_lines(kind, ids)
-
-    def forget_lines(self, kind: Kind, ids: Sequence[str]) -> None:
-        """That these memories were shown stays counted; how they read then is taken out of what was rendered."""
-        c, gone = injections.c, set(ids)
-        mentioned = self._scope.db.holds(sa.cast(c.hits, sa.Text), f'"{kind}"')
-        query = sa.select(c.injection_id, c.hits, c.rendered).where(c.org_id == self._scope.org, mentioned)
-        for row in self._scope.all(query):
-            lines = [hit["line"] for hit in row.hits if hit["kind"] == kind and hit["id"] in gone and hit["line"]]
-            if lines:
-                hits = [{**hit, "line": ""} if hit["line"] in lines else hit for hit in row.hits]
-                values = {"hits": hits, "rendered": _without(row.rendered, lines), "updated_at": self._scope.at}
-                where = (c.org_id == self._scope.org, c.injection_id == row.injection_id)
-                self._scope.conn.execute(sa.update(injections).where(*where).values(values))
-
-
-def _without(rendered: str, lines: Sequence[str]) -> str:
-    for line in lines:
-        rendered = rendered.replace(line, "- (erased)")
-    return rendered
-
 
 _ADD_EVENTS = Prepared(sa.insert(usage_events))
+_KNOWN = ByIds(usage_events.c.event_id, [usage_events.c.event_id])
 
 
 def _page(refs: Sequence[tuple[str, str, int]]) -> Any:
@@ -310,7 +242,7 @@ def _page(refs: Sequence[tuple[str, str, int]]) -> Any:
     return sa.values(*columns, name="page").data(list(refs)).cte("page")
 
 
-def _stat(row: Any, sessions: dict[tuple[str, str], int], last: dict[tuple[str, str], Any]) -> InjectionStat:
+def _stat(row: Any, sessions: PerMemory, first: PerMemory, last: PerMemory) -> InjectionStat:
     ref = (row.kind, row.entity_id)
     return InjectionStat(
         kind=row.kind,
@@ -318,7 +250,7 @@ def _stat(row: Any, sessions: dict[tuple[str, str], int], last: dict[tuple[str, 
         shown=int(row.shown),
         sessions=int(sessions.get(ref, 0)),
         tokens=int(row.tokens),
-        first_at=Millis(row.first_at),
+        first_at=Millis(first.get(ref) or row.first_at),
         last_at=Millis(row.last_at),
         last_session=last.get(ref) or "",
     )
@@ -347,17 +279,6 @@ def _event(row: Any) -> UsageEvent:
         agent_version=row.agent_version,
         detail=json.loads(row.metadata_json),
     )
-
-
-def _injection_row(injection: Injection) -> dict[str, Any]:
-    row = {name: getattr(injection, name) for name in Injection.__dataclass_fields__}
-    row["injection_id"] = row.pop("id")
-    return row
-
-
-def _injection(row: Any) -> Injection:
-    values = {name: getattr(row, name) for name in Injection.__dataclass_fields__ if name not in ("id", "hits")}
-    return Injection(id=row.injection_id, hits=row.hits or [], **values)
 
 
 def _event_row(event: UsageEvent) -> dict[str, Any]:

@@ -1,22 +1,31 @@
-"""Memories that say nearly the same, pair by pair, with the words that differ."""
+"""Memories that say nearly the same, all that hang together at a time, with the words that differ."""
 
 from starlette.responses import Response
 
 from acumen.model.ids import UserId
 from acumen.model.memories import searchable
-from acumen.review import queue, watch
+from acumen.review import alike, watch
 from acumen.web.diff import words_changed
 from acumen.web.page import Visit, page
 
-PAIRS_PER_PAGE = 20
+CLUSTERS_PER_PAGE = 20
 
 
 @page("/duplicates")
 async def duplicates(visit: Visit) -> Response:
-    await watch.before_review(visit.deps)
+    being_counted = await watch.before_review(visit.deps)
     user = UserId(visit.asked("user")) if visit.asked("user") else None
-    pairs, total = await queue.duplicates(user, PAIRS_PER_PAGE, (visit.page - 1) * PAIRS_PER_PAGE, visit.deps)
-    diffs = [words_changed(searchable(one.left), searchable(one.right)) for one in pairs]
+    offset = (visit.page - 1) * CLUSTERS_PER_PAGE
+    clusters, total = await alike.clusters(user, CLUSTERS_PER_PAGE, offset, visit.deps)
+    texts = [[searchable(member.memory) for member in one.members] for one in clusters]
     return visit.html(
-        "duplicates.html", pairs=pairs, diffs=diffs, total=total, per_page=PAIRS_PER_PAGE, user=visit.asked("user")
+        "duplicates.html",
+        clusters=clusters,
+        texts=texts,
+        # Each of the others beside the one that is shown most.
+        diffs=[[words_changed(first, other) for other in others] for first, *others in texts],
+        total=total,
+        per_page=CLUSTERS_PER_PAGE,
+        user=visit.asked("user"),
+        being_counted=being_counted,
     )

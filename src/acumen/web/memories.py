@@ -38,6 +38,15 @@ LIFT_DAYS = 90
 MOST_EXPORTED = 10_000
 VERSIONS_OFFERED = 100
 SHOWINGS = 20
+FILTERS = ("q", "status", "kind", "user", "version", "signal", "tag", "size")
+# Characters: at least, and less than.
+SIZES = {
+    "under 100": (0, 100),
+    "100 to 500": (100, 500),
+    "500 to 1,000": (500, 1_000),
+    "1,000 to 5,000": (1_000, 5_000),
+    "5,000 and more": (5_000, None),
+}
 STATUSES = ("current", "any", *(str(one) for one in Status if one is not Status.CURRENT))
 # How a memory counts as text in its snapshots, in the order in which it is read.
 TEXT_FIELDS = ("trigger", "content", "pitfall", "rationale")
@@ -56,7 +65,9 @@ async def library(visit: Visit) -> Response:
         use_days=USE_DAYS,
         versions=versions,
         statuses=STATUSES,
-        asked={name: visit.asked(name) for name in ("q", "status", "kind", "user", "version", "signal")},
+        sizes=SIZES,
+        views=await visit.deps.store.read(lambda tx: tx.views.of("memories")),
+        asked={name: visit.asked(name) for name in FILTERS},
     )
 
 
@@ -81,6 +92,8 @@ async def shelf_of(visit: Visit) -> Shelf:
         statuses=None if status == "any" else (Status(status),),
         user_id=visit.asked("user") or None,
         agent_version=visit.asked("version") or None,
+        tag=visit.asked("tag") or None,
+        length=SIZES.get(visit.asked("size")),
         refs=await _signalled(visit, visit.asked("signal")),
     )
 
@@ -166,7 +179,7 @@ async def memory(visit: Visit) -> Response:
 def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Life:
     found = memory_of(tx, ref)
     actions, _ = tx.actions.page(10, 0, ref)
-    uses = tx.library.uses_by_day(ref, since)
+    uses = dict(tx.usage.sums.days_of(ref, since // DAY_MS))
     return Life(
         memory=found,
         mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),

@@ -66,7 +66,7 @@ def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
     if not entries:
         raise NotFound(f"User {user[:100]!r} has no session {name[:100]!r}.")
     turns = turns_of(tx, user, name)[-MOST_TURNS:]
-    injections = tx.usage.injections_of(user, name, MOST_INJECTIONS)
+    injections = tx.injections.of_user(user, name, MOST_INJECTIONS)
     moments = [*(_turn(turn) for turn in turns), *(Moment(one.created_at, injection=one) for one in injections)]
     # What was shown before an answer stands before it.
     moments.sort(key=lambda moment: (moment.at, moment.turn is not None))

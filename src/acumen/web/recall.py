@@ -26,7 +26,7 @@ async def injection(visit: Visit) -> Response:
 
 
 def _injection(tx: Tx, injection_id: str) -> tuple[Injection, dict[MemoryRef, str]]:
-    found = tx.usage.injection(injection_id)
+    found = tx.injections.get(injection_id)
     if found is None:
         raise NotFound(f"There is no injection {injection_id[:100]!r}; the oldest are removed with time.")
     return found, tx.memories.titles(MemoryRef(Kind(hit["kind"]), hit["id"]) for hit in found.hits)

@@ -33,12 +33,14 @@ MOST_EXPORTED = 10_000
 @page("/review")
 async def review_queue(visit: Visit) -> Response:
     await visit.app.counted()
-    await watch.before_review(visit.deps)
+    being_counted = await watch.before_review(visit.deps)
     wanted = wanted_by(visit)
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)
     return visit.html(
         "review.html",
         queue=found,
+        being_counted=being_counted,
+        views=await visit.deps.store.read(lambda tx: tx.views.of("review")),
         rates=[rate_of(one.use) for one in found.candidates],
         days=wanted.days_back,
         order=ORDERS[0] if wanted.by_waste else ORDERS[1],

@@ -31,6 +31,7 @@ from acumen.web import (
     recall,
     review,
     system,
+    views,
 )
 from acumen.web.form import form_of
 from acumen.web.page import HERE, PAGES, ROOT, Page, Visit
@@ -38,7 +39,21 @@ from acumen.web.session import Sessions, visitor
 from acumen_client.wire.shapes import Role
 
 # Importing a room is what registers its pages.
-ROOMS = (actions, duplicates, failures, login, memories, meter, observe, operations, proposals, recall, review, system)
+ROOMS = (
+    actions,
+    duplicates,
+    failures,
+    login,
+    memories,
+    meter,
+    observe,
+    operations,
+    proposals,
+    recall,
+    review,
+    system,
+    views,
+)
 
 STATIC = HERE / "static"
 HEADERS = {

@@ -98,6 +98,7 @@ class GetMemoryReviewResponse(Page):
     saving_tokens_per_day: float = 0.0
     covered_since: int | None = None
     insufficient_history: bool = False
+    being_counted: int = 0  # memories that were not looked at yet: their texts, and whether others say the same
     msg: str | None = None
 
 
@@ -261,6 +262,7 @@ class DuplicatePair(Answer):
 
 
 class GetDuplicatesResponse(Page):
-    """The most alike first."""
+    """The most alike first. `being_counted` memories were not compared with the others yet."""
 
     pairs: list[DuplicatePair] = Field(default_factory=list)
+    being_counted: int = 0

@@ -1,0 +1,112 @@
+"""Memories that say nearly the same, as a person merges them: pair by pair, or all that hang together."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acumen.deps import Deps
+from acumen.model.action import UNMARKED, Mark
+from acumen.model.ids import Kind, Millis, UserId
+from acumen.model.memories import Memory
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import Use
+from acumen.review.queue import USUAL_DAYS, kinds
+from acumen.review.signals import DUPLICATE
+from acumen.storage.flags import Pair
+from acumen.storage.store import Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A memory, with how often it was shown in the usual window."""
+
+    id: str
+    memory: Memory
+    shown: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Memories of one kind and owner that hang together by their pairs; the one most shown first."""
+
+    pairs: Sequence[Pair]
+    members: Sequence[Member]
+
+    @property
+    def kind(self) -> Kind:
+        return self.pairs[0].kind
+
+    @property
+    def user_id(self) -> str | None:
+        return self.pairs[0].user_id
+
+    @property
+    def similarity(self) -> tuple[float, float]:
+        """Of the pair least alike and of the one most alike."""
+        return min(pair.similarity for pair in self.pairs), max(pair.similarity for pair in self.pairs)
+
+    def member(self, own: str) -> Member:
+        return next(one for one in self.members if one.id == own)
+
+
+async def pairs(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Cluster], int]:
+    """Each by itself, the most alike first, and how many there are."""
+    since = Millis(deps.now() - USUAL_DAYS * DAY_MS)
+    return await deps.store.read(
+        lambda tx: _page(tx, [[pair] for pair in _in_use(tx, user)], since, slice(offset, offset + limit))
+    )
+
+
+async def clusters(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Cluster], int]:
+    """All that hang together, those with the most alike pair first, and how many there are."""
+    since = Millis(deps.now() - USUAL_DAYS * DAY_MS)
+    return await deps.store.read(lambda tx: _page(tx, joined(_in_use(tx, user)), since, slice(offset, offset + limit)))
+
+
+def _page(tx: Tx, groups: Sequence[Sequence[Pair]], since: Millis, part: slice) -> tuple[list[Cluster], int]:
+    return [_pictured(tx, some, since) for some in groups[part]], len(groups)
+
+
+def _in_use(tx: Tx, user: UserId | None) -> list[Pair]:
+    """Pairs of which both are in use and no person has told them apart, the most alike first."""
+    found = []
+    for kind in kinds(user):
+        current = {outline.id for outline in tx.by_kind[kind].outlines(user)}
+        marks = tx.marks.all_of(kind)
+        both = [pair for pair in tx.flags.pairs(kind, user) if {pair.left, pair.right} <= current]
+        found += [pair for pair in both if not _told_apart(pair, marks)]
+    return sorted(found, key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
+
+
+def _told_apart(pair: Pair, marks: Mapping[str, Mark]) -> bool:
+    """Whether a person has dismissed each as a duplicate of the other."""
+    return all(
+        other in marks.get(own, UNMARKED).dismissed.get(DUPLICATE, {}).get("about", ())
+        for own, other in ((pair.left, pair.right), (pair.right, pair.left))
+    )
+
+
+def joined(found: Sequence[Pair]) -> list[list[Pair]]:
+    """Pairs that share a memory come together; the order of the first ones stays."""
+    leads: dict[tuple[Kind, str], tuple[Kind, str]] = {}
+
+    def leader(one: tuple[Kind, str]) -> tuple[Kind, str]:
+        while one != (one := leads.setdefault(one, one)):
+            pass
+        return one
+
+    for pair in found:
+        leads[leader((pair.kind, pair.left))] = leader((pair.kind, pair.right))
+    together: dict[tuple[Kind, str], list[Pair]] = {}
+    for pair in found:
+        together.setdefault(leader((pair.kind, pair.left)), []).append(pair)
+    return list(together.values())
+
+
+def _pictured(tx: Tx, some: Sequence[Pair], since: Millis) -> Cluster:
+    kind = some[0].kind
+    ids = list(dict.fromkeys(own for pair in some for own in (pair.left, pair.right)))
+    memories: dict[str, Any] = dict(tx.by_kind[kind].by_ids(ids))
+    used = tx.usage.sums.of_kind(kind, since, ids)
+    members = [Member(own, memories[own], used.get(own, Use()).shown) for own in ids]
+    return Cluster(some, sorted(members, key=lambda one: -one.shown))

@@ -1,0 +1,107 @@
+"""What searches put before agents, as rows: each answer as it was given."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.echoes import Shown
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import Injection
+from acumen.storage.prepared import Prepared
+from acumen.storage.scope import Scope, in_batches
+from acumen.storage.tables import injections
+
+# Text that comes back later than this was more likely said anew than repeated.
+ECHO_DAYS = 7
+ECHO_INJECTIONS = 50
+ERASED = "- (erased)"
+
+# Asked for every window that is learned from: built once.
+_SHOWN = (
+    sa.select(injections.c.hits)
+    .where(
+        injections.c.org_id == sa.bindparam("org"),
+        injections.c.user_id == sa.bindparam("user"),
+        injections.c.created_at.between(sa.bindparam("since"), sa.bindparam("until")),
+    )
+    .order_by(injections.c.created_at.desc())
+    .limit(ECHO_INJECTIONS)
+)
+
+
+class Injections:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, shown: Sequence[Injection]) -> None:
+        s = self._scope
+        if shown:
+            _add(s.db.insert).run(s.conn, [s.stamp(_row(injection)) for injection in shown])
+
+    def get(self, injection_id: str) -> Injection | None:
+        query = sa.select(injections).where(
+            injections.c.org_id == self._scope.org, injections.c.injection_id == injection_id
+        )
+        row = self._scope.one(query)
+        return _injection(row) if row else None
+
+    def of_user(self, user: str, session: str | None, limit: int) -> list[Injection]:
+        """A user's latest, the last first; of one session if it is named."""
+        c = injections.c
+        query = sa.select(injections).where(c.org_id == self._scope.org, c.user_id == user)
+        if session is not None:
+            query = query.where(c.session_id == session)
+        return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
+
+    def shown_lately(self, user: str, at: Millis) -> list[Shown]:
+        """The memories put before this user's agents in the days up to `at`, as they were rendered."""
+        rows = self._scope.all(_SHOWN, org=self._scope.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)
+        hits = [hit for row in rows for hit in row.hits or () if hit["shown"]]
+        return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})
+
+    def forget_words(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
+        """How these memories (ids, each with its owner; None: all of a kind) read when they were shown.
+
+        That they were shown stays counted. What belongs to a user was shown only to that user's agents.
+        """
+        if owners is None:
+            self._scope.delete(injections)
+            return
+        c = injections.c
+        mentioned = self._scope.db.holds(sa.cast(c.hits, sa.Text), f'"{kind}"')
+        query = sa.select(c.injection_id, c.hits, c.rendered).where(c.org_id == self._scope.org, mentioned)
+        users = sorted({user for user in owners.values() if user is not None})
+        everyones = None in owners.values()
+        asked = [query] if everyones else [query.where(c.user_id.in_(some)) for some in in_batches(users)]
+        for row in (row for one in asked for row in self._scope.all(one)):
+            lines = [hit["line"] for hit in row.hits if hit["kind"] == kind and hit["id"] in owners and hit["line"]]
+            if lines:
+                self._erase(row, lines)
+
+    def _erase(self, row: Any, lines: Sequence[str]) -> None:
+        c, rendered = injections.c, row.rendered
+        for line in lines:
+            rendered = rendered.replace(line, ERASED)
+        hits = [{**hit, "line": ""} if hit["line"] in lines else hit for hit in row.hits]
+        where = (c.org_id == self._scope.org, c.injection_id == row.injection_id)
+        values = {"hits": hits, "rendered": rendered, "updated_at": self._scope.at}
+        self._scope.conn.execute(sa.update(injections).where(*where).values(values))
+
+
+@cache
+def _add(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(injections).on_conflict_do_nothing())
+
+
+def _row(injection: Injection) -> dict[str, Any]:
+    row = {name: getattr(injection, name) for name in Injection.__dataclass_fields__}
+    row["injection_id"] = row.pop("id")
+    return row
+
+
+def _injection(row: Any) -> Injection:
+    values = {name: getattr(row, name) for name in Injection.__dataclass_fields__ if name not in ("id", "hits")}
+    return Injection(id=row.injection_id, hits=row.hits or [], **values)
