@@ -39,7 +39,7 @@ FIGURES = {
         *(f"review queue, {whose}, p50" for whose in ("everyone's", "one user's")),
         *(f"{what}, p50" for what in ("citation stats", "costs by memory", "costs by day")),
     },
-    "metered": {"search, metered, p50", "search, not metered, p50", "metering costs a search"},
+    "metered": {"what a search waits longer for being metered", "processor time with all the counting"},
     "worth": {
         "helpful above harmful",
         "useless and expensive: recall",
