@@ -210,6 +210,7 @@ class Observer:
         self._idle.clear()
         if not self._send(http, batch):
             self._keep(batch)
+            self._stop.wait(self._delay)
         if self._queue.empty():
             self._idle.set()
 
@@ -249,11 +250,11 @@ class Observer:
         return True
 
     def _keep(self, batch: list[dict[str, Any]]) -> None:
+        """On disk, or counted as dropped."""
         if self._spool is not None and self._spool.add(batch):
             self.counts.spooled += len(batch)
         else:
             self.counts.dropped += len(batch)
-        self._stop.wait(self._delay)
 
     def _unspool(self, spool: Spool, http: httpx.Client) -> None:
         for path, batch in spool.batches():
@@ -269,11 +270,7 @@ class Observer:
             while True:
                 rest.append(self._queue.get_nowait())
         for start in range(0, len(rest), self._batch_size):
-            batch = rest[start : start + self._batch_size]
-            if self._spool is not None and self._spool.add(batch):
-                self.counts.spooled += len(batch)
-            else:
-                self.counts.dropped += len(batch)
+            self._keep(rest[start : start + self._batch_size])
 
 
 def _headers(key: str | None) -> dict[str, str]:

@@ -70,3 +70,15 @@ async def test_more_than_may_wait_are_refused():
         await asyncio.gather(*(gathered.add(item) for item in "xyz"))
     disk.free.set()
     assert await asyncio.gather(*tasks) == list("AB")
+
+
+async def test_no_transaction_takes_more_than_its_share_and_a_large_one_goes_alone():
+    disk = Disk()
+    gathered = Together(disk.write, most_waiting=100)
+    sent = ["x" * 400, "y" * 400, "z" * 400, "w" * 5_000, "v"]
+    tasks = [asyncio.create_task(gathered.add(item)) for item in sent]
+    await asyncio.sleep(0)
+    disk.free.set()
+
+    assert await asyncio.gather(*tasks) == [item.upper() for item in sent]
+    assert all(len(batch) == 1 or sum(map(len, batch)) <= 1_000 for batch in disk.batches)
