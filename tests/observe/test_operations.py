@@ -347,3 +347,12 @@ async def test_what_finds_no_room_is_refused_with_503_and_what_was_answered_is_t
     answered = [one.status_code for one in replies]
     assert {*answered} == {200, 503}
     assert (await here.send("GET", "/stats")).json()["total"] == answered.count(200)
+
+
+async def test_the_earlier_health_counts_what_is_kept(start: Start):
+    here = local(await start())
+    await record(here, done(), done())
+
+    told = (await here.send("GET", "/health")).json()
+
+    assert (told["status"], told["ops_in_ring"]) == ("healthy", 2)

@@ -170,6 +170,11 @@ class Operations:
             counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
         return [counts[name] for name in sorted(counts)]
 
+    def count(self) -> int:
+        """All that ever came, but for those that were purged."""
+        c = operation_hours.c
+        return int(self._scope.one(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
+
     def hours_heard(self, since: Millis) -> dict[str, list[int]]:
         """Of each source, the hours in which something came, in order."""
         c = operation_hours.c
