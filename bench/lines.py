@@ -2,7 +2,20 @@
 
 from functools import partial
 
-from bench import health, machine, model, operations, places, process, publish, rerun, retrieval, search, worth
+from bench import (
+    health,
+    machine,
+    model,
+    observer,
+    operations,
+    places,
+    process,
+    publish,
+    rerun,
+    retrieval,
+    search,
+    worth,
+)
 from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
@@ -16,6 +29,7 @@ LINES = (
     Line("publish", "2 turns over HTTP, durable, SQLite", partial(publish.measure, make_place=places.sqlite)),
     Line("operations", "recording over HTTP, durable, SQLite", partial(operations.measure, make_place=places.sqlite)),
     Line("million", "a million operations stored, SQLite", partial(operations.many, make_place=places.sqlite)),
+    Line("observer", "what watching adds to a call", partial(observer.measure, make_place=places.sqlite)),
     Line("grouping", "failures with known causes", operations.grouping),
     Line("search", "new questions over HTTP, SQLite", partial(search.over_http, make_place=places.sqlite)),
     Line("search-in-process", "the same without HTTP and embedding", search.in_process),

@@ -27,15 +27,16 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, Full, Queue
-from types import TracebackType
-from typing import Any, ParamSpec, Self, TypeVar, overload
+from typing import Any, ParamSpec, TypeVar, overload
 
 import httpx
 
 from acumen_client.client import DEFAULT_URL
+from acumen_client.spool import Spool
+from acumen_client.watched import Watched
 from acumen_client.wire.operations import fresh_operation_id
 
 P = ParamSpec("P")
@@ -106,9 +107,9 @@ class Observer:
         except Exception:  # noqa: BLE001 - whatever is wrong with an observation, the caller goes on
             self.counts.dropped += 1
 
-    def operation(self, endpoint: str, **said: Any) -> "Watched":
+    def operation(self, endpoint: str, **said: Any) -> Watched:
         """A context: what happens inside is one operation. Its attributes can be set until it ends."""
-        return Watched(self, endpoint, said)
+        return Watched(self.record, endpoint, said)
 
     @overload
     def watch(self, function: Callable[P, R]) -> Callable[P, R]: ...
@@ -141,9 +142,9 @@ class Observer:
 
     def _of_call(
         self, name: str, function: Callable[..., Any], args: Any, kwargs: Any, said: Mapping[str, Any]
-    ) -> "Watched":
+    ) -> Watched:
         given = {"arguments": _arguments(function, args, kwargs), **said} if self.enabled else {}
-        return Watched(self, name, given)
+        return Watched(self.record, name, given)
 
     def observed(self, endpoint: str, body: Any, description: str = "", **said: Any) -> httpx.Response:
         """POSTs JSON to an address and notes how it went: status, time, what came back. Returns the reply as it is."""
@@ -209,6 +210,7 @@ class Observer:
         self._idle.clear()
         if not self._send(http, batch):
             self._keep(batch)
+            self._stop.wait(self._delay)
         if self._queue.empty():
             self._idle.set()
 
@@ -248,13 +250,13 @@ class Observer:
         return True
 
     def _keep(self, batch: list[dict[str, Any]]) -> None:
+        """On disk, or counted as dropped."""
         if self._spool is not None and self._spool.add(batch):
             self.counts.spooled += len(batch)
         else:
             self.counts.dropped += len(batch)
-        self._stop.wait(self._delay)
 
-    def _unspool(self, spool: "Spool", http: httpx.Client) -> None:
+    def _unspool(self, spool: Spool, http: httpx.Client) -> None:
         for path, batch in spool.batches():
             if self._stop.is_set() or not self._queue.empty() or not self._send(http, batch):
                 self._stop.wait(self._delay)
@@ -268,128 +270,7 @@ class Observer:
             while True:
                 rest.append(self._queue.get_nowait())
         for start in range(0, len(rest), self._batch_size):
-            batch = rest[start : start + self._batch_size]
-            if self._spool is not None and self._spool.add(batch):
-                self.counts.spooled += len(batch)
-            else:
-                self.counts.dropped += len(batch)
-
-
-@dataclass
-class Watched:
-    """One operation under way. What is set here is told when it ends; how it ended is seen, unless it is said."""
-
-    observer: Observer
-    endpoint: str
-    said: dict[str, Any] = field(default_factory=dict)
-    status: str | None = None
-    output_summary: str | None = None
-    error_type: str | None = None
-    error_message: str | None = None
-    _began: float = 0.0
-    _at: float = 0.0
-
-    def __enter__(self) -> Self:
-        self._at, self._began = time.time(), time.perf_counter()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Never swallows what was raised."""
-        took = (time.perf_counter() - self._began) * 1000
-        with suppress(Exception):
-            if kind is not None:
-                self.status = self.status or ("error" if issubclass(kind, Exception) else "cancelled")
-                self.error_type = self.error_type or kind.__name__
-                self.error_message = self.error_message or str(error)[:20_000]
-            ended = {
-                "started_at": self._at,
-                "duration_ms": took,
-                "output_summary": self.output_summary,
-                "error_type": self.error_type,
-                "error_message": self.error_message,
-            }
-            self.observer.record(self.endpoint, self.status or "ok", **{**self.said, **ended})
-
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.__exit__(kind, error, trace)
-
-    def judge(self, reply: httpx.Response) -> None:
-        """By the status first, then by what the body says; a body that cannot be read changes nothing."""
-        with suppress(Exception):
-            body = _json(reply)
-            self.output_summary = summary(body)
-            said = body.get("error") if isinstance(body, dict) else None
-            if not reply.is_success or said:
-                self.status = "error"
-                self.error_type = f"HTTP {reply.status_code}" if not reply.is_success else "error"
-                self.error_message = str(said or reply.text)[:20_000]
-
-
-def summary(body: Any) -> str:
-    """What came back, in a few words."""
-    if isinstance(body, dict):
-        if isinstance(body.get("sql_matches"), list | int) and "results" in body:
-            return f"hybrid: {_many(body['sql_matches'])} sql -> {_many(body['results'])} results"
-        if "rows" in body:
-            return f"{body.get('row_count') or _many(body['rows'])} rows"
-        if "answer" in body:
-            return str(body["answer"])[:80]
-        if "sources" in body:
-            return f"{_many(body['sources'])} sources"
-    return json.dumps(body, default=str)[:100]
-
-
-def _many(value: Any) -> int:
-    return value if isinstance(value, int) else len(value)
-
-
-def _json(reply: httpx.Response) -> Any:
-    try:
-        return reply.json()
-    except ValueError:
-        return reply.text[:_LONGEST]
-
-
-class Spool:
-    """Batches on disk, one file each, oldest first; no more than so many bytes."""
-
-    def __init__(self, folder: Path, most_bytes: int) -> None:
-        self._folder = folder
-        self._most = most_bytes
-
-    def add(self, batch: list[dict[str, Any]]) -> bool:
-        try:
-            content = json.dumps(batch, default=str).encode()
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if self._size() + len(content) > self._most:
-                return False
-            path = self._folder / f"{time.time_ns():020}-{os.getpid()}.json"
-            part = path.with_suffix(".part")
-            part.write_bytes(content)
-            part.rename(path)  # whole or not at all
-        except (OSError, TypeError, ValueError, RecursionError):
-            return False
-        return True
-
-    def batches(self) -> "list[tuple[Path, list[dict[str, Any]]]]":
-        found = []
-        for path in sorted(self._folder.glob("*.json")):
-            with suppress(OSError, ValueError):
-                found.append((path, json.loads(path.read_bytes())))
-        return found
-
-    def waiting(self) -> int:
-        return sum(len(batch) for _, batch in self.batches()) if self._folder.exists() else 0
-
-    def _size(self) -> int:
-        return sum(path.stat().st_size for path in self._folder.glob("*.json"))
+            self._keep(rest[start : start + self._batch_size])
 
 
 def _headers(key: str | None) -> dict[str, str]:

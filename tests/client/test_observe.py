@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from acumen_client.observe import Observer, summary
+from acumen_client.observe import Observer
+from acumen_client.watched import summary
 from tests.cli.conftest import Served, serving
 from tests.faults.server import free_port, wait_until
 

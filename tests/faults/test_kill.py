@@ -71,9 +71,7 @@ def _assert_all_is_learned(server: Server, agents: list[Agent]) -> None:
 
 
 def _unfinished_jobs(server: Server) -> list[object]:
-    return [
-        job for job in server.call(calls.status).json["jobs"] if job["kind"] not in ("hour", "minutes", "session_quiet")
-    ]
+    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] not in SCHEDULED]
 
 
 def _assert_all_is_found(server: Server, agents: list[Agent]) -> None:

@@ -75,9 +75,7 @@ def _talk(server: Server) -> None:
 
 
 def _jobs(server: Server) -> list[Any]:
-    return [
-        job for job in server.call(calls.status).json["jobs"] if job["kind"] not in ("hour", "minutes", "session_quiet")
-    ]
+    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] not in SCHEDULED]
 
 
 def _rerun(server: Server) -> None:

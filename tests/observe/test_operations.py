@@ -327,3 +327,32 @@ async def test_an_event_under_a_known_id_with_another_body_is_a_conflict(org: Or
     other = await org.send("POST", "/event", {"op_id": "evt-1", "source": "bot", "ok": False})
 
     assert (again.status_code, other.status_code, other.json()["code"]) == (200, 409, "conflict")
+
+
+async def test_operations_are_taken_while_no_worker_works_and_no_model_answers(start: Start):
+    here = local(await start(jobs={"workers": 0}, llm={"url": "http://127.0.0.1:9/v1"}))
+
+    told = await results(here, *(done(f"op-{n}", status="error", session_id=f"s{n}") for n in range(5)))
+
+    assert told == ["stored"] * 5
+    assert (await here.send("GET", "/stats")).json()["failures"] == 5
+
+
+async def test_what_finds_no_room_is_refused_with_503_and_what_was_answered_is_there(start: Start):
+    here = local(await start(limits={"waiting_writes": 1}))
+
+    sent = (here.send("POST", "/api/record_operations", {"operations": [done(f"op-{number}")]}) for number in range(40))
+    replies = await asyncio.gather(*sent)
+
+    answered = [one.status_code for one in replies]
+    assert {*answered} == {200, 503}
+    assert (await here.send("GET", "/stats")).json()["total"] == answered.count(200)
+
+
+async def test_the_earlier_health_counts_what_is_kept(start: Start):
+    here = local(await start())
+    await record(here, done(), done())
+
+    told = (await here.send("GET", "/health")).json()
+
+    assert (told["status"], told["ops_in_ring"]) == ("healthy", 2)

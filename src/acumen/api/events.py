@@ -27,8 +27,8 @@ async def event(asked: wire.EventRequest, call: Call) -> wire.EventResponse:
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
         raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
-    counts = await call.deps.store.read(lambda tx: tx.operations.by_source())
-    return wire.EventResponse(ring_size=sum(one.total for one in counts), op_id=receipt.id)
+    kept = await call.deps.store.read(lambda tx: tx.operations.count())
+    return wire.EventResponse(ring_size=kept, op_id=receipt.id)
 
 
 def _event(asked: wire.EventRequest, at: Millis) -> New:

@@ -152,7 +152,7 @@ async def get_operations(asked: wire.GetOperationsRequest, call: Call) -> wire.G
 @answers(calls.export_outcomes)
 async def export_outcomes(asked: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
     at, op_id = _cursor(asked.after) if asked.after else (Millis(0), "")
-    found = await call.deps.store.read(lambda tx: tx.operations.outcomes_after(at, op_id, asked.limit))
+    found = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, Wanted(outcomes=True), asked.limit))
     return _listed(found, newest=found[-1] if found else None, cursor=asked.after)
 
 

@@ -194,7 +194,8 @@ async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
-    return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks)
+    kept = None if failed else await call.deps.store.read(lambda tx: tx.operations.count())
+    return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=kept)
 
 
 async def _database(call: Call) -> wire.ReadinessCheck:

@@ -32,6 +32,7 @@ class Wanted:
 
     source: str | None = None
     kind: OperationKind | None = None
+    outcomes: bool = False  # only what tells how something ended: outcomes, verdicts and evaluations
     status: OperationStatus | None = None
     endpoint: str | None = None
     agent: str | None = None
@@ -137,15 +138,6 @@ class Operations:
                     counted[name][value] += number
         return {name: values.most_common(MOST_VALUES) for name, values in counted.items()}
 
-    def outcomes_after(self, at: Millis, op_id: str, limit: int) -> list[Operation]:
-        """Outcomes, verdicts and evaluations that came after the one named, oldest first."""
-        c = operations.c
-        later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
-        query = sa.select(operations).where(
-            c.org_id == self._scope.org, c.kind != "operation", c.created_at >= at, later
-        )
-        return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
-
     def failed_before(self, calls: Sequence[Operation]) -> list[tuple[str, str, str]]:
         """Of these calls those that failed in the same session: its id, source and endpoint, each once."""
         wanted = {(one.session_id or "", one.source, one.endpoint) for one in calls}
@@ -177,6 +169,11 @@ class Operations:
         for row in rows:
             counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
         return [counts[name] for name in sorted(counts)]
+
+    def count(self) -> int:
+        """All that ever came, but for those that were purged."""
+        c = operation_hours.c
+        return int(self._scope.one(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
 
     def hours_heard(self, since: Millis) -> dict[str, list[int]]:
         """Of each source, the hours in which something came, in order."""
@@ -311,7 +308,8 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     among = [column.in_(values) for column, values in lists if values is not None]
     since = [c.created_at >= wanted.since] if wanted.since is not None else []
     until = [c.created_at <= wanted.until] if wanted.until is not None else []
-    return [*equal, *among, *since, *until]
+    ended = [c.kind != sa.literal_column("'operation'")] if wanted.outcomes else []
+    return [*equal, *among, *since, *until, *ended]
 
 
 # What drivers take as it is, and what has to be made into text for them first: they are slow with text that is also

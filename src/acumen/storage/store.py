@@ -1,7 +1,7 @@
 """Transactions. A transaction is a plain function handed to the store, so none can be open while a model is asked."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Sized
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ from acumen.storage.verdicts import Verdicts
 from acumen.storage.views import Views
 
 T = TypeVar("T")
-I = TypeVar("I")  # noqa: E741 - what is written
+I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
 
 
 class Tx:

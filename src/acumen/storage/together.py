@@ -1,16 +1,16 @@
 """Callers who want the same written at the same time share one transaction: the more they are, the less each costs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Sized
 from typing import Generic, TypeVar
 
 from acumen.errors import Unavailable
 
-I = TypeVar("I")  # noqa: E741 - what is written
+I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
 O = TypeVar("O")  # noqa: E741 - what is answered
 
-# Enough to share, small enough that the first does not wait long.
-MOST_AT_ONCE = 64
+# So many things of all callers: enough to share, few enough that the first does not wait long.
+MOST_AT_ONCE = 1_000
 
 
 class Together(Generic[I, O]):
@@ -35,10 +35,20 @@ class Together(Generic[I, O]):
     async def _serve(self) -> None:
         try:
             while self._waiting:
-                some, self._waiting = self._waiting[:MOST_AT_ONCE], self._waiting[MOST_AT_ONCE:]
-                await self._answer(some)
+                await self._answer(self._take())
         finally:
             self._writer = None
+
+    def _take(self) -> list[tuple[I, "asyncio.Future[O]"]]:
+        """One at least, and then as many as fit."""
+        size = taken = 0
+        for item, _ in self._waiting:
+            size += len(item)
+            if taken and size > MOST_AT_ONCE:
+                break
+            taken += 1
+        some, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        return some
 
     async def _answer(self, some: Sequence[tuple[I, asyncio.Future[O]]]) -> None:
         try:

@@ -49,9 +49,12 @@ class ReadinessCheck(Answer):
 
 
 class ReadinessResponse(Answer):
-    """Unhealthy as soon as one required check is not passed."""
+    """Unhealthy as soon as one required check is not passed. `ops_in_ring` is the earlier observer's name for how many
+    operations are kept; without keys they are everybody's, with keys nobody is told.
+    """
 
     status: Literal["healthy", "unhealthy"] = "healthy"
+    ops_in_ring: int | None = None
     checks: dict[str, ReadinessCheck] = Field(default_factory=dict)
 
 
