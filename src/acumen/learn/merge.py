@@ -190,7 +190,7 @@ def _of_playbook_note(note: PlaybookNote) -> _Entry[PlaybookId]:
 def _entry(
     content: str, findable: str, seen: Sequence[InteractionId], which: Which[Id], *, said: str = "", live: bool = True
 ) -> _Entry[Id]:
-    words = keys.content_roots(findable)
+    words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
     return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
 
 

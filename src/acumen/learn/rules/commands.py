@@ -75,7 +75,8 @@ class Instruction:
 def instruction(kept: Words) -> Instruction:
     """The words of a sentence, its frames gone, as an instruction; what is no command keeps its words."""
     ends = len(kept) - (bool(kept) and kept[-1].low in (".", "!", "?"))
-    front, said = _leading_situation(_contrast_last(_complained(list(kept[:ends]))))
+    front, said = _leading_situation(_contrast_last(list(kept[:ends])))
+    said = _complained(said)
     said, reason = _without_reason(said)
     said, forbids = unasked(said)
     clauses = _two(said)
@@ -119,7 +120,7 @@ def _leading_situation(said: list[Word]) -> tuple[list[Word], list[Word]]:
     lows = [word.low for word in said]
     if not said or not (lows[0] in _LEADING or tuple(lows[:2]) in _RECURRING or lows[:2] == ["as", "soon"]):
         return [], said
-    comma = next((n for n, low in enumerate(lows[:MOST_LEADING]) if low == "," and n > 1), None)
+    comma = next((n for n, low in enumerate(lows[:MOST_LEADING]) if low in (",", ":") and n > 1), None)
     if comma is None or comma + 2 > len(said):
         return [], said
     return said[:comma], said[comma + 1 :]
@@ -205,7 +206,7 @@ def _command(clause: Sequence[Word], *, forbids: bool) -> Command:
             said = said[1:]
         elif low == "do" and after in ("not", "never") and len(said) > 2:
             opening, denied, said = ["never"] if after == "never" else [], True, said[3 if said[2].is_mark else 2 :]
-        elif low == "not" and verbs.base(after):
+        elif low == "not" and (verbs.is_base(after) or verbs.is_gerund(after)):
             denied, said = True, said[1:]
         elif low == "no" and after == "longer" and len(said) > 2:
             denied, said = True, said[2:]

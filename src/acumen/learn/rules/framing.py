@@ -53,6 +53,7 @@ _FRAMES = re.compile(
             ),
             r"i (?:really |still |do |just )?(?:think|guess|believe|suppose|figure)(?: that)?(?= \w)",
             r"(?:hi|hey|hello) (?:there|all|everyone|team|folks|again)|good (?:morning|afternoon|evening|day)",
+            r"as (?:you|we)(?: may| might| already| both| all| probably)* know(?: already)?|you know what",
             r"please|kindly|thank you(?: so much| very much)?|thanks(?: a lot| so much| in advance)?",
             r"for (?:god|heaven|pete|christ)'s sake|for crying out loud|i mean(?= ,)|you know(?= ,)|i am afraid ,",
         ]

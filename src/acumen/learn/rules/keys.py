@@ -68,7 +68,9 @@ COUNTS = {
     word: str(number)
     for number, word in [
         *enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1),
-        (20, "twenty"), (30, "thirty"), (50, "fifty"), (100, "hundred"), (1, "once"), (2, "twice"),
+        *((10 * tens, word) for tens, word in enumerate(
+            "twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)),
+        (15, "fifteen"), (100, "hundred"), (1, "once"), (2, "twice"),
     ]
 }  # fmt: skip
 

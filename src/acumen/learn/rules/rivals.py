@@ -85,7 +85,7 @@ class Saying:
 
 def saying(text: str, said: str = "") -> Saying:
     """`text` is what is compared, `said` the words it came from, which tell of change."""
-    return _saying(text, said or text)
+    return _saying(text.replace('"', ""), said or text)
 
 
 @lru_cache(maxsize=4096)
