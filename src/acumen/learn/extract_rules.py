@@ -143,7 +143,13 @@ def _declares(said: Said) -> bool:
 
 def _is_policy(seen: Surface) -> bool:
     """'We never …', 'we always …': how things are done, and how they are to be done."""
-    return bool(re.search(r"\bwe (?:always|never|only|do not|no longer|require|must)\b", seen.low))
+    return bool(_POLICY.search(seen.low)) or (seen.has("contrast") and bool(_CUSTOM.search(seen.low)))
+
+
+_STATES = r"(?!live|have|need|want|know|like|own|work|get|understand|remember|see|think|be|got|had|been)\w"
+_POLICY = re.compile(rf"\bwe (?:always|never|only|do not|no longer|require|must) {_STATES}")
+# "We use uv here, not pip."
+_CUSTOM = re.compile(r"\bwe (?:use|run|write|call|book|deploy|ship|pin|quote|name|put|test|sign|send|pay|round)\b")
 
 
 def _facts(said: Said) -> list[str]:
@@ -151,13 +157,29 @@ def _facts(said: Said) -> list[str]:
     heard = bare(said.seen.heard)
     said_parts = parts.statements(heard) if heard else []
     if len(said_parts) > 1:
-        said_parts = [part for part in said_parts if not verbs.is_base(part[0].low)] or said_parts
+        said_parts = [part for part in said_parts if not (verbs.is_base(part[0].low) or _needs(part))] or said_parts
     told = [voice.fact(part) for part in said_parts]
     if said.more and told:
         told[-1] = " ".join([told[-1], *(voice.fact(bare(one.seen.heard)) for one in said.more)])
-    if len(told) == 1 and said.seen.has("no_verb") and said.setting.asked:
+    if len(told) == 1 and _answers(said):
         return [f'Asked "{said.setting.asked}", the user said: {told[0]}']
     return [one for one in told if keys.telling(words(one))]
+
+
+def _needs(part: Sequence[Word]) -> bool:
+    """'We need more seats': a wish of the moment beside what is told."""
+    return [word.low for word in part[:2]] in (["i", "need"], ["we", "need"])
+
+
+def _answers(said: Said) -> bool:
+    """A few words that say something only beside the question they answer."""
+    seen = said.seen
+    whole = seen.has("first_person") or any(low in _FINITE for low in seen.core)
+    return bool(said.setting.asked) and (seen.has("no_verb") or (len(seen.core) <= FEW and not whole))
+
+
+FEW = 6
+_FINITE = frozenset("is are was were has have had does do can will should must".split())
 
 
 # --- playbooks

@@ -233,7 +233,7 @@ _VAGUE = frozenset(
     "ahead think know see say tell guess mean wonder hope try leave come way today well kind sort idea case "
     "matter last "
     "nobody everyone everybody someone somebody else earlier apologise nice good bad great right wrong fine ok "
-    "okay fun "
+    "okay fun honest understand "
     "happen seem love laugh feel sense rest old whole person people lol haha please thank hello hi bye ach".split()
 )
 

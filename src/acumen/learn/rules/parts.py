@@ -26,6 +26,7 @@ _TURNS = re.compile(
     r"(?:i|we|it|this|that|there|you|the|my|a|about|much|many|is|are|do|does)\b[^,]*\?\s*$)"
     r"|(?P<ideas>,\s+(?=(?:any (?:ideas?|thoughts?|tips|suggestions?|advice|chance)|thoughts|ideas)\b[^,]{0,20}\?\s*$))"
     r"|(?P<why>,\s+(?=(?:i'?m|i am|we'?re|we are|i have|i'?ve|we have|we'?ve|my \w+ (?:is|are|has))\b))"
+    r"|(?P<rule>,\s+(?=(?:\w+ ){1,3}(?:should|must|has to|have to)\b))"
     r"|(?<=[a-z0-9])\s+(?:-|–|—)\s+|:\s+(?=(?:i|we|my|our)\b)"
     r"|(?P<but>,?\s+but\s+)",
     re.IGNORECASE,
@@ -45,6 +46,8 @@ _COMMANDS = re.compile(
     r"put|call|make|plan|show|be|say|speak|only|[\w-]+ only\b|nothing)",
     re.IGNORECASE,
 )
+# "I'm diabetic, carbs must be counted": what is so, and what follows.
+_OF_SELF = re.compile(r"\b(?:i'?m|i am|we'?re|we are|i have|i'?ve|we have)\b", re.IGNORECASE)
 # Fewer words than this are no saying of their own.
 LEAST_OF_SEGMENT = 3
 
@@ -58,7 +61,7 @@ def segments(sentence: Sentence) -> list[Sentence]:
             LEAST if turn["why"] or turn["ideas"] else LEAST_OF_SEGMENT
         ):
             continue
-        if turn["why"] and not _COMMANDS.match(left):
+        if (turn["why"] and not _COMMANDS.match(left)) or (turn["rule"] and not _OF_SELF.search(left)):
             continue
         if len(left.split()) < LEAST_OF_SEGMENT and not (turn["why"] or _FINITE.search(left)):
             continue

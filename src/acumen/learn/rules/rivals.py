@@ -20,10 +20,10 @@ _CHANGE = re.compile(
     r"switch(?:ed|ing)?|"
     r"mov(?:ed|ing)|chang(?:ed|ing)|renamed|replaced|upgrad\w+|migrated|transferred|relocated|rescheduled|pushed|"
     r"instead|new|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|turned|turns out|became|again|already|"
-    r"after all|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
+    r"after all|become|becomes|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
 )
 _ENDING = re.compile(
-    r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|"
+    r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|closing|shut|"
     r"closed|cancelled|"
     r"retired|ended|over|lifted|killed|ditched|dropped|replaced|renamed|goodbye|bye|got rid|gave up|forget|"
     r"scrap|scratch|"
@@ -33,6 +33,8 @@ _ENDING = re.compile(
 )
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
+# So few words that carry meaning are a value without what it is given to.
+MOST_OF_BARE = 2
 _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
 _NEAR = 3  # how many words a number's unit may be away
 
@@ -60,6 +62,8 @@ NAMES = (
         "shared_ended",
         "cosine_ended",
         "additive",
+        "number_replaced",
+        "bare_value",
     ),
 )
 
@@ -76,6 +80,7 @@ class Saying:
     change: bool
     ended: frozenset[str]  # words near one that ends them
     attribute: frozenset[str]  # what a value is given to: "the user's manager", "where they live"
+    bare: bool  # a value of some kind, and hardly anything besides
     adds: str  # a verb that more than one thing can be said with: speak, use, like …
 
     @property
@@ -102,6 +107,7 @@ def _saying(text: str, said: str) -> Saying:
         change=bool(_CHANGE.search(low)),
         ended=_ended(spoken),
         attribute=_attribute(listed),
+        bare=len(keys.content_roots(text)) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
     )
 
@@ -217,6 +223,10 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
             ratio * bool(new.ended & old.roots),
             near * bool(new.ended & old.roots),
             bool(old.adds) and old.adds == new.adds and not new.change and old.negated == new.negated,
+            # "Sixty has become 85", "from 5 to 10": the old count beside a new one.
+            number_same and bool(new_counts - old_counts) and (new.change or bool(new.ended)),
+            # "Wednesday. Even better.": a value and nothing that it is given to.
+            conflict and new.bare,
             1.0,
         ],
         np.float32,

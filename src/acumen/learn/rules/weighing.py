@@ -27,6 +27,8 @@ SURE = 0.9
 # So few words without a verb must be this clear.
 FEW = 5
 CLEAR = 0.75
+# With fewer digits an answer may mean a line or a choice.
+LEAST_DIGITS = 4
 # What points back at something must say so many things of it to stand alone.
 TELLING_BACK = 2
 # A short sentence that is not worth keeping by itself goes with the one before it from this chance on.
@@ -40,13 +42,18 @@ def judge(listed: Sequence[Said], embed: Embed | None) -> None:
     """By their words; those that the words leave open also by their meaning, in one batch."""
     for one in listed:
         one.chances = classifier.probabilities(one.seen)
-    unsure = [one for one in listed if max(one.chances.values()) < SURE] if embed else []
+    unsure = [one for one in listed if _is_open(one)] if embed else []
     if not unsure or embed is None:
         return
     meant = [classifier.meant(said.sentence.text, said.setting.agent) for said in unsure]
     for one, meaning in zip(unsure, embed(meant), strict=True):
         if meaning is not None:
             one.chances = classifier.probabilities(one.seen, meaning)
+
+
+def _is_open(one: Said) -> bool:
+    """Whether its meaning may yet decide; a mere question is one, whatever it means."""
+    return max(one.chances.values()) < SURE and (one.seen.has("forget", "memory") or not _merely_asks(one.seen))
 
 
 def settled(turn: list[Said]) -> list[Said]:
@@ -86,13 +93,18 @@ def _weigh(one: Said, before: Said | None) -> None:
         and (before.label in ("fact", "preference", "correction") or (before.label and not _commands(before.seen)))
     ):
         one.because = before
-    if one.seen.has("noted"):
+    if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)):
         _favour(one, LIKELY)
     factor = STRONG if _is_lasting(one.seen) else _likelier(one, before)
     if factor > 1:
         told = "fact" if one.seen.has("name") and one.seen.has("starts_i", "starts_my") else "instruction"
         chances = {**one.chances, told: one.chances[told] * factor}
         one.chances = {label: chance / sum(chances.values()) for label, chance in chances.items()}
+
+
+def _is_number(seen: Surface) -> bool:
+    """An answer that gives a number or a code of some length, and little else."""
+    return len(seen.core) <= FEW and sum(map(str.isdigit, seen.text)) >= LEAST_DIGITS
 
 
 def _likelier(one: Said, before: "Said | None") -> float:
@@ -106,7 +118,13 @@ def _likelier(one: Said, before: "Said | None") -> float:
 def _bids(seen: Surface) -> bool:
     """Whether its first word commands."""
     first = [word.low for word in bare(seen.heard)[:2]]
-    return len(first) > 1 and (verbs.is_base(first[0]) or first[0] in ("never", "always", "only", "do"))
+    if len(first) < 2 or first[1] in _NO_BID:
+        return False
+    return verbs.is_base(first[0]) or first[0] in ("never", "always", "only", "do")
+
+
+# "Never again will he", "always has been", "never mind".
+_NO_BID = frozenset("again mind been has have had was were is are did does wanted".split())
 
 
 def _commands(seen: Surface) -> bool:
@@ -165,6 +183,7 @@ def points_back(seen: Surface) -> bool:
     return seen.core[:1] != () and seen.core[0] in _POINTERS and not seen.has("first_person", "you")
 
 
+_POINTED = frozenset("it that this these those them there".split())
 _POINTERS = frozenset("he she they it that this these those there nobody".split())
 
 
@@ -264,7 +283,8 @@ def _says_nothing(one: Said) -> bool:
     ):
         return True
     told = keys.telling(bare(one.seen.heard))
-    return len(told) < (TELLING_BACK if points_back(one.seen) else 1)
+    points = points_back(one.seen) or not _POINTED.isdisjoint(one.seen.core)
+    return len(told) < (TELLING_BACK if points else 1)
 
 
 def _confirms(one: Said) -> bool:
@@ -273,9 +293,7 @@ def _confirms(one: Said) -> bool:
         return False
     told = advice(one.setting.agent, one.seen.heard)
     shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
-    return bool(one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb"))) or bool(
-        shared and one.chances["confirmation"] > WORTH
-    )
+    return bool(shared) or (one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb")))
 
 
 # "I told you three times": what was told stands elsewhere.
