@@ -18,7 +18,7 @@ from acumen.learn.rules.framing import bare, unasked
 from acumen.learn.rules.lessons import WORKED, advice, as_act, is_proposal, proposed, request_named, shortened, taught
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
-from acumen.learn.rules.weighing import Embed, judge, settled
+from acumen.learn.rules.weighing import Embed, judge, points_back, settled
 from acumen.learn.rules.words import Word, words
 from acumen.model.conversation import Window
 from acumen.model.playbook import Lesson, PlaybookNote
@@ -161,7 +161,9 @@ def _facts(said: Said) -> list[str]:
     told = [voice.fact(part) for part in said_parts]
     if said.more and told:
         told[-1] = " ".join([told[-1], *(voice.fact(bare(one.seen.heard)) for one in said.more)])
-    if len(told) == 1 and _answers(said):
+    if told and said.context and (said.seen.has("no_verb") or points_back(said.seen)):
+        told[0] = f"{voice.fact(bare(said.context.seen.heard))} {told[0]}"
+    elif len(told) == 1 and _answers(said):
         return [f'Asked "{said.setting.asked}", the user said: {told[0]}']
     return [one for one in told if keys.telling(words(one))]
 
@@ -196,7 +198,7 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
         yield from _playbook_note(said, _confirmed(said))
     elif _asks(said) and said.ttl is TimeToLive.INFINITY:
         yield from _playbook_note(said, _lesson(said))
-    elif _tells(said) and tells_of_change(said.seen.text):
+    elif _tells(said) and (said.label == "correction" or tells_of_change(said.seen.text)):
         for content in _facts(said):
             yield from (replace(note, denies=True) for note in _playbook_note(said, Lesson(content)))
 

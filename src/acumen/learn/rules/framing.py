@@ -64,7 +64,7 @@ _FRAMES = re.compile(
 _ASKING = re.compile(
     "|".join(
         [
-            r"(?:would|do) you mind (?=\w+ing|not)",
+            r"(?:would|do) you mind (?=\w+ing|not)|let us (?:just |maybe )?(?!know|see)",
             r"(?:can|could|will|would|may) (?:you|we)(?: (?:maybe|perhaps|just|also|at least|possibly))* ",
             r"(?:under no circumstances|at no point) (?:should|must|may|can) (?:you|we|anyone)(?: ever)? ",
             rf"it is (?:\w+ )?{_VITAL}(?: (?:for|to) (?:me|us))? (?:(?:that )?(?:you|we) |for you to )",

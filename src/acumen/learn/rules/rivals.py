@@ -13,6 +13,7 @@ import numpy as np
 from acumen.learn.rules import keys
 from acumen.learn.rules.classifier import WEIGHTS, Floats
 from acumen.learn.rules.kinds import kind_in_place
+from acumen.learn.rules.topics import topics
 from acumen.learn.rules.words import Word, words
 
 _CHANGE = re.compile(
@@ -62,6 +63,10 @@ NAMES = (
         "shared_ended",
         "cosine_ended",
         "additive",
+        "topic",
+        "topic_change",
+        "topic_conflict",
+        "topic_ended",
         "number_replaced",
         "bare_value",
     ),
@@ -80,6 +85,7 @@ class Saying:
     change: bool
     ended: frozenset[str]  # words near one that ends them
     attribute: frozenset[str]  # what a value is given to: "the user's manager", "where they live"
+    topics: frozenset[str]  # things of which there is mostly one
     bare: bool  # a value of some kind, and hardly anything besides
     adds: str  # a verb that more than one thing can be said with: speak, use, like …
 
@@ -107,12 +113,17 @@ def _saying(text: str, said: str) -> Saying:
         change=bool(_CHANGE.search(low)),
         ended=_ended(spoken),
         attribute=_attribute(listed),
+        topics=topics(keys.content_roots(text)),
         bare=len(keys.content_roots(text)) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
     )
 
 
 _ADDS = frozenset("speak use like love hate eat drink have own know play allergic take add enjoy learn read".split())
+_KIN = frozenset(
+    "parent mother father mum dad spouse wife husband sister brother son daughter child friend boss colleague coworker "
+    "neighbour partner aunt uncle cousin team office".split()
+)
 _LIVE = frozenset("live move base reside sit".split())
 _WORK = frozenset("work join employ".split())
 
@@ -122,10 +133,11 @@ def _attribute(listed: Sequence[Word]) -> frozenset[str]:
     lows = [word.low for word in listed]
     place = next((n for n, low in enumerate(lows[:7]) if low in ("is", "are", "was", "has") and n), 0)
     found = {keys.root(low) for low in lows}
+    whose = f"{lows[1]} " if lows[:1] and lows[0] in ("user's", "my", "our") and keys.root(lows[1]) in _KIN else ""
     if found & _LIVE:
-        return frozenset({"live"})
+        return frozenset({f"{whose}live"})
     if found & _WORK and "at" in lows:
-        return frozenset({"work"})
+        return frozenset({f"{whose}work"})
     return frozenset(keys.roots(listed[:place])) if lows[:1] != ["user"] else frozenset()
 
 
@@ -194,6 +206,7 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
     other_numbers = bool(old_counts and new_counts and not number_same and not numbers_conflict)
     conflict = float(kind_conflict or numbers_conflict)
     near = cosine or 0.0
+    topic = float(not old.topics.isdisjoint(new.topics))
     mention = old.names & (new.roots | new.names)
     return np.array(
         [
@@ -223,6 +236,10 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
             ratio * bool(new.ended & old.roots),
             near * bool(new.ended & old.roots),
             bool(old.adds) and old.adds == new.adds and not new.change and old.negated == new.negated,
+            topic,
+            topic * new.change,
+            topic * conflict,
+            topic * bool(new.ended),
             # "Sixty has become 85", "from 5 to 10": the old count beside a new one.
             number_same and bool(new_counts - old_counts) and (new.change or bool(new.ended)),
             # "Wednesday. Even better.": a value and nothing that it is given to.
@@ -277,6 +294,7 @@ def _stand_together(old: Saying, new: Saying) -> bool:
 def _stand_apart(old: Saying, new: Saying, cosine: float | None) -> bool:
     """Without a word or a kind of thing in common they must be near: made-up names alone bring vectors together."""
     subject = old.attribute & new.attribute or old.kinds.keys() & new.kinds.keys()
+    subject = subject or old.topics & new.topics or old.counts & new.counts
     return not (subject or old.roots & new.roots or new.ended & old.roots) and (cosine or 0.0) < NEAR_WITHOUT_WORDS
 
 

@@ -39,6 +39,7 @@ class Said:
     more: list["Said"] = field(default_factory=list)  # fragments that belong to it
     previous: InteractionId | None = None  # the user's turn before
     because: "Said | None" = None  # what it follows from
+    context: "Said | None" = None  # what was said just before it, and is not kept by itself
 
     @property
     def evidence(self) -> Evidence:

@@ -78,6 +78,7 @@ def settled(turn: list[Said]) -> list[Said]:
             before.more.append(one)
             continue
         elif one.label:
+            one.context = before if before is not None and _is_context(before) else None
             kept.append(one)
         before = one
     _carry_times(turn)
@@ -215,6 +216,12 @@ def _last_command(turn: list[Said], one: Said) -> Said | None:
     """What 'ever, in any plan' is said of: the last command before it."""
     earlier = turn[: turn.index(one)]
     return next((said for said in reversed(earlier) if _commands(said.seen) or said.seen.has("no_noun")), None)
+
+
+def _is_context(before: Said) -> bool:
+    """What tells something without being worth keeping: 'My screen goes black. It is a …', 'A raise! 3,400 now.'."""
+    idle = before.label or before.seen.has("question", "thanks", "lol", "starts_verb", "please")
+    return not idle and bool(keys.telling(bare(before.seen.heard))) and likeliest(before.chances) != "task"
 
 
 def _make_standing(before: Said, kept: list[Said]) -> None:
