@@ -15,7 +15,17 @@ from acumen.learn.rules.agent_lessons import agent_notes
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare, unasked
-from acumen.learn.rules.lessons import WORKED, advice, as_act, is_proposal, proposed, request_named, shortened, taught
+from acumen.learn.rules.lessons import (
+    BROKE,
+    WORKED,
+    advice,
+    as_act,
+    is_proposal,
+    proposed,
+    request_named,
+    shortened,
+    taught,
+)
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
 from acumen.learn.rules.weighing import Embed, judge, points_back, settled
@@ -204,14 +214,13 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
 
 
 def _lesson(said: Said) -> Lesson:
-    lesson = taught(
-        bare(said.seen.heard), said.setting, corrects=said.label == "correction" or said.seen.has("starts_denial")
-    )
+    lesson = taught(bare(said.seen.heard), said.setting, fault=said.fault.seen.heard if said.fault else ())
     if said.seen.has("told_before") and said.seen.has("first_person"):
         lesson = replace(lesson, content=f"Keep in mind: {voice.fact(bare(said.seen.heard))}")
     more = [voice.sentence(voice.for_agent(bare(one.seen.heard))) for one in said.more]
     reason = lesson.rationale or (voice.fact(bare(said.because.seen.heard)) if said.because else None)
-    return replace(lesson, content=" ".join([lesson.content, *more]), rationale=reason)
+    broken = reason if lesson.pitfall is None and reason and BROKE.match(reason.lower()) else lesson.pitfall
+    return replace(lesson, content=" ".join([lesson.content, *more]), rationale=reason, pitfall=broken)
 
 
 def _confirmed(said: Said) -> Lesson | None:

@@ -36,6 +36,7 @@ class Said:
     chances: dict[str, float] = field(default_factory=dict)
     ttl: TimeToLive = TimeToLive.INFINITY
     label: str = ""  # "" for what is not worth keeping
+    fault: "Said | None" = None  # the sentence of its turn that finds fault with what the agent did
     more: list["Said"] = field(default_factory=list)  # fragments that belong to it
     previous: InteractionId | None = None  # the user's turn before
     because: "Said | None" = None  # what it follows from

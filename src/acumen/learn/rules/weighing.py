@@ -12,7 +12,7 @@ from acumen.learn.rules.classifier import LEARNABLE, likeliest
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
-from acumen.learn.rules.lessons import advice, is_proposal
+from acumen.learn.rules.lessons import BROKE, advice, is_proposal
 from acumen.learn.rules.said import Said
 from acumen.model.profile import TimeToLive
 
@@ -29,6 +29,8 @@ FEW = 5
 CLEAR = 0.75
 # With fewer digits an answer may mean a line or a choice.
 LEAST_DIGITS = 4
+# Beside words that the agent used.
+CONFIRMED = 0.4
 # What points back at something must say so many things of it to stand alone.
 TELLING_BACK = 2
 # A short sentence that is not worth keeping by itself goes with the one before it from this chance on.
@@ -65,9 +67,11 @@ def settled(turn: list[Said]) -> list[Said]:
         if place + 1 < len(turn) and one.seen.has("starts_i", "starts_my") and _follows(turn[place + 1], one):
             _favour(one, LIKELY)
         one.label = _label(one)
+    fault = next((one for one in turn if one.setting.agent and _finds_fault(one)), None)
     task = next((one for one in turn if not one.label and likeliest(one.chances) == "task"), None)
     before: Said | None = None
     for one in turn:
+        one.fault = fault
         if task is not None and task is not one:
             one.setting = replace(one.setting, request=task.sentence.text)
         if before is not None and _generalises(one.seen):
@@ -84,6 +88,12 @@ def settled(turn: list[Said]) -> list[Said]:
     _carry_times(turn)
     reasons = [one.because for one in kept if one.because and one.because.label == "instruction"]
     return [one for one in kept if one not in reasons and (not _blames(one.seen) or len(kept) == 1)]
+
+
+def _finds_fault(one: Said) -> bool:
+    """'Way too long', 'reinstalling lost all my drafts', 'you used the old number'."""
+    wrong = one.seen.has("wrong", "you_did", "starts_denial", "told_before") or "too" in one.seen.core[:3]
+    return one.label == "correction" or bool((wrong and not one.seen.has("worked")) or BROKE.match(one.seen.low))
 
 
 def _weigh(one: Said, before: Said | None) -> None:
@@ -300,7 +310,9 @@ def _confirms(one: Said) -> bool:
         return False
     told = advice(one.setting.agent, one.seen.heard)
     shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
-    return bool(shared) or (one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb")))
+    return bool(shared and one.chances["confirmation"] >= CONFIRMED) or (
+        one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb"))
+    )
 
 
 # "I told you three times": what was told stands elsewhere.
