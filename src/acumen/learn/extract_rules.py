@@ -86,7 +86,9 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
         for content in _facts(said):
             yield from _profile_note(said, content)
     elif _asks(said) and said.ttl is not TimeToLive.INFINITY:
-        yield from _profile_note(said, f"For a limited time, the user asks: {_lesson(said).content}")
+        lesson = _lesson(said)
+        reason = f" {lesson.rationale}" if said.because and lesson.rationale else ""
+        yield from _profile_note(said, f"For a limited time, the user asks: {lesson.content}{reason}")
     elif _asks(said) and tells_of_change(said.seen.text):
         yield from (replace(note, denies=True) for note in _profile_note(said, _lesson(said).content))
 
@@ -214,7 +216,7 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
 
 
 def _lesson(said: Said) -> Lesson:
-    lesson = taught(bare(said.seen.heard), said.setting, fault=said.fault.seen.heard if said.fault else ())
+    lesson = taught(bare(said.seen.heard), said.setting, said.fault.seen.heard if said.fault else ())
     if said.seen.has("told_before") and said.seen.has("first_person"):
         lesson = replace(lesson, content=f"Keep in mind: {voice.fact(bare(said.seen.heard))}")
     more = [voice.sentence(voice.for_agent(bare(one.seen.heard))) for one in said.more]

@@ -14,6 +14,7 @@ _SITUATIONS = frozenset("when whenever if before after while once unless everyti
 _LEADING = _SITUATIONS | frozenset("for in on during with at".split())
 _RECURRING = (("every", "time"), ("each", "time"), ("any", "time"), ("next", "time"))
 _NOT_YET = frozenset("stop quit avoid cease".split())
+_RULES = frozenset("always never only".split())
 _POLICY = frozenset("always never only do no use require".split())
 _OPENS_COMMAND = frozenset("always never do use only instead not keep stop".split())
 # A situation in front is recognised by its comma within so many words.
@@ -195,7 +196,7 @@ def _negates(said: Sequence[Word]) -> bool:
 
 def _command(clause: Sequence[Word], *, forbids: bool) -> Command:
     said = list(clause)
-    if said and said[0].low in FIRST and len(said) > 2 and said[1].low in _POLICY:
+    if len(said) > 2 and said[0].low in FIRST and said[1].low in (_POLICY if said[0].low == "we" else _RULES):
         said = said[1:]
     opening: list[str] = []
     denied = forbids

@@ -142,7 +142,7 @@ def _pitfall(told: Instruction, said: Sequence[Word], setting: Setting, fault: S
         done = _done(setting.agent, set(keys.roots(named or [*said, *fault])), least=bool(named) or not own)
         if done:
             return done
-        if fault and not named:
+        if fault and not named and not {"i", "we", "my", "our"} & {word.low for word in fault}:
             return shortened(voice.sentence(voice.for_agent(bare(fault))))
     broken = BROKE.match(" ".join(word.low for word in said))
     if broken and not named:

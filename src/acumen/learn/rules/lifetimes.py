@@ -25,7 +25,7 @@ _UNITS = {"hour": 1 / 24, "day": 1, "night": 1, "week": 7, "fortnight": 14, "mon
 _END = r"(?:the )?end of (?:the |this )?"
 _SEASON = r"(?:quarter|summer|winter|spring|fall|autumn|semester|term|season)"
 _UNTIL = r"(?:until|till|til|before)"
-_THIS = r"(?:this|all|all of this|for the|for the whole|for this|(?:rest|remainder) of (?:the|this))(?: \w+)?"
+_THIS = r"(?:this|all|all of this|for the|for the whole|for this|(?:rest|remainder) of (?:the|this))(?: (?!last)\w+)?"
 
 # A span counted from now: "for the next three weeks", "over the coming days", "in the next 24 hours".
 _SPAN = re.compile(

@@ -273,7 +273,7 @@ def chance(old: Saying, new: Saying, cosine: float | None) -> float:
         return 0.0
     if _stand_together(old, new) or _stand_apart(old, new, cosine):
         return 0.0
-    if old.attribute and old.attribute == new.attribute and conflict(old, new):
+    if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
         return 1.0
     weights = _weights()["pair_words" if cosine is None else "pair_full"]
     return float(1 / (1 + np.exp(-features(old, new, cosine) @ weights)))

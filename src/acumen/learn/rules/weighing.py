@@ -75,7 +75,7 @@ def settled(turn: list[Said]) -> list[Said]:
         if task is not None and task is not one:
             one.setting = replace(one.setting, request=task.sentence.text)
         if before is not None and _generalises(one.seen):
-            _make_standing(_last_command(turn, one) or before, kept)
+            _make_standing(_last_command(turn, before) if _is_fragment(before.seen) else before, kept)
         elif before is not None and before.label == "forget" and _explains(one, before):
             continue
         elif kept and kept[-1] is before and _continues(one, before):
@@ -144,7 +144,7 @@ def _commands(seen: Surface) -> bool:
 
 def _is_lasting(seen: Surface) -> bool:
     """A command that says by its form that it is meant for longer than now."""
-    if _commands(seen) and (seen.has("lasting") or _WHILE.search(seen.low)):
+    if _commands(seen) and (_WHILE.search(seen.low) or (seen.has("lasting") and not _OF_A_THING.search(seen.low))):
         return True
     if (_bids(seen) and seen.has("contrast")) or seen.core[:2] == ("instead", "of") or _TWO_SIDED.search(seen.low):
         return True
@@ -161,12 +161,15 @@ def _favour(one: Said, factor: float) -> None:
 
 def _follows(one: Said, before: Said) -> bool:
     """'…, so …'."""
-    return one.turn.text[before.sentence.end : one.sentence.start].strip(" ,").lower() == "so"
+    between = one.turn.text[before.sentence.end : one.sentence.start].strip(" ,.!").lower()
+    return between == "so" or (not between and one.seen.low.startswith("so "))
 
 
 _TWO_SIDED = re.compile(r"\b(?:do not|never) \w+ .*, (?:always )?(?:use|do|write|say|call|put)\b")
 _NO_MORE = re.compile(r"(?:\w+ )?no more \w+\W*$")
 _STOP = re.compile(r"\b(?:stop|quit) \w+ing\b")
+# "Write a function that always returns true."
+_OF_A_THING = re.compile(r"\b(?:that|which|who) (?:always|never)\b")
 _WHILE = re.compile(r"\b(?:until|till|as long as|for the (?:next|coming|rest))\b")
 
 
@@ -186,7 +189,7 @@ def _continues(one: Said, before: Said) -> bool:
         return False
     if one.label == before.label == "confirmation" or _is_fragment(one.seen) or points_back(one.seen):
         return True
-    return not one.label and len(one.seen.core) <= SHORT and one.worth >= FAINT
+    return not one.label and len(one.seen.core) <= SHORT and one.worth >= FAINT and one.seen.has("no_verb")
 
 
 def points_back(seen: Surface) -> bool:
@@ -222,10 +225,10 @@ def _generalises(seen: Surface) -> bool:
     return len(seen.core) <= 10 and bool(_GENERAL.search(seen.low))
 
 
-def _last_command(turn: list[Said], one: Said) -> Said | None:
-    """What 'ever, in any plan' is said of: the last command before it."""
-    earlier = turn[: turn.index(one)]
-    return next((said for said in reversed(earlier) if _commands(said.seen) or said.seen.has("no_noun")), None)
+def _last_command(turn: list[Said], before: Said) -> Said:
+    """What 'ever, in any plan' is said of: the last command before it, if what stands between is a fragment."""
+    earlier = turn[: turn.index(before) + 1]
+    return next((said for said in reversed(earlier) if _commands(said.seen) or said.seen.has("no_noun")), before)
 
 
 def _is_context(before: Said) -> bool:
@@ -300,7 +303,7 @@ def _says_nothing(one: Said) -> bool:
     ):
         return True
     told = keys.telling(bare(one.seen.heard))
-    points = points_back(one.seen) or not _POINTED.isdisjoint(one.seen.core)
+    points = points_back(one.seen) or (one.because is None and not _POINTED.isdisjoint(one.seen.core))
     return len(told) < (TELLING_BACK if points else 1)
 
 
@@ -323,7 +326,7 @@ _TOLD_YOU = re.compile(
 )
 # "I have a question about my invoice": what follows is what is meant.
 _ANNOUNCES = re.compile(
-    r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
+    r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:wonder\b|(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
     r"(?:would like|would love|want|wanted|need|was hoping|am hoping|wish) to (?:ask|know|understand|find out|inquire|hear|"
     r"discuss|talk about|check|see if))"
 )
