@@ -12,7 +12,8 @@ FILLERS = frozenset(
     "ok okay well hey hi hello hmm hm um uh uhh oh ah so also anyway anyways sorry thanks thx great perfect cool nice "
     "awesome alright right yes yep sure and but dear ugh argh lol haha hah ha again gotcha understood good then super "
     "fine plus sigh ouch wow man listen look btw fyi please honestly actually basically literally really though um hah "
-    "now just morning afternoon evening greetings cheers ta ok! or omg lol sweet urgent aha mmh yo guys folks god".split()
+    "now just morning afternoon evening greetings cheers ta ok! or "
+    "omg sweet urgent aha mmh yo guys folks god".split()
 )
 _DENIALS = frozenset("no nope nah wait wrong incorrect false stop not".split())
 _SUBJECTS = frozenset("i we you he she it they this that there who my our your his her their the a an".split())

@@ -21,7 +21,8 @@ _PHRASE = frozenset("a an the my our in on at to for with from as by".split())
 
 # Where a sentence turns from one kind of saying to another: "…, so use WAT", "…, is that a risk?", "forget X, use Y".
 _TURNS = re.compile(
-    r"(?P<so>,?(?<!be)(?<!is)(?<!not)(?<!are)\s+so\s+(?!that\b|far\b|much\b|many\b|on\b|called\b|kind\b|i can\b|do i\b))"
+    r"(?P<so>,?(?<!be)(?<!is)(?<!not)(?<!are)\s+so\s+"
+    r"(?!that\b|far\b|much\b|many\b|on\b|called\b|kind\b|i can\b|do i\b))"
     r"|,\s+(?=(?:is|are|do|does|did|can|could|would|will|should|what|how|which|why|where)\s+"
     r"(?:i|we|it|this|that|there|you|the|my|a|about|much|many|is|are|do|does)\b[^,]*\?\s*$)"
     r"|(?P<ideas>,\s+(?=(?:any (?:ideas?|thoughts?|tips|suggestions?|advice|chance)|thoughts|ideas)\b[^,]{0,20}\?\s*$))"
@@ -42,8 +43,8 @@ _LIMITED = re.compile(
 _FINITE = re.compile(r"\b(?:i|we|is|are|am|was|were|has|have|had|does|did|\w+ed|\w+['’](?:s|m|re|ve))\b", re.IGNORECASE)
 # "Email only, I'm deaf": what is asked, and why.
 _COMMANDS = re.compile(
-    r"(?:please |pls |ok |and |so |but )*(?:no (?!,|i\b|we\b)|never|always|don'?t|do not|stop|avoid|skip|keep|use|write|give|send|"
-    r"put|call|make|plan|show|be|say|speak|only|[\w-]+ only\b|nothing)",
+    r"(?:please |pls |ok |and |so |but )*(?:no (?!,|i\b|we\b)|never|always|don'?t|do not|stop|avoid|skip|keep|use|"
+    r"write|give|send|put|call|make|plan|show|be|say|speak|only|[\w-]+ only\b|nothing)",
     re.IGNORECASE,
 )
 # "I'm diabetic, carbs must be counted": what is so, and what follows.

@@ -20,11 +20,12 @@ _CHANGE = re.compile(
     r"\b(?:now|nowadays|these days|lately|since|as of|from now on|from here on|from today|from next|starting|"
     r"switch(?:ed|ing)?|"
     r"mov(?:ed|ing)|chang(?:ed|ing)|renamed|replaced|upgrad\w+|migrated|transferred|relocated|rescheduled|pushed|"
-    r"instead|new|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|turned|turns out|became|again|already|"
+    r"instead|new(?! to\b)|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|turned|turns out|became|again|already|"
     r"after all|become|becomes|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
 )
 _ENDING = re.compile(
-    r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|closing|shut|"
+    r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|"
+    r"closing|shut|"
     r"closed|cancelled|"
     r"retired|ended|over|lifted|killed|ditched|dropped|replaced|renamed|goodbye|bye|got rid|gave up|forget|"
     r"scrap|scratch|"
@@ -114,7 +115,7 @@ def _saying(text: str, said: str) -> Saying:
         ended=_ended(spoken),
         attribute=_attribute(listed),
         topics=topics(keys.content_roots(text)),
-        bare=len(keys.content_roots(text)) <= MOST_OF_BARE,
+        bare=len(keys.content_roots(text) - {"prefer", "want"}) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
     )
 

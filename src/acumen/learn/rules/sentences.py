@@ -35,7 +35,8 @@ _FORWARDED = re.compile(
 _CODE_LINE = re.compile(
     r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
     r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
-    r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|"
+    r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|"
+    r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|"
     r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
     r"[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )

@@ -18,7 +18,7 @@ phone iphone android pixel galaxy nokia smartphone
 laptop mac macbook macos windows window linux thinkpad pc computer ubuntu fedora
 car drive diesel petrol
 bike bicycle
-mg dose tablet pill dosage
+mg dose tablet pill dosage medication medicine meds
 exam exams
 pregnant baby birth expecting
 knee leg cast crutches surgery injury physio
@@ -36,6 +36,10 @@ standup meeting sync retro
 region us-east-1 us-west-2 eu-west-1 eu-central-1
 thousand thousands million millions decimal
 bank iban account
+owe debt loan mortgage
+birthday birth born
+vote politics party
+sick illness health diagnosis diabetic diabetes asthma
 school grade university
 gym train workout
 """

@@ -101,7 +101,11 @@ def _weigh(one: Said, before: Said | None) -> None:
     if (
         before is not None
         and _follows(one, before)
-        and (before.label in ("fact", "preference", "correction") or (before.label and not _commands(before.seen)))
+        and (
+            before.label in ("fact", "preference", "correction")
+            or (before.label and not _commands(before.seen))
+            or BROKE.match(before.seen.low)
+        )
     ):
         one.because = before
     if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)):
@@ -168,7 +172,7 @@ def _follows(one: Said, before: Said) -> bool:
 _TWO_SIDED = re.compile(r"\b(?:do not|never) \w+ .*, (?:always )?(?:use|do|write|say|call|put)\b")
 _NO_MORE = re.compile(r"(?:\w+ )?no more \w+\W*$")
 _STOP = re.compile(r"\b(?:stop|quit) \w+ing\b")
-# "Write a function that always returns true."
+# What a thing is to do for good is asked for once: a function that always returns true.
 _OF_A_THING = re.compile(r"\b(?:that|which|who) (?:always|never)\b")
 _WHILE = re.compile(r"\b(?:until|till|as long as|for the (?:next|coming|rest))\b")
 
@@ -215,7 +219,8 @@ _GENERAL = re.compile(
     r"^(?:and |so |also |please |btw )*(?:that|this|it|these|same|do (?:that|this|it|so))\b.{0,24}"
     r"\b(?:goes for|applies to|holds for|true for|rule|policy|always|every ?time|every|all of them|from now on|"
     r"all|any)\b"
-    r"|^(?:and |please )?(?:always|ever|every time|every single time|from now on|no exceptions?|as always|each time)\W*$"
+    r"|^(?:and |please )?(?:always|ever|every time|every single time|from now on|no exceptions?|as always|"
+    r"each time)\W*$"
     r"|^(?:and |ever ,? ?)?(?:in|for|on|with) (?:any|every|each|all)(?: \w+){0,3}\W*$"
 )
 
@@ -313,6 +318,8 @@ def _confirms(one: Said) -> bool:
         return False
     told = advice(one.setting.agent, one.seen.heard)
     shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
+    if one.chances["confirmation"] >= CLEAR and len(one.seen.core) > FEW:
+        return True
     return bool(shared and one.chances["confirmation"] >= CONFIRMED) or (
         one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb"))
     )
@@ -320,15 +327,17 @@ def _confirms(one: Said) -> bool:
 
 # "I told you three times": what was told stands elsewhere.
 _TOLD_YOU = re.compile(
-    r"^(?:and |but |no |, )*(?:i|we)(?: have| had)?(?: just| already| clearly| literally)* (?:said|told|asked|mentioned)"
+    r"^(?:and |but |no |, )*(?:i|we)(?: have| had)?(?: just| already| clearly| literally)* "
+    r"(?:said|told|asked|mentioned)"
     r"(?: so| that| this| it| you| people| guys| earlier| before| already| now| a| minute| ago| once| twice| times| "
     r"three| ten| hundred| about| ,)*\W*$"
 )
 # "I have a question about my invoice": what follows is what is meant.
 _ANNOUNCES = re.compile(
-    r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:wonder\b|(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
-    r"(?:would like|would love|want|wanted|need|was hoping|am hoping|wish) to (?:ask|know|understand|find out|inquire|hear|"
-    r"discuss|talk about|check|see if))"
+    r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:wonder\b|"
+    r"(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
+    r"(?:would like|would love|want|wanted|need|was hoping|am hoping|wish) to (?:ask|know|understand|find out|inquire|"
+    r"hear|discuss|talk about|check|see if))"
 )
 # "Bun it is", "99.9 it is after all".
 _DECIDES = re.compile(r"^(?:ok |so |then |well |, )*\S+(?: \S+){0,2} it is\b(?! \?)")
