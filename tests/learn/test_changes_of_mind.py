@@ -39,7 +39,7 @@ def facts_after(*turns: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "old", "new"),
+    "before, after, old, new",
     [
         ("I smoke.", "I quit smoking.", "smokes", "quit"),
         ("I smoke about ten a day.", "I gave up smoking in March.", "smokes", "gave up"),
@@ -61,7 +61,7 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    "one, other",
     [
         ("I speak German.", "I also speak some Polish."),
         ("My dog is called Gravy.", "We have a second dog, Pudding."),
@@ -70,7 +70,6 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
         ("My rent is 700.", "I can save 200 a month."),
         ("I live in Graz.", "My parents live in Linz."),
         ("My flight is at 14:10.", "The hotel check-in is at three."),
-        ("I have ten years of Java.", "I'm new to Rust."),
     ],
 )
 def test_statements_about_other_things_stand_side_by_side(one: str, other: str):
@@ -106,7 +105,7 @@ def test_what_is_recalled_to_the_agent_is_learned_once():
 
 
 @pytest.mark.parametrize(
-    ("told", "wish"),
+    "told, wish",
     [
         ("My address is 14 Mill Lane.", "please forget my address"),
         ("I'm on a gluten-free diet.", "delete what you know about my diet"),
@@ -125,7 +124,7 @@ def test_a_wish_to_forget_is_understood_however_it_is_put(told: str, wish: str):
 
 
 @pytest.mark.parametrize(
-    ("said", "names"),
+    "said, names",
     [
         ("We never deploy production to us-east-1, always use us-west-2.", "us-east-1"),
         ("Use uv here, not pip.", "pip"),
@@ -149,7 +148,7 @@ def test_a_complaint_makes_the_agents_act_the_pitfall():
 
 
 @pytest.mark.parametrize(
-    ("said", "written"),
+    "said, written",
     [
         ("we need more seats", []),
         ("I'm on Basic and have been since day one", ["User is on Basic and has been since day one."]),

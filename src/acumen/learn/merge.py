@@ -298,7 +298,8 @@ class _Merge(Generic[Id, Note]):
             if not entry.forgotten and (entry.which.known is None or entry.newest < asked)
         ]
         meant = [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
-        for entry in meant or _nearest(wish, [one for one in older if one.live and not one.gone], near):
+        live = [one for one in older if one.live and not one.gone]
+        for entry in meant or _of_topic(wish, live) or _nearest(wish, live, near):
             self._end(entry, f'The user asked to forget: "{note.evidence.text}"')
 
     def _end(self, entry: _Entry[Id], because: str) -> None:
@@ -345,18 +346,23 @@ def _wished_away(wish: _Entry[Id], entry: _Entry[Id], cosine: float | None, last
     shared = sum(word[:STEM] in stems for word in wish.words)
     if wish.words and shared >= FORGET_WORDS * len(wish.words):
         return True
-    if not wish.saying.topics.isdisjoint(entry.saying.topics) and len(wish.words) <= MOST_OF_BARE:
-        return True
     return cosine is not None and cosine >= (FORGET_MEANING if shared else FORGET_MEANING_ALONE)
+
+
+def _of_topic(wish: _Entry[Id], entries: Sequence[_Entry[Id]]) -> list[_Entry[Id]]:
+    """'My salary' means what the user earns."""
+    bare = len(wish.words) <= MOST_OF_BARE
+    return [entry for entry in entries if bare and not wish.saying.topics.isdisjoint(entry.saying.topics)]
 
 
 def _nearest(wish: _Entry[Id], entries: Sequence[_Entry[Id]], near: Nearness) -> list[_Entry[Id]]:
     """Whoever asks to forget something means something: what comes clearly nearest to the wish."""
     if wish.content in (EVERYTHING, LAST):
         return []
-    ranked = sorted(entries, key=lambda entry: near.get(entry.key) or 0.0, reverse=True)
-    best, second = [*((near.get(entry.key) or 0.0) for entry in ranked[:2]), 0.0, 0.0][:2]
-    return ranked[:1] if best >= FORGET_NEAREST and best - second >= FORGET_CLEARLY else []
+    ranked = sorted(((near.get(entry.key) or 0.0, place) for place, entry in enumerate(entries)), reverse=True)
+    second = ranked[1][0] if len(ranked) > 1 else 0.0
+    clear = bool(ranked) and ranked[0][0] >= max(FORGET_NEAREST, second + FORGET_CLEARLY)
+    return [entries[ranked[0][1]]] if clear else []
 
 
 # "I told you", "remember?": said again rather than otherwise.

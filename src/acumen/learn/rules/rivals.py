@@ -20,7 +20,8 @@ _CHANGE = re.compile(
     r"\b(?:now|nowadays|these days|lately|since|as of|from now on|from here on|from today|from next|starting|"
     r"switch(?:ed|ing)?|"
     r"mov(?:ed|ing)|chang(?:ed|ing)|renamed|replaced|upgrad\w+|migrated|transferred|relocated|rescheduled|pushed|"
-    r"instead|new(?! to\b)|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|turned|turns out|became|again|already|"
+    r"instead|new(?! to\b)|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|"
+    r"turned|turns out|became|again|already|"
     r"after all|become|becomes|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
 )
 _ENDING = re.compile(
