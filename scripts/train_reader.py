@@ -10,16 +10,17 @@ import argparse
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from acumen.learn.rules import rivals
-from acumen.learn.rules.classifier import LABELS, LEARNABLE, WEIGHTS, Floats, features, packed, softmax
+from acumen.learn.rules.classifier import LABELS, LEARNABLE, WEIGHTS, Floats, features, meant, packed, softmax
 from acumen.learn.rules.cues import surface
 from acumen.llm.embed import load_embedder
 
 FOLDER = Path(__file__).parent / "reader"
-PAIRS = Path(__file__).parent / "pairs" / "pairs.jsonl"
+PAIRS = Path(__file__).parent / "pairs"
 STEPS = 400
 RATE = 0.05
 DECAY = 2e-3
@@ -29,17 +30,19 @@ PAIR_DECAY = 1e-4
 FOLDS = 5
 
 
-def read() -> list[dict[str, str]]:
-    lines = [line for path in sorted(FOLDER.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
-    unique = {
-        (one["text"], one.get("before") or ""): one for line in lines if line.strip() for one in [json.loads(line)]
-    }
-    return list(unique.values())
+def read() -> list[dict[str, Any]]:
+    """The sentences, each once."""
+    return list({(one["text"], one.get("before") or ""): one for one in _lines(FOLDER)}.values())
 
 
-def matrices(rows: list[dict[str, str]]) -> tuple[Floats, Floats, Floats]:
+def _lines(folder: Path) -> list[dict[str, Any]]:
+    lines = [line for path in sorted(folder.glob("*.jsonl")) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [json.loads(line) for line in lines if line.strip()]
+
+
+def matrices(rows: list[dict[str, Any]]) -> tuple[Floats, Floats, Floats]:
     """Features without and with meaning, and the labels."""
-    meanings = load_embedder().embed([row["text"] for row in rows])
+    meanings = load_embedder().embed([meant(row["text"], row.get("before") or "") for row in rows])
     seen = [surface(row["text"], row.get("before") or "") for row in rows]
     words = np.stack([np.append(features(one, None), 1.0) for one in seen])
     full = np.stack([np.append(features(one, meaning), 1.0) for one, meaning in zip(seen, meanings, strict=True)])
@@ -66,7 +69,7 @@ def _descend(
     return weights
 
 
-def check(name: str, given: Floats, wanted: Floats, rows: list[dict[str, str]]) -> None:
+def check(name: str, given: Floats, wanted: Floats, rows: list[dict[str, Any]]) -> None:
     """Each fifth is judged by what was learned from the others."""
     folds = np.random.default_rng(7).permutation(len(rows)) % FOLDS
     chances = np.zeros_like(wanted)
@@ -87,7 +90,7 @@ def pairs() -> tuple[Floats, Floats, Floats]:
 
     Each new statement is also held against old ones of other pairs, which it leaves alone.
     """
-    rows = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+    rows = _lines(PAIRS)
     shuffled = np.random.default_rng(3).permutation(len(rows))
     given = [(row["old"], row["new"], row["rival"]) for row in rows]
     given += [

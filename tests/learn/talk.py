@@ -7,8 +7,9 @@ from typing import Any
 
 from acumen.deps import beside
 from acumen.learn import merge
-from acumen.learn.extract_rules import Vector, playbook_notes, profile_notes
+from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.learn.merge import PlaybookChanges, ProfileChanges
+from acumen.learn.rules.weighing import Vector
 from acumen.llm.embed import Embedder, load_embedder
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId

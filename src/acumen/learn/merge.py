@@ -10,7 +10,7 @@ from acumen.deps import Nearness, beside
 from acumen.learn.rules import keys, rivals
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
 from acumen.learn.rules.lessons import WORKED
-from acumen.learn.rules.rivals import Saying, saying
+from acumen.learn.rules.rivals import MOST_OF_BARE, Saying, saying
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId
 from acumen.model.memory import Status
 from acumen.model.playbook import PlaybookNote, UserPlaybook
@@ -28,6 +28,9 @@ REPLACES = 0.45
 FORGET_WORDS = 0.6
 FORGET_MEANING = 0.55
 FORGET_MEANING_ALONE = 0.65
+# Where nothing is meant by that measure, the nearest is, if nothing else comes as near.
+FORGET_NEAREST = 0.25
+FORGET_CLEARLY = 0.1
 # Allergy and allergic, wed and wedding: words that begin alike are taken for one here.
 STEM = 5
 
@@ -175,7 +178,8 @@ def _of_profile(profile: Profile, at: Millis) -> _Entry[ProfileId]:
 def _of_playbook(playbook: UserPlaybook) -> _Entry[PlaybookId]:
     lesson = playbook.lesson
     live = playbook.status in _LIVE
-    return _entry(lesson.content, lesson.searchable, playbook.interaction_ids, Which(playbook.id), live=live)
+    findable = " ".join([lesson.searchable, lesson.pitfall or "", lesson.rationale or ""])
+    return _entry(lesson.content, findable, playbook.interaction_ids, Which(playbook.id), live=live)
 
 
 def _of_profile_note(note: ProfileNote) -> _Entry[ProfileId]:
@@ -190,7 +194,7 @@ def _of_playbook_note(note: PlaybookNote) -> _Entry[PlaybookId]:
 def _entry(
     content: str, findable: str, seen: Sequence[InteractionId], which: Which[Id], *, said: str = "", live: bool = True
 ) -> _Entry[Id]:
-    words = keys.content_roots(findable)
+    words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
     return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
 
 
@@ -288,11 +292,15 @@ class _Merge(Generic[Id, Note]):
         near = self.near[place] if self.near else {}
         asked = int(note.evidence.interaction_id)
         last = {asked, *([int(note.value)] if note.value.isdigit() else [])}
-        for entry in self.entries:
-            newer = entry.which.known is not None and entry.newest >= asked
-            cosine = near.get(entry.key)
-            if not entry.forgotten and not newer and _wished_away(wish, entry, cosine, last):
-                self._end(entry, f'The user asked to forget: "{note.evidence.text}"')
+        older = [
+            entry
+            for entry in self.entries
+            if not entry.forgotten and (entry.which.known is None or entry.newest < asked)
+        ]
+        meant = [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
+        live = [one for one in older if one.live and not one.gone]
+        for entry in meant or _of_topic(wish, live) or _nearest(wish, live, near):
+            self._end(entry, f'The user asked to forget: "{note.evidence.text}"')
 
     def _end(self, entry: _Entry[Id], because: str) -> None:
         entry.forgotten = entry.gone = True
@@ -339,6 +347,22 @@ def _wished_away(wish: _Entry[Id], entry: _Entry[Id], cosine: float | None, last
     if wish.words and shared >= FORGET_WORDS * len(wish.words):
         return True
     return cosine is not None and cosine >= (FORGET_MEANING if shared else FORGET_MEANING_ALONE)
+
+
+def _of_topic(wish: _Entry[Id], entries: Sequence[_Entry[Id]]) -> list[_Entry[Id]]:
+    """'My salary' means what the user earns."""
+    bare = len(wish.words) <= MOST_OF_BARE
+    return [entry for entry in entries if bare and not wish.saying.topics.isdisjoint(entry.saying.topics)]
+
+
+def _nearest(wish: _Entry[Id], entries: Sequence[_Entry[Id]], near: Nearness) -> list[_Entry[Id]]:
+    """Whoever asks to forget something means something: what comes clearly nearest to the wish."""
+    if wish.content in (EVERYTHING, LAST):
+        return []
+    ranked = sorted(((near.get(entry.key) or 0.0, place) for place, entry in enumerate(entries)), reverse=True)
+    second = ranked[1][0] if len(ranked) > 1 else 0.0
+    clear = bool(ranked) and ranked[0][0] >= max(FORGET_NEAREST, second + FORGET_CLEARLY)
+    return [entries[ranked[0][1]]] if clear else []
 
 
 # "I told you", "remember?": said again rather than otherwise.

@@ -108,6 +108,9 @@ class Reader(Generic[M, N]):
             await deps.store.write(lambda tx: tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until))
             return None
         heard = await self.extract(due.window, path.extractor, deps)
+        if not heard.notes:
+            await deps.store.write(lambda tx: _pass(tx, due, path, 0))
+            return None
         while True:
             try:
                 return await self._learn(due, heard, path, deps)
@@ -120,18 +123,16 @@ class Reader(Generic[M, N]):
         rows = await deps.findable([Findable(self.kind, path.user, searchable(memory)) for memory in fresh])
         mark = await deps.store.read(lambda tx: tx.search_rows.latest(self.kind, path.user))
         near = await deps.alike(self.kind, path.user, rows)
-        known = await deps.store.read(lambda tx: self._known(tx, path, heard.notes, near)) if fresh else []
+        known = await deps.store.read(lambda tx: self._known(tx, path, heard.notes, near))
 
         changes = await self._decided(path.user, known, heard, learned.at, near, deps)
 
         def store(tx: Tx) -> None:
-            tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
+            _pass(tx, due, path, len(changes.added))
             if changes:
                 self._hold(tx, path.user, mark)
                 kept = [(one, fresh[one.place], rows[one.place]) for one in changes.added]
                 self._apply(tx, changes, kept, due.window.turns[-1].request_id)
-            if path.count:
-                path.count(tx, {"generated": len(changes.added), "windows": 1, "interactions": due.news})
 
         await deps.store.write(store)
 
@@ -225,6 +226,13 @@ class Reader(Generic[M, N]):
             if not isinstance(twin, AgentPlaybook) and twin.source_span == gone.source_span:
                 after = replace(twin, status=Status.FORGOTTEN)
                 tx.memories.change(MemoryRef(other, str(twin.id)), twin, after, None, because)
+
+
+def _pass(tx: Tx, due: Due, path: Path, generated: int) -> None:
+    """The window is read: the bookmark stands behind it."""
+    tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
+    if path.count:
+        path.count(tx, {"generated": generated, "windows": 1, "interactions": due.news})
 
 
 _TWIN = {Kind.PROFILE: Kind.USER_PLAYBOOK, Kind.USER_PLAYBOOK: Kind.PROFILE}

@@ -63,14 +63,14 @@ def look_ahead(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, 
     limit = extractor.window
     while True:
         new = tx.conversations.after(user, seen, limit)
+        if not new:
+            return None
         requests = tx.conversations.by_request(list({turn.request_id for turn in new}))
         mine = [turn for turn in new if may_read(requests.get(turn.request_id), extractor, admits)]
         more = len(new) == limit
         if len(mine) >= extractor.window or not more or limit >= LOOK_AHEAD:
             break
         limit = min(4 * limit, LOOK_AHEAD)
-    if not new:
-        return None
     full = len(mine) >= extractor.window
     until = mine[extractor.window - 1].id if full else new[-1].id
     return Ahead(mine[: extractor.window], until, requests, more and not full)

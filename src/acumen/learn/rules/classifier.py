@@ -47,6 +47,17 @@ def _shape(gram: str) -> str:
     return "".join("0" if character.isdigit() else character for character in gram)
 
 
+# A question is asked in so many characters at most; an answer of more words is understood without it.
+ASKED = 160
+ANSWER = 8
+
+
+def meant(text: str, before: str) -> str:
+    """The text whose meaning counts: a short answer means nothing without its question."""
+    before = before.strip()
+    return f"{before[-ASKED:]} {text}" if before.endswith("?") and len(text.split()) <= ANSWER else text
+
+
 def features(surface: Surface, meaning: Floats | None) -> Floats:
     own = shown(surface)
     return own if meaning is None else np.concatenate([own, meaning * MEANING_SCALE])

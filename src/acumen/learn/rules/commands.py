@@ -14,6 +14,7 @@ _SITUATIONS = frozenset("when whenever if before after while once unless everyti
 _LEADING = _SITUATIONS | frozenset("for in on during with at".split())
 _RECURRING = (("every", "time"), ("each", "time"), ("any", "time"), ("next", "time"))
 _NOT_YET = frozenset("stop quit avoid cease".split())
+_RULES = frozenset("always never only".split())
 _POLICY = frozenset("always never only do no use require".split())
 _OPENS_COMMAND = frozenset("always never do use only instead not keep stop".split())
 # A situation in front is recognised by its comma within so many words.
@@ -75,7 +76,8 @@ class Instruction:
 def instruction(kept: Words) -> Instruction:
     """The words of a sentence, its frames gone, as an instruction; what is no command keeps its words."""
     ends = len(kept) - (bool(kept) and kept[-1].low in (".", "!", "?"))
-    front, said = _leading_situation(_contrast_last(_complained(list(kept[:ends]))))
+    front, said = _leading_situation(_contrast_last(list(kept[:ends])))
+    said = _complained(said)
     said, reason = _without_reason(said)
     said, forbids = unasked(said)
     clauses = _two(said)
@@ -119,7 +121,7 @@ def _leading_situation(said: list[Word]) -> tuple[list[Word], list[Word]]:
     lows = [word.low for word in said]
     if not said or not (lows[0] in _LEADING or tuple(lows[:2]) in _RECURRING or lows[:2] == ["as", "soon"]):
         return [], said
-    comma = next((n for n, low in enumerate(lows[:MOST_LEADING]) if low == "," and n > 1), None)
+    comma = next((n for n, low in enumerate(lows[:MOST_LEADING]) if low in (",", ":") and n > 1), None)
     if comma is None or comma + 2 > len(said):
         return [], said
     return said[:comma], said[comma + 1 :]
@@ -194,7 +196,7 @@ def _negates(said: Sequence[Word]) -> bool:
 
 def _command(clause: Sequence[Word], *, forbids: bool) -> Command:
     said = list(clause)
-    if said and said[0].low in FIRST and len(said) > 2 and said[1].low in _POLICY:
+    if len(said) > 2 and said[0].low in FIRST and said[1].low in (_POLICY if said[0].low == "we" else _RULES):
         said = said[1:]
     opening: list[str] = []
     denied = forbids
@@ -205,7 +207,7 @@ def _command(clause: Sequence[Word], *, forbids: bool) -> Command:
             said = said[1:]
         elif low == "do" and after in ("not", "never") and len(said) > 2:
             opening, denied, said = ["never"] if after == "never" else [], True, said[3 if said[2].is_mark else 2 :]
-        elif low == "not" and verbs.base(after):
+        elif low == "not" and (verbs.is_base(after) or verbs.is_gerund(after)):
             denied, said = True, said[1:]
         elif low == "no" and after == "longer" and len(said) > 2:
             denied, said = True, said[2:]

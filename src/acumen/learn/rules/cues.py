@@ -12,7 +12,8 @@ FILLERS = frozenset(
     "ok okay well hey hi hello hmm hm um uh uhh oh ah so also anyway anyways sorry thanks thx great perfect cool nice "
     "awesome alright right yes yep sure and but dear ugh argh lol haha hah ha again gotcha understood good then super "
     "fine plus sigh ouch wow man listen look btw fyi please honestly actually basically literally really though um hah "
-    "now just morning afternoon evening greetings cheers ta ok! or".split()
+    "now just morning afternoon evening greetings cheers ta ok! or "
+    "omg sweet urgent aha mmh yo guys folks god".split()
 )
 _DENIALS = frozenset("no nope nah wait wrong incorrect false stop not".split())
 _SUBJECTS = frozenset("i we you he she it they this that there who my our your his her their the a an".split())
@@ -24,7 +25,7 @@ _MEMORY = (
 )
 _KIN = (
     r"(?:wife|husband|boss|friend|sister|brother|mother|father|mom|mum|dad|son|daughter|cousin|neighbou?r|colleague|"
-    r"coworker|lead|manager|doctor|nurse|teacher|partner|flatmate|roommate|client|customer|vendor|auditor|lawyer|landlord)"
+    r"coworker|teammate|ex|aunt|uncle|grand(?:ma|pa|mother|father)|in-law|intern|lead|manager|doctor|nurse|teacher|partner|flatmate|roommate|client|customer|vendor|auditor|lawyer|landlord)"
 )
 _SAYS = (
     r"(?:says?|said|told|thinks?|thought|wrote|writes|claims?|insists?|swears|mentioned|asks?|asked|keeps saying|wants)"
@@ -210,10 +211,14 @@ def _core(heard: Sequence[Word]) -> tuple[str, ...]:
     return tuple(word.low for word in heard[start:] if not word.is_mark)
 
 
+# "Add a memo to each, ok?" asks for nothing but a nod.
+_TAGGED = re.compile(r", (?:ok|alright|please|deal|got it|understood) \?+$")
+
+
 def is_question(heard: Sequence[Word], core: Sequence[str]) -> bool:
     """By its mark, or by its order of words."""
     if any("?" in word.low for word in heard[-3:] if word.is_mark):
-        return True
+        return not _TAGGED.search(" ".join(word.low for word in heard[-4:]))
     first, second = [*core, "", ""][:2]
     if first in _WH - {"when", "which"}:
         return second in _ASKING or second in ("about", "many", "much", "come", "long", "to", "far", "often", "old")

@@ -20,6 +20,8 @@ _NO_WISH = re.compile(
 _TOLD_TO = re.compile(
     r"(?:you (?:can|should|to|may)|want to|want you to|like to|please) (?:just |please )?forget(?! to\b)"
 )
+# "That rule about invoices, you can forget it."
+_NAMED_FIRST = re.compile(r"\b(?:thing|rule|bit|part|stuff|note|info\w*)\b.{3,80}\bforget (?:it|that)\b")
 # Plain enough to need no second opinion.
 _PLAIN = re.compile(
     r"\b(?:forget|unlearn|disregard|scrap|scratch) (?:about |all |everything |that |what |my |our |i |"
@@ -28,6 +30,12 @@ _PLAIN = re.compile(
     r"remember|have|stored)|i (?:said|told))\b"
     r"|\b(?:do not|stop|no need to|not want you to|not need to) (?:keep|store|save|remember|remembering|storing|"
     r"retain)\w* (?:my|our|that|what|the)\b"
+)
+# "Get rid of my wife's name", "I don't want my weight in there".
+_OWN = re.compile(
+    r"\b(?:drop|delete|remove|erase|wipe|forget|rid of|gone|kept|keep|stored?|strike|in there|on file)\b.*"
+    r"\b(?:my|our|about|info|name|in there)\b"
+    r"|\b(?:my|our|about|info)\b.*\b(?:gone|deleted|removed|erased|kept|stored|in there|on file|must go|has to go)\b"
 )
 _EVERYTHING = re.compile(r"\b(?:everything|all|anything|whatever|all of it)\b(?:.*\b(?:you|i|about me|of it|us)\b)?")
 # Where the wish itself stands in its sentence.
@@ -51,16 +59,16 @@ _STORING = frozenset(
     "revoke stop "
     "think need get void wrong pretend kindly longer anywhere nothing stay statement private apply on off "
     "please not no "
-    "paste data ignore follow any happen".split()
+    "paste data ignore follow any happen rather".split()
 )
 
 
 def wished(seen: Surface, chance: float) -> str | None:
     """What is to be forgotten, in the user's words; None when nothing is. `chance` is what the classifier thinks."""
     low = seen.low
-    if _NO_WISH.search(low) and not _TOLD_TO.search(low):
+    if _NO_WISH.search(low) and not (_TOLD_TO.search(low) or _NAMED_FIRST.search(low)):
         return None
-    if chance < (LEAST_PLAIN if _PLAIN.search(low) else LEAST_CHANCE):
+    if chance < (LEAST_PLAIN if _PLAIN.search(low) else LEAST_OWN if _OWN.search(low) else LEAST_CHANCE):
         return None
     clauses = _clauses(seen.heard)
     own = [clause for clause in clauses if _VERB.search(" ".join(word.low for word in clause))]
@@ -71,8 +79,9 @@ def wished(seen: Surface, chance: float) -> str | None:
     return EVERYTHING if _EVERYTHING.search(low) else LAST
 
 
-# How likely the classifier must find it: where the words are plain, and where they are not.
-LEAST_PLAIN, LEAST_CHANCE = 0.02, 0.5
+# How likely the classifier must find it: where the words are plain, where they speak of taking away what is the user's,
+# and elsewhere.
+LEAST_PLAIN, LEAST_OWN, LEAST_CHANCE = 0.02, 0.3, 0.5
 
 
 def _clauses(heard: Sequence[Word]) -> list[list[Word]]:

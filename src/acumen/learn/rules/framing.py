@@ -53,6 +53,7 @@ _FRAMES = re.compile(
             ),
             r"i (?:really |still |do |just )?(?:think|guess|believe|suppose|figure)(?: that)?(?= \w)",
             r"(?:hi|hey|hello) (?:there|all|everyone|team|folks|again)|good (?:morning|afternoon|evening|day)",
+            r"as (?:you|we)(?: may| might| already| both| all| probably)* know(?: already)?|you know what",
             r"please|kindly|thank you(?: so much| very much)?|thanks(?: a lot| so much| in advance)?",
             r"for (?:god|heaven|pete|christ)'s sake|for crying out loud|i mean(?= ,)|you know(?= ,)|i am afraid ,",
         ]
@@ -63,7 +64,7 @@ _FRAMES = re.compile(
 _ASKING = re.compile(
     "|".join(
         [
-            r"(?:would|do) you mind (?=\w+ing|not)",
+            r"(?:would|do) you mind (?=\w+ing|not)|let us (?:just |maybe )?(?!know|see)",
             r"(?:can|could|will|would|may) (?:you|we)(?: (?:maybe|perhaps|just|also|at least|possibly))* ",
             r"(?:under no circumstances|at no point) (?:should|must|may|can) (?:you|we|anyone)(?: ever)? ",
             rf"it is (?:\w+ )?{_VITAL}(?: (?:for|to) (?:me|us))? (?:(?:that )?(?:you|we) |for you to )",

@@ -68,7 +68,9 @@ COUNTS = {
     word: str(number)
     for number, word in [
         *enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1),
-        (20, "twenty"), (30, "thirty"), (50, "fifty"), (100, "hundred"), (1, "once"), (2, "twice"),
+        *((10 * tens, word) for tens, word in enumerate(
+            "twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)),
+        (15, "fifteen"), (100, "hundred"), (1, "once"), (2, "twice"),
     ]
 }  # fmt: skip
 
@@ -231,7 +233,7 @@ _VAGUE = frozenset(
     "ahead think know see say tell guess mean wonder hope try leave come way today well kind sort idea case "
     "matter last "
     "nobody everyone everybody someone somebody else earlier apologise nice good bad great right wrong fine ok "
-    "okay fun "
+    "okay fun honest understand "
     "happen seem love laugh feel sense rest old whole person people lol haha please thank hello hi bye ach".split()
 )
 

@@ -47,14 +47,14 @@ class Setting:
         return " ".join(found[-1].split()) if found else ""
 
 
-def taught(said: Sequence[Word], setting: Setting, *, corrects: bool) -> Lesson:
-    """The lesson of an instruction, its frames gone."""
+def taught(said: Sequence[Word], setting: Setting, fault: Sequence[Word] = ()) -> Lesson:
+    """The lesson of an instruction, its frames gone; `fault` is the sentence that finds fault with the agent."""
     told = instruction(said)
     return Lesson(
         content=told.text,
-        trigger=_trigger(told, setting, corrects=corrects) or None,
+        trigger=_trigger(told, setting, corrects=bool(fault)) or None,
         rationale=shortened(voice.sentence(voice.for_agent(told.reason))) if told.reason else None,
-        pitfall=_pitfall(told, said, setting, corrects=corrects),
+        pitfall=_pitfall(told, said, setting, fault),
     )
 
 
@@ -134,24 +134,56 @@ def _unmarked(said: Sequence[Word]) -> list[Word]:
 # --- what went wrong, and what went well
 
 
-def _pitfall(told: Instruction, said: Sequence[Word], setting: Setting, *, corrects: bool) -> str | None:
-    """What the agent had done: in its own words where they show it, else as the user named it."""
-    if setting.agent and corrects:
-        wrong = keys.roots([*(told.avoided.words if told.avoided else ()), *said])
-        return _done(setting.agent, set(wrong))
+def _pitfall(told: Instruction, said: Sequence[Word], setting: Setting, fault: Sequence[Word]) -> str | None:
+    """What to avoid: what the agent had done where its words show it, else what the user named."""
+    named = _avoided(told, said)
+    if setting.agent and (fault or named):
+        own = list(fault) == list(said) or not keys.telling(fault)
+        done = _done(setting.agent, set(keys.roots(named or [*said, *fault])), least=bool(named) or not own)
+        if done:
+            return done
+        if fault and not named and not {"i", "we", "my", "our"} & {word.low for word in fault}:
+            return shortened(voice.sentence(voice.for_agent(bare(fault))))
+    broken = BROKE.match(" ".join(word.low for word in said))
+    if broken and not named:
+        named = said[: broken[1].count(" ") + 1]
     if told.avoided and told.avoided.verb:
         return shortened(voice.sentence([told.avoided.act]))
-    contrast = next((n for n, word in enumerate(said) if word.low == "not" and n and said[n - 1].low == ","), None)
-    return _done(setting.agent, set(keys.roots(said[contrast:]))) if contrast and setting.agent else None
+    act = [verbs.gerund(told.commands[0].verb)] if told.commands[0].verb and not broken else []
+    return shortened(voice.sentence([*act, *voice.for_agent(named)])) if keys.roots(named) else None
 
 
-def _done(agent: str, wrong: set[str]) -> str | None:
-    """The agent's sentence that shares most with what the user said, or its first."""
+def _avoided(told: Instruction, said: Sequence[Word]) -> Sequence[Word]:
+    """The words after 'never', 'no', ', not', 'instead of'."""
+    if told.avoided:
+        return told.avoided.words
+    lows = [word.low for word in said]
+    if lows[:1] == ["no"]:
+        return said[1:]
+    for place, low in enumerate(lows):
+        if place and ((low == "not" and lows[place - 1] in (",", "and", "but")) or lows[place : place + 2] in _RATHER):
+            ends = next((n for n in range(place + 1, len(lows)) if lows[n] in (",", ".", "!", ";")), len(lows))
+            found = said[place + (1 if low == "not" else 2) : ends]
+            return found if any(word.low not in _SINCE for word in found) else ()
+    return ()
+
+
+_SINCE = frozenset("before after now then yet here there".split())
+_RATHER = (["instead", "of"], ["rather", "than"])
+# "Npm broke the build last time, use pnpm": what broke, and how.
+BROKE = re.compile(
+    r"(.*\b(?:broke|breaks|failed|fails|crashed|crashes|burned|burnt|bit|lost|corrupted|ruined|deleted|wiped|messed)\b[^,;]*)"
+)
+
+
+def _done(agent: str, wrong: set[str], *, least: bool) -> str | None:
+    """The agent's sentence that shares most with what the user said; or its first, unless it must share something."""
     shared = [
         (len(wrong & keys.content_roots(one.text)), -place, one.text)
         for place, one in enumerate(sentences(agent)[:MAX_SEARCHED])
     ]
-    return as_act(max(shared)[2]) if shared else None
+    best = max(shared, default=None)
+    return as_act(best[2]) if best and (best[0] or not least) else None
 
 
 def as_act(text: str) -> str:

@@ -25,7 +25,7 @@ _UNITS = {"hour": 1 / 24, "day": 1, "night": 1, "week": 7, "fortnight": 14, "mon
 _END = r"(?:the )?end of (?:the |this )?"
 _SEASON = r"(?:quarter|summer|winter|spring|fall|autumn|semester|term|season)"
 _UNTIL = r"(?:until|till|til|before)"
-_THIS = r"(?:this|all|all of this|for the|for the whole|for this|(?:rest|remainder) of (?:the|this))(?: \w+)?"
+_THIS = r"(?:this|all|all of this|for the|for the whole|for this|(?:rest|remainder) of (?:the|this))(?: (?!last)\w+)?"
 
 # A span counted from now: "for the next three weeks", "over the coming days", "in the next 24 hours".
 _SPAN = re.compile(
@@ -79,6 +79,12 @@ _ENDS = re.compile(
 )
 # "March, not next year": a time that is denied ends nothing.
 _DENIED = re.compile(r", not [^,.;]*")
+# "From this month": when it begins, not when it ends.
+_BEGINS = re.compile(r"\b(?:from|since|as of|starting|effective) (?:this|next|last) \w+")
+# "For two weeks", said of now.
+_FOR_A_TIME = re.compile(
+    r"(?<!been )\bfor (?:a|an|one|two|three|four|six|\d+) (?:day|week|month)s?\b(?! (?:now|already|straight))"
+)
 # Until a time of day is a rule for every day.
 _UNTIL_HOUR = re.compile(
     rf"\b{_UNTIL} (?:\d{{1,2}}(?::\d\d)?(?: ?[ap]m)?\b(?!th|st|nd|rd)|noon|late|lunch|sunset|then|the end\b)"
@@ -94,11 +100,11 @@ def lifetime(text: str, at: Millis) -> TimeToLive:
 
 
 def days_left(text: str, at: Millis) -> float | None:
-    text = _DENIED.sub("", text)
+    text = _BEGINS.sub("", _DENIED.sub("", text))
     dated = _until_date(text, at)
     if dated is not None:
         return dated
-    ends = _ENDS.search(text)
+    ends = _ENDS.search(text) or (_FOR_A_TIME.search(text) and not _BEFORE_NOW.search(text))
     if not ends and (_RECURRING.search(text) or _OPEN_ENDED.search(text)):
         return None
     if re.search(r"\bstay like that|for good|from now on|permanently\b", text):

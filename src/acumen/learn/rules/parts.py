@@ -21,9 +21,13 @@ _PHRASE = frozenset("a an the my our in on at to for with from as by".split())
 
 # Where a sentence turns from one kind of saying to another: "…, so use WAT", "…, is that a risk?", "forget X, use Y".
 _TURNS = re.compile(
-    r"(?P<so>,?\s+so\s+(?!that\b|far\b|much\b|many\b|on\b|called\b|i can\b|do i\b))"
+    r"(?P<so>,?(?<!be)(?<!is)(?<!not)(?<!are)\s+so\s+"
+    r"(?!that\b|far\b|much\b|many\b|on\b|called\b|kind\b|i can\b|do i\b))"
     r"|,\s+(?=(?:is|are|do|does|did|can|could|would|will|should|what|how|which|why|where)\s+"
     r"(?:i|we|it|this|that|there|you|the|my|a|about|much|many|is|are|do|does)\b[^,]*\?\s*$)"
+    r"|(?P<ideas>,\s+(?=(?:any (?:ideas?|thoughts?|tips|suggestions?|advice|chance)|thoughts|ideas)\b[^,]{0,20}\?\s*$))"
+    r"|(?P<why>,\s+(?=(?:i'?m|i am|we'?re|we are|i have|i'?ve|we have|we'?ve|my \w+ (?:is|are|has))\b))"
+    r"|(?P<rule>,\s+(?=(?:\w+ ){1,3}(?:should|must|has to|have to)\b))"
     r"|(?<=[a-z0-9])\s+(?:-|–|—)\s+|:\s+(?=(?:i|we|my|our)\b)"
     r"|(?P<but>,?\s+but\s+)",
     re.IGNORECASE,
@@ -37,6 +41,14 @@ _LIMITED = re.compile(
 )
 # A topic put before its question is part of it: "the trimester after this, is it better?"
 _FINITE = re.compile(r"\b(?:i|we|is|are|am|was|were|has|have|had|does|did|\w+ed|\w+['’](?:s|m|re|ve))\b", re.IGNORECASE)
+# "Email only, I'm deaf": what is asked, and why.
+_COMMANDS = re.compile(
+    r"(?:please |pls |ok |and |so |but )*(?:no (?!,|i\b|we\b)|never|always|don'?t|do not|stop|avoid|skip|keep|use|"
+    r"write|give|send|put|call|make|plan|show|be|say|speak|only|[\w-]+ only\b|nothing)",
+    re.IGNORECASE,
+)
+# "I'm diabetic, carbs must be counted": what is so, and what follows.
+_OF_SELF = re.compile(r"\b(?:i'?m|i am|we'?re|we are|i have|i'?ve|we have)\b", re.IGNORECASE)
 # Fewer words than this are no saying of their own.
 LEAST_OF_SEGMENT = 3
 
@@ -46,9 +58,13 @@ def segments(sentence: Sentence) -> list[Sentence]:
     text, cuts = sentence.text, [0]
     for turn in _TURNS.finditer(text):
         left, right = text[cuts[-1] : turn.start()], text[turn.end() :]
-        if len(left.split()) < LEAST or len(right.split()) < LEAST_OF_SEGMENT:
+        if len(left.split()) < LEAST or len(right.split()) < (
+            LEAST if turn["why"] or turn["ideas"] else LEAST_OF_SEGMENT
+        ):
             continue
-        if len(left.split()) < LEAST_OF_SEGMENT and not _FINITE.search(left):
+        if (turn["why"] and not _COMMANDS.match(left)) or (turn["rule"] and not _OF_SELF.search(left)):
+            continue
+        if len(left.split()) < LEAST_OF_SEGMENT and not (turn["why"] or _FINITE.search(left)):
             continue
         if turn["but"] and bool(_LIMITED.search(left)) == bool(_LIMITED.search(right)):
             continue

@@ -13,17 +13,20 @@ import numpy as np
 from acumen.learn.rules import keys
 from acumen.learn.rules.classifier import WEIGHTS, Floats
 from acumen.learn.rules.kinds import kind_in_place
+from acumen.learn.rules.topics import topics
 from acumen.learn.rules.words import Word, words
 
 _CHANGE = re.compile(
     r"\b(?:now|nowadays|these days|lately|since|as of|from now on|from here on|from today|from next|starting|"
     r"switch(?:ed|ing)?|"
     r"mov(?:ed|ing)|chang(?:ed|ing)|renamed|replaced|upgrad\w+|migrated|transferred|relocated|rescheduled|pushed|"
-    r"instead|new|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|turned|turns out|became|again|already|"
-    r"after all|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
+    r"instead|new(?! to\b)|raised|lowered|doubled|went (?:up|down|back)|goes (?:up|down)|"
+    r"turned|turns out|became|again|already|"
+    r"after all|become|becomes|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
 )
 _ENDING = re.compile(
     r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|"
+    r"closing|shut|"
     r"closed|cancelled|"
     r"retired|ended|over|lifted|killed|ditched|dropped|replaced|renamed|goodbye|bye|got rid|gave up|forget|"
     r"scrap|scratch|"
@@ -33,6 +36,8 @@ _ENDING = re.compile(
 )
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
+# So few words that carry meaning are a value without what it is given to.
+MOST_OF_BARE = 2
 _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
 _NEAR = 3  # how many words a number's unit may be away
 
@@ -60,6 +65,12 @@ NAMES = (
         "shared_ended",
         "cosine_ended",
         "additive",
+        "topic",
+        "topic_change",
+        "topic_conflict",
+        "topic_ended",
+        "number_replaced",
+        "bare_value",
     ),
 )
 
@@ -76,6 +87,8 @@ class Saying:
     change: bool
     ended: frozenset[str]  # words near one that ends them
     attribute: frozenset[str]  # what a value is given to: "the user's manager", "where they live"
+    topics: frozenset[str]  # things of which there is mostly one
+    bare: bool  # a value of some kind, and hardly anything besides
     adds: str  # a verb that more than one thing can be said with: speak, use, like …
 
     @property
@@ -85,7 +98,7 @@ class Saying:
 
 def saying(text: str, said: str = "") -> Saying:
     """`text` is what is compared, `said` the words it came from, which tell of change."""
-    return _saying(text, said or text)
+    return _saying(text.replace('"', ""), said or text)
 
 
 @lru_cache(maxsize=4096)
@@ -102,11 +115,17 @@ def _saying(text: str, said: str) -> Saying:
         change=bool(_CHANGE.search(low)),
         ended=_ended(spoken),
         attribute=_attribute(listed),
+        topics=topics(keys.content_roots(text)),
+        bare=len(keys.content_roots(text) - {"prefer", "want"}) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
     )
 
 
 _ADDS = frozenset("speak use like love hate eat drink have own know play allergic take add enjoy learn read".split())
+_KIN = frozenset(
+    "parent mother father mum dad spouse wife husband sister brother son daughter child friend boss colleague coworker "
+    "neighbour partner aunt uncle cousin team office".split()
+)
 _LIVE = frozenset("live move base reside sit".split())
 _WORK = frozenset("work join employ".split())
 
@@ -116,10 +135,11 @@ def _attribute(listed: Sequence[Word]) -> frozenset[str]:
     lows = [word.low for word in listed]
     place = next((n for n, low in enumerate(lows[:7]) if low in ("is", "are", "was", "has") and n), 0)
     found = {keys.root(low) for low in lows}
+    whose = f"{lows[1]} " if lows[:1] and lows[0] in ("user's", "my", "our") and keys.root(lows[1]) in _KIN else ""
     if found & _LIVE:
-        return frozenset({"live"})
+        return frozenset({f"{whose}live"})
     if found & _WORK and "at" in lows:
-        return frozenset({"work"})
+        return frozenset({f"{whose}work"})
     return frozenset(keys.roots(listed[:place])) if lows[:1] != ["user"] else frozenset()
 
 
@@ -188,6 +208,7 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
     other_numbers = bool(old_counts and new_counts and not number_same and not numbers_conflict)
     conflict = float(kind_conflict or numbers_conflict)
     near = cosine or 0.0
+    topic = float(not old.topics.isdisjoint(new.topics))
     mention = old.names & (new.roots | new.names)
     return np.array(
         [
@@ -217,6 +238,14 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
             ratio * bool(new.ended & old.roots),
             near * bool(new.ended & old.roots),
             bool(old.adds) and old.adds == new.adds and not new.change and old.negated == new.negated,
+            topic,
+            topic * new.change,
+            topic * conflict,
+            topic * bool(new.ended),
+            # "Sixty has become 85", "from 5 to 10": the old count beside a new one.
+            number_same and bool(new_counts - old_counts) and (new.change or bool(new.ended)),
+            # "Wednesday. Even better.": a value and nothing that it is given to.
+            conflict and new.bare,
             1.0,
         ],
         np.float32,
@@ -246,7 +275,7 @@ def chance(old: Saying, new: Saying, cosine: float | None) -> float:
         return 0.0
     if _stand_together(old, new) or _stand_apart(old, new, cosine):
         return 0.0
-    if old.attribute and old.attribute == new.attribute and conflict(old, new):
+    if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
         return 1.0
     weights = _weights()["pair_words" if cosine is None else "pair_full"]
     return float(1 / (1 + np.exp(-features(old, new, cosine) @ weights)))
@@ -267,6 +296,7 @@ def _stand_together(old: Saying, new: Saying) -> bool:
 def _stand_apart(old: Saying, new: Saying, cosine: float | None) -> bool:
     """Without a word or a kind of thing in common they must be near: made-up names alone bring vectors together."""
     subject = old.attribute & new.attribute or old.kinds.keys() & new.kinds.keys()
+    subject = subject or old.topics & new.topics or old.counts & new.counts
     return not (subject or old.roots & new.roots or new.ended & old.roots) and (cosine or 0.0) < NEAR_WITHOUT_WORDS
 
 

@@ -35,7 +35,8 @@ _FORWARDED = re.compile(
 _CODE_LINE = re.compile(
     r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
     r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
-    r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|"
+    r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|"
+    r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|"
     r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
     r"[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )
@@ -48,6 +49,7 @@ _STEP = re.compile(
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
+_NUMBER_OF = re.compile(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
 # "Anna: hello" on several lines is a conversation pasted in.
 _SPEAKER = re.compile(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
 MIN_TRANSCRIPT = 3
@@ -148,7 +150,8 @@ def _is_abbreviation(text: str, start: int, stop: re.Match[str]) -> bool:
         return False
     tail = text[max(start, stop.start() - 8) : stop.end()]
     bullet = text[start : stop.end()].strip()
-    return bool(_ABBREVIATION.search(tail)) or (len(bullet) <= 3 and bullet[:-1].isdigit())
+    numbered = _NUMBER_OF.search(tail) and text[stop.end() : stop.end() + 2].strip()[:1].isdigit()
+    return bool(_ABBREVIATION.search(tail) or numbered) or (len(bullet) <= 3 and bullet[:-1].isdigit())
 
 
 def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:

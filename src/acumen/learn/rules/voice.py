@@ -32,6 +32,7 @@ _THEIRS = dict(
 _USERS = dict.fromkeys("i me myself we us ourselves".split(), "the user") | dict.fromkeys(
     "my mine our ours".split(), "the user's"
 )
+_AGREED = {"have": "has", "am": "is"}
 _DANGLING = frozenset("and but so or then , ; : - – — too also please though".split())
 _GROUPS = frozenset("team company startup group agency firm shop nonprofit family couple practice business".split())
 # "Not a fan of mushrooms": said of oneself, without a subject.
@@ -80,6 +81,7 @@ def _drops_subject(said: Words) -> bool:
         verbs.is_past(verb.low)
         and verb.low not in ("left", "used", "based", "set", "read", "given", "been")
         and len(said) > 2
+        and not any(verbs.is_third(word.low) or word.low in _AUXILIARY for word in said[1:4])
     )
 
 
@@ -115,7 +117,7 @@ def agreeing(word: Word) -> str:
         low in verbs.MODALS
         or verbs.is_past(low)
         or verbs.is_third(low)
-        or low.endswith(("ed", "ing"))
+        or (low.endswith(("ed", "ing")) and not verbs.is_base(low))
         or not low.isalpha()
     ):
         return word.text if not low.isalpha() else low
@@ -128,10 +130,12 @@ def _theirs(rest: Words, *, present: bool = False) -> list[str]:
     for place, word in enumerate(rest):
         before = rest[place - 1].low if place else ""
         after = rest[place + 1].low if place + 1 < len(rest) else ""
-        if present and word.low == "," and after in ("always", "never", "only", "usually"):
+        if present and word.low == "," and after in ("always", "never", "only", "usually") and place + 2 < len(rest):
             said.append("and")
         elif present and _is_second_verb(rest, place, before, after):
             said.append(verbs.third_person(word.low))
+        elif before in ("and", "but") and word.low in _AGREED and after not in FIRST:
+            said.append(_AGREED[word.low])
         elif before in FIRST and word.low in ("am", "was"):
             said.append({"am": "are", "was": "were"}[word.low])
         else:

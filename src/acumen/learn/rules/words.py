@@ -22,7 +22,7 @@ class Word:
 
 _TOKEN = re.compile(
     r"(?P<opaque>`[^`]{1,300}`|\"[^\"]{1,400}\"|(?<!\w)'[^']{2,300}'(?!\w))"
-    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|\d[\d,.:/]*\d[\w%]*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|#(?!\w)|%)?)"
+    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|w/o?(?=\s)|\d[\d,.:/]*\d[\w%]*(?:-\w+)*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|#(?!\w)|%)?)"
     r"|(?P<mark>\.{2,}|--+|[^\w\s])"
 )
 
@@ -58,6 +58,8 @@ _CHAT = dict(
     ).split()
 )
 
+# "Nooo", "yesss".
+_DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
 # Names that would read as pronouns.
 _CAPITALS = {"US": "usa", "IT": "information-technology"}
 
@@ -96,7 +98,9 @@ _MENDED = {
 
 
 def words(sentence: str) -> list[Word]:
-    """The words and marks of a sentence, in order."""
+    """The words and marks of a sentence, in order; one that is shouted is read as if it were said."""
+    if sentence.isupper() and len(sentence.split()) > 1 and not any(map(str.isdigit, sentence)):
+        sentence = sentence.capitalize()
     found: list[Word] = []
     for match in _TOKEN.finditer(sentence):
         text, start = match[0], match.start()
@@ -122,9 +126,10 @@ def _opened(text: str, start: int) -> list[Word]:
             return _parts(text, (stem, "is"), start, end)
     if text in _CAPITALS:
         return [Word(text, _CAPITALS[text], start, end)]
+    low = _DRAWN_OUT.sub(r"\1", low)
     # A lone capital is a name (the language R), not chat.
     mended = low if text.isupper() else _CHAT.get(low) or _MENDED.get(low, low)
-    shown = text if mended == low else mended if text.islower() or len(text) < 2 else mended.capitalize()
+    shown = text if mended == text.lower() else mended if text.islower() or len(text) < 2 else mended.capitalize()
     return [Word(shown, mended, start, end)]
 
 

@@ -1,0 +1,354 @@
+"""What each sentence of the user is: by its words, by its meaning, and in the light of what stands around it."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acumen.learn.rules import classifier, keys, lifetimes, verbs
+from acumen.learn.rules.classifier import LEARNABLE, likeliest
+from acumen.learn.rules.cues import Surface
+from acumen.learn.rules.forgetting import wished
+from acumen.learn.rules.framing import bare
+from acumen.learn.rules.lessons import BROKE, advice, is_proposal
+from acumen.learn.rules.said import Said
+from acumen.model.profile import TimeToLive
+
+Vector = NDArray[np.float32]
+# Texts in, a vector for each out, or None for each where there is no model.
+Embed = Callable[[Sequence[str]], Sequence[Vector | None]]
+
+# From this chance on a sentence is worth keeping.
+WORTH = 0.5
+# The words alone decide where they are this sure; else the sentence's meaning is asked for.
+SURE = 0.9
+# So few words without a verb must be this clear.
+FEW = 5
+CLEAR = 0.75
+# With fewer digits an answer may mean a line or a choice.
+LEAST_DIGITS = 4
+# Beside words that the agent used.
+CONFIRMED = 0.4
+# What points back at something must say so many things of it to stand alone.
+TELLING_BACK = 2
+# A short sentence that is not worth keeping by itself goes with the one before it from this chance on.
+SHORT = 10
+FAINT = 0.25
+# How many times likelier a command is to be an instruction for good in certain surroundings.
+STRONG, LIKELY, HINTED = 12.0, 6.0, 1.6
+
+
+def judge(listed: Sequence[Said], embed: Embed | None) -> None:
+    """By their words; those that the words leave open also by their meaning, in one batch."""
+    for one in listed:
+        one.chances = classifier.probabilities(one.seen)
+    unsure = [one for one in listed if _is_open(one)] if embed else []
+    if not unsure or embed is None:
+        return
+    meant = [classifier.meant(said.sentence.text, said.setting.agent) for said in unsure]
+    for one, meaning in zip(unsure, embed(meant), strict=True):
+        if meaning is not None:
+            one.chances = classifier.probabilities(one.seen, meaning)
+
+
+def _is_open(one: Said) -> bool:
+    """Whether its meaning may yet decide; a mere question is one, whatever it means."""
+    return max(one.chances.values()) < SURE and (one.seen.has("forget", "memory") or not _merely_asks(one.seen))
+
+
+def settled(turn: list[Said]) -> list[Said]:
+    """What each sentence of a turn is, in the light of the others."""
+    kept: list[Said] = []
+    for place, one in enumerate(turn):
+        one.ttl = lifetimes.lifetime(one.seen.low, one.turn.at)
+        _weigh(one, turn[place - 1] if place else None)
+        if place + 1 < len(turn) and one.seen.has("starts_i", "starts_my") and _follows(turn[place + 1], one):
+            _favour(one, LIKELY)
+        one.label = _label(one)
+    fault = next((one for one in turn if one.setting.agent and _finds_fault(one)), None)
+    task = next((one for one in turn if not one.label and likeliest(one.chances) == "task"), None)
+    before: Said | None = None
+    for one in turn:
+        one.fault = fault
+        if task is not None and task is not one:
+            one.setting = replace(one.setting, request=task.sentence.text)
+        if before is not None and _generalises(one.seen):
+            _make_standing(_last_command(turn, before) if _is_fragment(before.seen) else before, kept)
+        elif before is not None and before.label == "forget" and _explains(one, before):
+            continue
+        elif kept and kept[-1] is before and _continues(one, before):
+            before.more.append(one)
+            continue
+        elif one.label:
+            one.context = before if before is not None and _is_context(before) else None
+            kept.append(one)
+        before = one
+    _carry_times(turn)
+    reasons = [one.because for one in kept if one.because and one.because.label == "instruction"]
+    return [one for one in kept if one not in reasons and (not _blames(one.seen) or len(kept) == 1)]
+
+
+def _finds_fault(one: Said) -> bool:
+    """'Way too long', 'reinstalling lost all my drafts', 'you used the old number'."""
+    wrong = one.seen.has("wrong", "you_did", "starts_denial", "told_before") or "too" in one.seen.core[:3]
+    return one.label == "correction" or bool((wrong and not one.seen.has("worked")) or BROKE.match(one.seen.low))
+
+
+def _weigh(one: Said, before: Said | None) -> None:
+    """What stands around a sentence makes it more likely to be meant for longer than now."""
+    if (
+        before is not None
+        and _follows(one, before)
+        and (
+            before.label in ("fact", "preference", "correction")
+            or (before.label and not _commands(before.seen))
+            or BROKE.match(before.seen.low)
+        )
+    ):
+        one.because = before
+    if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)):
+        _favour(one, LIKELY)
+    factor = STRONG if _is_lasting(one.seen) else _likelier(one, before)
+    if factor > 1:
+        told = "fact" if one.seen.has("name") and one.seen.has("starts_i", "starts_my") else "instruction"
+        chances = {**one.chances, told: one.chances[told] * factor}
+        one.chances = {label: chance / sum(chances.values()) for label, chance in chances.items()}
+
+
+def _is_number(seen: Surface) -> bool:
+    """An answer that gives a number or a code of some length, and little else."""
+    return len(seen.core) <= FEW and sum(map(str.isdigit, seen.text)) >= LEAST_DIGITS
+
+
+def _likelier(one: Said, before: "Said | None") -> float:
+    """How many times likelier a command is to last, by what was said before it."""
+    if before is None or not before.label or not _commands(one.seen):
+        return 1.0
+    limited = before.ttl is not TimeToLive.INFINITY
+    return LIKELY if _follows(one, before) or limited or before.label == "forget" else HINTED
+
+
+def _bids(seen: Surface) -> bool:
+    """Whether its first word commands."""
+    first = [word.low for word in bare(seen.heard)[:2]]
+    if len(first) < 2 or first[1] in _NO_BID:
+        return False
+    return verbs.is_base(first[0]) or first[0] in ("never", "always", "only", "do")
+
+
+# "Never again will he", "always has been", "never mind".
+_NO_BID = frozenset("again mind been has have had was were is are did does wanted".split())
+
+
+def _commands(seen: Surface) -> bool:
+    return _bids(seen) or seen.has("do_not", "asks_you", "please")
+
+
+def _is_lasting(seen: Surface) -> bool:
+    """A command that says by its form that it is meant for longer than now."""
+    if _commands(seen) and (_WHILE.search(seen.low) or (seen.has("lasting") and not _OF_A_THING.search(seen.low))):
+        return True
+    if (_bids(seen) and seen.has("contrast")) or seen.core[:2] == ("instead", "of") or _TWO_SIDED.search(seen.low):
+        return True
+    if (seen.has("asks_you", "please") and _STOP.search(seen.low)) or (seen.has("name") and len(seen.core) <= FEW):
+        return True
+    return (seen.has("no_noun") and seen.has("please", "ever")) or bool(_NO_MORE.match(seen.low))
+
+
+def _favour(one: Said, factor: float) -> None:
+    """Makes it so many times likelier that the sentence is worth keeping."""
+    chances = {label: chance * (factor if label in LEARNABLE else 1) for label, chance in one.chances.items()}
+    one.chances = {label: chance / sum(chances.values()) for label, chance in chances.items()}
+
+
+def _follows(one: Said, before: Said) -> bool:
+    """'…, so …'."""
+    between = one.turn.text[before.sentence.end : one.sentence.start].strip(" ,.!").lower()
+    return between == "so" or (not between and one.seen.low.startswith("so "))
+
+
+_TWO_SIDED = re.compile(r"\b(?:do not|never) \w+ .*, (?:always )?(?:use|do|write|say|call|put)\b")
+_NO_MORE = re.compile(r"(?:\w+ )?no more \w+\W*$")
+_STOP = re.compile(r"\b(?:stop|quit) \w+ing\b")
+# What a thing is to do for good is asked for once: a function that always returns true.
+_OF_A_THING = re.compile(r"\b(?:that|which|who) (?:always|never)\b")
+_WHILE = re.compile(r"\b(?:until|till|as long as|for the (?:next|coming|rest))\b")
+
+
+def _explains(one: Said, before: Said) -> bool:
+    """'Forget my address, company policy': why, unless it says what holds instead."""
+    same_sentence = not re.search(r"[.!?\n]", one.turn.text[before.sentence.end : one.sentence.start])
+    if one.seen.core[:1] and one.seen.core[0] in _POINTERS:
+        return True
+    return same_sentence and not one.seen.has("starts_verb", "now", "changed", "contrast", "always")
+
+
+def _continues(one: Said, before: Said) -> bool:
+    """'Three lines, not a novel.' after 'I'd like the handover short.'; 'Allowed it, works.' after 'It was denied.'."""
+    if "forget" in (one.label, before.label) or one.seen.has("question", "thanks") or likeliest(one.chances) == "task":
+        return False
+    if one.ttl is not TimeToLive.INFINITY and one.ttl is not before.ttl:
+        return False
+    if one.label == before.label == "confirmation" or _is_fragment(one.seen) or points_back(one.seen):
+        return True
+    return not one.label and len(one.seen.core) <= SHORT and one.worth >= FAINT and one.seen.has("no_verb")
+
+
+def points_back(seen: Surface) -> bool:
+    """'She is the one who signs': about what was named before."""
+    return seen.core[:1] != () and seen.core[0] in _POINTERS and not seen.has("first_person", "you")
+
+
+_POINTED = frozenset("it that this these those them there".split())
+_POINTERS = frozenset("he she they it that this these those there nobody".split())
+
+
+_BLAME = re.compile(
+    r"^(?:no |and |but )*you (?:used|did|forgot|missed|sent|wrote|put|gave|made|added|have|called|ran|assumed|picked)\b"
+)
+
+
+def _blames(seen: Surface) -> bool:
+    """'You used the old number': what the agent did, beside what it should have done."""
+    return bool(_BLAME.match(seen.low))
+
+
+_GENERAL = re.compile(
+    r"^(?:and |so |also |please |btw )*(?:that|this|it|these|same|do (?:that|this|it|so))\b.{0,24}"
+    r"\b(?:goes for|applies to|holds for|true for|rule|policy|always|every ?time|every|all of them|from now on|"
+    r"all|any)\b"
+    r"|^(?:and |please )?(?:always|ever|every time|every single time|from now on|no exceptions?|as always|"
+    r"each time)\W*$"
+    r"|^(?:and |ever ,? ?)?(?:in|for|on|with) (?:any|every|each|all)(?: \w+){0,3}\W*$"
+)
+
+
+def _generalises(seen: Surface) -> bool:
+    """'That goes for all of them': what was said before it is meant for good."""
+    return len(seen.core) <= 10 and bool(_GENERAL.search(seen.low))
+
+
+def _last_command(turn: list[Said], before: Said) -> Said:
+    """What 'ever, in any plan' is said of: the last command before it, if what stands between is a fragment."""
+    earlier = turn[: turn.index(before) + 1]
+    return next((said for said in reversed(earlier) if _commands(said.seen) or said.seen.has("no_noun")), before)
+
+
+def _is_context(before: Said) -> bool:
+    """What tells something without being worth keeping: 'My screen goes black. It is a …', 'A raise! 3,400 now.'."""
+    idle = before.label or before.seen.has("question", "thanks", "lol", "starts_verb", "please")
+    return not idle and bool(keys.telling(bare(before.seen.heard))) and likeliest(before.chances) != "task"
+
+
+def _make_standing(before: Said, kept: list[Said]) -> None:
+    before.ttl = TimeToLive.INFINITY
+    if before.label in ("", "fact"):
+        if not before.label:
+            kept.append(before)
+        before.label = "instruction"
+        before.chances = {**before.chances, "instruction": max(before.chances["instruction"], 0.6)}
+
+
+def _is_fragment(seen: Surface) -> bool:
+    return len(seen.core) <= 6 and seen.has("no_verb")
+
+
+def _carry_times(turn: list[Said]) -> None:
+    """'Until Friday' in one sentence bounds the requests after it, unless they say how long they hold."""
+    bound = TimeToLive.INFINITY
+    for one in turn:
+        if one.ttl is not TimeToLive.INFINITY:
+            bound = one.ttl
+        elif one.label in ("instruction", "correction") and not one.seen.has("lasting"):
+            one.ttl = bound
+
+
+def _label(one: Said) -> str:
+    """The kind of saying; cues that leave no doubt overrule the classifier."""
+    chances, seen = one.chances, one.seen
+    if wished(seen, chances["forget"]):
+        return "forget"
+    if _merely_asks(seen) or _is_hearsay(seen) or one.worth < _needed(one) or _says_nothing(one):
+        return ""
+    return likeliest(chances, LEARNABLE[:5])
+
+
+def _merely_asks(seen: Surface) -> bool:
+    """A question; but 'could you always …' and 'would you stop …' ask for something to last."""
+    lasting = seen.has("asks_you", "wants_you") and seen.has("always", "never", "every", "standing", "do_not", "now")
+    lasting = lasting or (seen.has("lasting", "standing") and bool(_MAY.match(" ".join(seen.core))))
+    lasting = lasting or bool(re.search(r"\bwhy (?:do|must) you (?:always|keep)\b|\bmind not \w+ing\b", seen.low))
+    return seen.has("question", "asks_you") and not lasting and not seen.has("remember", "told_before", "starts_denial")
+
+
+# "Could the parcels go next door whenever I am out?"
+_MAY = re.compile(r"(?:could|can|would|may|might) (?!i |it |that |this |there |he |she |they )")
+
+
+def _needed(one: Said) -> float:
+    """A few words without a verb must be an answer, or be very clear."""
+    if one.seen.has("remember") or _DECIDES.match(one.seen.low):
+        return FAINT
+    if one.seen.has("no_verb") and len(one.seen.core) <= FEW and not one.setting.asked:
+        return CLEAR if len(one.seen.core) > 2 else SURE
+    return WORTH
+
+
+def _says_nothing(one: Said) -> bool:
+    """Too little to be remembered for; a confirmation may point at the agent's words."""
+    if likeliest(one.chances, LEARNABLE) == "confirmation":
+        return not _confirms(one)
+    if (
+        _REJECTS.match(one.seen.low)
+        or _TOLD_YOU.search(one.seen.low)
+        or _ANNOUNCES.match(one.seen.low)
+        or (one.seen.core[:1] and one.seen.core[0] in ("he", "she"))
+    ):
+        return True
+    told = keys.telling(bare(one.seen.heard))
+    points = points_back(one.seen) or (one.because is None and not _POINTED.isdisjoint(one.seen.core))
+    return len(told) < (TELLING_BACK if points else 1)
+
+
+def _confirms(one: Said) -> bool:
+    """That it worked, said of what the agent had said or of what the user names; 'correct' alone confirms nothing."""
+    if not one.setting.agent or one.seen.has("not_worked"):
+        return False
+    told = advice(one.setting.agent, one.seen.heard)
+    shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
+    if one.chances["confirmation"] >= CLEAR and len(one.seen.core) > FEW:
+        return True
+    return bool(shared and one.chances["confirmation"] >= CONFIRMED) or (
+        one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb"))
+    )
+
+
+# "I told you three times": what was told stands elsewhere.
+_TOLD_YOU = re.compile(
+    r"^(?:and |but |no |, )*(?:i|we)(?: have| had)?(?: just| already| clearly| literally)* "
+    r"(?:said|told|asked|mentioned)"
+    r"(?: so| that| this| it| you| people| guys| earlier| before| already| now| a| minute| ago| once| twice| times| "
+    r"three| ten| hundred| about| ,)*\W*$"
+)
+# "I have a question about my invoice": what follows is what is meant.
+_ANNOUNCES = re.compile(
+    r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:wonder\b|"
+    r"(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
+    r"(?:would like|would love|want|wanted|need|was hoping|am hoping|wish) to (?:ask|know|understand|find out|inquire|"
+    r"hear|discuss|talk about|check|see if))"
+)
+# "Bun it is", "99.9 it is after all".
+_DECIDES = re.compile(r"^(?:ok |so |then |well |, )*\S+(?: \S+){0,2} it is\b(?! \?)")
+# "That is not what we signed": what holds instead is told elsewhere.
+_REJECTS = re.compile(
+    r"^(?:no |and |but |so |, )*(?:that|this|it) (?:is|was) (?:not|just|simply|so)? ?(?:what|how|wrong|not|it|"
+    r"right)\b[\w ]{0,24}\W*$"
+)
+_HEARSAY = re.compile(r"\b(?:i|me|we|us|our)\b")
+
+
+def _is_hearsay(seen: Surface) -> bool:
+    """'My sister thinks …': of others, and nothing in it of the user."""
+    return seen.has("reports") and seen.has("starts_my") and not _HEARSAY.search(seen.low)

@@ -1,0 +1,163 @@
+"""What people say later replaces what they said before, or is to be forgotten; and nothing else goes with it."""
+
+from dataclasses import replace
+
+import pytest
+
+from acumen.learn.extract_rules import playbook_notes, profile_notes
+from acumen.model.memory import Status
+from acumen.model.playbook import UserPlaybook
+from acumen.model.profile import Profile
+from tests.learn.talk import (
+    current,
+    embed,
+    facts,
+    lessons,
+    merged_playbooks,
+    merged_profiles,
+    only_lesson,
+    playbooks_after,
+    profiles_after,
+    turn,
+    window,
+)
+
+
+def known_after(*turns: str) -> tuple[list[Profile], list[UserPlaybook]]:
+    """Facts and lessons as they stand when each turn has been read by itself, one after the other."""
+    profiles: list[Profile] = []
+    playbooks: list[UserPlaybook] = []
+    for number, line in enumerate(turns, 1):
+        seen = replace(window(), turns=(turn(number, line),))
+        profiles = profiles_after(profiles, merged_profiles(profiles, profile_notes(seen, embed)))
+        playbooks = playbooks_after(playbooks, merged_playbooks(playbooks, playbook_notes(seen, embed)))
+    return profiles, playbooks
+
+
+def facts_after(*turns: str) -> list[str]:
+    return current(known_after(*turns)[0])
+
+
+@pytest.mark.parametrize(
+    "before, after, old, new",
+    [
+        ("I smoke.", "I quit smoking.", "smokes", "quit"),
+        ("I smoke about ten a day.", "I gave up smoking in March.", "smokes", "gave up"),
+        ("I live in Graz.", "We moved to Linz last month.", "Graz", "Linz"),
+        ("I work at Siemens.", "I work at Bosch now.", "Siemens", "Bosch"),
+        ("My rent is 700.", "The landlord raised the rent to 760.", "700", "760"),
+        ("The exam is on June 12.", "The exam was moved to the 19th.", "June 12", "19th"),
+        ("I'm a vegetarian.", "I eat meat again these days.", "vegetarian", "meat"),
+        ("My limit for eating out is 150.", "My limit for eating out is 220 now.", "150", "220"),
+        ("I prefer aisle seats.", "Since the surgery I prefer window seats.", "aisle", "window"),
+    ],
+)
+def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, new: str):
+    profiles, _ = known_after(before, after)
+
+    assert not any(old in fact for fact in current(profiles) if new not in fact)
+    assert any(new in fact for fact in current(profiles))
+    assert any(old in profile.content for profile in profiles if profile.status is Status.SUPERSEDED)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        ("I speak German.", "I also speak some Polish."),
+        ("My dog is called Gravy.", "We have a second dog, Pudding."),
+        ("The web app is written in Svelte.", "The api is written in Kotlin."),
+        ("I'm allergic to hazelnuts.", "I'm allergic to kiwi too."),
+        ("My rent is 700.", "I can save 200 a month."),
+        ("I live in Graz.", "My parents live in Linz."),
+        ("My flight is at 14:10.", "The hotel check-in is at three."),
+    ],
+)
+def test_statements_about_other_things_stand_side_by_side(one: str, other: str):
+    profiles, _ = known_after(one, other)
+
+    assert len(profiles) == 2
+    assert all(profile.status is Status.CURRENT for profile in profiles)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I have a question about my invoice",
+        "Hello, I would like to ask for breakfast ideas",
+        "I wonder what happened to the old dashboard",
+        "I forgot my password",
+        "I told you three times!",
+        "Here's the mail I got:\n\n> You live in zone 4.\n> Always keep your receipt.",
+        "Nov 14 02:11:09 web-3 kernel: always kill process 4411\nNov 14 02:11:09 web-3 init: I am restarting",
+        "Suppose we moved to Lisbon. We never pay taxes there. What then?",
+        "Write a function that never returns null.",
+    ],
+)
+def test_what_is_only_asked_quoted_or_imagined_leaves_nothing(said: str):
+    assert facts(said) + lessons(said) == []
+
+
+def test_what_is_recalled_to_the_agent_is_learned_once():
+    profiles, playbooks = known_after("As you know, I live in Graz.", "I live in Graz, as you know.")
+
+    assert current(profiles) == ["User lives in Graz."]
+    assert playbooks == []
+
+
+@pytest.mark.parametrize(
+    "told, wish",
+    [
+        ("My address is 14 Mill Lane.", "please forget my address"),
+        ("I'm on a gluten-free diet.", "delete what you know about my diet"),
+        ("I smoke.", "stop remembering that I smoke"),
+        ("I'm allergic to kiwi.", "could you please delete what you know about my allergies?"),
+        ("I live in Graz.", "hm wait, can you delete the bit about where I live?"),
+        ("My salary is 3,150.", "I'd rather you didn't remember my salary"),
+        ("My phone number is 555 0134.", "no need to keep my phone number"),
+        ("I have type 1 diabetes.", "erase the thing about my diabetes from your memory"),
+    ],
+)
+def test_a_wish_to_forget_is_understood_however_it_is_put(told: str, wish: str):
+    assert facts_after(told)
+
+    assert facts_after("My car is a Skoda.", told, wish) == ["User's car is a Skoda."]
+
+
+@pytest.mark.parametrize(
+    "said, names",
+    [
+        ("We never deploy production to us-east-1, always use us-west-2.", "us-east-1"),
+        ("Use uv here, not pip.", "pip"),
+        ("Please don't use docstrings on private functions, ever.", "docstrings"),
+        ("Never call customers before nine.", "before nine"),
+        ("npm broke the lockfile last time, so always use pnpm.", "npm"),
+    ],
+)
+def test_a_pitfall_names_what_is_to_be_avoided(said: str, names: str):
+    lesson = only_lesson(said).lesson
+
+    assert names in (lesson.pitfall or "").lower()
+
+
+def test_a_complaint_makes_the_agents_act_the_pitfall():
+    lesson = only_lesson(
+        "Book the invoice.", "agent: I booked it on account 4010.", "Wrong. Always book subcontractors on 4400."
+    ).lesson
+
+    assert lesson.pitfall == "Booking it on account 4010."
+
+
+@pytest.mark.parametrize(
+    "said, written",
+    [
+        ("we need more seats", []),
+        ("I'm on Basic and have been since day one", ["User is on Basic and has been since day one."]),
+        ("im on windows 11 w/ wsl2", ["User is on windows 11 with wsl2."]),
+    ],
+)
+def test_facts_are_well_worded(said: str, written: list[str]):
+    assert facts(said) == written
+
+
+def test_an_answer_is_kept_with_its_question():
+    assert facts("agent: What's your rent?", "1,020 warm") == ['Asked "What\'s your rent?", the user said: 1,020 warm.']
