@@ -216,10 +216,11 @@ class _Merge(Generic[Id, Note]):
         for place, note in enumerate(notes):
             if note.forget:
                 self._forget(note, place)
-            elif note.denies:
-                self._deny(note, place)
-            else:
+            elif not note.denies:
                 self._learn(note, place)
+        for place, note in enumerate(notes):
+            if note.denies and not note.forget:
+                self._deny(note, place)
         return self._changes()
 
     def _met(self, place: int) -> list[tuple[_Entry[Id], float | None]]:
@@ -280,10 +281,10 @@ class _Merge(Generic[Id, Note]):
         return entry.which
 
     def _deny(self, note: Note, place: int) -> None:
-        """What the words leave no room for ends; what takes its place is a memory of another kind."""
+        """What the words leave no room for, and nothing newer has replaced, ends: what follows is of another kind."""
         entry = self.entry_of(note)
         for other, cosine in self._met(place):
-            if other.live and not _is_newer(other, entry) and _replaces(entry, other, cosine):
+            if other.live and other.newest < entry.newest and _replaces(entry, other, cosine):
                 self._end(other, f'The user said otherwise: "{note.evidence.text}"')
 
     def _forget(self, note: Note, place: int) -> None:

@@ -157,7 +157,9 @@ def _in_situation(command: Command) -> Command:
 
 
 def _trailing_situation(said: Sequence[Word]) -> str:
-    place = next((n for n in range(2, len(said) - 1) if said[n].low in _SITUATIONS and not said[n].opaque), None)
+    """'at once' is no situation, 'once it is done' is."""
+    begins = (n for n in range(2, len(said) - 1) if said[n].low in _SITUATIONS and not said[n].opaque)
+    place = next((n for n in begins if (said[n - 1].low, said[n].low) != ("at", "once")), None)
     return _situation(said[place:]) if place is not None else ""
 
 
