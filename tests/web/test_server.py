@@ -10,8 +10,9 @@ from acumen.api.server import web_app
 from acumen.door.callers import Doorkeeper
 from acumen.errors import NotAuthenticated
 from acumen.model.ids import MemoryRef, now
-from acumen.web.page import PAGES, ROOT
-from acumen.web.server import prefers_html, with_dashboard
+from acumen.web import server  # noqa: F401 - which registers the pages
+from acumen.web.front import ROOT, prefers_html, with_dashboard
+from acumen.web.page import PAGES
 from acumen.web.session import COOKIE, Sessions, visitor
 from acumen_client.wire.shapes import Role
 from tests.world import HERE, Org, Start, a_profile, a_request, a_turn, a_user_playbook, join, keep, local, once

@@ -22,7 +22,7 @@ from acumen.door.callers import Doorkeeper, is_loopback
 from acumen.errors import BadSettings
 from acumen.settings import Settings
 from acumen.storage.keys import any_exist
-from acumen.web.server import with_dashboard
+from acumen.web.front import with_dashboard
 
 LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 BACKLOG = 2048

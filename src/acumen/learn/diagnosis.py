@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from acumen.model.failure import FailureGroup
+from acumen.model.patterns import later
 
 CATEGORIES = (
     "timeout",
@@ -49,7 +50,7 @@ class Advice:
 
 # The first that fits counts, so what is told apart more clearly stands first.
 _SIGNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (category, re.compile(pattern, re.IGNORECASE))
+    (category, later(pattern, re.IGNORECASE))
     for category, pattern in (
         ("rate_limit", r"\b429\b|rate.?limit|too many requests|quota exceeded|throttl|overloaded|retry after"),
         ("timeout", r"time[d]?.?out|deadline exceeded|\b(?:408|504)\b|took too long|statement timeout"),
@@ -152,7 +153,7 @@ ADVICE = {
 }
 # How sure a rule is: it read a sign, or it knows only that it keeps happening.
 SURE, UNSURE = 0.6, 0.3
-_STATUS_TYPES = re.compile(r"\d{3}")
+_STATUS_TYPES = later(r"\d{3}")
 
 
 def by_rules(group: FailureGroup, evidence: Sequence[str]) -> Diagnosis:

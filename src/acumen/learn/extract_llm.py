@@ -19,6 +19,7 @@ from acumen.llm.prompt import Prompt, Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn, Window
 from acumen.model.memory import Evidence, Origin
+from acumen.model.patterns import later
 from acumen.model.playbook import Lesson, PlaybookNote
 from acumen.model.profile import ProfileNote, TimeToLive
 from acumen.model.secrets import redact
@@ -159,14 +160,14 @@ def _grounded(
 
 
 # Words that are meant for whoever reads the memory rather than for what it is about.
-_HIJACKS = re.compile(
+_HIJACKS = later(
     r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:previous|prior|above|earlier|all|system|other)\b[^.]{0,30}"
     r"\b(?:instructions?|prompts?|rules?|messages?)\b|\bsystem prompt\b|\byou are now\b|"
     r"<\|?/?(?:system|im_start|im_end)\b",
     re.IGNORECASE,
 )
 # Characters that hide, reorder or control text.
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = later(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 
 
 def _clean(text: str) -> str:
@@ -239,7 +240,7 @@ def _what(wish: Wish) -> str:
     return EVERYTHING if _ALL.search(wish.what) and _ALL.search(wish.quote) else _clean(wish.what)
 
 
-_ALL = re.compile(r"\beverything\b|\ball (?:you know|of it|about me|my (?:data|information))\b", re.IGNORECASE)
+_ALL = later(r"\beverything\b|\ball (?:you know|of it|about me|my (?:data|information))\b", re.IGNORECASE)
 
 
 def _confidence(given: float) -> float:

@@ -1,17 +1,16 @@
 """Whether a window is worth a model's reading: cheap rules first, then, if it is still open, the model's vote."""
 
-import re
-
 from acumen.learn.transcript import transcript
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn, Window
+from acumen.model.patterns import later
 
 # A command to the agent's program (`/clear`, `!ls`), or no word at all.
-_COMMAND = re.compile(r"\s*[/!][\w:-]+(?:\s+\S+){0,5}\s*")
-_WORD = re.compile(r"\w\w")
+_COMMAND = later(r"\s*[/!][\w:-]+(?:\s+\S+){0,5}\s*")
+_WORD = later(r"\w\w")
 
 
 class Vote(Shape):

@@ -13,6 +13,7 @@ from acumen.learn.rules.lessons import WORKED
 from acumen.learn.rules.rivals import MOST_OF_BARE, Saying, saying
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId
 from acumen.model.memory import Status
+from acumen.model.patterns import later
 from acumen.model.playbook import PlaybookNote, UserPlaybook
 from acumen.model.profile import NEVER, Profile, ProfileNote
 
@@ -367,7 +368,7 @@ def _nearest(wish: _Entry[Id], entries: Sequence[_Entry[Id]], near: Nearness) ->
 
 
 # "I told you", "remember?": said again rather than otherwise.
-_REMINDS = re.compile(r"\b(?:i (?:just |already )?(?:told|said)|as i said|remember\W*$)", re.IGNORECASE)
+_REMINDS = later(r"\b(?:i (?:just |already )?(?:told|said)|as i said|remember\W*$)", re.IGNORECASE)
 
 
 def _is_newer(known: _Entry[Id], note: _Entry[Id]) -> bool:

@@ -10,29 +10,30 @@ from functools import lru_cache
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.kinds import kind_of
+from acumen.model.patterns import later
 from acumen.model.secrets import redact
 
 _MARKS = [
-    ("email", re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
-    ("name", re.compile(r"(?<![\w@])@\w[\w.-]{1,38}")),
-    ("name", re.compile(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w'-]{1,40}(?: [A-Z][\w'-]{1,40})?")),
-    ("id", re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")),
-    ("id", re.compile(r"\b[a-z]{2,8}[_-](?=[\w-]*\d)[A-Za-z0-9]{8,64}\b")),
-    ("address", re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b")),
-    ("date", re.compile(r"\b(?:19\d\d|200\d|201\d)-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b")),
+    ("email", later(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
+    ("name", later(r"(?<![\w@])@\w[\w.-]{1,38}")),
+    ("name", later(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w'-]{1,40}(?: [A-Z][\w'-]{1,40})?")),
+    ("id", later(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")),
+    ("id", later(r"\b[a-z]{2,8}[_-](?=[\w-]*\d)[A-Za-z0-9]{8,64}\b")),
+    ("address", later(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b")),
+    ("date", later(r"\b(?:19\d\d|200\d|201\d)-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b")),
     (
         "phone",
-        re.compile(
+        later(
             r"(?<![\w.-])(?:\+\d{1,3}[ ./-]?|\(?0\d{1,4}\)?[ ./-]|\(\d{3}\) ?|\d{3}[-. ]\d{3}[-. ])"
             r"\d[\d ./-]{2,14}\d(?![\w-])"
         ),
     ),
-    ("number", re.compile(r"(?<![\w.,:-])#?\d{5,}(?![\w:-])")),
-    ("number", re.compile(r"(?i)(?:(?<=\bticket )|(?<=\border )|(?<=\baccount ))#?\d{3,}\b|(?<![\w&])#\d{3,}\b")),
+    ("number", later(r"(?<![\w.,:-])#?\d{5,}(?![\w:-])")),
+    ("number", later(r"(?i)(?:(?<=\bticket )|(?<=\border )|(?<=\baccount ))#?\d{3,}\b|(?<![\w&])#\d{3,}\b")),
 ]
 # Before secrets are looked for, which would take its digits for a card's.
-_ACCOUNT = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
-_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_ACCOUNT = later(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
+_WORD = later(r"[^\W\d_][\w'’-]*")
 # Parts of user ids that are no one's name.
 _NO_NAMES = frozenset(
     "user users agent agents admin test tester demo guest customer client patient the and for bot app api dev prod "
@@ -72,7 +73,7 @@ def clean(text: str, names: Collection[str] = (), shared: Collection[str] = ()) 
 @lru_cache(maxsize=256)
 def _called(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(map(re.escape, names), key=len, reverse=True)
-    return re.compile(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?![\w-])", re.IGNORECASE)
+    return later(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?![\w-])", re.IGNORECASE)
 
 
 def without_numbers(text: str) -> str:

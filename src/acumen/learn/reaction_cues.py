@@ -5,11 +5,13 @@ They are matched against sentences in lower case with contractions opened ("does
 
 import re
 
+from acumen.model.patterns import later
+
 
 def _cues(*groups: str) -> re.Pattern[str]:
     """A line of a group is one pattern; any of them will do."""
     lines = (line.strip() for group in groups for line in group.splitlines())
-    return re.compile("|".join(f"(?:{line})" for line in lines if line))
+    return later("|".join(f"(?:{line})" for line in lines if line))
 
 
 def _words(text: str) -> str:
@@ -83,8 +85,8 @@ PUTS_AWAY = _cues(
     """
 )
 _HARMLESS_NO = r"(?! (?:problem|worries|way|need|idea|thanks|rush|thank|one|matter))"
-SAYS_NO = re.compile(rf"^(?:no|nope|nah|wait|hold on|stop)\b{_HARMLESS_NO}")
-FLATLY_NO = re.compile(r"^(?:nope|nah)\b")
+SAYS_NO = later(rf"^(?:no|nope|nah|wait|hold on|stop)\b{_HARMLESS_NO}")
+FLATLY_NO = later(r"^(?:nope|nah)\b")
 
 # --- the user says that it does not work ---------------------------------------------------------------------------
 
@@ -117,7 +119,7 @@ _STATES = _words(
     "covers explains needs runs belongs contains requires costs uses takes includes applies refers means stands "
     "wants likes lives goes feels suits reads"
 )
-REPORTS = re.compile(
+REPORTS = later(
     r"^(?:but |and |now |then |well , )*(?P<subject>that|this|it|they|these) (?:just |only |now )?"
     rf"(?!{_STATES})(?:[a-z]{{2,}}s|crashed|broke|failed|deleted|removed)\b"
 )
@@ -138,8 +140,8 @@ DISPLEASED = _cues(
     \byou (?:are not|do not|never) (?:listen|help|understand|read)\w*
     """
 )
-TRY_AGAIN = re.compile(r"\b(?:try|look|check|run|do|read) (?:it |that |this )?(?:once more|again|one more time)\b")
-PASTED_FAILURE = re.compile(r"\b[A-Z]\w*(?:Error|Exception)\b|\bTraceback\b|(?i:\berror:)|\bexit code [1-9]")
+TRY_AGAIN = later(r"\b(?:try|look|check|run|do|read) (?:it |that |this )?(?:once more|again|one more time)\b")
+PASTED_FAILURE = later(r"\b[A-Z]\w*(?:Error|Exception)\b|\bTraceback\b|(?i:\berror:)|\bexit code [1-9]")
 
 # --- the user is content -------------------------------------------------------------------------------------------
 
@@ -174,12 +176,12 @@ PRAISE = _cues(
     ^(?:yes|ok) ,? (?:fine|thanks)\b
     """
 )
-GLAD = re.compile("[👍🙏🎉❤😊✅😀🙂👏💯]")
-ONLY_POLITE = re.compile(r"\b(?:thanks|thank you) (?:anyway|any way|though|all the same)\b|\bthanks ,? but\b")
+GLAD = later("[👍🙏🎉❤😊✅😀🙂👏💯]")
+ONLY_POLITE = later(r"\b(?:thanks|thank you) (?:anyway|any way|though|all the same)\b|\bthanks ,? but\b")
 
 # --- questions and orders ------------------------------------------------------------------------------------------
 
-QUESTION = re.compile(r"\?\s*$")
+QUESTION = later(r"\?\s*$")
 _BEGIN = r"^(?:and |so |then |but |also |ok |now )*"
 ORDERS = _cues(
     rf"""
@@ -224,7 +226,7 @@ BREAKS = _cues(
     """
 )
 # A failure of the agent's own, and not one that it reports of something else.
-OF_ITS_OWN = re.compile(r"\b(?:i|we|my|our|sorry|unfortunately|afraid|please|service|system)\b")
+OF_ITS_OWN = later(r"\b(?:i|we|my|our|sorry|unfortunately|afraid|please|service|system)\b")
 # "The build failed because of X. I fixed it": no admission, but a report of work that is done.
 CLAIMS_DONE = _cues(
     r"""
@@ -251,7 +253,7 @@ IS_UNABLE = _cues(
     \bno (?:access|tool|permission) (?:to|for)\b
     """
 )
-TOOL_FAILED = re.compile(
+TOOL_FAILED = later(
     r"fail|error|exception|time.?out|timed|denied|refused|reject|unavailable|abort|crash|invalid|^(?:4|5)\d\d$|^false$",
     re.IGNORECASE,
 )

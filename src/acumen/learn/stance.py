@@ -5,7 +5,6 @@ nearly one point to an embedding. So the words are read as well: each one that c
 only says when ("before committing").
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -16,6 +15,7 @@ import Stemmer
 from acumen.learn.rules import keys, verbs
 from acumen.learn.rules.kinds import kind_of
 from acumen.learn.rules.words import Word, words
+from acumen.model.patterns import later
 
 WANTED, UNWANTED = 1, -1
 
@@ -90,7 +90,7 @@ _VALUES = {
     for other in others.split()
 }
 NUMBER = "number"
-_DATE_FORMAT = re.compile(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")
+_DATE_FORMAT = later(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 import re
 
+from acumen.model.patterns import later
+
 _SECRETS = [
-    (name, re.compile(pattern))
+    (name, later(pattern))
     for name, pattern in [
         (
             "private key",
@@ -20,21 +22,21 @@ _SECRETS = [
     ]
 ]
 # user:password@host in an address.
-_ADDRESS = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
+_ADDRESS = later(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
 # "password is hunter2", "DB_PASSWORD=abc", "my pin: 4711", and as JSON writes it.
-_NAMED = re.compile(
+_NAMED = later(
     r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd)|pwd|secret(?: key| access key)?|"
     r"(?:api|access|auth|private|client)[ _-]?(?:key|token|secret)|token|pin|cvv|cvc|otp|ssn|"
     r"social security(?: number)?|recovery code|verification code)"
     r"([\"']?(?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
 )
-_CARD = re.compile(r"\b\d(?:[ -]?\d){12,18}\b")
-_SOCIAL = re.compile(r"\b\d{3}-\d{2}-\d{4}\b")
-_LONG = re.compile(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
+_CARD = later(r"\b\d(?:[ -]?\d){12,18}\b")
+_SOCIAL = later(r"\b\d{3}-\d{2}-\d{4}\b")
+_LONG = later(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
 # What each kind of secret has at least: a word of so many characters, one of these names, so many digits.
 _SHORTEST = 16
 _NAMES = ("pass", "pwd", "secret", "key", "token", "pin", "cvv", "cvc", "otp", "ssn", "social", "code")
-_DIGITS = re.compile(r"\d(?:[ -]?\d){8}")
+_DIGITS = later(r"\d(?:[ -]?\d){8}")
 # Words after "password is" that say something about it rather than being it.
 _ABOUT = frozenset(
     "wrong correct incorrect expired required not too the a an my in stored reset invalid missing set being "

@@ -9,6 +9,8 @@ from itertools import pairwise
 
 import Stemmer
 
+from acumen.model.patterns import later
+
 # Longer tokens are blobs (base64, keys); their beginning identifies them well enough.
 LONGEST = 64
 
@@ -64,7 +66,7 @@ _SIMPLER |= {"\u00ad": "", "\u200b": " ", "\u200c": "", "\u200d": "", "\u2060": 
 _KANA_MARKS = "\u3099\u309a"
 
 # Chinese, Japanese and Korean as they are usually written have nothing to fold.
-_FOLDABLE = re.compile(r"[^\x00-\x7f\u3001-\u3029\u3030-\u3098\u309d-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
+_FOLDABLE = later(r"[^\x00-\x7f\u3001-\u3029\u3030-\u3098\u309d-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
 
 # \w misses the vowel signs of Indic, Thai, Lao, Tibetan, Myanmar and Khmer writing.
 _LETTER = (
@@ -77,20 +79,20 @@ _UNSPACED = (
     r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # Every pattern is a single class repeated, or classes that exclude each other: no input makes them retry.
-_TOKEN = re.compile(rf"[{_LETTER}](?:[{_LETTER}.'/\\@:&+#\-]*[{_LETTER}])?(?:\+\+|\#)?")
-_THOUSANDS = re.compile(r"(?<=\d),(?=\d\d\d)")
-_OUTER = re.compile(r"[/\\@:#]+")
-_INNER = re.compile(r"[._'&+\-]+")
-_HUMP = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
-_HUMPS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
-_SCRIPTS = re.compile(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_UNSPACED_ANY = re.compile(rf"[{_UNSPACED}]")
-_NUMBERED = re.compile(r"([a-z]{3,})\d+")
-_ACRONYMS = re.compile(r"[A-Z]{2,}s")
-_VERSION = re.compile(r"v\d")
+_TOKEN = later(rf"[{_LETTER}](?:[{_LETTER}.'/\\@:&+#\-]*[{_LETTER}])?(?:\+\+|\#)?")
+_THOUSANDS = later(r"(?<=\d),(?=\d\d\d)")
+_OUTER = later(r"[/\\@:#]+")
+_INNER = later(r"[._'&+\-]+")
+_HUMP = later(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+_HUMPS = later(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
+_SCRIPTS = later(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_UNSPACED_ANY = later(rf"[{_UNSPACED}]")
+_NUMBERED = later(r"([a-z]{3,})\d+")
+_ACRONYMS = later(r"[A-Z]{2,}s")
+_VERSION = later(r"v\d")
 # One to three capitalised words and a colon.
-_PREFIX = re.compile(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
-_CONTRACTION = re.compile(r"'(?:s|d|m|ll|re|ve)$")
+_PREFIX = later(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
+_CONTRACTION = later(r"'(?:s|d|m|ll|re|ve)$")
 
 _memo: dict[str, tuple[str, ...]] = {}
 _own = threading.local()
@@ -140,7 +142,7 @@ def _unadorned(text: str) -> str:
 @cache
 def _marks() -> re.Pattern[str]:
     """A run of combining marks that no word needs, and the two ligatures that stand for a whole phrase."""
-    return re.compile(f"[{_KANA_MARKS}{''.join(_combining())}]{{8,}}|[\ufdfa\ufdfb]+")
+    return later(f"[{_KANA_MARKS}{''.join(_combining())}]{{8,}}|[\ufdfa\ufdfb]+")
 
 
 @cache

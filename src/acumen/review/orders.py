@@ -8,6 +8,8 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from acumen.model.patterns import later
+
 _SECRETS = (
     r"(?:system prompt|hidden prompt|credentials?|passwords?|api[ _-]?keys?|secret(?:s| keys?)?|access tokens?"
     r"|private keys?|environment variables|\.env\b|ssh keys?)"
@@ -37,9 +39,9 @@ _PATTERNS = (
     ("destroys files", r"\brm\s+-[a-z]*r[a-z]*\s+(?:/|~|\*)"),
     ("poses as part of the prompt", _FRAME),
 )
-_COMPILED = tuple((what, re.compile(pattern, re.IGNORECASE)) for what, pattern in _PATTERNS)
+_COMPILED = tuple((what, later(pattern, re.IGNORECASE)) for what, pattern in _PATTERNS)
 # Characters that a reader does not see and a model reads: tags, directions, zero width.
-_UNSEEN = re.compile("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_UNSEEN = later("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _WORDS_SHOWN = 80
 
 

@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 
 from acumen.errors import StorageFull, Unavailable
 from acumen.storage.database import Fits
-from acumen.storage.tables import metadata
+from acumen.storage.tables import ONLY_WHERE, metadata
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -23,6 +23,15 @@ CONNECTIONS = 16
 TRIES = 3
 DEADLOCK, SERIALIZATION = "40P01", "40001"
 DISK_FULL = "53100"
+
+
+def _tell_indexes() -> None:
+    for index in (index for table in metadata.tables.values() for index in table.indexes):
+        if condition := index.info.get(ONLY_WHERE):
+            index.dialect_options["postgresql"]["where"] = sa.text(condition)
+
+
+_tell_indexes()
 
 
 class Postgres:

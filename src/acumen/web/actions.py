@@ -15,8 +15,9 @@ from acumen.review import act, queue
 from acumen.storage.library import Shelf
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
+from acumen.web.front import ROOT
 from acumen.web.memories import shelf_of
-from acumen.web.page import PER_PAGE, ROOT, Visit, page
+from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import wanted_by
 from acumen_client.wire.shapes import Role
 

@@ -11,7 +11,8 @@ from acumen.review import failures
 from acumen.review.failures import OPEN, Course, Listed
 from acumen.storage.failures import WantedGroups
 from acumen.storage.store import Tx
-from acumen.web.page import PER_PAGE, ROOT, Visit, page
+from acumen.web.front import ROOT
+from acumen.web.page import PER_PAGE, Visit, page
 from acumen_client.wire.shapes import Role
 
 STATES = ("open", *GroupState, "any")

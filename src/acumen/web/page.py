@@ -17,11 +17,11 @@ from acumen.deps import Deps
 from acumen.door.callers import Caller, Doorkeeper
 from acumen.web import words
 from acumen.web.form import Form
+from acumen.web.front import ROOT
 from acumen.web.session import Sessions
 from acumen_client.wire.shapes import Role
 
 HERE = Path(__file__).parent
-ROOT = "/ui"
 PER_PAGE = 50
 # No list is leafed through further than this: a filter finds it sooner.
 LAST_PAGE = 10_000

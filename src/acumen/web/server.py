@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, ExceptionHandler, Receive, Scope, Send
+from starlette.types import ASGIApp, ExceptionHandler
 
 from acumen.app import LOCAL_ORG, App
 from acumen.door.callers import Caller, Doorkeeper, require
@@ -34,7 +34,8 @@ from acumen.web import (
     views,
 )
 from acumen.web.form import form_of
-from acumen.web.page import HERE, PAGES, ROOT, Page, Visit
+from acumen.web.front import ROOT
+from acumen.web.page import HERE, PAGES, Page, Visit
 from acumen.web.session import Sessions, visitor
 from acumen_client.wire.shapes import Role
 
@@ -70,31 +71,11 @@ UNCACHED = {"Cache-Control": "no-store"}
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
-def with_dashboard(app: App, keys: Doorkeeper, api: ASGIApp) -> ASGIApp:
+def site(app: App, keys: Doorkeeper) -> ASGIApp:
+    """Every page of the dashboard."""
     sessions = Sessions(app.settings.web)
     unrouted = _unrouted(app, keys, sessions)
-    pages = Starlette(routes=_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope.get("path", "")
-        if path == ROOT or path.startswith(f"{ROOT}/"):
-            await pages(scope, receive, send)
-        elif path == "/" and scope.get("method") == "GET" and prefers_html(Request(scope).headers.get("accept", "")):
-            await RedirectResponse(ROOT, 303, {"Vary": "Accept"})(scope, receive, send)
-        else:
-            await api(scope, receive, send)
-
-    return serve
-
-
-def prefers_html(accept: str) -> bool:
-    """Whether pages are named, and JSON is not wanted more."""
-    weights: dict[str, float] = {}
-    for part in accept.split(","):
-        kind, _, rest = part.strip().lower().partition(";")
-        weight = rest.strip().removeprefix("q=")
-        weights[kind.strip()] = float(weight) if weight.replace(".", "", 1).isdecimal() else 1.0
-    return weights.get("text/html", 0.0) > 0 and weights["text/html"] >= weights.get("application/json", 0.0)
+    return Starlette(routes=_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
 
 
 def _routes(app: App, keys: Doorkeeper, sessions: Sessions) -> list[Route]:

@@ -1,11 +1,11 @@
 """What the surface of a sentence shows: small signs of what it is, each named, none decisive alone."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.words import Word, words
+from acumen.model.patterns import later
 
 # Openings that carry tone only: what is said begins after them.
 FILLERS = frozenset(
@@ -137,8 +137,8 @@ _PATTERNS: dict[str, str] = {
 _AFTER_NO = frozenset(
     "one idea problem worries wait that it i we you the this thanks need longer way matter doubt clue luck".split()
 )
-_WANTS = re.compile(r"i (?:would (?:like|love|prefer|rather)|want|need|prefer) (?!to |it to |this |that )")
-_COMPILED = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
+_WANTS = later(r"i (?:would (?:like|love|prefer|rather)|want|need|prefer) (?!to |it to |this |that )")
+_COMPILED = {name: later(pattern) for name, pattern in _PATTERNS.items()}
 
 _STRUCTURE = (
     *(
@@ -212,7 +212,7 @@ def _core(heard: Sequence[Word]) -> tuple[str, ...]:
 
 
 # "Add a memo to each, ok?" asks for nothing but a nod.
-_TAGGED = re.compile(r", (?:ok|alright|please|deal|got it|understood) \?+$")
+_TAGGED = later(r", (?:ok|alright|please|deal|got it|understood) \?+$")
 
 
 def is_question(heard: Sequence[Word], core: Sequence[str]) -> bool:

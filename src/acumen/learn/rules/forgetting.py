@@ -1,29 +1,27 @@
 """Requests to forget: whether one is made, and what it names."""
 
-import re
 from collections.abc import Sequence
 
 from acumen.learn.rules import keys, voice
 from acumen.learn.rules.cues import FILLERS, Surface
 from acumen.learn.rules.words import Word
+from acumen.model.patterns import later
 
 # The content of a wish to forget all that is known, and of one that means what was said just before.
 EVERYTHING = "Everything about the user."
 LAST = "What the user said last."
 
 # "Don't forget to …" is a reminder, "I forgot" a report.
-_NO_WISH = re.compile(
+_NO_WISH = later(
     r"\b(?:do not|never|i|we|you|always|might|will|would|did|to|not) (?:ever |always |sometimes |often |just |"
     r"keep )?forg[eo]t"
     r"|\bforget (?:it|to)\b(?! all)"
 )
-_TOLD_TO = re.compile(
-    r"(?:you (?:can|should|to|may)|want to|want you to|like to|please) (?:just |please )?forget(?! to\b)"
-)
+_TOLD_TO = later(r"(?:you (?:can|should|to|may)|want to|want you to|like to|please) (?:just |please )?forget(?! to\b)")
 # "That rule about invoices, you can forget it."
-_NAMED_FIRST = re.compile(r"\b(?:thing|rule|bit|part|stuff|note|info\w*)\b.{3,80}\bforget (?:it|that)\b")
+_NAMED_FIRST = later(r"\b(?:thing|rule|bit|part|stuff|note|info\w*)\b.{3,80}\bforget (?:it|that)\b")
 # Plain enough to need no second opinion.
-_PLAIN = re.compile(
+_PLAIN = later(
     r"\b(?:forget|unlearn|disregard|scrap|scratch) (?:about |all |everything |that |what |my |our |i |"
     r"the (?!\w+ ?[,.]))"
     r"|\b(?:delete|erase|remove|wipe|clear|purge|drop|strike|throw away)\b.*\b(?:memory|memories|you (?:know|"
@@ -32,14 +30,14 @@ _PLAIN = re.compile(
     r"retain)\w* (?:my|our|that|what|the)\b"
 )
 # "Get rid of my wife's name", "I don't want my weight in there".
-_OWN = re.compile(
+_OWN = later(
     r"\b(?:drop|delete|remove|erase|wipe|forget|rid of|gone|kept|keep|stored?|strike|in there|on file)\b.*"
     r"\b(?:my|our|about|info|name|in there)\b"
     r"|\b(?:my|our|about|info)\b.*\b(?:gone|deleted|removed|erased|kept|stored|in there|on file|must go|has to go)\b"
 )
-_EVERYTHING = re.compile(r"\b(?:everything|all|anything|whatever|all of it)\b(?:.*\b(?:you|i|about me|of it|us)\b)?")
+_EVERYTHING = later(r"\b(?:everything|all|anything|whatever|all of it)\b(?:.*\b(?:you|i|about me|of it|us)\b)?")
 # Where the wish itself stands in its sentence.
-_VERB = re.compile(
+_VERB = later(
     r"\b(?:forg[eo]t\w*|eras\w+|un-?\w+|wip\w+|purg\w+|strik\w+|scra\w+|disregard|delet\w+|remov\w+|drop|throw|lose|ignore|"
     r"clear|discard|take|withdraw|revoke|bin|nuke|kill|get|let|destroy|flush|scrub|retire|reset|keep|stor\w+|sav\w+|remember\w*|"
     r"must go|has to go|can go|stop|gone)\b"

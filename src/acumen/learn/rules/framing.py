@@ -1,12 +1,12 @@
 """Phrases that frame what is said without being part of it: taken off, what remains is easier to write down."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.cues import FILLERS
 from acumen.learn.rules.words import Word
+from acumen.model.patterns import later
 
 Words = Sequence[Word]
 
@@ -18,7 +18,7 @@ _WITH = r"(?:really|just|also|actually|only|do|did|would|not)"
 _IF_YOU = r"if (?:you|we)(?: (?:could|would|can|just|always|never))*"
 
 # Anywhere in a sentence, which arrives in lower case with contractions opened and words parted by single blanks.
-_FRAMES = re.compile(
+_FRAMES = later(
     r"(?<![^ ])(?:"
     + "|".join(
         [
@@ -61,7 +61,7 @@ _FRAMES = re.compile(
     + r")(?![^ ])"
 )
 # Openings that only ask; the words after them are what is asked.
-_ASKING = re.compile(
+_ASKING = later(
     "|".join(
         [
             r"(?:would|do) you mind (?=\w+ing|not)|let us (?:just |maybe )?(?!know|see)",
@@ -85,7 +85,7 @@ _ASKING = re.compile(
         ]
     )
 )
-_DENYING = re.compile(r"(?:no|nope|nah|wait|wrong|incorrect)(?: no| wait)* (?:[,.!-]+ )?")
+_DENYING = later(r"(?:no|nope|nah|wait|wrong|incorrect)(?: no| wait)* (?:[,.!-]+ )?")
 
 
 def lifted(heard: Words) -> list[Word]:

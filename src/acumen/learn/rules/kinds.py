@@ -1,6 +1,6 @@
 """What kind of thing a value is (a region, a language, a time): the same kind in the same place is a rival value."""
 
-import re
+from acumen.model.patterns import later
 
 _NAMED = {
     "programming language": "python javascript typescript java kotlin go golang rust ruby php swift scala perl c c++ "
@@ -37,15 +37,15 @@ _NAMED = {
 _KINDS = {word: kind for kind, listed in _NAMED.items() for word in listed.split()}
 
 _SHAPES = [
-    ("region", re.compile(r"(?:us|eu|ap|sa|ca|me|af|il|cn)-(?:gov-)?(?:nor|sou|ea|we|cen)[a-z]*-?\d[a-z]?$")),
-    ("region", re.compile(r"(?:us|europe|asia|australia|northamerica|southamerica)-[a-z]+\d(?:-[a-z])?$")),
-    ("email address", re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+$")),
-    ("address", re.compile(r"https?://\S+$")),
-    ("time", re.compile(r"\d{1,2}(?::\d\d)?(?:am|pm)$|\d{1,2}:\d\d$|noon$|midnight$")),
-    ("amount", re.compile(r"[$€£]\d[\d,.]*[kmb]?$|\d[\d,.]*(?:usd|eur|gbp|k)$")),
-    ("percentage", re.compile(r"\d[\d.]*%$")),
-    ("version", re.compile(r"v\d+(?:\.\d+)*$|\d+\.\d+(?:\.\d+)+$")),
-    ("line length", re.compile(r"\d+-(?:column|character|char)s?$")),
+    ("region", later(r"(?:us|eu|ap|sa|ca|me|af|il|cn)-(?:gov-)?(?:nor|sou|ea|we|cen)[a-z]*-?\d[a-z]?$")),
+    ("region", later(r"(?:us|europe|asia|australia|northamerica|southamerica)-[a-z]+\d(?:-[a-z])?$")),
+    ("email address", later(r"[\w.+-]+@[\w-]+\.[\w.-]+$")),
+    ("address", later(r"https?://\S+$")),
+    ("time", later(r"\d{1,2}(?::\d\d)?(?:am|pm)$|\d{1,2}:\d\d$|noon$|midnight$")),
+    ("amount", later(r"[$€£]\d[\d,.]*[kmb]?$|\d[\d,.]*(?:usd|eur|gbp|k)$")),
+    ("percentage", later(r"\d[\d.]*%$")),
+    ("version", later(r"v\d+(?:\.\d+)*$|\d+\.\d+(?:\.\d+)+$")),
+    ("line length", later(r"\d+-(?:column|character|char)s?$")),
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ import re
 from datetime import UTC, datetime
 
 from acumen.model.ids import Millis
+from acumen.model.patterns import later
 from acumen.model.profile import TimeToLive
 
 _LIMITS = [
@@ -28,7 +29,7 @@ _UNTIL = r"(?:until|till|til|before)"
 _THIS = r"(?:this|all|all of this|for the|for the whole|for this|(?:rest|remainder) of (?:the|this))(?: (?!last)\w+)?"
 
 # A span counted from now: "for the next three weeks", "over the coming days", "in the next 24 hours".
-_SPAN = re.compile(
+_SPAN = later(
     r"\b(?P<lead>for|over|during|in|within)? ?(?:about |around |another )?(?P<ahead>(?:the )?(?:next|coming|"
     r"following) )?"
     r"(?P<count>\d{1,3}|" + "|".join(_NUMBERS) + r")?(?: more| of)?\s?"
@@ -36,7 +37,7 @@ _SPAN = re.compile(
 )
 # Days that named times last at most, the shortest first.
 _NAMED = [
-    (days, re.compile(rf"\b(?:{pattern})\b"))
+    (days, later(rf"\b(?:{pattern})\b"))
     for days, pattern in [
         (1, (rf"(?<!as of )(?<!since )(?<!from )(?:today|tonight|this (?:morning|afternoon|evening))|(?:right|"
             rf"just) now|{_THIS} day|{_END}day|eod")),
@@ -51,42 +52,42 @@ _NAMED = [
         (366, rf"{_THIS} year|{_END}year|eoy|next year|pregnant|expecting a baby|for another year"),
     ]
 ]  # fmt: skip
-_DAY_OF_MONTH = re.compile(rf"\b(?:{_UNTIL}|to|by) (?:and including )?(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)\b")
-_DATE = re.compile(
+_DAY_OF_MONTH = later(rf"\b(?:{_UNTIL}|to|by) (?:and including )?(?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)\b")
+_DATE = later(
     rf"\b(?:{_UNTIL}|by|to) (?:the )?(?:{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<iso>\d{{4}}-\d\d-\d\d))\b"
 )
-_UNTIL_MONTH = re.compile(rf"\b{_UNTIL} (?:the )?(?:end of |start of |beginning of |mid-?)?{_MONTH}\b(?! \d{{4}})")
-_IN_MONTH = re.compile(r"\b(?:during|all of|all through|the whole of|throughout|whole) " + _MONTH + r"\b")
+_UNTIL_MONTH = later(rf"\b{_UNTIL} (?:the )?(?:end of |start of |beginning of |mid-?)?{_MONTH}\b(?! \d{{4}})")
+_IN_MONTH = later(r"\b(?:during|all of|all through|the whole of|throughout|whole) " + _MONTH + r"\b")
 # An end that no calendar knows: "until the release is out", "till she is back", "while the audit runs".
-_UNTIL_EVENT = re.compile(
+_UNTIL_EVENT = later(
     r"\b(?:until|till|til) (?!\d{4})(?:the |we |i |he |she |they |it |my |our |\d\.|\w{3,} \w+)|"
     r"\b(?:for the (?:time|duration) of|as long as)\b"
 )
 # Time words that speak of the past or of a habit do not end anything.
-_OPEN_ENDED = re.compile(
+_OPEN_ENDED = later(
     r"\b(?:since|ago|every|each|last|past|used to|born|anniversary|birthday|always|never|usually|experience|"
     r"stay like that|"
     r"for good|from now on|permanently)\b|\b(?:for|over) (?:\w+ ){1,3}(?:years|months|weeks) (?:now|already)\b"
 )
-_BEFORE_NOW = re.compile(
+_BEFORE_NOW = later(
     r"\b(?:i|we|they|he|she|it|has|have|been) (?:was|were|had|got|been|\w{2,}ed|went|came|left|said|did|bought|"
     r"sold|found)\b|\bnew\b|this morning"
 )
-_RECURRING = re.compile(rf"\b(?:mornings|afternoons|evenings|nights|weekends|weekdays|{_WEEKDAY}s)\b")
-_ENDS = re.compile(
+_RECURRING = later(rf"\b(?:mornings|afternoons|evenings|nights|weekends|weekdays|{_WEEKDAY}s)\b")
+_ENDS = later(
     rf"\b(?:until|till|til|before {_WEEKDAY}|expires?|for now|{_THIS} (?:week|month|quarter|year|sprint)|"
     rf"for the (?:next|coming|rest))\b|^(?:\w+ )?today\b|^tonight\b"
 )
 # "March, not next year": a time that is denied ends nothing.
-_DENIED = re.compile(r", not [^,.;]*")
+_DENIED = later(r", not [^,.;]*")
 # "From this month": when it begins, not when it ends.
-_BEGINS = re.compile(r"\b(?:from|since|as of|starting|effective) (?:this|next|last) \w+")
+_BEGINS = later(r"\b(?:from|since|as of|starting|effective) (?:this|next|last) \w+")
 # "For two weeks", said of now.
-_FOR_A_TIME = re.compile(
+_FOR_A_TIME = later(
     r"(?<!been )\bfor (?:a|an|one|two|three|four|six|\d+) (?:day|week|month)s?\b(?! (?:now|already|straight))"
 )
 # Until a time of day is a rule for every day.
-_UNTIL_HOUR = re.compile(
+_UNTIL_HOUR = later(
     rf"\b{_UNTIL} (?:\d{{1,2}}(?::\d\d)?(?: ?[ap]m)?\b(?!th|st|nd|rd)|noon|late|lunch|sunset|then|the end\b)"
 )
 

@@ -7,6 +7,7 @@ from acumen.learn.rules import verbs
 from acumen.learn.rules.sentences import Sentence
 from acumen.learn.rules.voice import FIRST, OWN
 from acumen.learn.rules.words import Word
+from acumen.model.patterns import later
 
 Words = Sequence[Word]
 
@@ -20,7 +21,7 @@ _PHRASE = frozenset("a an the my our in on at to for with from as by".split())
 
 
 # Where a sentence turns from one kind of saying to another: "…, so use WAT", "…, is that a risk?", "forget X, use Y".
-_TURNS = re.compile(
+_TURNS = later(
     r"(?P<so>,?(?<!be)(?<!is)(?<!not)(?<!are)\s+so\s+"
     r"(?!that\b|far\b|much\b|many\b|on\b|called\b|kind\b|i can\b|do i\b))"
     r"|,\s+(?=(?:is|are|do|does|did|can|could|would|will|should|what|how|which|why|where)\s+"
@@ -32,23 +33,23 @@ _TURNS = re.compile(
     r"|(?P<but>,?\s+but\s+)",
     re.IGNORECASE,
 )
-_FORGETS = re.compile(
+_FORGETS = later(
     r"\b(?:forget|scratch|scrap|disregard|delete|remove|drop|strike|throw (?:away|out))\b[^,;]*[,;]\s+", re.IGNORECASE
 )
-_LIMITED = re.compile(
+_LIMITED = later(
     r"\b(?:until|till|this (?:week|month|quarter|sprint)|for the (?:next|coming)|for now|today|tonight)\b",
     re.IGNORECASE,
 )
 # A topic put before its question is part of it: "the trimester after this, is it better?"
-_FINITE = re.compile(r"\b(?:i|we|is|are|am|was|were|has|have|had|does|did|\w+ed|\w+['’](?:s|m|re|ve))\b", re.IGNORECASE)
+_FINITE = later(r"\b(?:i|we|is|are|am|was|were|has|have|had|does|did|\w+ed|\w+['’](?:s|m|re|ve))\b", re.IGNORECASE)
 # "Email only, I'm deaf": what is asked, and why.
-_COMMANDS = re.compile(
+_COMMANDS = later(
     r"(?:please |pls |ok |and |so |but )*(?:no (?!,|i\b|we\b)|never|always|don'?t|do not|stop|avoid|skip|keep|use|"
     r"write|give|send|put|call|make|plan|show|be|say|speak|only|[\w-]+ only\b|nothing)",
     re.IGNORECASE,
 )
 # "I'm diabetic, carbs must be counted": what is so, and what follows.
-_OF_SELF = re.compile(r"\b(?:i'?m|i am|we'?re|we are|i have|i'?ve|we have)\b", re.IGNORECASE)
+_OF_SELF = later(r"\b(?:i'?m|i am|we'?re|we are|i have|i'?ve|we have)\b", re.IGNORECASE)
 # Fewer words than this are no saying of their own.
 LEAST_OF_SEGMENT = 3
 

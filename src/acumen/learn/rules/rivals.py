@@ -15,8 +15,9 @@ from acumen.learn.rules.classifier import WEIGHTS, Floats
 from acumen.learn.rules.kinds import kind_in_place
 from acumen.learn.rules.topics import topics
 from acumen.learn.rules.words import Word, words
+from acumen.model.patterns import later
 
-_CHANGE = re.compile(
+_CHANGE = later(
     r"\b(?:now|nowadays|these days|lately|since|as of|from now on|from here on|from today|from next|starting|"
     r"switch(?:ed|ing)?|"
     r"mov(?:ed|ing)|chang(?:ed|ing)|renamed|replaced|upgrad\w+|migrated|transferred|relocated|rescheduled|pushed|"
@@ -24,7 +25,7 @@ _CHANGE = re.compile(
     r"turned|turns out|became|again|already|"
     r"after all|become|becomes|make (?:it|that|the)|bumped|it is|swapped|started|passed|over|finally)\b"
 )
-_ENDING = re.compile(
+_ENDING = later(
     r"\b(?:no longer|anymore|any more|any longer|not|never|gone|left|quit|stop(?:ped)?|sold|broke|died|dead|"
     r"closing|shut|"
     r"closed|cancelled|"

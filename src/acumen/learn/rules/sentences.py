@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from acumen.model.patterns import later
+
 # Longer "sentences" are pasted material: people do not speak in them.
 MAX_SENTENCE = 700
 # A turn with more than this is a document; its opening and its end are where its writer speaks.
@@ -25,14 +27,14 @@ _STRAIGHT = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\r": "\n", "\t": " "}
 )
 
-_FENCE = re.compile(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
-_FORWARDED = re.compile(
+_FENCE = later(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
+_TAG = later(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
+_FORWARDED = later(
     r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|"
     r"from: .{1,200}\n(?:sent|date|to|subject): )",
     re.MULTILINE | re.IGNORECASE,
 )
-_CODE_LINE = re.compile(
+_CODE_LINE = later(
     r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
     r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
     r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|"
@@ -40,20 +42,20 @@ _CODE_LINE = re.compile(
     r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
     r"[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )
-_CODE_MARK = re.compile(r"[{}\[\]();=<>|\\$_*^~]")
+_CODE_MARK = later(r"[{}\[\]();=<>|\\$_*^~]")
 # Where a sentence ends: a full stop before a space, a line break, a semicolon. Quotes and inline code are stepped over.
-_STEP = re.compile(
+_STEP = later(
     r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)'
     r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？]|[.!?]+(?=[A-Z][a-z]))"
 )
-_ABBREVIATION = re.compile(
+_ABBREVIATION = later(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
-_NUMBER_OF = re.compile(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
+_NUMBER_OF = later(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
 # "Anna: hello" on several lines is a conversation pasted in.
-_SPEAKER = re.compile(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
+_SPEAKER = later(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
 MIN_TRANSCRIPT = 3
-_BULLET = re.compile(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
+_BULLET = later(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
 
 
 def sentences(text: str) -> list[Sentence]:

@@ -1,10 +1,10 @@
 """What the user said, in the third person: 'I live in Berlin' → 'User lives in Berlin.'."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.words import Word, joined
+from acumen.model.patterns import later
 
 Words = Sequence[Word]
 
@@ -36,7 +36,7 @@ _AGREED = {"have": "has", "am": "is"}
 _DANGLING = frozenset("and but so or then , ; : - – — too also please though".split())
 _GROUPS = frozenset("team company startup group agency firm shop nonprofit family couple practice business".split())
 # "Not a fan of mushrooms": said of oneself, without a subject.
-_OF_SELF = re.compile(r"(?:not )?(?:an? )?(?:(?:big|huge|great) )?(?:fan of|allergic to|based in)\b")
+_OF_SELF = later(r"(?:not )?(?:an? )?(?:(?:big|huge|great) )?(?:fan of|allergic to|based in)\b")
 # After a joint, a verb before one of these goes on with the same subject.
 _NO_VERB = frozenset(
     "on in at for with from by as to of and or but the a an not no ever who which that here there".split()

@@ -14,6 +14,7 @@ from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import BROKE, advice, is_proposal
 from acumen.learn.rules.said import Said
+from acumen.model.patterns import later
 from acumen.model.profile import TimeToLive
 
 Vector = NDArray[np.float32]
@@ -169,12 +170,12 @@ def _follows(one: Said, before: Said) -> bool:
     return between == "so" or (not between and one.seen.low.startswith("so "))
 
 
-_TWO_SIDED = re.compile(r"\b(?:do not|never) \w+ .*, (?:always )?(?:use|do|write|say|call|put)\b")
-_NO_MORE = re.compile(r"(?:\w+ )?no more \w+\W*$")
-_STOP = re.compile(r"\b(?:stop|quit) \w+ing\b")
+_TWO_SIDED = later(r"\b(?:do not|never) \w+ .*, (?:always )?(?:use|do|write|say|call|put)\b")
+_NO_MORE = later(r"(?:\w+ )?no more \w+\W*$")
+_STOP = later(r"\b(?:stop|quit) \w+ing\b")
 # What a thing is to do for good is asked for once: a function that always returns true.
-_OF_A_THING = re.compile(r"\b(?:that|which|who) (?:always|never)\b")
-_WHILE = re.compile(r"\b(?:until|till|as long as|for the (?:next|coming|rest))\b")
+_OF_A_THING = later(r"\b(?:that|which|who) (?:always|never)\b")
+_WHILE = later(r"\b(?:until|till|as long as|for the (?:next|coming|rest))\b")
 
 
 def _explains(one: Said, before: Said) -> bool:
@@ -205,7 +206,7 @@ _POINTED = frozenset("it that this these those them there".split())
 _POINTERS = frozenset("he she they it that this these those there nobody".split())
 
 
-_BLAME = re.compile(
+_BLAME = later(
     r"^(?:no |and |but )*you (?:used|did|forgot|missed|sent|wrote|put|gave|made|added|have|called|ran|assumed|picked)\b"
 )
 
@@ -215,7 +216,7 @@ def _blames(seen: Surface) -> bool:
     return bool(_BLAME.match(seen.low))
 
 
-_GENERAL = re.compile(
+_GENERAL = later(
     r"^(?:and |so |also |please |btw )*(?:that|this|it|these|same|do (?:that|this|it|so))\b.{0,24}"
     r"\b(?:goes for|applies to|holds for|true for|rule|policy|always|every ?time|every|all of them|from now on|"
     r"all|any)\b"
@@ -284,7 +285,7 @@ def _merely_asks(seen: Surface) -> bool:
 
 
 # "Could the parcels go next door whenever I am out?"
-_MAY = re.compile(r"(?:could|can|would|may|might) (?!i |it |that |this |there |he |she |they )")
+_MAY = later(r"(?:could|can|would|may|might) (?!i |it |that |this |there |he |she |they )")
 
 
 def _needed(one: Said) -> float:
@@ -326,27 +327,27 @@ def _confirms(one: Said) -> bool:
 
 
 # "I told you three times": what was told stands elsewhere.
-_TOLD_YOU = re.compile(
+_TOLD_YOU = later(
     r"^(?:and |but |no |, )*(?:i|we)(?: have| had)?(?: just| already| clearly| literally)* "
     r"(?:said|told|asked|mentioned)"
     r"(?: so| that| this| it| you| people| guys| earlier| before| already| now| a| minute| ago| once| twice| times| "
     r"three| ten| hundred| about| ,)*\W*$"
 )
 # "I have a question about my invoice": what follows is what is meant.
-_ANNOUNCES = re.compile(
+_ANNOUNCES = later(
     r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:wonder\b|"
     r"(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
     r"(?:would like|would love|want|wanted|need|was hoping|am hoping|wish) to (?:ask|know|understand|find out|inquire|"
     r"hear|discuss|talk about|check|see if))"
 )
 # "Bun it is", "99.9 it is after all".
-_DECIDES = re.compile(r"^(?:ok |so |then |well |, )*\S+(?: \S+){0,2} it is\b(?! \?)")
+_DECIDES = later(r"^(?:ok |so |then |well |, )*\S+(?: \S+){0,2} it is\b(?! \?)")
 # "That is not what we signed": what holds instead is told elsewhere.
-_REJECTS = re.compile(
+_REJECTS = later(
     r"^(?:no |and |but |so |, )*(?:that|this|it) (?:is|was) (?:not|just|simply|so)? ?(?:what|how|wrong|not|it|"
     r"right)\b[\w ]{0,24}\W*$"
 )
-_HEARSAY = re.compile(r"\b(?:i|me|we|us|our)\b")
+_HEARSAY = later(r"\b(?:i|me|we|us|our)\b")
 
 
 def _is_hearsay(seen: Surface) -> bool:
