@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from acumen.learn.extract_rules import playbook_notes, profile_notes
+from acumen.model.ids import SessionId
 from acumen.model.memory import Status
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
@@ -18,6 +19,7 @@ from tests.learn.talk import (
     only_lesson,
     playbooks_after,
     profiles_after,
+    taught,
     turn,
     window,
 )
@@ -161,3 +163,10 @@ def test_facts_are_well_worded(said: str, written: list[str]):
 
 def test_an_answer_is_kept_with_its_question():
     assert facts("agent: What's your rent?", "1,020 warm") == ['Asked "What\'s your rent?", the user said: 1,020 warm.']
+
+
+def test_what_is_asked_in_a_new_session_confirms_nothing_of_the_last_one():
+    rolled_back = window("Payment shows errors, roll it back.", "agent: The on-call person has agreed; rolling back.")
+    again = replace(turn(3, "Payment shows errors, roll it back."), session_id=SessionId("the next one"))
+
+    assert taught(replace(rolled_back, turns=(*rolled_back.turns, again))) == []

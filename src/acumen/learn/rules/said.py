@@ -77,8 +77,9 @@ def _sentences_of(turn: Turn, setting: Setting, agent_words: str, previous: Inte
 
 
 def _setting(turns: tuple[Turn, ...], place: int) -> Setting:
-    """The agent's words just before a turn, and the request they answered."""
-    before = place - 1
+    """The agent's words just before a turn, and the request they answered; those of another session are no answer."""
+    turns = tuple(turn for turn in turns[: place + 1] if turn.session_id == turns[place].session_id)
+    before = len(turns) - 2
     spoken: list[Turn] = []
     while before >= 0 and not turns[before].by_user and len(spoken) < MAX_AGENT_TURNS:
         spoken.insert(0, turns[before])
