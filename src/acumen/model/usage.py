@@ -38,6 +38,14 @@ class Injection:
     experiment_arm: str | None = None
 
 
+class Unanswered(NamedTuple):
+    """A question for which nothing was shown."""
+
+    query: str
+    times: int
+    last_at: Millis
+
+
 @dataclass(frozen=True, slots=True)
 class UsageEvent:
     id: str

@@ -7,9 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.echoes import Shown
+from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import Injection
+from acumen.model.usage import PRODUCTION, Injection, Unanswered
 from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import injections
@@ -55,6 +56,18 @@ class Injections:
         if session is not None:
             query = query.where(c.session_id == session)
         return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
+
+    def unanswered(self, since: Millis, limit: int) -> list[Unanswered]:
+        """What production agents asked and were shown nothing for, the most often asked first."""
+        c, times = injections.c, sa.func.count()
+        query = (
+            sa.select(c.query, times, sa.func.max(c.created_at))
+            .where(c.org_id == self._scope.org, c.created_at >= since, c.caller_type == PRODUCTION, c.tokens == 0)
+            .where(c.query != "", sa.or_(c.experiment_arm.is_(None), c.experiment_arm != HOLDOUT))
+            .group_by(c.query)
+            .order_by(times.desc(), sa.func.max(c.created_at).desc())
+        )
+        return [Unanswered(*row) for row in self._scope.all(query.limit(limit))]
 
     def shown_lately(self, user: str, at: Millis) -> list[Shown]:
         """The memories put before this user's agents in the days up to `at`, as they were rendered."""

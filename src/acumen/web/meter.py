@@ -20,6 +20,7 @@ from acumen.web.page import PER_PAGE, Visit, page
 
 USUAL_DAYS = 30
 PARETO_BARS = 10
+UNANSWERED = 5
 # For the headline: of memories further down, none takes a share that a person would notice.
 MOST_WASTEFUL = 500
 
@@ -37,8 +38,43 @@ async def overview(visit: Visit) -> Response:
     by_day = await price.costs(GroupBy.DAY, 2 * days, None, 2 * days, 0, visit.deps)
     by_memory = await price.costs(GroupBy.MEMORY, days, None, MOST_WASTEFUL, 0, visit.deps)
     found = await queue.candidates(Wanted(None), 5, 0, visit.deps)
-    live, born = await visit.deps.store.read(lambda tx: _counts(tx, Millis(visit.deps.now() - days * DAY_MS)))
-    return visit.html("overview.html", **_overview(visit, days, by_day, by_memory, found), live=live, born=born)
+    now = visit.deps.now()
+    read = await visit.deps.store.read(lambda tx: _read(tx, Millis(now - days * DAY_MS), now))
+    told = _overview(visit, days, by_day, by_memory, found)
+    return visit.html("overview.html", **told, **read, funnel=funnel(told["this"], *read["ended"]))
+
+
+def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
+    live, born = _counts(tx, since)
+    return {
+        "live": live,
+        "born": born,
+        "ended": tx.outcomes.sessions(since, until, None),
+        "unanswered": tx.injections.unanswered(since, UNANSWERED),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """So many of so many; of none, where nothing is known."""
+
+    name: str
+    count: int
+    of: int
+    unknown: str
+
+    @property
+    def share(self) -> float:
+        return self.count / self.of if self.of else 0.0
+
+
+def funnel(use: Use, ended: int, well: int) -> list[Part]:
+    """From the question to the end of the session."""
+    return [
+        Part("searches found something", use.searches - use.zero_hits, use.searches, "no agent has searched"),
+        Part("showings were cited", use.cited_shown, use.shown, "nothing was shown"),
+        Part("sessions ended well", well, ended, "no session has ended with a known outcome"),
+    ]
 
 
 def _counts(tx: Tx, since: Millis) -> tuple[int, int]:
