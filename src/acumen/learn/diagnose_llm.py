@@ -1,13 +1,13 @@
 """Why failures happen, asked of a model. What it answers is checked, for what it read was written by strangers."""
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
-from acumen.learn.diagnosis import Diagnosis
+from acumen.learn.diagnosis import Category, Diagnosis
 from acumen.llm import prompt
 from acumen.model.failure import FailureGroup
 from acumen.model.hazards import hazards
@@ -20,18 +20,7 @@ Sentence = Annotated[str, Field(min_length=3, max_length=300)]
 
 class Explained(BaseModel):
     cause: Sentence
-    category: Literal[
-        "timeout",
-        "rate_limit",
-        "auth",
-        "not_found",
-        "bad_input",
-        "schema",
-        "upstream_5xx",
-        "tool_misuse",
-        "logic",
-        "unknown",
-    ]
+    category: Category
     adjust: Sentence
     dont: Sentence
     trigger: Sentence

@@ -6,12 +6,12 @@ The answer has the shape that a model gives, too: cause, category, what to adjus
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 from acumen.model.failure import FailureGroup
 from acumen.model.patterns import later
 
-CATEGORIES = (
+Category = Literal[
     "timeout",
     "rate_limit",
     "auth",
@@ -22,7 +22,7 @@ CATEGORIES = (
     "tool_misuse",
     "logic",
     "unknown",
-)
+]
 
 
 @dataclass(frozen=True, slots=True)

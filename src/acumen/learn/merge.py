@@ -389,9 +389,7 @@ def _same(note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
 
 
 def _replaces(new: _Entry[Id], old: _Entry[Id], cosine: float | None) -> bool:
-    """Whether the new words leave no room for the old. What was said in one breath stands together; what "
-    "worked, worked.
-    """
+    """Whether the new words leave no room for the old. What was said in one breath stands; what worked, worked."""
     if (
         new.seen & old.seen
         or WORKED in (new.content[: len(WORKED)], old.content[: len(WORKED)])
