@@ -16,7 +16,7 @@ from hypothesis import settings
 from tests import postgres as pg
 
 # Time is measured in bench/, never asserted here: a slow machine is not a failure.
-settings.register_profile("acumen", deadline=None)
+settings.register_profile("acumen", deadline=None, max_examples=40)
 settings.load_profile("acumen")
 
 

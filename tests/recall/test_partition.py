@@ -293,6 +293,7 @@ def test_how_a_partition_came_to_be_does_not_matter(
     assert seen(grown.rank(question, 20)) == seen(fresh.rank(question, 20))
 
 
+@settings(max_examples=10)
 @given(histories, questions)
 def test_a_swept_partition_answers_as_before(
     history: list[tuple[str, int, str, int | None]], question: Question

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -257,6 +257,7 @@ def test_how_a_partition_came_to_be_does_not_matter(history: list[Event], questi
     assert scores(grown.rank(question, 20)) == pytest.approx(scores(fresh.rank(question, 20)), abs=2e-4)
 
 
+@settings(max_examples=10)
 @given(st.lists(puts | drops, max_size=20), questions)
 def test_a_swept_partition_answers_as_before(history: list[Event], question: Question) -> None:
     partition = played(history)

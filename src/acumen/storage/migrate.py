@@ -45,7 +45,7 @@ def migrate(database: Database) -> None:
 
 def _create(conn: sa.Connection) -> None:
     """An empty database needs no history: a test proves that both ways lead to the same schema."""
-    metadata.create_all(conn)
+    metadata.create_all(conn, checkfirst=False)
     conn.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
     conn.execute(sa.text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
