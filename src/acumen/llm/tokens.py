@@ -1,16 +1,24 @@
 """Count tokens the way most language models do (cl100k), without network."""
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from splintr import AnyTokenizer
 
 ENCODING = "cl100k_base"
+# The lines of a context come again with every search that finds them; what is longer is not worth its memory.
+SHORT = 1_000
+REMEMBERED = 4_096
 
 
 def count_tokens(text: str) -> int:
     """How many tokens a model would read. What looks like a control token (`<|endoftext|>`) counts as plain text."""
+    return _counted(text) if len(text) <= SHORT else len(_ids(text))
+
+
+@lru_cache(REMEMBERED)
+def _counted(text: str) -> int:
     return len(_ids(text))
 
 

@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from acumen.deps import Deps, Findable
@@ -21,6 +21,8 @@ from acumen.recall.partition import Hit, Partition, Question
 from acumen.recall.search import Ask
 from acumen.storage.store import Tx
 
+_FILTERED = tuple(field.name for field in fields(Filter))
+
 
 def kept(ask: Ask, budget: int) -> dict[str, Any]:
     """What an injection remembers of its question besides the words: all that decided what was found."""
@@ -30,7 +32,7 @@ def kept(ask: Ask, budget: int) -> dict[str, Any]:
         "threshold": ask.threshold,
         "max_tokens": budget,
         "filters": {
-            str(kind): {name: value for name, value in asdict(wanted).items() if value is not None}
+            str(kind): {name: value for name in _FILTERED if (value := getattr(wanted, name)) is not None}
             for kind, wanted in ask.filters.items()
         },
     }

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.search import SearchRow
+from acumen.storage.prepared import Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import orgs, search_rows
 
@@ -23,8 +24,7 @@ class Mark:
     seq: int
 
 
-_MARK = sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org"))
-
+_MARK = Statement(sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org")))
 
 # Changes nothing, and so holds the row.
 _HOLD = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org")).values(search_seq=orgs.c.search_seq)
@@ -35,8 +35,8 @@ class SearchRows:
         self._scope = scope
 
     def mark(self) -> Mark:
-        row = self._scope.one(_MARK, org=self._scope.org)
-        return Mark(row.generation, row.search_seq) if row else Mark(0, 0)
+        row = _MARK.one(self._scope.conn, org=self._scope.org)
+        return Mark(*row) if row else Mark(0, 0)
 
     def since(
         self, kind: str, user: str | None, seq: int, limit: int | None = None
