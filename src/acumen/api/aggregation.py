@@ -80,7 +80,7 @@ async def change_logs(
 ) -> wire.PlaybookAggregationChangeLogResponse:
     versions = aggregate.versions_meant(asked.agent_version)
     names = aggregate.names_meant(asked.playbook_name)
-    changes = await call.deps.store.read(lambda tx: tx.clusters.changes(versions, names, asked.limit))
+    changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, asked.limit))
     return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(one) for one in changes])
 
 

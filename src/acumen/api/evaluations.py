@@ -189,8 +189,8 @@ async def cancel_regeneration(asked: wire.RegenerationRequest, call: Call) -> wi
 
 
 def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
-    progress = tx.runs.progress(run.id)
-    failed = tx.runs.items(run.id, ItemState.FAILED, FAILURES_SHOWN)
+    progress = tx.run_items.progress(run.id)
+    failed = tx.run_items.of(run.id, ItemState.FAILED, FAILURES_SHOWN)
     failures = [wire.RegenerateFailure(session_id=key_of(one.item)[1], reason=one.error or "") for one in failed]
     return wire.RegenerateStatusResponse.model_validate(
         {

@@ -13,6 +13,7 @@ from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
 from acumen.storage.actions import Actions
+from acumen.storage.aggregations import Aggregations
 from acumen.storage.alerts import Alerts
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.clusters import Clusters
@@ -41,11 +42,13 @@ from acumen.storage.outcomes import Outcomes
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.reviewed import Reviewed
+from acumen.storage.run_items import RunItems
 from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.sessions import Sessions
 from acumen.storage.shelf import Shelf
+from acumen.storage.sources import Sources
 from acumen.storage.speakers import Speakers
 from acumen.storage.together import Together
 from acumen.storage.usage import Usage
@@ -73,6 +76,7 @@ class Tx:
     keys = _of(Keys)
     jobs = _of(Jobs)
     runs = _of(Runs)
+    run_items = _of(RunItems)
     conversations = _of(Conversations)
     speakers = _of(Speakers)
     sessions = _of(Sessions)
@@ -89,6 +93,8 @@ class Tx:
     experiments = _of(Experiments)
     llm_calls = _of(LlmCalls)
     clusters = _of(Clusters)
+    sources = _of(Sources)
+    aggregations = _of(Aggregations)
     search_rows = _of(SearchRows)
     library = _of(Library)
     lineage = _of(Lineage)
