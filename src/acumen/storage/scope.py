@@ -84,11 +84,9 @@ class Scope:
 
     def add_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
         """Those that are not there yet; how many that were."""
-        if not rows:
-            return 0
-        return self.conn.execute(
-            self.db.insert(table).on_conflict_do_nothing(), [self.stamp(row) for row in rows]
-        ).rowcount
+        given = [self.stamp(row) for row in rows]
+        insert = self.db.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        return self.conn.execute(insert, given if len(given) > 1 else given[0]).rowcount if given else 0
 
     def put(self, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """The row of this key, new or changed to these values."""
@@ -115,13 +113,13 @@ class Scope:
         return sum(self.delete(column.table, column.in_(some), *where) for some in in_batches(sorted(values)))
 
 
-def value_of(kind: type[D], row: Any, **told: Any) -> D:
+def value_of(kind: type[D], row: Any, /, **told: Any) -> D:
     """A value from a row: fields called like a column are that column's, the others are told."""
     same = kind.__dataclass_fields__.keys() - told.keys()
     return kind(**{name: getattr(row, name) for name in same}, **told)
 
 
-def row_of(table: sa.Table, value: Any, **told: Any) -> dict[str, Any]:
+def row_of(table: sa.Table, value: Any, /, **told: Any) -> dict[str, Any]:
     """A row from a value: columns called like a field are that field's, the others are told."""
     same = (name for name in table.c.keys() if name not in told and hasattr(value, name))  # noqa: SIM118 - no dictionary
     return {**{name: getattr(value, name) for name in same}, **told}
