@@ -1,15 +1,32 @@
 """What an endpoint is: how it is reached, what it takes, what it answers, and who may ask."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, Literal, ParamSpec, TypedDict, TypeVar, Unpack, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    ParamSpec,
+    Protocol,
+    Self,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 from urllib.parse import quote
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from acumen_client.errors import BadInput, in_words
 from acumen_client.wire.shapes import InQuery, Nothing, Role
+
+if TYPE_CHECKING:
+    from acumen_client.client import AsyncClient, Client
 
 P = ParamSpec("P")
 A = TypeVar("A", bound=BaseModel)
@@ -39,6 +56,31 @@ class Endpoint(Generic[P, A]):
     repeatable: bool = True
     # What a success is answered with: 202 where the work is only begun.
     status: Literal[200, 202] = 200
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: "Client", owner: type) -> Callable[P, A]: ...
+    @overload
+    def __get__(self, client: "AsyncClient", owner: type) -> Callable[P, Awaitable[A]]: ...
+    def __get__(self, client: "Client | AsyncClient | None", owner: type) -> Any:
+        """As a method of a client: its parameters are the fields of the request, its result is the answer."""
+        if client is None:
+            return self
+
+        def call(*args: P.args, **kwargs: P.kwargs) -> A | Awaitable[A]:
+            return client.send(self, self.built(*args, **kwargs))
+
+        call.__doc__ = self.summary
+        call.__name__ = self.name
+        return call
+
+    def built(self, *args: P.args, **kwargs: P.kwargs) -> BaseModel:
+        """The request, or `BadInput` before anything is sent."""
+        try:
+            return self.request(*args, **kwargs)
+        except ValidationError as wrong:
+            raise BadInput(in_words(wrong), code="bad_input") from wrong
 
     @property
     def request_model(self) -> type[BaseModel]:
@@ -121,17 +163,24 @@ class More(TypedDict, total=False):
     status: Literal[200, 202]
 
 
-def post(
-    name: str, request: Callable[P, BaseModel], answer: type[A], role: Role, summary: str, **more: Unpack[More]
-) -> Endpoint[P, A]:
+class Shapes(Protocol):
+    """An endpoint of which only the shapes are still to be told."""
+
+    def __call__(self, request: Callable[P, BaseModel], answer: type[A], /) -> Endpoint[P, A]: ...
+
+
+def post(name: str, role: Role, summary: str, **more: Unpack[More]) -> Shapes:
     """An endpoint at `/api/NAME` that reads a body."""
-    said: More = {"method": "POST", "path": f"/api/{name}", **more}
-    return Endpoint(name=name, request=request, answer_model=answer, role=role, summary=summary, **said)
+    return _endpoint(name, role, summary, {"method": "POST", "path": f"/api/{name}", **more})
 
 
-def get(
-    name: str, request: Callable[P, BaseModel], answer: type[A], role: Role, summary: str, **more: Unpack[More]
-) -> Endpoint[P, A]:
+def get(name: str, role: Role, summary: str, **more: Unpack[More]) -> Shapes:
     """An endpoint at `/api/NAME` that reads its query."""
-    said: More = {"method": "GET", "path": f"/api/{name}", "where": "query", **more}
-    return Endpoint(name=name, request=request, answer_model=answer, role=role, summary=summary, **said)
+    return _endpoint(name, role, summary, {"method": "GET", "path": f"/api/{name}", "where": "query", **more})
+
+
+def _endpoint(name: str, role: Role, summary: str, said: More) -> Shapes:
+    def shaped(request: Callable[P, BaseModel], answer: type[A], /) -> Endpoint[P, A]:
+        return Endpoint(name=name, request=request, answer_model=answer, role=role, summary=summary, **said)
+
+    return shaped

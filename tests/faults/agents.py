@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
 from tests.faults.server import NO_REPLY, Caller, Reply, Server
 
@@ -97,7 +97,7 @@ class Agent(threading.Thread):
         """What was just acknowledged is found by its words at once; its meaning follows later."""
         request_id, turns = next(reversed(self.ledger.turns.items()))
         asked = {"user_id": self.user, "query": turns[0], "top_k": 3, "search_mode": "fts"}
-        reply = self._reply_to(lambda: caller.call(calls.search_interactions, asked))
+        reply = self._reply_to(lambda: caller.call(Calls.search_interactions, asked))
         if reply is None:
             return
         assert reply.ok, reply
@@ -141,23 +141,23 @@ class Agent(threading.Thread):
                 {"role": role, "content": text} for role, text in zip(("User", "Assistant"), turns, strict=True)
             ],
         }
-        return Write(calls.publish_interaction, asked, lambda: self.ledger.turns.update({request_id: turns}))
+        return Write(Calls.publish, asked, lambda: self.ledger.turns.update({request_id: turns}))
 
     def _add_profile(self, number: int) -> Write:
         profile_id, content = f"{self.user}-profile-{number}", f"Owns the repository {self.user}repo{number}"
         asked = {"user_profiles": [{"user_id": self.user, "profile_id": profile_id, "content": content}]}
         note = self._noting_profile(profile_id, content)
-        return Write(calls.add_user_profile, asked, note, frozenset({200, 409}))
+        return Write(Calls.add_profiles, asked, note, frozenset({200, 409}))
 
     def _update_profile(self, number: int) -> Write:
         profile_id, content = f"{self.user}-profile-{number}", f"Has sold the repository {self.user}repo{number}"
         asked = {"user_id": self.user, "profile_id": profile_id, "content": content}
-        return Write(calls.update_user_profile, asked, self._noting_profile(profile_id, content))
+        return Write(Calls.update_profile, asked, self._noting_profile(profile_id, content))
 
     def _delete_profile(self, number: int) -> Write:
         profile_id = f"{self.user}-profile-{number}"
         asked = {"user_id": self.user, "profile_id": profile_id}
-        return Write(calls.delete_profile, asked, self._noting_profile(profile_id, None), frozenset({200, 404}))
+        return Write(Calls.delete_profile, asked, self._noting_profile(profile_id, None), frozenset({200, 404}))
 
     def _noting_profile(self, profile_id: str, content: str | None) -> Callable[[], None]:
         return lambda: self.ledger.profiles.update({profile_id: content})
@@ -167,7 +167,7 @@ class Agent(threading.Thread):
         asked = {"user_playbooks": [{"user_id": self.user, "content": content, "playbook_name": "kept"}]}
         ledger = self.ledger
         return Write(
-            calls.add_user_playbook,
+            Calls.add_user_playbooks,
             asked,
             note=lambda: ledger.playbooks.add(content),
             give_up=lambda: ledger.perhaps.add(content),
@@ -198,7 +198,7 @@ def compare(agent: Agent, server: Server) -> Findings:
 
 
 def _turns(agent: Agent, server: Server) -> Findings:
-    found = server.call(calls.get_interactions, {"user_id": agent.user, "top_k": 1_000_000}).json["interactions"]
+    found = server.call(Calls.interactions, {"user_id": agent.user, "top_k": 1_000_000}).json["interactions"]
     stored = Counter((turn["request_id"], turn["content"]) for turn in found)
     expected = {(request, text) for request, texts in agent.ledger.turns.items() for text in texts}
     return Findings(
@@ -214,7 +214,7 @@ KEPT = {"status_filter": [None, "superseded", "archived"]}
 
 def _profiles(agent: Agent, server: Server) -> Findings:
     asked = {"user_id": agent.user, "top_k": 1_000_000, **KEPT}
-    found = server.call(calls.get_profiles, asked).json["user_profiles"]
+    found = server.call(Calls.profiles, asked).json["user_profiles"]
     by_hand = [one for one in found if one["profile_id"].startswith(f"{agent.user}-profile-")]
     stored = {one["profile_id"]: one["content"] for one in by_hand}
     expected = {key: content for key, content in agent.ledger.profiles.items() if content is not None}
@@ -227,7 +227,7 @@ def _profiles(agent: Agent, server: Server) -> Findings:
 
 def _playbooks(agent: Agent, server: Server) -> Findings:
     asked = {"user_id": agent.user, "playbook_name": "kept", "limit": 1_000_000, **KEPT}
-    found = server.call(calls.get_user_playbooks, asked).json["user_playbooks"]
+    found = server.call(Calls.user_playbooks, asked).json["user_playbooks"]
     stored = Counter(one["content"] for one in found)
     return Findings(
         lost=[content for content in agent.ledger.playbooks if content not in stored],

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
 
 # A start takes under a second; a machine busy with other work may need much longer, and that is no failure.
@@ -119,7 +119,7 @@ class Server:
         assert self.is_alive, f"The server ended by itself:\n{self.log}"
         with closing(self.caller(timeout=5)) as caller:
             try:
-                return caller.call(calls.health_live).ok
+                return caller.call(Calls.health_live).ok
             except NO_REPLY:
                 return False
 

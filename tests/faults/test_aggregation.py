@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer
 from tests.faults.server import Server, wait_until
 
@@ -15,7 +15,7 @@ FINISH_SECONDS = 120.0
 def test_kills_in_the_middle_of_an_aggregation_leave_every_lesson_once(start_server: StartServer) -> None:
     server = start_server(jobs__lease_seconds=5, recall__embeddings=False)
     _teach(server)
-    begun = server.call(calls.submit_playbook_aggregation, {"request_id": "a1", "agent_version": "v1"}).json
+    begun = server.call(Calls.submit_playbook_aggregation, {"request_id": "a1", "agent_version": "v1"}).json
 
     for written in KILLED_AFTER:
         wait_until(lambda least=written: _count(server) >= least, FINISH_SECONDS, "lessons to be written")
@@ -24,7 +24,7 @@ def test_kills_in_the_middle_of_an_aggregation_leave_every_lesson_once(start_ser
         server.start()
     wait_until(lambda: _status(server, begun["operation_id"]) == "succeeded", FINISH_SECONDS, "the aggregation to end")
 
-    found = server.call(calls.get_agent_playbooks, {"limit": 10_000}).json["agent_playbooks"]
+    found = server.call(Calls.agent_playbooks, {"limit": 10_000}).json["agent_playbooks"]
     counted = Counter(lesson["content"] for lesson in found)
     assert counted == Counter({_lesson(number): 1 for number in range(LESSONS)})
     told = server.rows("SELECT count(*) FROM agent_playbook_sources")
@@ -36,7 +36,7 @@ def _teach(server: Server) -> None:
     """Each lesson by two users. Numbers that differ make lessons that differ."""
     for user in ("ada", "bob"):
         lessons = [{"user_id": user, "agent_version": "v1", "content": _lesson(number)} for number in range(LESSONS)]
-        assert server.call(calls.add_user_playbook, {"user_playbooks": lessons}).ok
+        assert server.call(Calls.add_user_playbooks, {"user_playbooks": lessons}).ok
 
 
 def _lesson(number: int) -> str:
@@ -48,5 +48,5 @@ def _count(server: Server) -> int:
 
 
 def _status(server: Server, operation: str) -> str:
-    reply = server.call(calls.get_playbook_aggregation_operation, {"operation_id": operation})
+    reply = server.call(Calls.playbook_aggregation_operation, {"operation_id": operation})
     return str(reply.json["status"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.config import Config, ConfigUpdate
 from acumen_client.wire.memories import NewAgentPlaybook, NewProfile, NewUserPlaybook
@@ -33,11 +33,11 @@ def seeded(server: Server) -> Server:
     published = {"request_id": "r1", "user_id": "ada", "session_id": "s1", "interaction_data_list": [turn]}
     playbook = {"content": "Test before you deploy"}
     for endpoint, asked in (
-        (calls.publish_interaction, published),
-        (calls.add_user_profile, {"user_profiles": [{"user_id": "ada", "content": "Lives in Lisbon"}]}),
-        (calls.add_user_playbook, {"user_playbooks": [{"user_id": "ada", **playbook}]}),
-        (calls.add_agent_playbook, {"agent_playbooks": [playbook]}),
-        (calls.update_config, {"agent_context_prompt": "An agent that deploys"}),
+        (Calls.publish, published),
+        (Calls.add_profiles, {"user_profiles": [{"user_id": "ada", "content": "Lives in Lisbon"}]}),
+        (Calls.add_user_playbooks, {"user_playbooks": [{"user_id": "ada", **playbook}]}),
+        (Calls.add_agent_playbooks, {"agent_playbooks": [playbook]}),
+        (Calls.update_config, {"agent_context_prompt": "An agent that deploys"}),
     ):
         assert server.call(endpoint, asked).ok
     wait_until(lambda: _only_the_schedule(server), 60, "the jobs to end")
@@ -59,7 +59,7 @@ def caller(unchanged: Server) -> Iterator[Caller]:
 
 
 def _only_the_schedule(server: Server) -> bool:
-    return {job["kind"] for job in server.call(calls.status).json["jobs"]} <= {"hour", "minutes", "session_quiet"}
+    return {job["kind"] for job in server.call(Calls.status).json["jobs"]} <= {"hour", "minutes", "session_quiet"}
 
 
 def _everything(server: Server) -> dict[str, list[Any]]:
@@ -168,7 +168,7 @@ def test_what_cannot_be_unpacked_is_refused(endpoint: Endpoint[..., Any], caller
 
 def test_a_bomb_is_refused_before_it_is_unpacked(caller: Caller, unchanged: Server) -> None:
     bomb = gzip.compress(b'{"user_id": "' + bytes(300 * MEGABYTE), compresslevel=1)
-    caller.send("POST", calls.search.path, gzip.compress(b"{}"), GZIP)
+    caller.send("POST", Calls.search.path, gzip.compress(b"{}"), GZIP)
     peak_before = _peak_memory(unchanged)
 
     replies = [caller.send(endpoint.method, endpoint.path, bomb, GZIP) for endpoint in WITH_BODY]
@@ -243,7 +243,7 @@ def _spoiled(endpoint: Endpoint[..., Any]) -> Iterator[tuple[str, dict[str, Any]
     for wrong in WRONG_VALUES:
         for field in set(model.model_fields) - endpoint.query_fields:
             asked = {**sample(endpoint), field: wrong}
-            base = sample(calls.set_config) if model is Config else {}
+            base = sample(Calls.set_config) if model is Config else {}
             if _refuses(model, {**base, **asked}, field):
                 yield field, asked
         if endpoint.name in LISTS:
@@ -264,7 +264,7 @@ def _refuses(model: type[BaseModel], asked: dict[str, Any], field: str) -> bool:
 
 
 # These leave unknown fields out and say so in their answers, or keep them as free attributes (`/event`).
-TOLERANT = (calls.publish_interaction, calls.session_outcome, calls.event)
+TOLERANT = (Calls.publish, Calls.state_outcome, Calls.event)
 STRICT = tuple(endpoint for endpoint in WITH_FIELDS if endpoint not in TOLERANT)
 
 
@@ -308,7 +308,7 @@ def test_a_query_parameter_that_cannot_be_used_is_named(endpoint: Endpoint[..., 
 
 
 def test_of_two_values_under_one_name_the_last_counts(caller: Caller) -> None:
-    reply = caller.send("POST", calls.get_interactions.path, b'{"user_id": "nobody", "user_id": "ada"}')
+    reply = caller.send("POST", Calls.interactions.path, b'{"user_id": "nobody", "user_id": "ada"}')
 
     assert [turn["user_id"] for turn in reply.json["interactions"]] == ["ada"]
 
@@ -316,24 +316,24 @@ def test_of_two_values_under_one_name_the_last_counts(caller: Caller) -> None:
 # --- unknown ids -----------------------------------------------------------------------------------------------------
 
 ABOUT_ONE_THING = (
-    calls.finalize_session,
-    calls.learning_status,
-    calls.update_user_profile,
-    calls.update_user_playbook,
-    calls.update_agent_playbook,
-    calls.update_agent_playbook_status,
-    calls.delete_profile,
-    calls.delete_interaction,
-    calls.delete_request,
-    calls.delete_agent_playbook,
-    calls.delete_user_playbook,
-    calls.revoke_key,
+    Calls.finalize_session,
+    Calls.learning_status,
+    Calls.update_profile,
+    Calls.update_user_playbook,
+    Calls.update_agent_playbook,
+    Calls.update_agent_playbook_status,
+    Calls.delete_profile,
+    Calls.delete_interaction,
+    Calls.delete_request,
+    Calls.delete_agent_playbook,
+    Calls.delete_user_playbook,
+    Calls.revoke_key,
 )
 ABOUT_MANY = (
-    calls.delete_requests_by_ids,
-    calls.delete_profiles_by_ids,
-    calls.delete_agent_playbooks_by_ids,
-    calls.delete_user_playbooks_by_ids,
+    Calls.delete_requests,
+    Calls.delete_profiles,
+    Calls.delete_agent_playbooks,
+    Calls.delete_user_playbooks,
 )
 
 
@@ -354,9 +354,9 @@ def test_deleting_many_things_that_do_not_exist_deletes_none(endpoint: Endpoint[
 
 @pytest.mark.parametrize("successor", [999_999, "abc", {"a": 1}, [1], -1, 1.5, True, 10**40])
 def test_a_playbook_cannot_be_superseded_by_what_does_not_exist(successor: object, caller: Caller) -> None:
-    first = caller.call(calls.get_user_playbooks, {}).json["user_playbooks"][0]["user_playbook_id"]
+    first = caller.call(Calls.user_playbooks, {}).json["user_playbooks"][0]["user_playbook_id"]
     asked = {"user_playbook_id": first, "playbook_metadata": {"superseded_by": successor}}
 
-    reply = caller.call(calls.update_user_playbook, asked)
+    reply = caller.call(Calls.update_user_playbook, asked)
 
     _assert_told(reply, 422, naming="superseded_by")

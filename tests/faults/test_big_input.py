@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
 from tests.faults.samples import WITH_BODY, name_of
 from tests.faults.server import JSON, Caller, Server
@@ -32,8 +32,8 @@ def caller(server: Server) -> Iterator[Caller]:
 def test_a_turn_of_a_megabyte_is_kept_learned_from_and_found(content: str, caller: Caller) -> None:
     asked = {"user_id": "big", "session_id": "s1", "interaction_data_list": [{"role": "User", "content": content}]}
 
-    published = caller.call(calls.publish_interaction, asked, "?wait_for_response=true")
-    found = caller.call(calls.search_interactions, {"user_id": "big", "query": content[:1000], "top_k": 1})
+    published = caller.call(Calls.publish, asked, "?wait_for_response=true")
+    found = caller.call(Calls.search_interactions, {"user_id": "big", "query": content[:1000], "top_k": 1})
 
     assert published.ok, published
     assert published.json["learning_status"] == "done", published
@@ -43,23 +43,23 @@ def test_a_turn_of_a_megabyte_is_kept_learned_from_and_found(content: str, calle
 @pytest.mark.parametrize(
     "endpoint, asked",
     [
-        (calls.search, {"user_id": "big", "query": WORDS}),
-        (calls.search, {"query": "x" * MEGABYTE}),
-        (calls.search, {"query": "中" * MEGABYTE}),
-        (calls.search_profiles, {"user_id": "big", "query": WORDS}),
-        (calls.search_interactions, {"user_id": "big", "query": WORDS}),
-        (calls.search_user_playbooks, {"query": WORDS}),
-        (calls.search_agent_playbooks, {"query": WORDS}),
-        (calls.get_profiles, {"user_id": "big", "query": WORDS}),
-        (calls.get_user_playbooks, {"query": WORDS}),
-        (calls.get_agent_playbooks, {"query": "%_\\" * (MEGABYTE // 3)}),
-        (calls.add_user_profile, {"user_profiles": [{"user_id": "big", "content": WORDS}]}),
-        (calls.add_user_playbook, {"user_playbooks": [{"content": WORDS, "trigger": WORDS}]}),
-        (calls.delete_profile, {"user_id": "big", "search_query": "y" * MEGABYTE}),
-        (calls.get_requests, {"top_k": MEGABYTE}),
-        (calls.delete_requests_by_ids, {"request_ids": [f"none{number}" for number in range(10_000)]}),
-        (calls.delete_profiles_by_ids, {"profile_ids": [f"none{number}" for number in range(10_000)]}),
-        (calls.delete_user_playbooks_by_ids, {"user_playbook_ids": list(range(10**9, 10**9 + 10_000))}),
+        (Calls.search, {"user_id": "big", "query": WORDS}),
+        (Calls.search, {"query": "x" * MEGABYTE}),
+        (Calls.search, {"query": "中" * MEGABYTE}),
+        (Calls.search_profiles, {"user_id": "big", "query": WORDS}),
+        (Calls.search_interactions, {"user_id": "big", "query": WORDS}),
+        (Calls.search_user_playbooks, {"query": WORDS}),
+        (Calls.search_agent_playbooks, {"query": WORDS}),
+        (Calls.profiles, {"user_id": "big", "query": WORDS}),
+        (Calls.user_playbooks, {"query": WORDS}),
+        (Calls.agent_playbooks, {"query": "%_\\" * (MEGABYTE // 3)}),
+        (Calls.add_profiles, {"user_profiles": [{"user_id": "big", "content": WORDS}]}),
+        (Calls.add_user_playbooks, {"user_playbooks": [{"content": WORDS, "trigger": WORDS}]}),
+        (Calls.delete_profile, {"user_id": "big", "search_query": "y" * MEGABYTE}),
+        (Calls.requests, {"top_k": MEGABYTE}),
+        (Calls.delete_requests, {"request_ids": [f"none{number}" for number in range(10_000)]}),
+        (Calls.delete_profiles, {"profile_ids": [f"none{number}" for number in range(10_000)]}),
+        (Calls.delete_user_playbooks, {"user_playbook_ids": list(range(10**9, 10**9 + 10_000))}),
     ],
     ids=lambda value: value.name if isinstance(value, Endpoint) else "",
 )
@@ -84,7 +84,7 @@ def test_a_body_at_the_limit_is_read_to_its_end(caller: Caller) -> None:
     body = json.dumps({"query": "x"}).encode()
     fits, too_long = body + b" " * (BODY_LIMIT - len(body)), body + b" " * (BODY_LIMIT - len(body) + 1)
 
-    statuses = [caller.send("POST", calls.search.path, one, JSON).status for one in (fits, too_long)]
+    statuses = [caller.send("POST", Calls.search.path, one, JSON).status for one in (fits, too_long)]
 
     assert statuses == [200, 413]
 
@@ -96,7 +96,7 @@ def test_a_chunked_body_that_never_ends_is_refused(server: Server) -> None:
     answer = _answer_to(server, head + b"Transfer-Encoding: chunked\r\n\r\n", endlessly=chunk)
 
     assert answer.startswith(b"HTTP/1.1 413 "), answer
-    assert server.call(calls.health_live).ok
+    assert server.call(Calls.health_live).ok
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_head_that_never_ends_is_refused(head: bytes, more: bytes, server: Ser
     answer = _answer_to(server, head, endlessly=more)
 
     assert answer.startswith((b"HTTP/1.1 4", b"closed")), answer
-    assert server.call(calls.health_live).ok
+    assert server.call(Calls.health_live).ok
 
 
 # What an attacker may send before we call the server's patience endless.

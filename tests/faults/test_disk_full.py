@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
 from tests.faults import disks
 from tests.faults.conftest import StartServer
@@ -55,22 +55,22 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers(disk: Disk, start_
     everything = list(range(refused + 5))
     assert _turns(server) == [_said(number) for number in everything]
     wait_until(lambda: _all_learned(server, everything), 60, "all turns to be learned")
-    assert server.call(calls.status).json["dead_letters"] == []
+    assert server.call(Calls.status).json["dead_letters"] == []
     assert server.problems() == []
 
 
 def test_what_is_counted_is_counted_again_when_there_is_room(disk: Disk, start_server: StartServer) -> None:
     server = start_server(disk.folder)
     profile = {"user_id": USER, "profile_id": "p1", "content": "Deploys with Nomad"}
-    server.call(calls.add_user_profile, {"user_profiles": [profile]})
+    server.call(Calls.add_profiles, {"user_profiles": [profile]})
 
     disk.fill(server)
-    while_full = server.call(calls.search, {"user_id": USER, "query": "Nomad"})
-    server.call(calls.get_injection_stats, {})
+    while_full = server.call(Calls.search, {"user_id": USER, "query": "Nomad"})
+    server.call(Calls.injection_stats, {})
     disk.free(server)
-    afterwards = server.call(calls.search, {"user_id": USER, "query": "Nomad"})
-    stats = server.call(calls.get_injection_stats, {}).json["stats"]
-    lost = server.call(calls.status).json["coverage"]["counts_lost"]
+    afterwards = server.call(Calls.search, {"user_id": USER, "query": "Nomad"})
+    stats = server.call(Calls.injection_stats, {}).json["stats"]
+    lost = server.call(Calls.status).json["coverage"]["counts_lost"]
 
     assert [hit["profile_id"] for hit in while_full.json["profiles"]] == ["p1"]
     assert afterwards.ok
@@ -85,7 +85,7 @@ def _said(number: int) -> str:
 def _publish(server: Server, number: int) -> Reply:
     turn = {"role": "User", "content": _said(number)}
     asked = {"request_id": f"r{number}", "user_id": USER, "session_id": "s1", "interaction_data_list": [turn]}
-    return server.call(calls.publish_interaction, asked)
+    return server.call(Calls.publish, asked)
 
 
 def _publish_until_refused(server: Server, first: int) -> tuple[list[int], int]:
@@ -99,10 +99,10 @@ def _publish_until_refused(server: Server, first: int) -> tuple[list[int], int]:
 def _write_in_every_way(server: Server, first: int) -> list[Reply]:
     profile = {"user_id": USER, "content": "Likes large disks. " * 1000}
     writes: list[tuple[Endpoint[..., Any], dict[str, Any]]] = [
-        (calls.add_user_profile, {"user_profiles": [profile]}),
-        (calls.add_agent_playbook, {"agent_playbooks": [{"content": "Buy a larger disk. " * 1000}]}),
-        (calls.finalize_session, {"user_id": USER, "session_id": "s1"}),
-        (calls.update_config, {"agent_context_prompt": "An agent on a full disk. " * 1000}),
+        (Calls.add_profiles, {"user_profiles": [profile]}),
+        (Calls.add_agent_playbooks, {"agent_playbooks": [{"content": "Buy a larger disk. " * 1000}]}),
+        (Calls.finalize_session, {"user_id": USER, "session_id": "s1"}),
+        (Calls.update_config, {"agent_context_prompt": "An agent on a full disk. " * 1000}),
     ]
     replies = [server.call(endpoint, asked) for endpoint, asked in writes]
     with ThreadPoolExecutor(10) as pool:
@@ -111,17 +111,17 @@ def _write_in_every_way(server: Server, first: int) -> list[Reply]:
 
 def _read_in_every_way(server: Server) -> dict[str, Reply]:
     reads: list[tuple[Endpoint[..., Any], dict[str, Any] | None]] = [
-        (calls.search, {"user_id": USER, "query": "when do we deploy"}),
-        (calls.search_interactions, {"user_id": USER, "query": "project3"}),
-        (calls.get_interactions, {"user_id": USER}),
-        (calls.get_requests, {}),
-        (calls.get_profiles, {"user_id": USER}),
-        (calls.get_user_playbooks, {}),
-        (calls.learning_status, {"request_id": "r1"}),
-        (calls.get_injection_stats, {}),
-        (calls.get_config, None),
-        (calls.status, None),
-        (calls.health_live, None),
+        (Calls.search, {"user_id": USER, "query": "when do we deploy"}),
+        (Calls.search_interactions, {"user_id": USER, "query": "project3"}),
+        (Calls.interactions, {"user_id": USER}),
+        (Calls.requests, {}),
+        (Calls.profiles, {"user_id": USER}),
+        (Calls.user_playbooks, {}),
+        (Calls.learning_status, {"request_id": "r1"}),
+        (Calls.injection_stats, {}),
+        (Calls.config, None),
+        (Calls.status, None),
+        (Calls.health_live, None),
     ]
     return {endpoint.name: server.call(endpoint, asked) for endpoint, asked in reads}
 
@@ -136,10 +136,10 @@ def _assert_told(refusals: list[Reply], status: int) -> None:
 
 
 def _turns(server: Server) -> list[str]:
-    found = server.call(calls.get_interactions, {"user_id": USER, "top_k": 1_000_000}).json["interactions"]
+    found = server.call(Calls.interactions, {"user_id": USER, "top_k": 1_000_000}).json["interactions"]
     return [turn["content"] for turn in found]
 
 
 def _all_learned(server: Server, numbers: list[int]) -> bool:
     asked = ({"request_id": f"r{number}"} for number in numbers)
-    return all(server.call(calls.learning_status, one).json["status"] == "done" for one in asked)
+    return all(server.call(Calls.learning_status, one).json["status"] == "done" for one in asked)

@@ -5,7 +5,7 @@ from contextlib import closing
 from threading import Barrier
 from typing import Any
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.server import Reply, Server
 
 TIMES = 50
@@ -38,7 +38,7 @@ def test_of_different_publishes_under_one_id_exactly_one_wins(server: Server) ->
 def test_the_winner_of_a_conflict_may_be_repeated(server: Server) -> None:
     first, second = (_turn("again", f"Version {number}.") for number in (1, 2))
 
-    statuses = [server.call(calls.publish_interaction, body).status for body in (first, second, first, second)]
+    statuses = [server.call(Calls.publish, body).status for body in (first, second, first, second)]
 
     assert statuses == [200, 409, 200, 409]
     assert _contents(server, "again") == ["Version 1."]
@@ -59,16 +59,16 @@ def _all_at_once(server: Server, bodies: list[dict[str, Any]]) -> list[Reply]:
 
     def send(body: dict[str, Any]) -> Reply:
         with closing(server.caller()) as caller:
-            caller.call(calls.health_live)
+            caller.call(Calls.health_live)
             ready.wait()
-            return caller.call(calls.publish_interaction, body)
+            return caller.call(Calls.publish, body)
 
     with ThreadPoolExecutor(len(bodies)) as pool:
         return list(pool.map(send, bodies))
 
 
 def _contents(server: Server, request_id: str) -> list[str]:
-    sessions = server.call(calls.get_requests, {"request_id": request_id}).json["sessions"]
+    sessions = server.call(Calls.requests, {"request_id": request_id}).json["sessions"]
     return [
         turn["content"] for session in sessions for request in session["requests"] for turn in request["interactions"]
     ]

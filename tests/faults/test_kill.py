@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from acumen.storage.tables import metadata
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.agents import Agent, Findings, compare
 from tests.faults.conftest import StartServer
 from tests.faults.server import Server, wait_until
@@ -64,14 +64,14 @@ def _assert_all_is_learned(server: Server, agents: list[Agent]) -> None:
 
     wait_until(lambda: not _unfinished_jobs(server), FINISH_SECONDS, "all jobs to end", every=0.25)
     with closing(server.caller()) as caller:
-        statuses = [caller.call(calls.learning_status, {"request_id": one}).json["status"] for one in requests]
+        statuses = [caller.call(Calls.learning_status, {"request_id": one}).json["status"] for one in requests]
 
     assert statuses == ["done"] * len(requests)
-    assert server.call(calls.status).json["dead_letters"] == []
+    assert server.call(Calls.status).json["dead_letters"] == []
 
 
 def _unfinished_jobs(server: Server) -> list[object]:
-    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] not in SCHEDULED]
+    return [job for job in server.call(Calls.status).json["jobs"] if job["kind"] not in SCHEDULED]
 
 
 def _assert_all_is_found(server: Server, agents: list[Agent]) -> None:
@@ -80,14 +80,14 @@ def _assert_all_is_found(server: Server, agents: list[Agent]) -> None:
         for request, turns in random.Random(1).sample(said, min(len(said), 20)):
             # The agent's own turn: what the user said leaves search with a memory that later words replaced.
             asked = {"user_id": agent.user, "query": turns[1], "top_k": 1, "search_mode": "fts"}
-            hits = server.call(calls.search_interactions, asked).json["interactions"]
+            hits = server.call(Calls.search_interactions, asked).json["interactions"]
             assert [hit["request_id"] for hit in hits] == [request]
 
 
 def test_what_a_killed_server_had_begun_does_not_wait_for_its_lease(start_server: StartServer) -> None:
     server = start_server(jobs__lease_seconds=3600)
     said = {"role": "User", "content": "No, we never deploy to us-east-1, always use us-west-2."}
-    server.call(calls.publish_interaction, {**_TURN, "request_id": "r1", "interaction_data_list": [said]})
+    server.call(Calls.publish, {**_TURN, "request_id": "r1", "interaction_data_list": [said]})
     wait_until(lambda: bool(server.rows("SELECT 1 FROM jobs WHERE state = 'running'")), 30, "the job to begin", 0.001)
 
     server.kill()
@@ -97,7 +97,7 @@ def test_what_a_killed_server_had_begun_does_not_wait_for_its_lease(start_server
 
 
 def _status(server: Server, request_id: str) -> object:
-    return server.call(calls.learning_status, {"request_id": request_id}).json["status"]
+    return server.call(Calls.learning_status, {"request_id": request_id}).json["status"]
 
 
 def test_a_first_start_that_is_killed_leaves_all_of_the_schema_or_none(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_first_start_that_is_killed_leaves_all_of_the_schema_or_none(tmp_path:
         server.kill()
         tables_left.append(_tables_after_recovery(server, tmp_path / f"copy{number}"))
     server.start()
-    published = server.call(calls.publish_interaction, _TURN)
+    published = server.call(Calls.publish, _TURN)
     server.stop()
 
     assert all(tables in (set(), _TABLES) for tables in tables_left), tables_left

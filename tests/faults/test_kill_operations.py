@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import closing, suppress
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer
 from tests.faults.server import NO_REPLY, Server, wait_until
 
@@ -41,7 +41,7 @@ class Reporter(threading.Thread):
         operations = [self._operation(batch, place) for place in range(BATCH)]
         while not self._ended.is_set():
             with suppress(*NO_REPLY), closing(self._server.caller(timeout=10)) as caller:
-                reply = caller.call(calls.record_operations, {"operations": operations})
+                reply = caller.call(Calls.record_operations, {"operations": operations})
                 if reply.ok:
                     assert {one["result"] for one in reply.json["results"]} <= {"stored", "known"}
                     self.acknowledged |= {str(one["op_id"]) for one in operations}
@@ -82,7 +82,7 @@ def test_no_operation_is_lost_doubled_or_analysed_twice_by_twenty_kills(start_se
     assert acknowledged
     assert acknowledged - set(stored) == set()
     assert len(stored) == len(set(stored))
-    assert server.call(calls.stats).json["total"] == len(stored)
+    assert server.call(Calls.stats).json["total"] == len(stored)
     _assert_counts_are_true(server)
     _assert_each_is_analysed_once(server)
 

@@ -10,7 +10,7 @@ import psycopg
 from acumen.settings import Settings
 from acumen.storage import migrate
 from acumen.storage.store import Store, connect
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer
 from tests.faults.server import Server, wait_until
 
@@ -66,25 +66,25 @@ def _owner(url: str) -> int:
 
 
 def _talk(server: Server) -> None:
-    server.call(calls.update_config, {"window_size": 1, "user_playbook_extractor_config": None})
+    server.call(Calls.update_config, {"window_size": 1, "user_playbook_extractor_config": None})
     for number in range(USERS):
         turns = [{"role": "User", "content": fact} for fact in FACTS]
         said = {"user_id": f"user{number}", "session_id": f"s{number}", "interaction_data_list": turns}
-        assert server.call(calls.publish_interaction, said).ok
+        assert server.call(Calls.publish, said).ok
     wait_until(lambda: not _jobs(server), FINISH_SECONDS, "all to be learned", every=0.1)
 
 
 def _jobs(server: Server) -> list[Any]:
-    return [job for job in server.call(calls.status).json["jobs"] if job["kind"] not in SCHEDULED]
+    return [job for job in server.call(Calls.status).json["jobs"] if job["kind"] not in SCHEDULED]
 
 
 def _rerun(server: Server) -> None:
-    reply = server.call(calls.rerun_profile_generation, {})
+    reply = server.call(Calls.rerun_profiles, {})
     assert reply.ok, reply
 
 
 def _operation(server: Server) -> Any:
-    return server.call(calls.get_operation_status, {"service_name": "profile_generation"}).json["operation_status"]
+    return server.call(Calls.operation_status, {"service_name": "profile_generation"}).json["operation_status"]
 
 
 def _assert_made_once(server: Server) -> None:
@@ -97,5 +97,5 @@ def _assert_made_once(server: Server) -> None:
 
 def _facts(server: Server, status: str) -> Counter[tuple[str, str]]:
     asked = {"limit": 10_000, "status_filter": status}
-    listed = server.call(calls.get_all_profiles, asked).json["user_profiles"]
+    listed = server.call(Calls.all_profiles, asked).json["user_profiles"]
     return Counter((one["user_id"], one["content"]) for one in listed)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.server import Server
 
 SLOW = 20
@@ -50,7 +50,7 @@ def test_clients_that_never_read_their_answer_do_not_hold_up_others(
     server: Server, slow_clients: list[socket.socket]
 ) -> None:
     long = {"user_id": "long", "session_id": "s1", "interaction_data_list": [{"content": "long " * 100_000}]}
-    assert server.call(calls.publish_interaction, long).ok
+    assert server.call(Calls.publish, long).ok
     ask = b'{"user_id":"long"}'
     request = b"POST /api/get_interactions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     request += f"Content-Length: {len(ask)}\r\n\r\n".encode() + ask
@@ -65,4 +65,4 @@ def test_clients_that_never_read_their_answer_do_not_hold_up_others(
 def _publish_many(server: Server) -> list[int]:
     turn = {"user_id": "quick", "session_id": "s1", "interaction_data_list": [{"content": "Quick"}]}
     with closing(server.caller()) as caller:
-        return [caller.call(calls.publish_interaction, turn).status for _ in range(PUBLISHES)]
+        return [caller.call(Calls.publish, turn).status for _ in range(PUBLISHES)]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer
 from tests.faults.server import NO_REPLY, Reply, Server, wait_until
 
@@ -23,7 +23,7 @@ def test_requests_under_way_are_answered_before_the_process_ends(start_server: S
     server = start_server()
 
     with ThreadPoolExecutor() as pool:
-        waiting = pool.submit(server.call, calls.publish_interaction, _turn("r1"), "?wait_for_response=true")
+        waiting = pool.submit(server.call, Calls.publish, _turn("r1"), "?wait_for_response=true")
         wait_until(lambda: _is_stored(server, "r1"), 30, "the turn to be stored")
         server.ask_to_stop()
         reply = waiting.result()
@@ -54,7 +54,7 @@ def test_every_publish_that_was_answered_during_the_end_is_there_afterwards(star
 
 def test_a_stopped_server_leaves_no_lock_and_an_empty_log_behind(start_server: StartServer) -> None:
     server = start_server()
-    assert server.call(calls.publish_interaction, _turn("r1")).ok
+    assert server.call(Calls.publish, _turn("r1")).ok
 
     code = server.stop()
 
@@ -69,8 +69,8 @@ def test_a_stopped_server_leaves_no_lock_and_an_empty_log_behind(start_server: S
 def test_what_was_counted_is_written_before_the_process_ends(start_server: StartServer) -> None:
     server = start_server(meter__flush_seconds=3600)
     profile = {"user_id": "ada", "profile_id": "p1", "content": "Deploys with Nomad"}
-    server.call(calls.add_user_profile, {"user_profiles": [profile]})
-    assert server.call(calls.search, {"user_id": "ada", "query": "Nomad"}).ok
+    server.call(Calls.add_profiles, {"user_profiles": [profile]})
+    assert server.call(Calls.search, {"user_id": "ada", "query": "Nomad"}).ok
 
     server.stop()
 
@@ -93,7 +93,7 @@ def test_a_client_that_never_finishes_does_not_keep_the_process_alive(half: byte
 
     with closing(socket.create_connection(("127.0.0.1", server.port))) as client:
         client.sendall(half)
-        assert server.call(calls.health_live).ok
+        assert server.call(Calls.health_live).ok
         code = server.stop()
 
     assert code == 0
@@ -104,7 +104,7 @@ def test_the_second_signal_ends_the_process_at_once(start_server: StartServer) -
 
     with closing(socket.create_connection(("127.0.0.1", server.port))) as client:
         client.sendall(b"POST /api/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n")
-        assert server.call(calls.health_live).ok
+        assert server.call(Calls.health_live).ok
         server.ask_to_stop()
         time.sleep(0.5)
         os.kill(server.pid, signal.SIGTERM)
@@ -126,7 +126,7 @@ def _turn(request_id: str) -> dict[str, Any]:
 
 def _publish_if_possible(server: Server, request_id: str) -> tuple[str, Reply | None]:
     try:
-        return request_id, server.call(calls.publish_interaction, _turn(request_id))
+        return request_id, server.call(Calls.publish, _turn(request_id))
     except NO_REPLY:
         return request_id, None
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from tests.faults.samples import WITH_QUERY
 from tests.faults.server import JSON, Caller, Server
 
@@ -55,7 +55,7 @@ def test_what_is_not_there_is_not_found(path: str, caller: Caller) -> None:
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"])
 def test_a_method_that_a_path_does_not_have_is_refused(method: str, caller: Caller) -> None:
-    reply = caller.send(method, calls.search.path, b"{}", JSON)
+    reply = caller.send(method, Calls.search.path, b"{}", JSON)
 
     assert reply.status == 405
     assert reply.json.keys() >= {"detail", "code", "request_id"}
@@ -64,7 +64,7 @@ def test_a_method_that_a_path_does_not_have_is_refused(method: str, caller: Call
 
 @pytest.mark.parametrize("host", ["example.org", "127.0.0.1.example.org", "[", "[::1", "a b", "", "0", "\xff", "[]:80"])
 def test_a_host_that_is_not_this_machine_is_not_answered(host: str, caller: Caller) -> None:
-    reply = caller.send("GET", calls.whoami.path, None, {"Host": host})
+    reply = caller.send("GET", Calls.whoami.path, None, {"Host": host})
 
     assert reply.status in (400, 401), reply
 
@@ -73,7 +73,7 @@ def test_a_host_that_is_not_this_machine_is_not_answered(host: str, caller: Call
     "origin", ["http://example.org", "null", "http://[", "http://[::1", "//", "http://127.0.0.1.example.org", "\xff"]
 )
 def test_a_page_from_elsewhere_is_not_answered(origin: str, caller: Caller) -> None:
-    reply = caller.send("POST", calls.search.path, b'{"query": "x"}', {**JSON, "Origin": origin})
+    reply = caller.send("POST", Calls.search.path, b'{"query": "x"}', {**JSON, "Origin": origin})
 
     assert reply.status == 401, reply
 
@@ -82,14 +82,14 @@ def test_a_page_from_elsewhere_is_not_answered(origin: str, caller: Caller) -> N
     "key", ["Bearer", "Bearer ", "Bearer \xff\xfe", "Bearer " + "x" * 50_000, "Basic eA==", "\x01"]
 )
 def test_a_key_nobody_made_is_harmless(key: str, caller: Caller) -> None:
-    reply = caller.send("GET", calls.whoami.path, None, {"Authorization": key})
+    reply = caller.send("GET", Calls.whoami.path, None, {"Authorization": key})
 
     assert reply.status in (200, 400, 401), reply
 
 
 @pytest.mark.parametrize("given", ["x" * 200, "a b", "<script>", "\xff", "a\tb", "../..", ""])
 def test_a_request_id_that_could_spoil_a_log_is_replaced(given: str, caller: Caller) -> None:
-    reply = caller.send("GET", calls.version.path, None, {"X-Request-ID": given})
+    reply = caller.send("GET", Calls.version.path, None, {"X-Request-ID": given})
 
     assert reply.ok
     assert reply.headers["x-request-id"] != given
@@ -119,7 +119,7 @@ def test_what_is_no_http_is_refused(raw: bytes, server: Server) -> None:
         answer = client.recv(4096)
 
     assert answer[:10] in (b"HTTP/1.1 4", b""), answer
-    assert server.call(calls.health_live).ok
+    assert server.call(Calls.health_live).ok
 
 
 @pytest.mark.parametrize("query", ["%", "%zz", "&&&==", "a=%ff", "limit=1&limit=2", "[]=1", "%00=1", "limit[]=1", "?"])
@@ -135,5 +135,5 @@ def test_a_client_that_leaves_in_the_middle_is_no_failure(server: Server) -> Non
         with closing(socket.create_connection(("127.0.0.1", server.port), 30)) as client:
             client.sendall(head + part)
 
-    assert server.call(calls.health_live).ok
+    assert server.call(Calls.health_live).ok
     assert "Traceback" not in server.log

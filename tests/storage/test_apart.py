@@ -72,8 +72,8 @@ def fill(tx: Tx) -> None:
     tx.jobs.add(Published(ADA, REQUEST))
     tx.llm_calls.add(LlmCall(Role.GATE, "m", "hash", Outcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1"))
     tx.clusters.put(Cluster("clus_1", "", "", "print", (PlaybookId(1),), PlaybookId(1), "words"))
-    tx.clusters.set_mark("", PlaybookId(1), 5.0)
-    tx.clusters.note("run_1", "", "", added=[{"agent_playbook_id": 1, "content": "a secret"}])
+    tx.aggregations.set_mark("", PlaybookId(1), 5.0)
+    tx.aggregations.note("run_1", "", "", added=[{"agent_playbook_id": 1, "content": "a secret"}])
     tx.runs.start("service", "", {"user_id": "ada"}, ["ada"], RunId("run_1"))
     item = ActionItem(PROFILE, changed=True, user_id="ada", before={"mark": {}}, after={"mark": {}})
     tx.actions.add(Action(ActionId("act_1"), Doing.PIN, "local", tx.at, "a secret", items=[item]))
@@ -151,14 +151,14 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "metered since": lambda tx: tx.usage.metered_since(),
     "clusters": lambda tx: tx.clusters.of("", ""),
     "cluster of a lesson": lambda tx: tx.clusters.of_lessons([PlaybookId(1)]),
-    "taught": lambda tx: [*tx.clusters.all_taught(), *tx.clusters.taught_by([1]), *tx.clusters.stand_for([1])],
-    "sources": lambda tx: tx.clusters.sources([PlaybookId(1)])[PlaybookId(1)],
+    "taught": lambda tx: [*tx.sources.all_taught(), *tx.sources.taught_by([1]), *tx.clusters.stand_for([1])],
+    "sources": lambda tx: tx.sources.of([PlaybookId(1)])[PlaybookId(1)],
     "erasure": lambda tx: tx.erasure.ids("ada", ["r1"], ["s1"]),
-    "mark": lambda tx: tx.clusters.mark("").last,
-    "groups": lambda tx: tx.clusters.groups([""], None),
-    "changes": lambda tx: tx.clusters.changes([""], [""], 10),
+    "mark": lambda tx: tx.aggregations.mark("").last,
+    "groups": lambda tx: tx.aggregations.groups([""], None),
+    "changes": lambda tx: tx.aggregations.changes([""], [""], 10),
     "run": lambda tx: tx.runs.get(RunId("run_1")),
-    "items": lambda tx: tx.runs.items(RunId("run_1")),
+    "items": lambda tx: tx.run_items.of(RunId("run_1")),
     "search rows by ids": lambda tx: tx.search_rows.by_ids("turn", ["1"]),
     "jobs of scope": lambda tx: tx.jobs.of_scope("published", "ada"),
     "jobs counted": lambda tx: tx.jobs.counts(),
@@ -211,13 +211,13 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "delete usage": lambda tx: tx.usage.delete_user("ada", ["r1"], ["s1"]),
     "count again": lambda tx: tx.usage.add([UsageEvent(SHOWN, SHOWN, tx.at)]),
     "add job": lambda tx: tx.jobs.add(Published(ADA, RequestId("theirs"))),
-    "end clusters": lambda tx: (tx.clusters.end([PlaybookId(1)]), tx.clusters.forget_sources([PlaybookId(1)])),
-    "forget clusters": lambda tx: (tx.clusters.forget([PlaybookId(1)]), tx.clusters.lessons_deleted([PlaybookId(1)])),
+    "end clusters": lambda tx: (tx.clusters.end([PlaybookId(1)]), tx.sources.forget([PlaybookId(1)])),
+    "forget clusters": lambda tx: (tx.clusters.forget([PlaybookId(1)]), tx.sources.lessons_deleted([PlaybookId(1)])),
     "forget all clusters": lambda tx: tx.clusters.forget_all(),
-    "forget words": lambda tx: tx.clusters.forget_words([PlaybookId(1)]),
+    "forget words": lambda tx: tx.aggregations.forget_words([PlaybookId(1)]),
     "forget lines": lambda tx: tx.injections.forget_words(Kind.PROFILE, {PROFILE.id: "ada"}),
     "forget lineage words": lambda tx: tx.lineage.forget_words(Kind.PROFILE, [PROFILE.id]),
-    "set mark": lambda tx: tx.clusters.set_mark("", PlaybookId(9), 1.0),
+    "set mark": lambda tx: tx.aggregations.set_mark("", PlaybookId(9), 1.0),
     "put cluster": lambda tx: tx.clusters.put(Cluster("clus_1", "", "", "p", (), PlaybookId(1), "w")),
     "delete jobs": lambda tx: tx.jobs.delete_user(UserId("ada")),
     "expire calls": lambda tx: tx.llm_calls.expire(Millis(9_999_999_999_999)),

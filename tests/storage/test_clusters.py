@@ -33,7 +33,7 @@ async def test_who_once_went_into_a_lesson_stays_known_but_does_not_stand_for_it
     await org_store.write(lambda tx: tx.clusters.put(cluster(1, 10, 12)))
 
     sources, taught, now = await org_store.read(
-        lambda tx: (tx.clusters.sources([PlaybookId(1)]), tx.clusters.taught_by([11]), tx.clusters.stand_for([10, 11]))
+        lambda tx: (tx.sources.of([PlaybookId(1)]), tx.sources.taught_by([11]), tx.clusters.stand_for([10, 11]))
     )
 
     assert sources == {1: [10, 11, 12]}
@@ -47,7 +47,7 @@ async def test_ending_keeps_the_sources_and_forgetting_does_not(org_store: OrgSt
     await org_store.write(lambda tx: (tx.clusters.end([PlaybookId(1)]), tx.clusters.forget([PlaybookId(2)])))
 
     assert await org_store.read(lambda tx: tx.clusters.of("v1", "")) == []
-    assert await org_store.read(lambda tx: tx.clusters.all_taught()) == {1}
+    assert await org_store.read(lambda tx: tx.sources.all_taught()) == {1}
 
 
 async def test_only_sources_of_nothing_but_rejected_lessons_are_withheld(org_store: OrgStore) -> None:
@@ -63,7 +63,7 @@ async def test_only_sources_of_nothing_but_rejected_lessons_are_withheld(org_sto
 
     own = await org_store.write(fill)
 
-    assert await org_store.read(lambda tx: tx.clusters.withheld()) == {own["rejected"]}
+    assert await org_store.read(lambda tx: tx.sources.withheld()) == {own["rejected"]}
 
 
 async def test_new_lessons_are_counted_past_the_mark_and_without_those_that_asked_not_to_be(
@@ -79,29 +79,29 @@ async def test_new_lessons_are_counted_past_the_mark_and_without_those_that_aske
         return first
 
     first = await org_store.write(fill)
-    before = await org_store.read(lambda tx: tx.clusters.new_lessons())
-    await org_store.write(lambda tx: tx.clusters.set_mark("v1", first, 12.5))
+    before = await org_store.read(lambda tx: tx.aggregations.new_lessons())
+    await org_store.write(lambda tx: tx.aggregations.set_mark("v1", first, 12.5))
 
     assert before == {"v1": 2, "v2": 1}
-    assert await org_store.read(lambda tx: tx.clusters.new_lessons()) == {"v1": 1, "v2": 1}
-    mark = await org_store.read(lambda tx: tx.clusters.mark("v1"))
+    assert await org_store.read(lambda tx: tx.aggregations.new_lessons()) == {"v1": 1, "v2": 1}
+    mark = await org_store.read(lambda tx: tx.aggregations.mark("v1"))
     assert (mark.last, mark.duration_ms) == (first, 12.5)
-    assert await org_store.read(lambda tx: tx.clusters.mark("v9")) == Mark()
+    assert await org_store.read(lambda tx: tx.aggregations.mark("v9")) == Mark()
 
 
 async def test_what_one_run_changed_is_one_entry_and_the_newest_comes_first(org_store: OrgStore) -> None:
     for run, content in (("run-1", "a"), ("run-1", "b"), ("run-2", "c")):
         await org_store.write(
-            lambda tx, run=run, content=content: tx.clusters.note(run, "v1", "", added=[{"content": content}])
+            lambda tx, run=run, content=content: tx.aggregations.note(run, "v1", "", added=[{"content": content}])
         )
 
-    changes = await org_store.read(lambda tx: tx.clusters.changes(["v1"], [""], 10))
+    changes = await org_store.read(lambda tx: tx.aggregations.changes(["v1"], [""], 10))
 
     assert [(one.run_id, [told["content"] for told in one.added]) for one in changes] == [
         ("run-2", ["c"]),
         ("run-1", ["a", "b"]),
     ]
-    assert await org_store.read(lambda tx: tx.clusters.changes(["v2"], [""], 10)) == []
+    assert await org_store.read(lambda tx: tx.aggregations.changes(["v2"], [""], 10)) == []
 
 
 async def test_erased_words_leave_the_log_and_others_stay(org_store: OrgStore) -> None:
@@ -110,12 +110,12 @@ async def test_erased_words_leave_the_log_and_others_stay(org_store: OrgStore) -
 
     def fill(tx: Tx) -> None:
         update = {"before": lesson(1, "zebra"), "after": lesson(1, "zebra too")}
-        tx.clusters.note("run", "v1", "", added=[lesson(1, "zebra"), lesson(2, "giraffe")], updated=[update])
+        tx.aggregations.note("run", "v1", "", added=[lesson(1, "zebra"), lesson(2, "giraffe")], updated=[update])
 
     await org_store.write(fill)
-    await org_store.write(lambda tx: tx.clusters.forget_words([PlaybookId(1)]))
+    await org_store.write(lambda tx: tx.aggregations.forget_words([PlaybookId(1)]))
 
-    (change,) = await org_store.read(lambda tx: tx.clusters.changes(["v1"], [""], 10))
+    (change,) = await org_store.read(lambda tx: tx.aggregations.changes(["v1"], [""], 10))
 
     assert "zebra" not in str(change)
     assert [one["content"] for one in change.added] == ["(erased)", "giraffe"]

@@ -69,20 +69,11 @@ async def test_a_word_of_the_caller_is_sure_and_an_unknown_one_is_none(org_store
     unknown = an_evaluation("unknown", stated=Outcome.UNKNOWN)
     await org_store.write(lambda tx: [tx.evaluations.put(one) for one in (stated, unknown)])
 
-    found = await org_store.read(lambda tx: tx.evaluations.verdicts_between(Millis(0), Millis(1_000)))
+    asked = [(ADA, SessionId("stated")), (ADA, SessionId("unknown"))]
+    found = await org_store.read(lambda tx: tx.evaluations.success_of(asked))
 
-    told = {one.session_id: (one.is_success, one.stated, one.confidence) for one in found}
+    told = {one.session_id: (one.is_success, one.stated, one.confidence) for one in found.values()}
     assert told == {"stated": (False, True, 1.0), "unknown": (True, False, 0.8)}
-
-
-async def test_verdicts_are_told_of_the_time_in_which_their_sessions_ended(org_store: OrgStore):
-    for number in range(4):
-        one = an_evaluation(f"s{number}", ended_at=Millis(number))
-        await org_store.write(lambda tx, one=one: tx.evaluations.put(one))
-
-    found = await org_store.read(lambda tx: tx.evaluations.verdicts_between(Millis(1), Millis(2)))
-
-    assert [one.session_id for one in found] == ["s1", "s2"]
 
 
 async def test_an_answer_has_one_verdict_against_its_shadow(org_store: OrgStore):

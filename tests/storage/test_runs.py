@@ -22,10 +22,10 @@ async def test_a_second_run_of_the_same_service_and_subject_waits_for_the_first(
 async def test_a_run_knows_which_items_are_done_failed_and_waiting(org_store: OrgStore) -> None:
     run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {"user_id": "u"}, ["a", "b", "c"]))
 
-    await org_store.write(lambda tx: tx.runs.done(run.id, 0, {"made": 2}))
-    await org_store.write(lambda tx: tx.runs.failed(run.id, 1, "it broke"))
+    await org_store.write(lambda tx: tx.run_items.done(run.id, 0, {"made": 2}))
+    await org_store.write(lambda tx: tx.run_items.failed(run.id, 1, "it broke"))
 
-    progress, waiting = await org_store.read(lambda tx: (tx.runs.progress(run.id), tx.runs.next_item(run.id)))
+    progress, waiting = await org_store.read(lambda tx: (tx.run_items.progress(run.id), tx.run_items.next(run.id)))
     assert progress == Progress(total=3, done=1, failed=1)
     assert waiting is not None
     assert waiting.item == "c"
@@ -36,15 +36,15 @@ async def test_a_run_of_many_items_keeps_them_in_order(org_store: OrgStore) -> N
 
     run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, names))
 
-    assert [item.item for item in await org_store.read(lambda tx: tx.runs.items(run.id))] == names
+    assert [item.item for item in await org_store.read(lambda tx: tx.run_items.of(run.id))] == names
 
 
 async def test_what_is_found_on_the_way_comes_after_what_is_there(org_store: OrgStore) -> None:
     run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, ["first"]))
-    await org_store.write(lambda tx: tx.runs.done(run.id, 0, {}))
+    await org_store.write(lambda tx: tx.run_items.done(run.id, 0, {}))
 
-    await org_store.write(lambda tx: tx.runs.extend(run.id, ["second", "third"]))
+    await org_store.write(lambda tx: tx.run_items.add(run.id, ["second", "third"]))
 
-    items, left = await org_store.read(lambda tx: (tx.runs.items(run.id), tx.runs.progress(run.id)))
+    items, left = await org_store.read(lambda tx: (tx.run_items.of(run.id), tx.run_items.progress(run.id)))
     assert [(item.place, item.item) for item in items] == [(0, "first"), (1, "second"), (2, "third")]
     assert (left.total, left.waiting) == (3, 2)

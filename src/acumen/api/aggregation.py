@@ -12,7 +12,7 @@ from acumen.model.cluster import AggregationChange
 from acumen.model.facts import AggregationAsked
 from acumen.model.job import JobState
 from acumen.model.run import Run, RunId, RunState
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import aggregation as wire
 
 # Long enough for thousands of lessons; the aggregation goes on without whoever waits no longer.
@@ -20,7 +20,7 @@ LONGEST_WAIT_SECONDS = 600.0
 LOOK_EVERY_SECONDS = 0.05
 
 
-@answers(calls.run_playbook_aggregation)
+@answers(Calls.run_playbook_aggregation)
 async def run_aggregation(asked: wire.RunPlaybookAggregationRequest, call: Call) -> wire.RunPlaybookAggregationResponse:
     give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
     with call.app.traffic.aside():
@@ -62,25 +62,25 @@ async def _ended(run_id: RunId, give_up_at: float, call: Call) -> Operation:
     return operation
 
 
-@answers(calls.submit_playbook_aggregation)
+@answers(Calls.submit_playbook_aggregation)
 async def submit(asked: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
     run = await aggregate.submit(asked.request_id, asked.agent_version, call.deps)
     call.app.wake_worker()
     return _operation(await aggregate.operation(run.id, call.deps))
 
 
-@answers(calls.get_playbook_aggregation_operation)
+@answers(Calls.playbook_aggregation_operation)
 async def poll(asked: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
     return _operation(await aggregate.operation(RunId(asked.operation_id), call.deps))
 
 
-@answers(calls.playbook_aggregation_change_logs)
+@answers(Calls.playbook_aggregation_changes)
 async def change_logs(
     asked: wire.PlaybookAggregationChangeLogRequest, call: Call
 ) -> wire.PlaybookAggregationChangeLogResponse:
     versions = aggregate.versions_meant(asked.agent_version)
     names = aggregate.names_meant(asked.playbook_name)
-    changes = await call.deps.store.read(lambda tx: tx.clusters.changes(versions, names, asked.limit))
+    changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, asked.limit))
     return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(one) for one in changes])
 
 

@@ -6,13 +6,13 @@ from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds
 from acumen.model.alert import Alert, Delivery
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import alerts as wire
 
 DELIVERIES = 1_000
 
 
-@answers(calls.get_alerts)
+@answers(Calls.alerts)
 async def get_alerts(asked: wire.GetAlertsRequest, call: Call) -> wire.GetAlertsResponse:
     def read(tx: Tx) -> list[wire.AlertView]:
         found = tx.alerts.latest(asked.limit, only_open=not asked.include_closed)

@@ -7,7 +7,7 @@ from acumen.api.call import Call, answers
 from acumen.api.experiments import record
 from acumen.errors import BadInput, Conflict
 from acumen.storage.orgs import StoredConfig
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire.config import (
     Config,
     ConfigUpdate,
@@ -22,19 +22,19 @@ from acumen_client.wire.config import (
 from acumen_client.wire.shapes import Nothing
 
 
-@answers(calls.get_config)
+@answers(Calls.config)
 async def get_config(_asked: Nothing, call: Call) -> Config:
     _, config = await _read(call)
     return shown(config)
 
 
-@answers(calls.set_config)
+@answers(Calls.set_config)
 async def set_config(asked: Config, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
     return await _write(_unmasked(_agreed(asked, before), before), before, stored, call)
 
 
-@answers(calls.update_config)
+@answers(Calls.update_config)
 async def update_config(asked: ConfigUpdate, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
     return await _write(_unmasked(_agreed(asked.applied_to(before), before), before), before, stored, call)

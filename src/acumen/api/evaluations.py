@@ -13,7 +13,7 @@ from acumen.observe import outcomes
 from acumen.storage.evaluations import Wanted
 from acumen.storage.sessions import WantedOutcomes
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire
 
 FAILURES_SHOWN = 100
@@ -22,7 +22,7 @@ FEWEST, MOST = 1, 100
 # --- how they ended, as stated -------------------------------------------------------------------------------------
 
 
-@answers(calls.session_outcome)
+@answers(Calls.state_outcome)
 async def state_outcome(asked: wire.SetSessionOutcomeRequest, call: Call) -> wire.SetSessionOutcomeResponse:
     said = outcomes.Said(
         session_id=SessionId(asked.session_id),
@@ -48,7 +48,7 @@ async def state_outcome(asked: wire.SetSessionOutcomeRequest, call: Call) -> wir
     )
 
 
-@answers(calls.get_session_outcomes)
+@answers(Calls.session_outcomes)
 async def get_outcomes(asked: wire.GetSessionOutcomesRequest, call: Call) -> wire.GetSessionOutcomesResponse:
     wanted = WantedOutcomes(
         sessions=None if asked.session_ids is None else [SessionId(one) for one in asked.session_ids],
@@ -92,7 +92,7 @@ def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
 # --- how they ended, as judged -------------------------------------------------------------------------------------
 
 
-@answers(calls.get_agent_success_evaluation_results)
+@answers(Calls.evaluation_results)
 async def get_results(
     asked: wire.GetAgentSuccessEvaluationResultsRequest, call: Call
 ) -> wire.GetEvaluationResultsViewResponse:
@@ -146,7 +146,7 @@ def _why(one: Evaluation) -> str | None:
     return guessed or ("The caller stated that it failed." if one.stated is Outcome.FAILURE else None)
 
 
-@answers(calls.grade_on_demand)
+@answers(Calls.grade_on_demand)
 async def grade(asked: wire.GradeOnDemandRequest, call: Call) -> wire.GradeOnDemandResponse:
     session = SessionId(asked.session_id)
     judged = await evaluate.grade(session, asked.agent_version, user(asked.user_id), call.deps)
@@ -167,20 +167,20 @@ _STATUSES = {
 }
 
 
-@answers(calls.regenerate_evaluations)
+@answers(Calls.regenerate_evaluations)
 async def start_regeneration(asked: wire.RegenerateRequest, call: Call) -> wire.RegenerateStartResponse:
     run, total = await regenerate.start(*moments(asked.from_ts, asked.to_ts), call.deps)
     call.app.wake_worker()
     return wire.RegenerateStartResponse(job_id=run.id, total=total)
 
 
-@answers(calls.get_evaluation_regeneration)
+@answers(Calls.evaluation_regeneration)
 async def get_regeneration(asked: wire.RegenerationRequest, call: Call) -> wire.RegenerateStatusResponse:
     run = await regenerate.of(RunId(asked.job_id), call.deps)
     return await call.deps.store.read(lambda tx: _regeneration(tx, run))
 
 
-@answers(calls.cancel_evaluation_regeneration)
+@answers(Calls.cancel_evaluation_regeneration)
 async def cancel_regeneration(asked: wire.RegenerationRequest, call: Call) -> wire.CancelRegenerationResponse:
     run = await regenerate.cancel(RunId(asked.job_id), call.deps)
     call.app.wake_worker()
@@ -189,8 +189,8 @@ async def cancel_regeneration(asked: wire.RegenerationRequest, call: Call) -> wi
 
 
 def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
-    progress = tx.runs.progress(run.id)
-    failed = tx.runs.items(run.id, ItemState.FAILED, FAILURES_SHOWN)
+    progress = tx.run_items.progress(run.id)
+    failed = tx.run_items.of(run.id, ItemState.FAILED, FAILURES_SHOWN)
     failures = [wire.RegenerateFailure(session_id=key_of(one.item)[1], reason=one.error or "") for one in failed]
     return wire.RegenerateStatusResponse.model_validate(
         {
@@ -212,7 +212,7 @@ def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
 # --- shadows -------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.recent_shadow_comparisons)
+@answers(Calls.recent_shadow_comparisons)
 async def recent_comparisons(
     asked: wire.RecentShadowComparisonsRequest, call: Call
 ) -> wire.GetRecentShadowComparisonsResponse:

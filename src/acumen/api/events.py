@@ -12,7 +12,7 @@ from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import operations as wire
 from acumen_client.wire.shapes import Nothing
 
@@ -21,7 +21,7 @@ RECENT = 10
 ENDPOINTS = {"auditor": "auditor:verdict", "bot": "bot:cycle", "scenario": "scenario:fill"}
 
 
-@answers(calls.event)
+@answers(Calls.event)
 async def event(asked: wire.EventRequest, call: Call) -> wire.EventResponse:
     new = _event(asked, call.deps.now())
     (receipt,) = await operations.record([new], call.deps)
@@ -79,7 +79,7 @@ def _event_attributes(asked: wire.EventRequest, *, went_well: bool) -> dict[str,
     return {**verdict, **more, **said}
 
 
-@answers(calls.stats)
+@answers(Calls.stats)
 async def stats(_asked: Nothing, call: Call) -> wire.StatsResponse:
     return await call.deps.store.read(_stats)
 

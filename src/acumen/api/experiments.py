@@ -7,7 +7,7 @@ from acumen.api.views import maybe_seconds, seconds
 from acumen.model.experiment import Experiment
 from acumen.recall import experiments
 from acumen.recall.experiments import Arm
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import experiments as wire
 from acumen_client.wire.config import RetrievalExperimentRecord
 from acumen_client.wire.shapes import ExperimentArm, Nothing
@@ -15,12 +15,12 @@ from acumen_client.wire.shapes import ExperimentArm, Nothing
 POINTS = 100
 
 
-@answers(calls.list_retrieval_experiments)
+@answers(Calls.retrieval_experiments)
 async def list_retrieval_experiments(_asked: Nothing, call: Call) -> wire.RetrievalExperimentListResponse:
     return _listed(await experiments.every(call.deps))
 
 
-@answers(calls.start_retrieval_experiment)
+@answers(Calls.start_retrieval_experiment)
 async def start_retrieval_experiment(
     asked: wire.StartRetrievalExperimentRequest, call: Call
 ) -> wire.RetrievalExperimentListResponse:
@@ -29,7 +29,7 @@ async def start_retrieval_experiment(
     return _listed(found)
 
 
-@answers(calls.stop_retrieval_experiment)
+@answers(Calls.stop_retrieval_experiment)
 async def stop_retrieval_experiment(
     asked: wire.StopRetrievalExperimentRequest, call: Call
 ) -> wire.RetrievalExperimentListResponse:
@@ -38,7 +38,7 @@ async def stop_retrieval_experiment(
     return _listed(found)
 
 
-@answers(calls.get_retrieval_experiment_results)
+@answers(Calls.retrieval_experiment_results)
 async def get_retrieval_experiment_results(
     asked: wire.GetRetrievalExperimentResultsRequest, call: Call
 ) -> wire.RetrievalExperimentResultsResponse:

@@ -13,11 +13,11 @@ from acumen.review import failures
 from acumen.review import proposals as review
 from acumen.review.failures import OPEN, Listed, Told
 from acumen.storage.failures import WantedGroups
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 
 
-@answers(calls.get_failures)
+@answers(Calls.failures)
 async def get_failures(asked: wire.GetFailuresRequest, call: Call) -> wire.GetFailuresResponse:
     states = tuple(GroupState(one) for one in asked.states) if asked.states else OPEN
     wanted = WantedGroups(states=states, source=asked.source, endpoint=asked.endpoint)
@@ -26,7 +26,7 @@ async def get_failures(asked: wire.GetFailuresRequest, call: Call) -> wire.GetFa
     return wire.GetFailuresResponse(groups=views, total=total, limit=asked.limit, offset=asked.offset)
 
 
-@answers(calls.get_failure)
+@answers(Calls.failure)
 async def get_failure(asked: wire.GetFailureRequest, call: Call) -> wire.FailureResponse:
     told, found = await call.deps.store.read(
         lambda tx: (failures.told(tx, asked.group_id), tx.lessons.get(asked.group_id))
@@ -38,7 +38,7 @@ async def get_failure(asked: wire.GetFailureRequest, call: Call) -> wire.Failure
     return answer
 
 
-@answers(calls.change_failure)
+@answers(Calls.change_failure)
 async def change_failure(asked: wire.ChangeFailureRequest, call: Call) -> wire.ChangeFailureResponse:
     await failures.change(asked.group_id, asked.change, asked.into, call.caller.actor, call.deps)
     told = await call.deps.store.read(lambda tx: failures.told(tx, asked.into or asked.group_id))

@@ -15,7 +15,7 @@ from acumen.learn.versions import Downgraded, Upgraded, Which
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.playbook import UserPlaybook
 from acumen.model.run import Run, RunState
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import learn as wire
 
 # A caller who waits for a run waits this long at most; the run goes on without them.
@@ -25,7 +25,7 @@ LOOK_EVERY_SECONDS = 0.05
 # --- making memories anew ------------------------------------------------------------------------------------------
 
 
-@answers(calls.rerun_profile_generation)
+@answers(Calls.rerun_profiles)
 async def rerun_profiles(asked: wire.RerunProfileGenerationRequest, call: Call) -> wire.RerunProfileGenerationResponse:
     wish = Wish(
         Mode.RERUN,
@@ -39,7 +39,7 @@ async def rerun_profiles(asked: wire.RerunProfileGenerationRequest, call: Call) 
     return wire.RerunProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
 
 
-@answers(calls.rerun_playbook_generation)
+@answers(Calls.rerun_playbooks)
 async def rerun_playbooks(
     asked: wire.RerunPlaybookGenerationRequest, call: Call
 ) -> wire.RerunPlaybookGenerationResponse:
@@ -56,7 +56,7 @@ async def rerun_playbooks(
     return wire.RerunPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
 
 
-@answers(calls.manual_profile_generation)
+@answers(Calls.generate_profiles)
 async def generate_profiles(
     asked: wire.ManualProfileGenerationRequest, call: Call
 ) -> wire.ManualProfileGenerationResponse:
@@ -66,7 +66,7 @@ async def generate_profiles(
     return wire.ManualProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
 
 
-@answers(calls.manual_playbook_generation)
+@answers(Calls.generate_playbooks)
 async def generate_playbooks(
     asked: wire.ManualPlaybookGenerationRequest, call: Call
 ) -> wire.ManualPlaybookGenerationResponse:
@@ -111,7 +111,7 @@ def _started(what: str, run: Run) -> dict[str, Any]:
 # --- versions ------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.upgrade_all_profiles)
+@answers(Calls.upgrade_profiles)
 async def upgrade_profiles(asked: wire.UpgradeProfilesRequest, call: Call) -> wire.UpgradeProfilesResponse:
     done = await versions.upgrade(PROFILES, _profiles(asked), call.deps)
     return wire.UpgradeProfilesResponse(
@@ -122,7 +122,7 @@ async def upgrade_profiles(asked: wire.UpgradeProfilesRequest, call: Call) -> wi
     )
 
 
-@answers(calls.downgrade_all_profiles)
+@answers(Calls.downgrade_profiles)
 async def downgrade_profiles(asked: wire.DowngradeProfilesRequest, call: Call) -> wire.DowngradeProfilesResponse:
     done = await versions.downgrade(PROFILES, _profiles(asked), call.deps)
     return wire.DowngradeProfilesResponse(
@@ -130,7 +130,7 @@ async def downgrade_profiles(asked: wire.DowngradeProfilesRequest, call: Call) -
     )
 
 
-@answers(calls.upgrade_all_user_playbooks)
+@answers(Calls.upgrade_user_playbooks)
 async def upgrade_playbooks(asked: wire.UpgradeUserPlaybooksRequest, call: Call) -> wire.UpgradeUserPlaybooksResponse:
     done = await versions.upgrade(PLAYBOOKS, _playbooks(asked, asked.archive_current), call.deps)
     return wire.UpgradeUserPlaybooksResponse(
@@ -141,7 +141,7 @@ async def upgrade_playbooks(asked: wire.UpgradeUserPlaybooksRequest, call: Call)
     )
 
 
-@answers(calls.downgrade_all_user_playbooks)
+@answers(Calls.downgrade_user_playbooks)
 async def downgrade_playbooks(
     asked: wire.DowngradeUserPlaybooksRequest, call: Call
 ) -> wire.DowngradeUserPlaybooksResponse:
@@ -178,7 +178,7 @@ def _downgraded(done: Downgraded) -> str:
 # --- operations ----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_operation_status)
+@answers(Calls.operation_status)
 async def operation_status(asked: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
     found = await operations.latest(asked.service_name, call.deps)
     if found is None:
@@ -186,7 +186,7 @@ async def operation_status(asked: wire.GetOperationStatusRequest, call: Call) ->
     return wire.GetOperationStatusResponse(operation_status=_operation(found))
 
 
-@answers(calls.cancel_operation)
+@answers(Calls.cancel_operation)
 async def cancel_operation(asked: wire.CancelOperationRequest, call: Call) -> wire.CancelOperationResponse:
     services = await operations.cancel(asked.service_name, call.deps)
     call.app.wake_worker()
@@ -243,8 +243,8 @@ def _error(found: Operation) -> str | None:
 # --- where memories came from --------------------------------------------------------------------------------------
 
 
-@answers(calls.get_learning_provenance)
-@answers(calls.read_learning_provenance)
+@answers(Calls.provenance)
+@answers(Calls.provenance_by_address)
 async def provenance(asked: wire.GetLearningProvenanceRequest, call: Call) -> wire.LearningProvenanceViewResponse:
     ref = MemoryRef(Kind(asked.kind), asked.id)
     return _provenance(ref, await history.provenance(ref, call.deps))
@@ -290,7 +290,7 @@ def _event(event: Mapping[str, Any]) -> dict[str, Any]:
     return {**told, "at": seconds(event["created_at"]), "sources": event["sources"] or []}
 
 
-@answers(calls.profile_change_log)
+@answers(Calls.profile_change_log)
 async def profile_change_log(asked: wire.ProfileChangeLogRequest, call: Call) -> wire.ProfileChangeLogViewResponse:
     changes = await history.profile_changes(user(asked.user_id), asked.limit, call.deps)
     return wire.ProfileChangeLogViewResponse(profile_change_logs=[_change(one) for one in changes])

@@ -28,7 +28,7 @@ from acumen.model.profile import DAY_MS, Profile, TimeToLive
 from acumen.model.search import Filter
 from acumen.review import actions, proposals
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
 from acumen_client.wire.shapes import NEVER, Nothing
 
@@ -41,7 +41,7 @@ OVERTAKEN = 5
 # --- reading -----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_profiles)
+@answers(Calls.profiles)
 async def get_profiles(asked: wire.GetUserProfilesRequest, call: Call) -> wire.GetProfilesResponse:
     wanted = Filter(
         user_id=UserId(asked.user_id),
@@ -59,7 +59,7 @@ async def get_profiles(asked: wire.GetUserProfilesRequest, call: Call) -> wire.G
     return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(wanted, asked.top_k)))
 
 
-@answers(calls.get_all_profiles)
+@answers(Calls.all_profiles)
 async def get_all_profiles(asked: wire.GetAllProfilesRequest, call: Call) -> wire.GetProfilesResponse:
     named = statuses([asked.status_filter]) if asked.status_filter else None
     wanted = Filter(
@@ -84,7 +84,7 @@ def _profiles(found: list[Profile]) -> wire.GetProfilesResponse:
     return wire.GetProfilesResponse(user_profiles=[profile(one) for one in found], msg=f"Found {len(found)} profile(s)")
 
 
-@answers(calls.get_profile_statistics)
+@answers(Calls.profile_statistics)
 async def get_profile_statistics(_asked: Nothing, call: Call) -> wire.GetProfileStatisticsResponse:
     now = call.deps.now()
 
@@ -101,7 +101,7 @@ async def get_profile_statistics(_asked: Nothing, call: Call) -> wire.GetProfile
     return await call.deps.store.read(count)
 
 
-@answers(calls.storage_stats)
+@answers(Calls.storage_stats)
 async def storage_stats(asked: wire.StorageStatsRequest, call: Call) -> wire.StorageStatsResponse:
     wanted = Filter(user_id=UserId(asked.user_id))
     (profiles, oldest, newest), playbooks = await call.deps.store.read(
@@ -119,7 +119,7 @@ def _moment(at: Millis | None) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at / 1000, UTC)
 
 
-@answers(calls.get_user_playbooks)
+@answers(Calls.user_playbooks)
 async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) -> wire.GetUserPlaybooksResponse:
     wanted = Filter(
         user_id=user(asked.user_id),
@@ -140,7 +140,7 @@ async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) ->
     )
 
 
-@answers(calls.get_agent_playbooks)
+@answers(Calls.agent_playbooks)
 async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) -> wire.GetAgentPlaybooksResponse:
     wanted = Filter(
         ids=(str(asked.agent_playbook_id),) if asked.agent_playbook_id else None,
@@ -163,14 +163,14 @@ async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) 
 # --- adding ------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.add_user_profile)
+@answers(Calls.add_profiles)
 async def add_profiles(asked: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     count = await actions.add(Kind.PROFILE, [_new_profile(new, now) for new in asked.user_profiles], call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} profile(s)")
 
 
-@answers(calls.add_user_playbook)
+@answers(Calls.add_user_playbooks)
 async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     added = [_new_user_playbook(new, now) for new in asked.user_playbooks]
@@ -178,7 +178,7 @@ async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> 
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
 
-@answers(calls.add_agent_playbook)
+@answers(Calls.add_agent_playbooks)
 async def add_agent_playbooks(asked: wire.AddAgentPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     added = [_new_agent_playbook(new, now) for new in asked.agent_playbooks]
@@ -256,7 +256,7 @@ def _lesson(new: wire.NewPlaybook) -> Lesson:
 # --- changing ----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.update_user_profile)
+@answers(Calls.update_profile)
 async def update_profile(asked: wire.UpdateUserProfileRequest, call: Call) -> wire.UpdatedResponse:
     changes = {
         "content": asked.content,
@@ -269,7 +269,7 @@ async def update_profile(asked: wire.UpdateUserProfileRequest, call: Call) -> wi
     return wire.UpdatedResponse(msg="Profile updated successfully")
 
 
-@answers(calls.update_user_playbook)
+@answers(Calls.update_user_playbook)
 async def update_user_playbook(asked: wire.UpdateUserPlaybookRequest, call: Call) -> wire.UpdatedResponse:
     changes = {**_playbook_changes(asked), "metadata": asked.playbook_metadata}
     successor = (asked.playbook_metadata or {}).get("superseded_by")
@@ -288,7 +288,7 @@ def _successor(named: object) -> PlaybookId:
     return PlaybookId(int(digits))
 
 
-@answers(calls.update_agent_playbook)
+@answers(Calls.update_agent_playbook)
 async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Call) -> wire.UpdatedResponse:
     changes = {
         **_playbook_changes(asked),
@@ -303,7 +303,7 @@ async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Ca
 _DECISIONS = {Approval.APPROVED: "approve", Approval.REJECTED: "reject"}
 
 
-@answers(calls.update_agent_playbook_status)
+@answers(Calls.update_agent_playbook_status)
 async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
     decision = _DECISIONS.get(Approval(asked.playbook_status))
@@ -334,7 +334,7 @@ def _status(asked: str | None) -> Status | None:
 # --- deleting ----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.delete_profile)
+@answers(Calls.delete_profile)
 async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
     owner = UserId(asked.user_id)
     if asked.profile_id.strip():
@@ -345,7 +345,7 @@ async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wi
     return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
 
 
-@answers(calls.delete_user_playbook)
+@answers(Calls.delete_user_playbook)
 async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
     ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
     gone = PlaybookId(asked.user_playbook_id)
@@ -356,18 +356,18 @@ async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call
     return _deleted()
 
 
-@answers(calls.delete_agent_playbook)
+@answers(Calls.delete_agent_playbook)
 async def delete_agent_playbook(asked: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
     await actions.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id)), call.deps)
     return _deleted()
 
 
-@answers(calls.delete_profiles_by_ids)
+@answers(Calls.delete_profiles)
 async def delete_profiles(asked: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete(Kind.PROFILE, asked.profile_ids, call.deps))
 
 
-@answers(calls.delete_user_playbooks_by_ids)
+@answers(Calls.delete_user_playbooks)
 async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     ids = [PlaybookId(one) for one in asked.user_playbook_ids]
     count, _ = await _unsharing(
@@ -377,17 +377,17 @@ async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, cal
     return _bulk(count)
 
 
-@answers(calls.delete_agent_playbooks_by_ids)
+@answers(Calls.delete_agent_playbooks)
 async def delete_agent_playbooks(asked: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete(Kind.AGENT_PLAYBOOK, [str(one) for one in asked.agent_playbook_ids], call.deps))
 
 
-@answers(calls.delete_all_profiles)
+@answers(Calls.delete_all_profiles)
 async def delete_all_profiles(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all([Kind.PROFILE], call.deps))
 
 
-@answers(calls.delete_all_user_playbooks)
+@answers(Calls.delete_all_user_playbooks)
 async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
     count, _ = await _unsharing(
         lambda: unshare.without_all(call.deps),
@@ -396,45 +396,45 @@ async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDel
     return _bulk(count)
 
 
-@answers(calls.delete_all_agent_playbooks)
+@answers(Calls.delete_all_agent_playbooks)
 async def delete_all_agent_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
 
 
-@answers(calls.delete_all_playbooks)
+@answers(Calls.delete_all_playbooks)
 async def delete_all_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
 
 
-@answers(calls.delete_all_interactions)
+@answers(Calls.delete_all_interactions)
 async def delete_all_interactions(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all_turns(call.deps))
 
 
-@answers(calls.delete_interaction)
+@answers(Calls.delete_interaction)
 async def delete_interaction(asked: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
     await actions.delete_turn(UserId(asked.user_id), InteractionId(asked.interaction_id), call.deps)
     return _deleted()
 
 
-@answers(calls.delete_request)
+@answers(Calls.delete_request)
 async def delete_request(asked: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
     await actions.delete_request(RequestId(asked.request_id), call.deps)
     return _deleted()
 
 
-@answers(calls.delete_requests_by_ids)
+@answers(Calls.delete_requests)
 async def delete_requests(asked: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_requests([RequestId(one) for one in asked.request_ids], call.deps))
 
 
-@answers(calls.delete_session)
+@answers(Calls.delete_session)
 async def delete_session(asked: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
     count = await actions.delete_session(SessionId(asked.session_id), call.deps)
     return wire.DeleteSessionResponse(message="Deleted successfully", deleted_requests_count=count)
 
 
-@answers(calls.clear_user_data)
+@answers(Calls.clear_user_data)
 async def clear_user_data(asked: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
     await call.app.counted()  # what was shown to others is searched for the user's words
     owner = UserId(asked.user_id)

@@ -14,14 +14,14 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import GroupBy, Use
 from acumen.recall import replay
 from acumen.recall.replay import Then
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import meter as wire
 from acumen_client.wire.shapes import MemoryKind
 
 MILLION = 1_000_000
 
 
-@answers(calls.get_injection_stats)
+@answers(Calls.injection_stats)
 async def get_injection_stats(asked: wire.GetInjectionStatsRequest, call: Call) -> wire.GetInjectionStatsResponse:
     await call.app.counted()
     found = await usage.stats(asked.days_back, asked.limit, asked.offset, call.deps)
@@ -51,7 +51,7 @@ async def get_injection_stats(asked: wire.GetInjectionStatsRequest, call: Call) 
     )
 
 
-@answers(calls.get_playbook_application_stats)
+@answers(Calls.playbook_application_stats)
 async def get_playbook_application_stats(
     asked: wire.GetPlaybookApplicationStatsRequest, call: Call
 ) -> wire.GetPlaybookApplicationStatsResponse:
@@ -80,7 +80,7 @@ async def get_playbook_application_stats(
 # --- price tags ----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_memory_costs)
+@answers(Calls.memory_costs)
 async def get_memory_costs(asked: wire.GetMemoryCostsRequest, call: Call) -> wire.GetMemoryCostsResponse:
     await call.app.counted()
     by = GroupBy(asked.group_by)
@@ -134,7 +134,7 @@ def _cost(use: Use, per_million: float | None, named: dict[str, Any], *, searche
 # --- did it help ---------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_memory_lift)
+@answers(Calls.memory_lift)
 async def get_memory_lift(asked: wire.GetMemoryLiftRequest, call: Call) -> wire.GetMemoryLiftResponse:
     await call.app.counted()
     found = await outcomes.of_memory(MemoryRef(Kind(asked.entity_type), asked.entity_id), asked.days_back, call.deps)
@@ -164,7 +164,7 @@ def _group(one: Sessions) -> wire.SessionGroup:
 # --- replay --------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_injection)
+@answers(Calls.injection)
 async def get_injection(asked: wire.GetInjectionRequest, call: Call) -> wire.GetInjectionResponse:
     await call.app.counted()
     found = await replay.injection(asked.injection_id, call.deps)
@@ -187,7 +187,7 @@ async def get_injection(asked: wire.GetInjectionRequest, call: Call) -> wire.Get
     )
 
 
-@answers(calls.compare_injection)
+@answers(Calls.compare_injection)
 async def compare_injection(asked: wire.CompareInjectionRequest, call: Call) -> wire.CompareInjectionResponse:
     await call.app.counted()
     earlier, later = _end_of_second(asked.earlier), _end_of_second(asked.later)

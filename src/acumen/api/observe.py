@@ -15,7 +15,7 @@ from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
 from acumen.observe import conversations
 from acumen.observe.conversations import Progress
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire.observe import (
     FinalizeSessionRequest,
     FinalizeSessionResponse,
@@ -38,7 +38,7 @@ LONGEST_WAIT_SECONDS = 60.0
 LOOK_EVERY_SECONDS = 0.02
 
 
-@answers(calls.publish_interaction)
+@answers(Calls.publish)
 async def publish(asked: PublishUserInteractionRequest, call: Call) -> PublishUserInteractionResponse:
     request = _request(asked, call.deps.now())
     # What was shown must be on record before we read what came back.
@@ -82,20 +82,20 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
     }
 
 
-@answers(calls.finalize_session)
+@answers(Calls.finalize_session)
 async def finalize(asked: FinalizeSessionRequest, call: Call) -> FinalizeSessionResponse:
     await conversations.finalize(UserId(asked.user_id), SessionId(asked.session_id), call.deps)
     call.app.wake_worker()
     return FinalizeSessionResponse(accepted=True, message="Session finalized")
 
 
-@answers(calls.learning_status)
+@answers(Calls.learning_status)
 async def learning_status(asked: LearningStatusRequest, call: Call) -> LearningStatusResponse:
     progress = await conversations.progress(RequestId(asked.request_id), call.deps)
     return LearningStatusResponse.model_validate(asdict(progress))
 
 
-@answers(calls.get_requests)
+@answers(Calls.requests)
 async def get_requests(asked: GetRequestsRequest, call: Call) -> GetRequestsResponse:
     sessions, more = await call.deps.store.read(lambda tx: _sessions(tx, asked))
     count = sum(len(session.requests) for session in sessions)
@@ -103,7 +103,7 @@ async def get_requests(asked: GetRequestsRequest, call: Call) -> GetRequestsResp
     return GetRequestsResponse(sessions=sessions, has_more=more, msg=message)
 
 
-@answers(calls.get_interactions)
+@answers(Calls.interactions)
 async def get_interactions(asked: GetInteractionsRequest, call: Call) -> GetInteractionsResponse:
     turns = await call.deps.store.read(
         lambda tx: tx.conversations.newest(
@@ -113,7 +113,7 @@ async def get_interactions(asked: GetInteractionsRequest, call: Call) -> GetInte
     return _listed(turns)
 
 
-@answers(calls.get_all_interactions)
+@answers(Calls.all_interactions)
 async def get_all_interactions(asked: GetAllInteractionsRequest, call: Call) -> GetInteractionsResponse:
     return _listed(await call.deps.store.read(lambda tx: tx.conversations.newest(None, asked.limit)))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
 
 Names = Mapping[str, str]
@@ -94,26 +94,26 @@ def _folded(lesson: dict[str, Any]) -> dict[str, Any]:
 
 
 OLDER: tuple[Older, ...] = (
-    Older("/api/add_raw_feedback", calls.add_user_playbook, _OF_USER),
-    Older("/api/add_feedbacks", calls.add_agent_playbook, _OF_AGENT),
-    Older("/api/get_raw_feedbacks", calls.get_user_playbooks, _OF_USER),
-    Older("/api/get_feedbacks", calls.get_agent_playbooks, _OF_AGENT),
-    Older("/api/search_raw_feedbacks", calls.search_user_playbooks, _OF_USER),
-    Older("/api/search_feedbacks", calls.search_agent_playbooks, _OF_AGENT),
-    Older("/api/delete_raw_feedback", calls.delete_user_playbook, _OF_USER),
-    Older("/api/delete_feedback", calls.delete_agent_playbook, _OF_AGENT),
-    Older("/api/update_feedback_status", calls.update_agent_playbook_status, _OF_AGENT),
-    Older("/api/update_playbook_status", calls.update_agent_playbook_status),
+    Older("/api/add_raw_feedback", Calls.add_user_playbooks, _OF_USER),
+    Older("/api/add_feedbacks", Calls.add_agent_playbooks, _OF_AGENT),
+    Older("/api/get_raw_feedbacks", Calls.user_playbooks, _OF_USER),
+    Older("/api/get_feedbacks", Calls.agent_playbooks, _OF_AGENT),
+    Older("/api/search_raw_feedbacks", Calls.search_user_playbooks, _OF_USER),
+    Older("/api/search_feedbacks", Calls.search_agent_playbooks, _OF_AGENT),
+    Older("/api/delete_raw_feedback", Calls.delete_user_playbook, _OF_USER),
+    Older("/api/delete_feedback", Calls.delete_agent_playbook, _OF_AGENT),
+    Older("/api/update_feedback_status", Calls.update_agent_playbook_status, _OF_AGENT),
+    Older("/api/update_playbook_status", Calls.update_agent_playbook_status),
     Older(
         "/api/rerun_feedback_generation",
-        calls.rerun_playbook_generation,
+        Calls.rerun_playbooks,
         _GENERATION,
         {"operation_id": "rerun_feedback_generation"},
     ),
-    Older("/api/manual_feedback_generation", calls.manual_playbook_generation, _GENERATION),
-    Older("/api/run_feedback_aggregation", calls.run_playbook_aggregation, _GENERATION),
-    Older("/api/feedback_aggregation_change_logs", calls.playbook_aggregation_change_logs, _CHANGES),
-    Older("/api/upgrade_all_raw_feedbacks", calls.upgrade_all_user_playbooks, _VERSIONS),
-    Older("/api/downgrade_all_raw_feedbacks", calls.downgrade_all_user_playbooks, _VERSIONS),
-    Older("/api/delete_request_group", calls.delete_session, {"request_group": "session_id"}),
+    Older("/api/manual_feedback_generation", Calls.generate_playbooks, _GENERATION),
+    Older("/api/run_feedback_aggregation", Calls.run_playbook_aggregation, _GENERATION),
+    Older("/api/feedback_aggregation_change_logs", Calls.playbook_aggregation_changes, _CHANGES),
+    Older("/api/upgrade_all_raw_feedbacks", Calls.upgrade_user_playbooks, _VERSIONS),
+    Older("/api/downgrade_all_raw_feedbacks", Calls.downgrade_user_playbooks, _VERSIONS),
+    Older("/api/delete_request_group", Calls.delete_session, {"request_group": "session_id"}),
 )

@@ -13,7 +13,7 @@ from acumen.model.operation import Operation, OperationId, OperationKind, Operat
 from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.storage.operations import Wanted
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire
 
@@ -50,7 +50,7 @@ _SAME = (
 # --- recording -----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.record_operations)
+@answers(Calls.record_operations)
 async def record(asked: wire.RecordOperationsRequest, call: Call) -> wire.RecordOperationsResponse:
     at = call.deps.now()
     sent: dict[int, New] = {}
@@ -130,7 +130,7 @@ def body_hash(text: str) -> str:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_operations)
+@answers(Calls.operations)
 async def get_operations(asked: wire.GetOperationsRequest, call: Call) -> wire.GetOperationsResponse:
     wanted = Wanted(
         source=asked.source,
@@ -149,7 +149,7 @@ async def get_operations(asked: wire.GetOperationsRequest, call: Call) -> wire.G
     return _listed(found, newest=found[-1] if found else None, cursor=asked.after)
 
 
-@answers(calls.export_outcomes)
+@answers(Calls.export_outcomes)
 async def export_outcomes(asked: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
     at, op_id = _cursor(asked.after) if asked.after else (Millis(0), "")
     found = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, Wanted(outcomes=True), asked.limit))

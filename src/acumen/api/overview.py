@@ -12,13 +12,13 @@ from acumen.meter import dashboard
 from acumen.meter.dashboard import Dashboard, Sums
 from acumen.model.figures import MOST_CORRECTIONS, Period, Totals, Wins
 from acumen.model.ids import Millis
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire
 
 # --- overview ------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_evaluation_overview)
+@answers(Calls.evaluation_overview)
 async def get_overview(asked: wire.GetEvaluationOverviewRequest, call: Call) -> wire.GetEvaluationOverviewResponse:
     period = Period(*moments(asked.from_ts, asked.to_ts))
     sets = {one.label: one.sources for one in asked.source_sets}
@@ -174,7 +174,7 @@ def _source_set(label: str, one: SourceSet) -> wire.SourceSetEvaluationMetrics:
 # --- dashboard -----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_dashboard_stats)
+@answers(Calls.dashboard_stats)
 async def get_dashboard(asked: wire.GetDashboardStatsRequest, call: Call) -> wire.GetDashboardStatsResponse:
     found = await dashboard.stats(asked.days_back, call.deps)
     stats = wire.DashboardStats(

@@ -9,19 +9,19 @@ from acumen.review import proposals
 from acumen.review.proposals import Proposed, WantedProposals
 from acumen.review.purge import purge
 from acumen.storage.operations import Wanted
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse
 
 
-@answers(calls.get_proposals)
+@answers(Calls.proposals)
 async def get_proposals(asked: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
     approval = None if asked.approval is None else Approval(asked.approval)
     found = await proposals.listed(WantedProposals(approval, asked.about, asked.flagged), asked.limit, call.deps)
     return wire.GetProposalsResponse(proposals=[view(one) for one in found])
 
 
-@answers(calls.decide_proposal)
+@answers(Calls.decide_proposal)
 async def decide_proposal(asked: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
     words = {name: getattr(asked, name) for name in ("content", "trigger", "rationale", "pitfall")}
     done = await proposals.decide(asked.agent_playbook_id, asked.decision, words, call.caller.actor, call.deps)
@@ -29,7 +29,7 @@ async def decide_proposal(asked: wire.DecideProposalRequest, call: Call) -> wire
     return wire.DecideProposalResponse(proposal=view(now), action_id=done.id or None)
 
 
-@answers(calls.lesson_effect)
+@answers(Calls.lesson_effect)
 async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.LessonEffectResponse:
     await call.app.counted()
     found = await lessons.effect(asked.agent_playbook_id, call.deps)
@@ -49,7 +49,7 @@ async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.Les
     )
 
 
-@answers(calls.purge_operations)
+@answers(Calls.purge_operations)
 async def purge_operations(asked: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
     ids = None if asked.op_id is None else (asked.op_id,)
     gone = await purge(Wanted(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)

@@ -11,7 +11,7 @@ from acumen.model.profile import Profile
 from acumen.model.search import Filter, Mode
 from acumen.recall.reformulate import standalone
 from acumen.recall.search import Ask, AskTurns, Recalled
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire.recall import (
     LeftOut,
     SearchAgentPlaybookRequest,
@@ -34,7 +34,7 @@ TURNS_BY_DEFAULT = 10
 ALL = 1_000_000
 
 
-@answers(calls.search)
+@answers(Calls.search)
 async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewResponse:
     rewritten = await _rewritten(asked, call)
     ask = Ask(
@@ -111,7 +111,7 @@ def _approvals(asked: object) -> tuple[Approval, ...]:
     return given or (Approval.APPROVED, Approval.PENDING)
 
 
-@answers(calls.search_profiles)
+@answers(Calls.search_profiles)
 async def search_profiles(asked: SearchUserProfileRequest, call: Call) -> SearchProfilesViewResponse:
     wanted = Filter(
         user_id=UserId(asked.user_id),
@@ -137,7 +137,7 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
     return not feature or feature.casefold() in str(memory.custom_features or "").casefold()
 
 
-@answers(calls.search_user_playbooks)
+@answers(Calls.search_user_playbooks)
 async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) -> SearchUserPlaybooksViewResponse:
     wanted = replace(_playbooks(asked), user_id=user(asked.user_id), source=asked.source)
     recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
@@ -147,7 +147,7 @@ async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) ->
     )
 
 
-@answers(calls.search_agent_playbooks)
+@answers(Calls.search_agent_playbooks)
 async def search_agent_playbooks(asked: SearchAgentPlaybookRequest, call: Call) -> SearchAgentPlaybooksViewResponse:
     wanted = replace(_playbooks(asked), approvals=_approvals(asked.playbook_status_filter))
     recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
@@ -169,7 +169,7 @@ def _playbooks(asked: SearchUserPlaybookRequest | SearchAgentPlaybookRequest) ->
     )
 
 
-@answers(calls.search_interactions)
+@answers(Calls.search_interactions)
 async def search_interactions(asked: SearchInteractionRequest, call: Call) -> SearchInteractionsViewResponse:
     owner = UserId(asked.user_id)
     wanted = Filter(

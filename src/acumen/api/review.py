@@ -12,7 +12,7 @@ from acumen.model.profile import DAY_MS
 from acumen.review import act, alike, queue, watch
 from acumen.review.alike import Cluster, Member
 from acumen.review.queue import Candidate, Queue, Wanted
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
 from acumen_client.wire.shapes import MemoryKind
 
@@ -23,7 +23,7 @@ ITEMS_SHOWN = 100
 _UNTOLD = frozenset({"version", "updated_at"})
 
 
-@answers(calls.get_memory_review)
+@answers(Calls.memory_review)
 async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.counted()
     being_counted = await watch.before_review(call.deps)
@@ -87,7 +87,7 @@ def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
 # --- acting --------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.review_memories)
+@answers(Calls.review_memories)
 async def review_memories(asked: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
     wanted = _asked(asked, call)
     # What is dismissed are the numbers of this moment, so they are made ready first.
@@ -122,12 +122,12 @@ def _changes(asked: wire.MemoryChanges | None) -> dict[str, Any]:
     return {"name" if name == "playbook_name" else name: value for name, value in given.items()}
 
 
-@answers(calls.undo_review)
+@answers(Calls.undo_review)
 async def undo_review(asked: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
     return _told(await act.undo(ActionId(asked.action_id), call.caller.actor, call.deps), dry_run=False)
 
 
-@answers(calls.get_review_actions)
+@answers(Calls.review_actions)
 async def get_review_actions(asked: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
     ref = MemoryRef(Kind(asked.kind), asked.id) if asked.kind and asked.id else None
     found, total = await act.log(asked.limit, asked.offset, ref, call.deps)
@@ -188,7 +188,7 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 # --- duplicates ----------------------------------------------------------------------------------------------------
 
 
-@answers(calls.get_memory_duplicates)
+@answers(Calls.memory_duplicates)
 async def get_memory_duplicates(asked: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
     being_counted = await watch.before_review(call.deps)
     user = None if asked.include_all_users else UserId(asked.user_id or "")

@@ -18,7 +18,7 @@ from acumen.model.search import Filter
 from acumen.storage import migrate
 from acumen.storage.keys import Key
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import system as wire
 from acumen_client.wire.shapes import Nothing
 
@@ -28,7 +28,7 @@ ALERTS_SHOWN = 20
 LEAST_FREE_BYTES = 50 * 1024 * 1024
 
 
-@answers(calls.whoami)
+@answers(Calls.whoami)
 async def whoami(_asked: Nothing, call: Call) -> wire.WhoamiResponse:
     return wire.WhoamiResponse(
         org_id=call.caller.org,
@@ -40,14 +40,14 @@ async def whoami(_asked: Nothing, call: Call) -> wire.WhoamiResponse:
     )
 
 
-@answers(calls.my_config)
+@answers(Calls.my_config)
 async def my_config(_asked: Nothing, call: Call) -> wire.MyConfigResponse:
     settings = call.app.settings
     config: dict[str, Any] = {"type": "postgres"} if settings.database_url else {"db_path": str(settings.sqlite_path)}
     return wire.MyConfigResponse(storage_config=config, storage_type=call.app.store.database.name)
 
 
-@answers(calls.status)
+@answers(Calls.status)
 async def status(_asked: Nothing, call: Call) -> wire.StatusResponse:
     await call.app.counted()
     return await call.deps.store.read(lambda tx: _status(tx, call))
@@ -133,19 +133,19 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
 # --- keys --------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.list_keys)
+@answers(Calls.keys)
 async def list_keys(_asked: Nothing, call: Call) -> wire.ListKeysResponse:
     keys = await call.deps.store.read(lambda tx: tx.keys.all())
     return wire.ListKeysResponse(keys=[_key(key) for key in keys if key.revoked_at is None])
 
 
-@answers(calls.create_key)
+@answers(Calls.create_key)
 async def create_key(asked: wire.CreateKeyRequest, call: Call) -> wire.CreateKeyResponse:
     key, secret = await call.keys.create(call.caller.org, asked.name, asked.role, millis(asked.expires_at))
     return wire.CreateKeyResponse(secret=secret, key=_key(key))
 
 
-@answers(calls.revoke_key)
+@answers(Calls.revoke_key)
 async def revoke_key(asked: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKeyResponse:
     await call.keys.revoke(call.caller.org, asked.key_id)
     return wire.RevokeKeyResponse(message="Key revoked")
@@ -167,24 +167,24 @@ def _key(key: Key) -> wire.KeyView:
 # --- health ------------------------------------------------------------------------------------------------------
 
 
-@answers(calls.welcome)
+@answers(Calls.welcome)
 async def welcome(_asked: Nothing, _call: Call) -> wire.WelcomeResponse:
     return wire.WelcomeResponse(version=__version__, docs="/docs")
 
 
-@answers(calls.version)
+@answers(Calls.version)
 async def version(_asked: Nothing, _call: Call) -> wire.VersionResponse:
     return wire.VersionResponse(server_version=__version__)
 
 
-@answers(calls.health_live)
-@answers(calls.healthz)
+@answers(Calls.health_live)
+@answers(Calls.healthz)
 async def live(_asked: Nothing, _call: Call) -> wire.AliveResponse:
     return wire.AliveResponse()
 
 
-@answers(calls.health)
-@answers(calls.health_ready)
+@answers(Calls.health)
+@answers(Calls.health_ready)
 async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
     checks = {
         "database": await _database(call),

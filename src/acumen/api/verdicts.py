@@ -7,11 +7,11 @@ from acumen.model.operation import Operation, OperationId, OperationKind, Operat
 from acumen.model.verdict import Finding, Recurrence
 from acumen.observe import verdicts
 from acumen.storage.store import Tx
-from acumen_client import calls
+from acumen_client.calls import Calls
 from acumen_client.wire import verdicts as wire
 
 
-@answers(calls.record_verdict)
+@answers(Calls.record_verdict)
 async def record_verdict(asked: wire.RecordVerdictRequest, call: Call) -> wire.RecordVerdictResponse:
     told = asked.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
     verdict = Operation(
@@ -40,7 +40,7 @@ async def record_verdict(asked: wire.RecordVerdictRequest, call: Call) -> wire.R
     )
 
 
-@answers(calls.verdict_history)
+@answers(Calls.verdict_history)
 async def verdict_history(asked: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
     def read(tx: Tx) -> tuple[list[Finding], list[Recurrence]]:
         if asked.subject is not None:

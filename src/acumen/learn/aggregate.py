@@ -58,13 +58,13 @@ def _due(tx: Tx, deps: Deps) -> list[tuple[str, Millis]]:
 
 def _new_lessons(tx: Tx) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for version, count in tx.clusters.new_lessons().items():
+    for version, count in tx.aggregations.new_lessons().items():
         counted[version or DEFAULT_VERSION] += count
     return counted
 
 
 def _rested(tx: Tx, version: str) -> Millis:
-    marks = [tx.clusters.mark(meant) for meant in versions_meant(version)]
+    marks = [tx.aggregations.mark(meant) for meant in versions_meant(version)]
     ends = [int(mark.at + REST_MS + REST_TIMES * mark.duration_ms) for mark in marks if mark.at is not None]
     return Millis(max(ends, default=tx.at))
 
@@ -139,7 +139,7 @@ async def operation(run_id: RunId, deps: Deps) -> Operation:
         run = tx.runs.get(run_id)
         if run is None or run.service != SERVICE:
             raise NotFound(f"There is no aggregation {run_id!r}.")
-        return Operation(run, tx.runs.progress(run_id), _job(tx, run_id))
+        return Operation(run, tx.run_items.progress(run_id), _job(tx, run_id))
 
     return await deps.store.read(read)
 
@@ -191,7 +191,7 @@ async def _work(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
 async def _gather(run: Run, deps: Deps) -> dict[str, int]:
     """Finds what says the same and puts what follows from it on the list of the run."""
     counted: Counter[str] = Counter()
-    groups = await deps.store.read(lambda tx: tx.clusters.groups(run.request["versions"], run.request["names"]))
+    groups = await deps.store.read(lambda tx: tx.aggregations.groups(run.request["versions"], run.request["names"]))
     for version, name in groups:
         began = time.perf_counter()
         taught, known = await deps.store.read(lambda tx, v=version, n=name: _read(tx, v, n, deps))  # type: ignore[misc]
@@ -220,12 +220,12 @@ def _items(version: str, name: str, decided: Plan, at_once: int) -> list[str]:
 
 def _note(tx: Tx, run: Run, items: Sequence[str], version: str, last: PlaybookId, took_ms: float) -> None:
     """Gathered twice, because the first time was cut off, is listed once."""
-    listed = {item.item for item in tx.runs.items(run.id)}
-    tx.runs.extend(run.id, [item for item in items if item not in listed])
+    listed = {item.item for item in tx.run_items.of(run.id)}
+    tx.run_items.add(run.id, [item for item in items if item not in listed])
     if run.request["names"] is not None:
         return  # lessons of other names are still to be looked at
-    before = tx.clusters.mark(version)
-    tx.clusters.set_mark(version, PlaybookId(max(last, before.last)), took_ms)
+    before = tx.aggregations.mark(version)
+    tx.aggregations.set_mark(version, PlaybookId(max(last, before.last)), took_ms)
 
 
 def _read(tx: Tx, version: str, name: str, deps: Deps) -> tuple[list[Taught], list[Known]]:

@@ -130,12 +130,12 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
         if wish.mode is Mode.RERUN:  # half a user's memories must not replace the whole of them
             await deps.store.write(lambda tx: _drop_half(tx, run, user, service, wish, chosen))
         raise
-    return await deps.store.read(lambda tx: tx.runs.counted(run.id, user))
+    return await deps.store.read(lambda tx: tx.run_items.counted(run.id, user))
 
 
 def _drop_half(tx: Tx, run: Run, user: str, service: Service, wish: Wish, chosen: Sequence[Extractor]) -> None:
     _discard(tx, service.kind, [UserId(user)], wish, chosen, CANCELLED)
-    tx.runs.uncount(run.id, user)
+    tx.run_items.uncount(run.id, user)
 
 
 def _path(run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> Path:
@@ -152,7 +152,9 @@ def _path(run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> Path
         return None if ahead is None else due(tx, user, seen, ahead, extractor, at)
 
     status = Status.PENDING if wish.mode is Mode.RERUN else Status.CURRENT
-    return Path(user, extractor, bookmark, following, status, lambda tx, counts: tx.runs.count(run_id, user, counts))
+    return Path(
+        user, extractor, bookmark, following, status, lambda tx, counts: tx.run_items.count(run_id, user, counts)
+    )
 
 
 def _next_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, heard: Heard) -> Ahead | None:

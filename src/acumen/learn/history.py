@@ -67,7 +67,7 @@ _DOUBT = ("exact", "best_effort", "unavailable")
 
 def _sources(tx: Tx, ref: MemoryRef) -> list[MemoryRef]:
     lesson = PlaybookId(int(ref.id))
-    existing = tx.user_playbooks.by_ids([str(one) for one in tx.clusters.sources([lesson])[lesson]])
+    existing = tx.user_playbooks.by_ids([str(one) for one in tx.sources.of([lesson])[lesson]])
     return [MemoryRef(Kind.USER_PLAYBOOK, one) for one in existing]
 
 

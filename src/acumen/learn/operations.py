@@ -38,12 +38,12 @@ async def latest(service: str, deps: Deps) -> Operation | None:
 
 
 def _operation(tx: Tx, run: Run) -> Operation:
-    waiting = None if run.state.over else tx.runs.next_item(run.id)
+    waiting = None if run.state.over else tx.run_items.next(run.id)
     return Operation(
         run=run,
-        progress=tx.runs.progress(run.id),
-        done=tx.runs.items(run.id, ItemState.DONE, MOST_ITEMS_TOLD),
-        failed=tx.runs.items(run.id, ItemState.FAILED, MOST_ITEMS_TOLD),
+        progress=tx.run_items.progress(run.id),
+        done=tx.run_items.of(run.id, ItemState.DONE, MOST_ITEMS_TOLD),
+        failed=tx.run_items.of(run.id, ItemState.FAILED, MOST_ITEMS_TOLD),
         current=waiting.item if waiting and run.state is RunState.RUNNING else None,
         counts=run.result if run.state.over else totals(tx, run.id),
         lost=None if run.state.over else _lost(tx, run),

@@ -230,13 +230,13 @@ def _store_lesson(
     if before is None:
         ref = tx.memories.add(Kind.AGENT_PLAYBOOK, after, cast("SearchRow", row), because)  # what is new has words
         stored = replace(after, id=PlaybookId(int(ref.id)))
-        tx.clusters.note(run_id, after.agent_version, after.name, added=[snapshot(stored)])
+        tx.aggregations.note(run_id, after.agent_version, after.name, added=[snapshot(stored)])
         return stored.id, {"playbooks_generated": 1}
     tx.memories.change(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), before, after, row, because)
     if before.lesson == after.lesson:
         return before.id, {"playbooks_grown": 1}
     told = {"before": snapshot(before), "after": snapshot(after)}
-    tx.clusters.note(run_id, after.agent_version, after.name, updated=[told])
+    tx.aggregations.note(run_id, after.agent_version, after.name, updated=[told])
     return before.id, {"playbooks_updated": 1}
 
 
@@ -271,7 +271,7 @@ def retire(tx: Tx, run_id: str, lessons: Sequence[PlaybookId], reason: str, into
         status = Status.MERGED if into else Status.ARCHIVED
         after = replace(before, status=status, merged_into=into)
         tx.memories.change(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), before, after, None, Because(reason))
-        tx.clusters.note(run_id, before.agent_version, before.name, removed=[snapshot(before)])
+        tx.aggregations.note(run_id, before.agent_version, before.name, removed=[snapshot(before)])
     tx.clusters.end([one.id for one in found])
     return len(found)
 

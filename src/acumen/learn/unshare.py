@@ -17,7 +17,7 @@ from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.search import Filter, SearchRow
-from acumen.storage.clusters import ERASED
+from acumen.storage.aggregations import ERASED
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
@@ -56,14 +56,14 @@ class Unshared:
             return
         tx.clusters.hold()
         touched = [change.before.id for change in self.changes]
-        if {change.before.id: list(change.sources) for change in self.changes} != tx.clusters.sources(touched):
+        if {change.before.id: list(change.sources) for change in self.changes} != tx.sources.of(touched):
             raise Conflict("The shared lessons were changed meanwhile.")
         tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
-        tx.clusters.forget_words(touched)
+        tx.aggregations.forget_words(touched)
         tx.reviewed.forget(Kind.AGENT_PLAYBOOK, {str(lesson): None for lesson in touched})
         for change in self.changes:
             _apply(tx, change)
-        tx.clusters.forget_sources(self.gone)
+        tx.sources.forget(self.gone)
 
 
 def _apply(tx: Tx, change: _Change) -> None:
@@ -84,9 +84,9 @@ def _apply(tx: Tx, change: _Change) -> None:
 def _tell(tx: Tx, change: _Change, wordless: AgentPlaybook, stored: AgentPlaybook) -> None:
     about = (fresh_id("erasure"), stored.agent_version, stored.name)
     if change.cluster is None:
-        tx.clusters.note(*about, removed=[snapshot(wordless)])
+        tx.aggregations.note(*about, removed=[snapshot(wordless)])
     else:
-        tx.clusters.note(*about, updated=[{"before": snapshot(wordless), "after": snapshot(stored)}])
+        tx.aggregations.note(*about, updated=[{"before": snapshot(wordless), "after": snapshot(stored)}])
 
 
 async def without_user(user: UserId, deps: Deps) -> Unshared:
@@ -96,8 +96,8 @@ async def without_user(user: UserId, deps: Deps) -> Unshared:
 
 async def without_all(deps: Deps) -> Unshared:
     """No source of any shared lesson is left."""
-    lessons = await deps.store.read(lambda tx: tx.clusters.all_taught())
-    sources = await deps.store.read(lambda tx: tx.clusters.sources(lessons))
+    lessons = await deps.store.read(lambda tx: tx.sources.all_taught())
+    sources = await deps.store.read(lambda tx: tx.sources.of(lessons))
     return await without([member for members in sources.values() for member in members], deps)
 
 
@@ -114,8 +114,8 @@ async def without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
 
 
 def _plan(tx: Tx, gone: set[PlaybookId], deps: Deps) -> list[_Change]:
-    touched = tx.clusters.taught_by(gone)
-    sources = tx.clusters.sources(list(touched))
+    touched = tx.sources.taught_by(gone)
+    sources = tx.sources.of(list(touched))
     lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in touched])
     clusters = tx.clusters.of_lessons(list(touched))
     return [

@@ -110,7 +110,7 @@ def _fence(tx: Tx, service: Service) -> None:
 def _failed(tx: Tx, service: Service) -> set[str | None]:
     """Users for whom the last rerun did not come to its end: what it made of them is not the whole."""
     run = tx.runs.latest(service.name)
-    return set() if run is None else {item.item for item in tx.runs.items(run.id, ItemState.FAILED)}
+    return set() if run is None else {item.item for item in tx.run_items.of(run.id, ItemState.FAILED)}
 
 
 def _of(users: set[str | None] | None, owners: Owners) -> Owners:

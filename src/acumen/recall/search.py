@@ -162,7 +162,7 @@ class Search:
 
     def _seen(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
         """A lesson that a person would not have shared is found by nobody but the user who taught it."""
-        withheld = tx.clusters.withheld() if kind is Kind.USER_PLAYBOOK and wanted.user_id is None else set()
+        withheld = tx.sources.withheld() if kind is Kind.USER_PLAYBOOK and wanted.user_id is None else set()
         more = replace(ask, top_k=ask.top_k + len(withheld)) if withheld else ask
         hits = self._of_kind(tx, kind, wanted, more, understood, deps)
         return [hit for hit in hits if hit.ref.id not in withheld][: ask.top_k]

@@ -106,7 +106,7 @@ async def delete(
         if also is not None:
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
-            tx.clusters.lessons_deleted([PlaybookId(number) for one in owned if (number := row_id(one))])
+            tx.sources.lessons_deleted([PlaybookId(number) for one in owned if (number := row_id(one))])
         return tx.memories.delete(kind, owned, DELETED)
 
     return await deps.store.write(store)
@@ -228,7 +228,7 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
         }
         tx.jobs.delete_user(user)
         tx.runs.forget_user(user)
-        tx.runs.forget(items_of(user))
+        tx.run_items.forget(user, items_of(user))
         tx.llm_calls.forget_user(user)
         tx.search_rows.erase_user(user)
         return Erased(counts, ids)

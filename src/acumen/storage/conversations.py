@@ -14,6 +14,9 @@ from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import bookmarks, interactions, requests, sessions
 
 _JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
+# The fields that are columns of the same name.
+_TURN = [name for name in Interaction.__dataclass_fields__ if name != "id"]
+_REQUEST = [name for name in Request.__dataclass_fields__ if name != "id"]
 
 
 # Run for every window that is learned from: built once.
@@ -48,8 +51,7 @@ class Conversations:
         return True
 
     def request(self, request_id: RequestId) -> Request | None:
-        row = self._scope.one(sa.select(requests).where(*self._mine(requests), requests.c.request_id == request_id))
-        return _request(row) if row else None
+        return self.by_request([request_id]).get(request_id)
 
     def requests(
         self,
@@ -62,7 +64,7 @@ class Conversations:
         until: Millis | None = None,
     ) -> sa.Select[Any]:
         """The query behind both pages of sessions and their content."""
-        query = sa.select(requests).where(*self._mine(requests))
+        query = self._scope.mine(requests)
         for column, wanted in (("user_id", user), ("session_id", session), ("request_id", request), ("source", source)):
             if wanted is not None:
                 query = query.where(requests.c[column] == wanted)
@@ -89,7 +91,8 @@ class Conversations:
         return list(grouped.values()), len(page) > limit
 
     def of_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
-        return self._turns(interactions.c.request_id.in_(ids))
+        query = self._scope.mine(interactions).where(interactions.c.request_id.in_(ids))
+        return [_turn(row) for row in self._scope.rows(query.order_by(_turn_id))]
 
     def of_session(self, user: UserId, session: SessionId, most: int) -> tuple[list[Request], list[Interaction]]:
         """Its requests and the newest of their turns, oldest first, without the pictures, which may be megabytes."""
@@ -97,7 +100,7 @@ class Conversations:
         query = self.requests(user=user, session=session).order_by(r.created_at, r.request_id)
         turns = (
             _WITHOUT_PICTURES.join(requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
-            .where(*self._mine(requests), r.session_id == session, r.user_id == user)
+            .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
             .order_by(i.interaction_id.desc())
             .limit(most)
         )
@@ -118,13 +121,13 @@ class Conversations:
         request: str | None = None,
     ) -> list[Interaction]:
         """The latest turns of a user or of all, oldest first."""
-        query = sa.select(interactions).where(*self._mine(interactions))
+        query = self._scope.mine(interactions)
         if user is not None:
             query = query.where(interactions.c.user_id == user)
         if request is not None:
             query = query.where(interactions.c.request_id == request)
         query = _between(query, interactions.c.created_at, since, until)
-        rows = self._scope.rows(query.order_by(interactions.c.interaction_id.desc()).limit(limit))
+        rows = self._scope.rows(query.order_by(_turn_id.desc()).limit(limit))
         return [_turn(row) for row in reversed(rows)]
 
     def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
@@ -139,31 +142,26 @@ class Conversations:
         return [_turn(row) for row in reversed(rows)]
 
     def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:
-        query = sa.select(sa.func.max(interactions.c.interaction_id)).where(
-            *self._mine(interactions), interactions.c.request_id == request_id
-        )
-        found = self._scope.conn.execute(query).scalar()
-        return None if found is None else InteractionId(found)
+        query = self._scope.mine(_turn_id).where(interactions.c.request_id == request_id)
+        found = self._scope.one(query.order_by(_turn_id.desc()).limit(1))
+        return None if found is None else InteractionId(found[0])
 
     def by_request(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
-        rows = self._scope.all(sa.select(requests).where(*self._mine(requests), requests.c.request_id.in_(ids)))
+        rows = self._scope.all(self._scope.mine(requests).where(requests.c.request_id.in_(ids)))
         return {RequestId(row.request_id): _request(row) for row in rows}
 
     # --- deletion ------------------------------------------------------------------------------------------------
 
-    def delete_turns(self, *where: sa.ColumnElement[bool]) -> int:
-        return self._scope.delete(interactions, *where)
-
     def delete_turn(self, user: UserId, turn: InteractionId) -> int:
-        return self.delete_turns(interactions.c.user_id == user, interactions.c.interaction_id == turn)
+        return self._scope.delete(interactions, interactions.c.user_id == user, _turn_id == turn)
 
     def delete_requests(self, ids: Sequence[RequestId]) -> int:
         """Takes the requests' turns with them."""
-        self.delete_turns(interactions.c.request_id.in_(ids))
+        self._scope.delete(interactions, interactions.c.request_id.in_(ids))
         return self._scope.delete(requests, requests.c.request_id.in_(ids))
 
     def ids_of_session(self, session: SessionId) -> list[RequestId]:
-        query = sa.select(requests.c.request_id).where(*self._mine(requests), requests.c.session_id == session)
+        query = self._scope.mine(requests.c.request_id).where(requests.c.session_id == session)
         return [RequestId(row.request_id) for row in self._scope.all(query)]
 
     def delete_all(self) -> int:
@@ -175,8 +173,8 @@ class Conversations:
 
     def ids_of_user(self, user: UserId) -> tuple[list[str], list[str]]:
         """Of requests, and of sessions."""
-        query = sa.select(requests.c.request_id, requests.c.session_id)
-        rows = self._scope.all(query.where(*self._mine(requests), requests.c.user_id == user))
+        query = self._scope.mine(requests.c.request_id, requests.c.session_id)
+        rows = self._scope.all(query.where(requests.c.user_id == user))
         return [row.request_id for row in rows], sorted({row.session_id for row in rows})
 
     def delete_user(self, user: UserId) -> dict[str, int]:
@@ -189,13 +187,6 @@ class Conversations:
         return self._scope.count(interactions)
 
     # --- inside --------------------------------------------------------------------------------------------------
-
-    def _mine(self, table: sa.Table) -> tuple[sa.ColumnElement[bool], ...]:
-        return (table.c.org_id == self._scope.org,)
-
-    def _turns(self, *where: sa.ColumnElement[bool]) -> list[Interaction]:
-        query = sa.select(interactions).where(*self._mine(interactions), *where)
-        return [_turn(row) for row in self._scope.rows(query.order_by(interactions.c.interaction_id))]
 
     def _same_again(self, request: Request) -> bool:
         stored = self.request(request.id)
@@ -228,56 +219,20 @@ def _between(
 
 
 def _request_row(request: Request) -> dict[str, Any]:
-    return {
-        "request_id": request.id,
-        "user_id": request.user_id,
-        "session_id": request.session_id,
-        "created_at": request.created_at,
-        "source": request.source,
-        "agent_version": request.agent_version,
-        "body_hash": request.body_hash,
-        "session_finished": request.session_finished,
-        "force_extraction": request.force_extraction,
-        "evaluation_only": request.evaluation_only,
-        "skip_aggregation": request.skip_aggregation,
-        "experiment_id": request.experiment_id,
-        "experiment_arm": request.experiment_arm,
-    }
+    return {name: getattr(request, name) for name in _REQUEST} | {"request_id": request.id}
 
 
 def _turn_row(turn: Interaction) -> dict[str, Any]:
-    return {
-        "user_id": turn.user_id,
-        "session_id": turn.session_id,
-        "request_id": turn.request_id,
-        "created_at": turn.created_at,
-        "role": turn.role,
-        "content": turn.content,
-        "shadow_content": turn.shadow_content,
-        "expert_content": turn.expert_content,
-        "user_action": turn.user_action,
-        "user_action_description": turn.user_action_description,
-        "image_url": turn.image_url,
-        "image_encoding": turn.image_encoding,
-        "tools_used": turn.tools_used or None,
-        "citations": turn.citations or None,
-        "retrieved_learnings": turn.retrieved_learnings or None,
-    }
+    row = {name: getattr(turn, name) for name in _TURN}
+    return row | {name: row[name] or None for name in _JSON_FIELDS}
 
 
 def _turn(row: Row | sa.RowMapping) -> Interaction:
-    values = dict(row)
-    for name in ("org_id", "updated_at"):
-        del values[name]
-    values["id"] = values.pop("interaction_id")
+    values = {name: row[name] for name in _TURN}
     for name in _JSON_FIELDS:
         values[name] = values[name] or []
-    return Interaction(**values)
+    return Interaction(id=row["interaction_id"], **values)
 
 
 def _request(row: Any) -> Request:
-    values = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
-    for name in ("org_id", "updated_at"):
-        del values[name]
-    values["id"] = values.pop("request_id")
-    return Request(**values)
+    return Request(id=RequestId(row.request_id), **{name: getattr(row, name) for name in _REQUEST})

@@ -24,9 +24,8 @@ class Evidence:
     def hidden(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         """Those of them that search must not find."""
         c = search_rows.c
-        query = sa.select(c.entity_id).where(c.org_id == self._scope.org, c.kind == TURN, c.gone)
-        ids = [str(turn) for turn in turns]
-        found = (row for some in in_batches(ids) for row in self._scope.all(query.where(c.entity_id.in_(some))))
+        query = self._scope.mine(c.entity_id).where(c.kind == TURN, c.gone)
+        found = self._scope.those(query, c.entity_id, [str(turn) for turn in turns])
         return {InteractionId(int(row.entity_id)) for row in found}
 
     def settle(self, user: str, turns: Iterable[InteractionId]) -> None:
@@ -46,9 +45,9 @@ class Evidence:
 
     def _with_taken_back(self) -> set[str]:
         found = set()
-        for table in (profiles, user_playbooks):
-            where = (table.c.org_id == self._scope.org, table.c.status.in_([str(one) for one in TAKEN_BACK]))
-            found |= {row.user_id for row in self._scope.all(sa.select(table.c.user_id).where(*where).distinct())}
+        for c in (profiles.c, user_playbooks.c):
+            query = self._scope.mine(c.user_id).where(c.status.in_([str(one) for one in TAKEN_BACK]))
+            found |= {row.user_id for row in self._scope.all(query.distinct())}
         return found - {None}
 
     def _taken_back(self, user: str) -> set[InteractionId]:
@@ -72,9 +71,8 @@ class Evidence:
             yield self._scope.all(sa.select(*columns).where(*where))
 
     def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:
-        c = interactions.c
-        query = sa.select(c.interaction_id).where(c.org_id == self._scope.org)
-        found = (row for some in in_batches(sorted(turns)) for row in self._scope.all(query.where(c[0].in_(some))))
+        turn_id = interactions.c.interaction_id
+        found = self._scope.those(self._scope.mine(turn_id), turn_id, turns)
         return {InteractionId(row.interaction_id) for row in found}
 
     def _hide(self, user: str, turns: Collection[InteractionId]) -> None:
@@ -91,6 +89,5 @@ class Evidence:
         ids = [str(turn) for turn in turns]
         c = search_rows.c
         for some in in_batches(ids):
-            where = (c.org_id == self._scope.org, c.kind == TURN, c.entity_id.in_(some))
-            self._scope.conn.execute(sa.update(search_rows).where(*where).values(gone=False))
+            self._scope.update(search_rows, c.kind == TURN, c.entity_id.in_(some), gone=False)
         self._search.touch_all(TURN, ids)

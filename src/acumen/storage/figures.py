@@ -88,9 +88,8 @@ class Figures:
     def first_ended(self) -> Millis | None:
         """When the first session ended that was ever judged."""
         c = evaluations.c
-        query = sa.select(sa.func.min(c.ended_at)).where(c.org_id == self._scope.org)
-        found = self._scope.conn.execute(query).scalar()
-        return None if found is None else Millis(found)
+        first = self._scope.one(self._scope.mine(c.ended_at).order_by(c.ended_at).limit(1))
+        return None if first is None else Millis(first.ended_at)
 
     def by_source(self, period: Period) -> dict[str, int]:
         """How many sessions ended, source by source."""

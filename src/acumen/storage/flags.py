@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, Millis
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import duplicate_pairs, memory_flags, orgs
 
 
@@ -46,38 +46,28 @@ class Flags:
         """What these signals say of these memories, all of it; what was known before keeps its `since`."""
         s, c = self._scope, memory_flags.c
         rows = {(flag.id, flag.signal): flag for flag in found}
-        for some in in_batches(ids):
-            query = sa.select(c.entity_id, c.signal).where(
-                c.org_id == s.org, c.kind == str(kind), c.signal.in_(signals), c.entity_id.in_(some)
-            )
-            for known in s.all(query):
-                if (known.entity_id, known.signal) not in rows:
-                    s.delete(
-                        memory_flags, c.kind == str(kind), c.entity_id == known.entity_id, c.signal == known.signal
-                    )
+        query = s.mine(c.entity_id, c.signal).where(c.kind == str(kind), c.signal.in_(signals))
+        for known in s.those(query, c.entity_id, ids):
+            if (known.entity_id, known.signal) not in rows:
+                s.delete(memory_flags, c.kind == str(kind), c.entity_id == known.entity_id, c.signal == known.signal)
         new = s.db.insert(memory_flags)
-        upsert = new.on_conflict_do_update(
-            index_elements=["org_id", "kind", "entity_id", "signal"],
-            set_={"detail": new.excluded.detail, "updated_at": s.at},
-        )
-        values = [s.stamp(_flag_row(flag, s.at)) for flag in rows.values()]
-        if values:
-            s.conn.execute(upsert, values)
+        changed = {"detail": new.excluded.detail, "updated_at": s.at}
+        upsert = new.on_conflict_do_update(index_elements=["org_id", "kind", "entity_id", "signal"], set_=changed)
+        if rows:
+            s.conn.execute(upsert, [s.stamp(_flag_row(flag, s.at)) for flag in rows.values()])
 
     def clear(self, signal: str, keep: Iterable[tuple[str, str]]) -> None:
         """Takes the signal off every memory but those named by kind and id."""
         kept = set(keep)
         c = memory_flags.c
-        for row in self._scope.all(
-            sa.select(c.kind, c.entity_id).where(c.org_id == self._scope.org, c.signal == signal)
-        ):
+        for row in self._scope.all(self._scope.mine(c.kind, c.entity_id).where(c.signal == signal)):
             if (row.kind, row.entity_id) not in kept:
                 self._scope.delete(memory_flags, c.kind == row.kind, c.entity_id == row.entity_id, c.signal == signal)
 
     def of_kind(self, kind: Kind, user: str | None = None) -> dict[str, list[Flag]]:
         """By memory."""
         c = memory_flags.c
-        query = sa.select(memory_flags).where(c.org_id == self._scope.org, c.kind == str(kind))
+        query = self._scope.mine(memory_flags).where(c.kind == str(kind))
         if user is not None:
             query = query.where(c.user_id == user)
         found: dict[str, list[Flag]] = {}
@@ -91,26 +81,20 @@ class Flags:
         """Every pair that one of these memories is part of; a pair known before keeps its time."""
         s, c = self._scope, duplicate_pairs.c
         now = {(pair.left, pair.right): pair for pair in found}
-        for some in in_batches(ids):
-            part = sa.or_(c.left_id.in_(some), c.right_id.in_(some))
-            for known in s.all(sa.select(c.left_id, c.right_id).where(c.org_id == s.org, c.kind == str(kind), part)):
-                if (known.left_id, known.right_id) not in now:
-                    s.delete(
-                        duplicate_pairs, c.kind == str(kind), c.left_id == known.left_id, c.right_id == known.right_id
-                    )
+        query = s.mine(c.left_id, c.right_id).where(c.kind == str(kind))
+        for left, right in {tuple(row) for side in (c.left_id, c.right_id) for row in s.those(query, side, ids)}:
+            if (left, right) not in now:
+                s.delete(duplicate_pairs, c.kind == str(kind), c.left_id == left, c.right_id == right)
         new = s.db.insert(duplicate_pairs)
-        upsert = new.on_conflict_do_update(
-            index_elements=["org_id", "kind", "left_id", "right_id"],
-            set_={"similarity": new.excluded.similarity, "found_by": new.excluded.found_by, "updated_at": s.at},
-        )
-        values = [s.stamp(_pair_row(pair)) for pair in now.values()]
-        if values:
-            s.conn.execute(upsert, values)
+        changed = {"similarity": new.excluded.similarity, "found_by": new.excluded.found_by, "updated_at": s.at}
+        upsert = new.on_conflict_do_update(index_elements=["org_id", "kind", "left_id", "right_id"], set_=changed)
+        if now:
+            s.conn.execute(upsert, [s.stamp(_pair_row(pair)) for pair in now.values()])
 
     def pairs(self, kind: Kind, user: str | None = None) -> list[Pair]:
         """The most alike first."""
         c = duplicate_pairs.c
-        query = sa.select(duplicate_pairs).where(c.org_id == self._scope.org, c.kind == str(kind))
+        query = self._scope.mine(duplicate_pairs).where(c.kind == str(kind))
         if user is not None:
             query = query.where(c.user_id == user)
         return [_pair(row) for row in self._scope.all(query.order_by(c.similarity.desc(), c.left_id, c.right_id))]
@@ -119,14 +103,11 @@ class Flags:
 
     def watched(self) -> tuple[int, int]:
         """Generation and number of the last search row it has seen."""
-        query = sa.select(orgs.c.watched_generation, orgs.c.watched_seq).where(orgs.c.org_id == self._scope.org)
-        row = self._scope.one(query)
+        row = self._scope.one(self._scope.mine(orgs.c.watched_generation, orgs.c.watched_seq))
         return (row.watched_generation or 0, row.watched_seq or 0) if row else (0, 0)
 
     def watch_from(self, generation: int, seq: int) -> None:
-        statement = sa.update(orgs).where(orgs.c.org_id == self._scope.org)
-        moved = {"watched_generation": generation, "watched_seq": seq, "updated_at": self._scope.at}
-        self._scope.conn.execute(statement.values(moved))
+        self._scope.update(orgs, watched_generation=generation, watched_seq=seq)
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 
@@ -145,31 +126,17 @@ class Flags:
 
 
 def _flag_row(flag: Flag, at: Millis) -> dict[str, Any]:
-    return {
-        "kind": str(flag.kind),
-        "entity_id": flag.id,
-        "signal": flag.signal,
-        "user_id": flag.user_id,
-        "detail": dict(flag.detail),
-        "since": flag.since or at,
-    }
+    return row_of(memory_flags, flag, entity_id=flag.id, detail=dict(flag.detail), since=flag.since or at)
 
 
 def _flag(row: Any) -> Flag:
-    return Flag(Kind(row.kind), row.entity_id, row.signal, row.user_id, row.detail or {}, Millis(row.since))
+    return value_of(Flag, row, id=row.entity_id, kind=Kind(row.kind), detail=row.detail or {})
 
 
 def _pair_row(pair: Pair) -> dict[str, Any]:
-    return {
-        "kind": str(pair.kind),
-        "left_id": pair.left,
-        "right_id": pair.right,
-        "user_id": pair.user_id,
-        "similarity": pair.similarity,
-        "found_by": pair.found_by,
-    }
+    return row_of(duplicate_pairs, pair, left_id=pair.left, right_id=pair.right)
 
 
 def _pair(row: Any) -> Pair:
-    ids = (Kind(row.kind), row.left_id, row.right_id)
-    return Pair(*ids, row.user_id, row.similarity, row.found_by, Millis(row.created_at))
+    sides = {"left": row.left_id, "right": row.right_id}
+    return value_of(Pair, row, **sides, kind=Kind(row.kind), since=Millis(row.created_at))

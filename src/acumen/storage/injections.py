@@ -12,7 +12,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
 from acumen.storage.prepared import Prepared
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import injections
 
 # Text that comes back later than this was more likely said anew than repeated.
@@ -43,16 +43,13 @@ class Injections:
             _add(s.db.insert).run(s.conn, [s.stamp(_row(injection)) for injection in shown])
 
     def get(self, injection_id: str) -> Injection | None:
-        query = sa.select(injections).where(
-            injections.c.org_id == self._scope.org, injections.c.injection_id == injection_id
-        )
-        row = self._scope.one(query)
+        row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
         return _injection(row) if row else None
 
     def of_user(self, user: str, session: str | None, limit: int) -> list[Injection]:
         """A user's latest, the last first; of one session if it is named."""
         c = injections.c
-        query = sa.select(injections).where(c.org_id == self._scope.org, c.user_id == user)
+        query = self._scope.mine(injections).where(c.user_id == user)
         if session is not None:
             query = query.where(c.session_id == session)
         return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
@@ -61,8 +58,8 @@ class Injections:
         """What production agents asked and were shown nothing for, the most often asked first."""
         c, times = injections.c, sa.func.count()
         query = (
-            sa.select(c.query, times, sa.func.max(c.created_at))
-            .where(c.org_id == self._scope.org, c.created_at >= since, c.caller_type == PRODUCTION, c.tokens == 0)
+            self._scope.mine(c.query, times, sa.func.max(c.created_at))
+            .where(c.created_at >= since, c.caller_type == PRODUCTION, c.tokens == 0)
             .where(c.query != "", sa.or_(c.experiment_arm.is_(None), c.experiment_arm != HOLDOUT))
             .group_by(c.query)
             .order_by(times.desc(), sa.func.max(c.created_at).desc())
@@ -85,11 +82,10 @@ class Injections:
             return
         c = injections.c
         mentioned = self._scope.db.holds(sa.cast(c.hits, sa.Text), f'"{kind}"')
-        query = sa.select(c.injection_id, c.hits, c.rendered).where(c.org_id == self._scope.org, mentioned)
-        users = sorted({user for user in owners.values() if user is not None})
+        query = self._scope.mine(c.injection_id, c.hits, c.rendered).where(mentioned)
+        users = {user for user in owners.values() if user is not None}
         everyones = None in owners.values()
-        asked = [query] if everyones else [query.where(c.user_id.in_(some)) for some in in_batches(users)]
-        for row in (row for one in asked for row in self._scope.all(one)):
+        for row in self._scope.all(query) if everyones else self._scope.those(query, c.user_id, users):
             lines = [hit["line"] for hit in row.hits if hit["kind"] == kind and hit["id"] in owners and hit["line"]]
             if lines:
                 self._erase(row, lines)
@@ -99,9 +95,7 @@ class Injections:
         for line in lines:
             rendered = rendered.replace(line, ERASED)
         hits = [{**hit, "line": ""} if hit["line"] in lines else hit for hit in row.hits]
-        where = (c.org_id == self._scope.org, c.injection_id == row.injection_id)
-        values = {"hits": hits, "rendered": rendered, "updated_at": self._scope.at}
-        self._scope.conn.execute(sa.update(injections).where(*where).values(values))
+        self._scope.update(injections, c.injection_id == row.injection_id, hits=hits, rendered=rendered)
 
 
 @cache
@@ -110,11 +104,8 @@ def _add(insert: Callable[[sa.Table], Any]) -> Prepared:
 
 
 def _row(injection: Injection) -> dict[str, Any]:
-    row = {name: getattr(injection, name) for name in Injection.__dataclass_fields__}
-    row["injection_id"] = row.pop("id")
-    return row
+    return row_of(injections, injection, injection_id=injection.id)
 
 
 def _injection(row: Any) -> Injection:
-    values = {name: getattr(row, name) for name in Injection.__dataclass_fields__ if name not in ("id", "hits")}
-    return Injection(id=row.injection_id, hits=row.hits or [], **values)
+    return value_of(Injection, row, id=row.injection_id, hits=row.hits or [])

@@ -11,7 +11,7 @@ from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.job import Job, JobState
 from acumen.storage.database import Database
 from acumen.storage.prepared import Prepared
-from acumen.storage.scope import Scope
+from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import jobs
 
 # A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
@@ -32,22 +32,21 @@ class Jobs:
         _fold_in(s.db.insert).run(s.conn, [s.stamp(_new_job(s.org, fact, s.at if at is None else at))])
 
     def of_scope(self, fact: str, scope: str) -> list[Job]:
-        c = jobs.c
-        query = sa.select(jobs).where(c.org_id == self._scope.org, c.fact == fact, c.scope == scope)
-        return [_job(row) for row in self._scope.all(query)]
+        return self._those(jobs.c.fact == fact, jobs.c.scope == scope)
 
     def of_fact(self, fact: str) -> list[Job]:
-        query = sa.select(jobs).where(jobs.c.org_id == self._scope.org, jobs.c.fact == fact)
-        return [_job(row) for row in self._scope.all(query)]
+        return self._those(jobs.c.fact == fact)
 
     def of_run(self, run_id: str) -> list[Job]:
-        query = sa.select(jobs).where(jobs.c.org_id == self._scope.org, jobs.c.scope == run_id)
-        return [_job(row) for row in self._scope.all(query)]
+        return self._those(jobs.c.scope == run_id)
+
+    def _those(self, *where: sa.ColumnElement[bool]) -> list[Job]:
+        return [_job(row) for row in self._scope.all(self._scope.mine(jobs).where(*where))]
 
     def counts(self) -> dict[str, dict[str, int]]:
         """By fact, then by state."""
         c = jobs.c
-        query = sa.select(c.fact, c.state, sa.func.count()).where(c.org_id == self._scope.org)
+        query = self._scope.mine(c.fact, c.state, sa.func.count())
         counted: dict[str, dict[str, int]] = {}
         for fact, state, number in self._scope.all(query.group_by(c.fact, c.state)):
             counted.setdefault(fact, {})[state] = number
@@ -55,7 +54,7 @@ class Jobs:
 
     def dead(self, limit: int) -> list[Job]:
         c = jobs.c
-        query = sa.select(jobs).where(c.org_id == self._scope.org, c.state == JobState.DEAD)
+        query = self._scope.mine(jobs).where(c.state == JobState.DEAD)
         return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
 
     def delete_user(self, user: UserId) -> int:
@@ -108,9 +107,8 @@ class JobLeases:
         if not ids:
             return []
         attempts_now = jobs.c.attempts + 1
-        self._set(
-            ids, state=JobState.RUNNING, waiting_key=None, lease_owner=owner, lease_until=until, attempts=attempts_now
-        )
+        leased = {"waiting_key": None, "lease_owner": owner, "lease_until": until}
+        self._set(ids, state=JobState.RUNNING, attempts=attempts_now, **leased)
         return [_job(row) for row in self._conn.execute(sa.select(jobs).where(jobs.c.job_id.in_(ids)))]
 
     def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
@@ -228,14 +226,4 @@ def _new_job(org: OrgId, fact: Fact, run_at: Millis) -> dict[str, Any]:
 
 
 def _job(row: Any) -> Job:
-    return Job(
-        id=row.job_id,
-        org_id=OrgId(row.org_id),
-        fact=row.fact,
-        scope=row.scope,
-        payload=row.payload or {},
-        state=JobState(row.state),
-        attempts=row.attempts,
-        run_at=Millis(row.run_at),
-        last_error=row.last_error,
-    )
+    return value_of(Job, row, id=row.job_id, payload=row.payload or {}, state=JobState(row.state))

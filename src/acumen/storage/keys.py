@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis, OrgId
-from acumen.storage.scope import Scope
+from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import api_keys
 
 
@@ -36,29 +36,15 @@ class Keys:
         self._scope = scope
 
     def add(self, key: Key, secret: str) -> None:
-        row = {
-            "key_id": key.id,
-            "name": key.name,
-            "role": key.role,
-            "key_hash": hashed(secret),
-            "hint": key.hint,
-            "expires_at": key.expires_at,
-        }
-        self._scope.add(api_keys, [row])
+        self._scope.add(api_keys, [row_of(api_keys, key, key_id=key.id, key_hash=hashed(secret))])
 
     def all(self) -> list[Key]:
-        query = sa.select(api_keys).where(api_keys.c.org_id == self._scope.org)
-        return [_key(row) for row in self._scope.all(query.order_by(api_keys.c.created_at))]
+        return [_key(row) for row in self._scope.all(self._scope.mine(api_keys).order_by(api_keys.c.created_at))]
 
     def revoke(self, key_id: str) -> bool:
         """False when there is no such key, or it was revoked before."""
         c = api_keys.c
-        statement = (
-            sa.update(api_keys)
-            .where(c.org_id == self._scope.org, c.key_id == key_id, c.revoked_at.is_(None))
-            .values(revoked_at=self._scope.at, updated_at=self._scope.at)
-        )
-        return self._scope.conn.execute(statement).rowcount > 0
+        return self._scope.update(api_keys, c.key_id == key_id, c.revoked_at.is_(None), revoked_at=self._scope.at) > 0
 
 
 def by_secret(conn: sa.Connection, secret: str) -> Key | None:
@@ -74,19 +60,9 @@ def by_id(conn: sa.Connection, key_id: str) -> Key | None:
 
 
 def any_exist(conn: sa.Connection) -> bool:
-    return (
-        conn.execute(sa.select(api_keys.c.key_id).where(api_keys.c.revoked_at.is_(None)).limit(1)).first() is not None
-    )
+    query = sa.select(api_keys.c.key_id).where(api_keys.c.revoked_at.is_(None))
+    return conn.execute(query.limit(1)).first() is not None
 
 
 def _key(row: Any) -> Key:
-    return Key(
-        id=row.key_id,
-        org_id=OrgId(row.org_id),
-        name=row.name,
-        role=row.role,
-        hint=row.hint,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        revoked_at=row.revoked_at,
-    )
+    return value_of(Key, row, id=row.key_id)

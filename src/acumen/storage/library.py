@@ -12,7 +12,7 @@ from acumen.model.memory import Status
 from acumen.model.usage import CITED, ECHOED
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
-from acumen.storage.scope import Scope
+from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import (
     agent_playbook_sources,
     injections,
@@ -84,10 +84,9 @@ class Library:
         """The latest changed first, and how many there are in all."""
         parts = [self._of_kind(mapping, shelf) for mapping in _TABLES if shelf.kind in (None, mapping.kind)]
         every = sa.union_all(*parts).subquery("every")
-        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(every)).scalar_one()
         order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
-        page = self._scope.all(sa.select(every).order_by(*order).limit(limit).offset(offset))
-        return [_entry(row) for row in page], int(total)
+        page, total = self._scope.page(sa.select(every).order_by(*order), limit, offset)
+        return [_entry(row) for row in page], total
 
     def _of_kind(self, mapping: Any, shelf: Shelf) -> sa.Select[Any]:
         c = mapping.table.c
@@ -109,13 +108,9 @@ class Library:
 
     def _conditions(self, mapping: Any, shelf: Shelf, user: Any, lesson: Mapping[str, Any]) -> list[Any]:
         c = mapping.table.c
-        found = []
-        if shelf.statuses is not None:
-            found.append(c.status.in_([str(status) for status in shelf.statuses]))
-        if shelf.user_id is not None:
-            found.append(user == shelf.user_id)
-        if shelf.agent_version is not None:
-            found.append(lesson["agent_version"] == shelf.agent_version)
+        found = [] if shelf.statuses is None else [c.status.in_([str(status) for status in shelf.statuses])]
+        for column, wanted in ((user, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
+            found += [] if wanted is None else [column == wanted]
         if shelf.tag is not None:
             found.append(self._scope.db.has_any(c.tags, [shelf.tag]))
         if shelf.length is not None:
@@ -147,9 +142,7 @@ class Library:
         found = [
             (MemoryRef(ref.kind, str(row[0])), relation)
             for column, relation in ((c.superseded_by, "supersedes"), (c.merged_into, "merged from"))
-            for row in self._scope.all(
-                sa.select(c[mapping.id_column]).where(c.org_id == self._scope.org, column == own).limit(25)
-            )
+            for row in self._scope.all(self._scope.mine(c[mapping.id_column]).where(column == own).limit(25))
         ]
         return found + self._folded(ref)
 
@@ -161,7 +154,7 @@ class Library:
             column, other, kind, relation = s.user_playbook_id, s.agent_playbook_id, Kind.AGENT_PLAYBOOK, "folded into"
         else:
             return []
-        query = sa.select(other).where(s.org_id == self._scope.org, column == int(ref.id)).limit(25)
+        query = self._scope.mine(other).where(column == int(ref.id)).limit(25)
         return [(MemoryRef(kind, str(row[0])), relation) for row in self._scope.all(query)]
 
     # --- sessions --------------------------------------------------------------------------------------------------
@@ -171,7 +164,7 @@ class Library:
     ) -> tuple[list[SessionEntry], int]:
         """The latest first, and how many there are in all."""
         c = requests.c
-        query = sa.select(
+        query = self._scope.mine(
             c.user_id,
             c.session_id,
             sa.func.max(c.agent_version).label("agent_version"),
@@ -179,7 +172,7 @@ class Library:
             sa.func.count().label("requests"),
             sa.func.min(c.created_at).label("started_at"),
             sa.func.max(c.created_at).label("last_at"),
-        ).where(c.org_id == self._scope.org)
+        )
         if user is not None:
             query = query.where(c.user_id == user)
         if session is not None:
@@ -225,14 +218,5 @@ class Library:
 
 
 def _entry(row: Any) -> Entry:
-    return Entry(
-        ref=MemoryRef(Kind(row.kind), row.id),
-        user_id=row.user_id,
-        name=row.name or "",
-        content=row.content,
-        status=Status(row.status),
-        agent_version=row.agent_version or "",
-        version=row.version,
-        created_at=Millis(row.created_at),
-        updated_at=Millis(row.updated_at),
-    )
+    told = {"ref": MemoryRef(Kind(row.kind), row.id), "status": Status(row.status)}
+    return value_of(Entry, row, **told, name=row.name or "", agent_version=row.agent_version or "")

@@ -37,15 +37,13 @@ class Lineage:
     def of(self, ref: MemoryRef) -> list[dict[str, Any]]:
         """The memory's life, oldest event first."""
         c = lineage.c
-        query = sa.select(lineage).where(c.org_id == self._scope.org, c.kind == str(ref.kind), c.entity_id == ref.id)
-        return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id))]  # noqa: SLF001 - public
+        query = self._scope.mine(lineage).where(c.kind == str(ref.kind), c.entity_id == ref.id)
+        return [dict(row) for row in self._scope.rows(query.order_by(c.event_id))]
 
     def as_of(self, kind: Kind, user: str | None, at: Millis) -> dict[str, dict[str, Any]]:
         """Every memory of a kind (of one user, or of all) as it was at a moment, by id; deleted ones left no words."""
         c = lineage.c
-        query = sa.select(c.entity_id, c.op, c.after).where(
-            c.org_id == self._scope.org, c.kind == str(kind), c.created_at <= at
-        )
+        query = self._scope.mine(c.entity_id, c.op, c.after).where(c.kind == str(kind), c.created_at <= at)
         if user is not None:
             query = query.where(c.user_id == user)
         found: dict[str, dict[str, Any]] = {}
@@ -59,7 +57,7 @@ class Lineage:
     def caused_by(self, request_id: str) -> tuple[dict[str, int], dict[str, int]]:
         """What one request taught: profiles and playbooks, counted by what happened to them."""
         c = lineage.c
-        query = sa.select(c.kind, c.op, sa.func.count()).where(c.org_id == self._scope.org, c.request_id == request_id)
+        query = self._scope.mine(c.kind, c.op, sa.func.count()).where(c.request_id == request_id)
         counted: tuple[dict[str, int], dict[str, int]] = ({}, {})
         for kind, op, number in self._scope.all(query.group_by(c.kind, c.op)):
             counted[kind != Kind.PROFILE][op] = number
@@ -82,7 +80,7 @@ class Lineage:
         query = sa.select(lineage).where(org == self._scope.org, c.kind == str(kind))
         if user is not None:
             query = query.where(c.user_id == user)
-        return [dict(row._mapping) for row in self._scope.all(query.order_by(c.event_id.desc()).limit(limit))]  # noqa: SLF001 - public
+        return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
 
     def folded(self) -> dict[str, tuple[int, Millis]]:
         """User playbooks that live on in a shared lesson which is in use: its id, and since when."""
@@ -107,11 +105,8 @@ class Lineage:
         self._record_all(_row(MemoryRef(kind, ""), "delete", because, None), owners)
 
     def _record_all(self, row: dict[str, Any], owners: sa.Select[Any]) -> None:
-        told = {
-            name: value
-            for name, value in self._scope.stamp(row).items()
-            if name not in ("entity_id", "user_id", "sources")
-        }
+        stamped = self._scope.stamp(row)
+        told = {name: stamped[name] for name in stamped if name not in ("entity_id", "user_id", "sources")}
         columns = [sa.literal(value, lineage.c[name].type) for name, value in told.items()]
         rows = owners.add_columns(*columns)
         self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *told], rows))
@@ -122,11 +117,7 @@ class Lineage:
             self._forget_words(kind, lineage.c.entity_id.in_(some))
 
     def _forget_words(self, kind: Kind, *which: sa.ColumnElement[bool]) -> None:
-        self._scope.conn.execute(
-            sa.update(lineage)
-            .where(lineage.c.org_id == self._scope.org, lineage.c.kind == str(kind), *which)
-            .values(before=None, after=None, updated_at=self._scope.at)
-        )
+        self._scope.update(lineage, lineage.c.kind == str(kind), *which, before=None, after=None)
 
     def delete_user(self, user: str) -> int:
         return self._scope.delete(lineage, lineage.c.user_id == user)

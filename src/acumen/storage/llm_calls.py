@@ -32,10 +32,4 @@ class LlmCalls:
 
     def forget_user(self, user: str) -> int:
         """What was spent stays counted; on whose behalf is no longer known, nor what went wrong with their words."""
-        c = llm_calls.c
-        changed = self._scope.conn.execute(
-            sa.update(llm_calls)
-            .where(c.org_id == self._scope.org, c.user_id == user)
-            .values(user_id=None, request_id=None, error=None, updated_at=self._scope.at)
-        )
-        return changed.rowcount
+        return self._scope.update(llm_calls, llm_calls.c.user_id == user, user_id=None, request_id=None, error=None)

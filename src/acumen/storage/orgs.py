@@ -25,21 +25,15 @@ class Orgs:
 
     def ensure(self) -> None:
         """An org exists from the first time it is named."""
-        row = self._scope.stamp({"config": None, "config_version": 0, "search_seq": 0, "generation": 0})
-        self._scope.conn.execute(self._scope.db.insert(orgs).on_conflict_do_nothing(), row)
+        self._scope.add_new(orgs, [{"config": None, "config_version": 0, "search_seq": 0, "generation": 0}])
 
     def config(self) -> StoredConfig:
-        query = sa.select(orgs.c.config, orgs.c.config_version).where(orgs.c.org_id == self._scope.org)
-        row = self._scope.one(query)
+        row = self._scope.one(self._scope.mine(orgs.c.config, orgs.c.config_version))
         return StoredConfig(row.config_version, row.config) if row else StoredConfig(0, None)
 
     def set_config(self, config: dict[str, Any], seen_version: int) -> None:
-        changed = self._scope.conn.execute(
-            sa.update(orgs)
-            .where(orgs.c.org_id == self._scope.org, orgs.c.config_version == seen_version)
-            .values(config=config, config_version=seen_version + 1, updated_at=self._scope.at)
-        ).rowcount
-        if not changed:
+        unchanged = orgs.c.config_version == seen_version
+        if not self._scope.update(orgs, unchanged, config=config, config_version=seen_version + 1):
             raise Conflict("The configuration was changed by someone else meanwhile; read it again and retry.")
 
 

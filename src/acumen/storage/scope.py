@@ -1,15 +1,19 @@
 """What every repository stands on: a connection bound to one org."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis, OrgId
 from acumen.storage.database import Database
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 V = TypeVar("V")
+D = TypeVar("D", bound="DataclassInstance")
 
 # Postgres takes 65,535 values in a statement, and none of them needs to be that long.
 MOST_VALUES = 10_000
@@ -39,6 +43,11 @@ class Scope:
     org: OrgId
     at: Millis  # when the transaction began; stamps every row it writes
 
+    def mine(self, what: sa.Table | sa.Column[Any], *more: sa.ColumnElement[Any]) -> sa.Select[Any]:
+        """A query of this org's rows, whole or only some columns of theirs."""
+        table = what if isinstance(what, sa.Table) else what.table
+        return sa.select(what, *more).where(table.c.org_id == self.org)
+
     def all(self, query: sa.Select[Any], **values: Any) -> list[Any]:
         """`values` fill the names left open in a query that was built once: building costs more than running."""
         return list(self.conn.execute(query, values or None).all())
@@ -49,6 +58,10 @@ class Scope:
 
     def one(self, query: sa.Select[Any], **values: Any) -> Any:
         return self.conn.execute(query, values or None).first()
+
+    def those(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Collection[Any]) -> list[Any]:
+        """The rows with one of these values, as many at a time as a statement may name."""
+        return [row for some in in_batches(sorted(values)) for row in self.all(query.where(column.in_(some)))]
 
     def page(self, query: sa.Select[Any], limit: int | None, offset: int) -> tuple[list[Any], int]:
         """Some rows of an ordered query, and how many it has in all, from one run of it where that is possible."""
@@ -69,9 +82,44 @@ class Scope:
         if rows:
             self.conn.execute(sa.insert(table), [self.stamp(row) for row in rows])
 
+    def add_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
+        """Those that are not there yet; how many that were."""
+        given = [self.stamp(row) for row in rows]
+        insert = self.db.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        return self.conn.execute(insert, given if len(given) > 1 else given[0]).rowcount if given else 0
+
+    def put(self, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """The row of this key, new or changed to these values."""
+        row = self.stamp({**key, **values})
+        new = self.db.insert(table).on_conflict_do_update(
+            index_elements=["org_id", *key], set_={"updated_at": row["updated_at"], **values}
+        )
+        self.conn.execute(new, row)
+
+    def update(self, table: sa.Table, *where: sa.ColumnElement[bool], **values: Any) -> int:
+        """How many rows were changed."""
+        changed = sa.update(table).where(table.c.org_id == self.org, *where)
+        return self.conn.execute(changed.values({"updated_at": self.at, **values})).rowcount
+
     def count(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
         query = sa.select(sa.func.count()).select_from(table).where(table.c.org_id == self.org, *where)
         return int(self.conn.execute(query).scalar_one())
 
     def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
         return self.conn.execute(sa.delete(table).where(table.c.org_id == self.org, *where)).rowcount
+
+    def delete_those(self, column: sa.Column[Any], values: Collection[Any], *where: sa.ColumnElement[bool]) -> int:
+        """The same for rows with one of these values."""
+        return sum(self.delete(column.table, column.in_(some), *where) for some in in_batches(sorted(values)))
+
+
+def value_of(kind: type[D], row: Any, /, **told: Any) -> D:
+    """A value from a row: fields called like a column are that column's, the others are told."""
+    same = kind.__dataclass_fields__.keys() - told.keys()
+    return kind(**{name: getattr(row, name) for name in same}, **told)
+
+
+def row_of(table: sa.Table, value: Any, /, **told: Any) -> dict[str, Any]:
+    """A row from a value: columns called like a field are that field's, the others are told."""
+    same = (name for name in table.c.keys() if name not in told and hasattr(value, name))  # noqa: SIM118 - no dictionary
+    return {**{name: getattr(value, name) for name in same}, **told}

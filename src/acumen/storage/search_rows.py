@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from acumen.model.search import SearchRow
 from acumen.storage.prepared import Statement
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import orgs, search_rows
 
 # A search that reads its scope anew takes about as long as so many rows take to be numbered.
@@ -43,7 +43,7 @@ class SearchRows:
     ) -> list[tuple[SearchRow, int, bool]]:
         """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
         c = search_rows.c
-        query = sa.select(search_rows).where(c.org_id == self._scope.org, c.kind == kind, c.seq > seq)
+        query = self._scope.mine(search_rows).where(c.kind == kind, c.seq > seq)
         if user is not None:
             query = query.where(c.user_id == user)
         return [(_row(found), found.seq, found.gone) for found in self._scope.all(query.order_by(c.seq).limit(limit))]
@@ -51,14 +51,13 @@ class SearchRows:
     def by_ids(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """Those that there are; what is gone is left out."""
         c = search_rows.c
-        query = sa.select(search_rows).where(c.org_id == self._scope.org, c.kind == kind, sa.not_(c.gone))
-        found = (row for some in in_batches(ids) for row in self._scope.all(query.where(c.entity_id.in_(some))))
-        return {row.entity_id: _row(row) for row in found}
+        query = self._scope.mine(search_rows).where(c.kind == kind, sa.not_(c.gone))
+        return {row.entity_id: _row(row) for row in self._scope.those(query, c.entity_id, ids)}
 
     def changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> list[tuple[str, str, int]]:
         """Rows of these kinds that changed after `seq`, in order: kind, id, number."""
         c = search_rows.c
-        query = sa.select(c.kind, c.entity_id, c.seq).where(c.org_id == self._scope.org, c.seq > seq)
+        query = self._scope.mine(c.kind, c.entity_id, c.seq).where(c.seq > seq)
         rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
         return [(row.kind, row.entity_id, row.seq) for row in rows]
 
@@ -75,11 +74,7 @@ class SearchRows:
     def touch(self, kind: str, entity_id: str) -> None:
         """What it is filtered by has changed, its words have not."""
         c = search_rows.c
-        self._scope.conn.execute(
-            sa.update(search_rows)
-            .where(c.org_id == self._scope.org, c.kind == kind, c.entity_id == entity_id)
-            .values(seq=self._advance(1), updated_at=self._scope.at)
-        )
+        self._scope.update(search_rows, c.kind == kind, c.entity_id == entity_id, seq=self._advance(1))
 
     def touch_all(self, kind: str, ids: Sequence[str]) -> None:
         """The same for a few; for many it is cheaper that everybody reads anew."""
@@ -112,18 +107,12 @@ class SearchRows:
         self.begin_generation()
 
     def begin_generation(self) -> None:
-        self._scope.conn.execute(
-            sa.update(orgs)
-            .where(orgs.c.org_id == self._scope.org)
-            .values(generation=orgs.c.generation + 1, updated_at=self._scope.at)
-        )
+        self._scope.update(orgs, generation=orgs.c.generation + 1)
 
     def without_vector_of(self, model: str, kind: str, limit: int) -> list[str]:
         """Ids whose vector is missing or was made by another model."""
         c = search_rows.c
-        query = sa.select(c.entity_id).where(
-            c.org_id == self._scope.org, c.kind == kind, sa.not_(c.gone), c.model != model
-        )
+        query = self._scope.mine(c.entity_id).where(c.kind == kind, sa.not_(c.gone), c.model != model)
         return [row.entity_id for row in self._scope.all(query.order_by(c.seq).limit(limit))]
 
     def count_without_vector_of(self, model: str, kind: str) -> int:
@@ -160,4 +149,4 @@ def _values(row: SearchRow) -> dict[str, Any]:
 
 
 def _row(found: Any) -> SearchRow:
-    return SearchRow(**{name: getattr(found, name) for name in SearchRow.__dataclass_fields__})
+    return value_of(SearchRow, found)

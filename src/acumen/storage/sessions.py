@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.storage.scope import Scope, in_batches
+from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import interactions, requests, sessions
 
 
@@ -43,6 +43,10 @@ class WantedOutcomes:
     until: Millis | None = None
 
 
+# What of a stated outcome is kept in one column.
+_DETAILS = ("value", "metadata", "contract_digest", "trajectory_digest", "through_request")
+
+
 class Sessions:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -50,13 +54,13 @@ class Sessions:
     def exists(self, user: UserId, session: SessionId) -> bool:
         """Whether anything was published in it."""
         c = requests.c
-        query = sa.select(c.request_id).where(c.org_id == self._scope.org, c.session_id == session, c.user_id == user)
+        query = self._scope.mine(c.request_id).where(c.session_id == session, c.user_id == user)
         return self._scope.one(query.limit(1)) is not None
 
     def users_of(self, session: SessionId, limit: int) -> list[UserId]:
         """Whose session it is; ids being the callers' own, there may be several, the last to speak first."""
         c = requests.c
-        query = sa.select(c.user_id).where(c.org_id == self._scope.org, c.session_id == session).group_by(c.user_id)
+        query = self._scope.mine(c.user_id).where(c.session_id == session).group_by(c.user_id)
         newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)
         return [UserId(row.user_id) for row in self._scope.all(newest)]
 
@@ -91,7 +95,7 @@ class Sessions:
         """Those whose newest request came in that time, both ends included, the earliest first."""
         c = requests.c
         newest, version = sa.func.max(c.created_at), sa.func.max(c.agent_version).label("agent_version")
-        query = sa.select(c.user_id, c.session_id, version).where(c.org_id == self._scope.org)
+        query = self._scope.mine(c.user_id, c.session_id, version)
         if sources is not None:
             query = query.where(c.source.in_(sources))
         query = query.group_by(c.user_id, c.session_id).having(newest.between(since, until))
@@ -102,16 +106,15 @@ class Sessions:
         self._set(user, session, {"finished_at": self._scope.at})
 
     def finished_at(self, user: UserId, session: SessionId) -> Millis | None:
-        row = self._scope.one(sa.select(sessions.c.finished_at).where(*self._of(user, session)))
+        c = sessions.c
+        row = self._scope.one(self._scope.mine(c.finished_at).where(c.user_id == user, c.session_id == session))
         return None if row is None or row.finished_at is None else Millis(row.finished_at)
 
     def finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
         """Those of them that are over."""
         c = sessions.c
-        query = sa.select(c.session_id).where(
-            c.org_id == self._scope.org, c.user_id == user, c.session_id.in_(ids), c.finished_at.is_not(None)
-        )
-        return {SessionId(row.session_id) for row in self._scope.all(query)}
+        over = self._scope.mine(c.session_id).where(c.user_id == user, c.finished_at.is_not(None))
+        return {SessionId(row.session_id) for row in self._scope.all(over.where(c.session_id.in_(ids)))}
 
     # --- how they ended, as their callers state it -----------------------------------------------------------------
 
@@ -124,24 +127,20 @@ class Sessions:
             "outcome_revision": stated.revision,
             "outcome_at": stated.occurred_at,
             "outcome_stated_at": stated.stated_at,
-            "outcome_detail": {
-                "value": stated.value,
-                "metadata": stated.metadata,
-                "contract_digest": stated.contract_digest,
-                "trajectory_digest": stated.trajectory_digest,
-                "through_request": stated.through_request,
-            },
+            "outcome_detail": {name: getattr(stated, name) for name in _DETAILS},
         }
         self._set(stated.user_id, stated.session_id, values)
 
     def stated(self, user: UserId, session: SessionId) -> Stated | None:
-        row = self._scope.one(sa.select(sessions).where(*self._of(user, session), sessions.c.outcome.is_not(None)))
+        c = sessions.c
+        query = self._scope.mine(sessions).where(c.user_id == user, c.session_id == session, c.outcome.is_not(None))
+        row = self._scope.one(query)
         return None if row is None else _stated(row)
 
     def outcomes(self, wanted: WantedOutcomes, limit: int, offset: int) -> list[Stated]:
         """The latest first."""
         c = sessions.c
-        query = sa.select(sessions).where(c.org_id == self._scope.org, c.outcome.is_not(None), *_outcomes(wanted))
+        query = self._scope.mine(sessions).where(c.outcome.is_not(None), *_outcomes(wanted))
         query = query.order_by(c.outcome_at.desc(), c.user_id, c.session_id).limit(limit).offset(offset)
         return [_stated(row) for row in self._scope.all(query)]
 
@@ -161,22 +160,11 @@ class Sessions:
 
     def of_requests(self, ids: Sequence[RequestId]) -> list[SessionKey]:
         c = requests.c
-        found: set[SessionKey] = set()
-        for some in in_batches(ids):
-            query = sa.select(c.user_id, c.session_id).where(c.org_id == self._scope.org, c.request_id.in_(some))
-            found |= {(UserId(row.user_id), SessionId(row.session_id)) for row in self._scope.all(query.distinct())}
-        return sorted(found)
+        rows = self._scope.those(self._scope.mine(c.user_id, c.session_id).distinct(), c.request_id, ids)
+        return sorted({(UserId(row.user_id), SessionId(row.session_id)) for row in rows})
 
     def _set(self, user: UserId, session: SessionId, values: dict[str, Any]) -> None:
-        s = self._scope
-        statement = s.db.insert(sessions).on_conflict_do_update(
-            index_elements=["org_id", "user_id", "session_id"], set_={**values, "updated_at": s.at}
-        )
-        s.conn.execute(statement, s.stamp({"user_id": user, "session_id": session, **values}))
-
-    def _of(self, user: UserId, session: SessionId) -> tuple[sa.ColumnElement[bool], ...]:
-        c = sessions.c
-        return c.org_id == self._scope.org, c.user_id == user, c.session_id == session
+        self._scope.put(sessions, {"user_id": user, "session_id": session}, values)
 
 
 def _outcomes(wanted: WantedOutcomes) -> list[sa.ColumnElement[bool]]:
@@ -194,20 +182,6 @@ def _outcomes(wanted: WantedOutcomes) -> list[sa.ColumnElement[bool]]:
 
 
 def _stated(row: Any) -> Stated:
-    detail = row.outcome_detail or {}
-    through = detail.get("through_request")
-    return Stated(
-        user_id=UserId(row.user_id),
-        session_id=SessionId(row.session_id),
-        outcome=Outcome(row.outcome),
-        occurred_at=Millis(row.outcome_at),
-        stated_at=Millis(row.outcome_stated_at),
-        source=row.outcome_source or "",
-        label=row.outcome_label,
-        value=detail.get("value"),
-        metadata=detail.get("metadata"),
-        revision=row.outcome_revision,
-        contract_digest=detail.get("contract_digest", ""),
-        trajectory_digest=detail.get("trajectory_digest", ""),
-        through_request=None if through is None else RequestId(through),
-    )
+    of_row = {name: getattr(row, f"outcome_{name}") for name in ("label", "revision", "stated_at")}
+    said = {"outcome": Outcome(row.outcome), "occurred_at": row.outcome_at, "source": row.outcome_source or ""}
+    return value_of(Stated, row, **of_row, **said, **(row.outcome_detail or {}))

@@ -13,6 +13,7 @@ from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
 from acumen.storage.actions import Actions
+from acumen.storage.aggregations import Aggregations
 from acumen.storage.alerts import Alerts
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.clusters import Clusters
@@ -41,11 +42,13 @@ from acumen.storage.outcomes import Outcomes
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.reviewed import Reviewed
+from acumen.storage.run_items import RunItems
 from acumen.storage.runs import Runs
 from acumen.storage.scope import Scope
 from acumen.storage.search_rows import Mark, SearchRows
 from acumen.storage.sessions import Sessions
 from acumen.storage.shelf import Shelf
+from acumen.storage.sources import Sources
 from acumen.storage.speakers import Speakers
 from acumen.storage.together import Together
 from acumen.storage.usage import Usage
@@ -53,7 +56,13 @@ from acumen.storage.verdicts import Verdicts
 from acumen.storage.views import Views
 
 T = TypeVar("T")
+R = TypeVar("R")
 I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
+
+
+def _of(repository: Callable[[Scope], R]) -> "cached_property[R]":
+    """A repository of the transaction, made when it is first asked for."""
+    return cached_property(lambda tx: repository(tx.scope))
 
 
 class Tx:
@@ -63,61 +72,45 @@ class Tx:
         self.scope = scope
         self.at = scope.at
 
-    @cached_property
-    def conversations(self) -> Conversations:
-        return Conversations(self.scope)
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        return Sessions(self.scope)
-
-    @cached_property
-    def evaluations(self) -> Evaluations:
-        return Evaluations(self.scope)
-
-    @cached_property
-    def figures(self) -> Figures:
-        return Figures(self.scope)
-
-    @cached_property
-    def bookmarks(self) -> Bookmarks:
-        return Bookmarks(self.scope)
-
-    @cached_property
-    def operations(self) -> Operations:
-        return Operations(self.scope)
-
-    @cached_property
-    def failures(self) -> Failures:
-        return Failures(self.scope)
-
-    @cached_property
-    def shelf(self) -> Shelf:
-        return Shelf(self.scope)
-
-    @cached_property
-    def alerts(self) -> Alerts:
-        return Alerts(self.scope)
-
-    @cached_property
-    def verdicts(self) -> Verdicts:
-        return Verdicts(self.scope)
-
-    @cached_property
-    def lessons(self) -> Lessons:
-        return Lessons(self.scope)
-
-    @cached_property
-    def profiles(self) -> MemoryRows[Profile]:
-        return MemoryRows(self.scope, PROFILES)
-
-    @cached_property
-    def user_playbooks(self) -> MemoryRows[UserPlaybook]:
-        return MemoryRows(self.scope, USER_PLAYBOOKS)
-
-    @cached_property
-    def agent_playbooks(self) -> MemoryRows[AgentPlaybook]:
-        return MemoryRows(self.scope, AGENT_PLAYBOOKS)
+    orgs = _of(Orgs)
+    keys = _of(Keys)
+    jobs = _of(Jobs)
+    runs = _of(Runs)
+    run_items = _of(RunItems)
+    conversations = _of(Conversations)
+    speakers = _of(Speakers)
+    sessions = _of(Sessions)
+    bookmarks = _of(Bookmarks)
+    operations = _of(Operations)
+    failures = _of(Failures)
+    shelf = _of(Shelf)
+    alerts = _of(Alerts)
+    verdicts = _of(Verdicts)
+    lessons = _of(Lessons)
+    evaluations = _of(Evaluations)
+    figures = _of(Figures)
+    outcomes = _of(Outcomes)
+    experiments = _of(Experiments)
+    llm_calls = _of(LlmCalls)
+    clusters = _of(Clusters)
+    sources = _of(Sources)
+    aggregations = _of(Aggregations)
+    search_rows = _of(SearchRows)
+    library = _of(Library)
+    lineage = _of(Lineage)
+    injections = _of(Injections)
+    usage = _of(Usage)
+    actions = _of(Actions)
+    marks = _of(Marks)
+    flags = _of(Flags)
+    views = _of(Views)
+    erasure = _of(Erasure)
+    profiles = cached_property(lambda tx: MemoryRows(tx.scope, PROFILES))
+    user_playbooks = cached_property(lambda tx: MemoryRows(tx.scope, USER_PLAYBOOKS))
+    agent_playbooks = cached_property(lambda tx: MemoryRows(tx.scope, AGENT_PLAYBOOKS))
+    evidence = cached_property(lambda tx: Evidence(tx.scope, tx.search_rows))
+    reviewed = cached_property(lambda tx: Reviewed(tx.actions, tx.marks, tx.flags, tx.injections, tx.views))
+    memories = cached_property(lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.evidence, tx.reviewed))
 
     @cached_property
     def by_kind(self) -> dict[Kind, MemoryRows[Profile] | MemoryRows[UserPlaybook] | MemoryRows[AgentPlaybook]]:
@@ -128,97 +121,9 @@ class Tx:
         }
 
     @cached_property
-    def memories(self) -> Memories:
-        return Memories(self.by_kind, self.search_rows, self.lineage, self.evidence, self.reviewed)
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        return Evidence(self.scope, self.search_rows)
-
-    @cached_property
-    def speakers(self) -> Speakers:
-        return Speakers(self.scope)
-
-    @cached_property
-    def search_rows(self) -> SearchRows:
-        return SearchRows(self.scope)
-
-    @cached_property
     def search_mark(self) -> Mark:
         """Asked once: a search looks through several kinds, and to a reader its snapshot stands still."""
         return self.search_rows.mark()
-
-    @cached_property
-    def library(self) -> Library:
-        return Library(self.scope)
-
-    @cached_property
-    def lineage(self) -> Lineage:
-        return Lineage(self.scope)
-
-    @cached_property
-    def injections(self) -> Injections:
-        return Injections(self.scope)
-
-    @cached_property
-    def usage(self) -> Usage:
-        return Usage(self.scope)
-
-    @cached_property
-    def llm_calls(self) -> LlmCalls:
-        return LlmCalls(self.scope)
-
-    @cached_property
-    def actions(self) -> Actions:
-        return Actions(self.scope)
-
-    @cached_property
-    def marks(self) -> Marks:
-        return Marks(self.scope)
-
-    @cached_property
-    def flags(self) -> Flags:
-        return Flags(self.scope)
-
-    @cached_property
-    def outcomes(self) -> Outcomes:
-        return Outcomes(self.scope)
-
-    @cached_property
-    def experiments(self) -> Experiments:
-        return Experiments(self.scope)
-
-    @cached_property
-    def views(self) -> Views:
-        return Views(self.scope)
-
-    @cached_property
-    def reviewed(self) -> Reviewed:
-        return Reviewed(self.actions, self.marks, self.flags, self.injections, self.views)
-
-    @cached_property
-    def runs(self) -> Runs:
-        return Runs(self.scope)
-
-    @cached_property
-    def clusters(self) -> Clusters:
-        return Clusters(self.scope)
-
-    @cached_property
-    def erasure(self) -> Erasure:
-        return Erasure(self.scope)
-
-    @cached_property
-    def jobs(self) -> Jobs:
-        return Jobs(self.scope)
-
-    @cached_property
-    def keys(self) -> Keys:
-        return Keys(self.scope)
-
-    @cached_property
-    def orgs(self) -> Orgs:
-        return Orgs(self.scope)
 
 
 class OrgStore:

@@ -1,0 +1,112 @@
+"""How far aggregation has come, and what it changed when, as rows."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.cluster import AggregationChange, Mark
+from acumen.model.ids import Millis, PlaybookId
+from acumen.model.memory import Status
+from acumen.storage.scope import Scope, value_of
+from acumen.storage.tables import aggregation_changes, aggregation_marks, clusters, requests, user_playbooks
+
+ERASED = "(erased)"
+# Of a snapshot, what may hold somebody's words.
+_WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
+_TOLD = ("added", "updated", "removed")
+
+
+class Aggregations:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- how far it has come --------------------------------------------------------------------------------------
+
+    def mark(self, agent_version: str) -> Mark:
+        c = aggregation_marks.c
+        row = self._scope.one(self._scope.mine(aggregation_marks).where(c.agent_version == agent_version))
+        return Mark() if row is None else Mark(PlaybookId(row.last_id), Millis(row.updated_at), row.duration_ms)
+
+    def set_mark(self, agent_version: str, last: PlaybookId, duration_ms: float) -> None:
+        values = {"last_id": last, "duration_ms": duration_ms}
+        self._scope.put(aggregation_marks, {"agent_version": agent_version}, values)
+
+    def new_lessons(self) -> dict[str, int]:
+        """By agent version, how many lessons came since it was last aggregated and may make it due again."""
+        u, m, r = user_playbooks.c, aggregation_marks.c, requests.c
+        seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
+        skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
+        query = (
+            self._scope.mine(u.agent_version, sa.func.count())
+            .where(u.status == str(Status.CURRENT), u.user_id.is_not(None))
+            .where(u.playbook_id > sa.func.coalesce(seen, 0), sa.not_(skipped))
+            .group_by(u.agent_version)
+        )
+        return {row[0]: int(row[1]) for row in self._scope.all(query)}
+
+    def groups(self, agent_versions: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
+        """Agent versions with the playbook names that occur in them, in lessons of users or in shared ones."""
+        found: set[tuple[str, str]] = set()
+        for c in (user_playbooks.c, clusters.c):
+            query = self._scope.mine(c.agent_version, c.name).where(c.agent_version.in_(agent_versions))
+            if names is not None:
+                query = query.where(c.name.in_(names))
+            found |= {(row[0], row[1]) for row in self._scope.all(query.distinct())}
+        return sorted(found)
+
+    # --- what was changed -----------------------------------------------------------------------------------------
+
+    def note(
+        self,
+        run_id: str,
+        agent_version: str,
+        name: str,
+        *,
+        added: Sequence[Mapping[str, Any]] = (),
+        updated: Sequence[Mapping[str, Any]] = (),
+        removed: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        row = {"run_id": run_id, "agent_version": agent_version, "name": name}
+        told = {"added": list(added), "updated": list(updated), "removed": list(removed)}
+        self._scope.add(aggregation_changes, [{**row, **told}])
+
+    def changes(self, agent_versions: Sequence[str], names: Sequence[str], limit: int) -> list[AggregationChange]:
+        """One per aggregation that changed anything, the newest first."""
+        c = aggregation_changes.c
+        query = self._scope.mine(aggregation_changes).where(c.agent_version.in_(agent_versions), c.name.in_(names))
+        gathered: dict[tuple[str, str, str], AggregationChange] = {}
+        for row in self._scope.all(query.order_by(c.change_id)):
+            key = (row.run_id, row.agent_version, row.name)
+            gathered[key] = _with(gathered.get(key), row)
+        return sorted(gathered.values(), key=lambda change: -change.id)[:limit]
+
+    def forget_words(self, lessons: Collection[PlaybookId]) -> None:
+        """That these lessons were changed stays told; what they said is taken out."""
+        for row in self._scope.all(self._scope.mine(aggregation_changes)):
+            told = {name: _without_words(getattr(row, name) or [], lessons) for name in _TOLD}
+            if any(told[name] != (getattr(row, name) or []) for name in told):
+                self._scope.update(aggregation_changes, aggregation_changes.c.change_id == row.change_id, **told)
+
+
+def _without_words(told: list[dict[str, Any]], lessons: Collection[PlaybookId]) -> list[dict[str, Any]]:
+    return [
+        {side: _blanked(snapshot, lessons) for side, snapshot in one.items()}
+        if "before" in one
+        else _blanked(one, lessons)
+        for one in told
+    ]
+
+
+def _blanked(snapshot: dict[str, Any], lessons: Collection[PlaybookId]) -> dict[str, Any]:
+    if snapshot.get("agent_playbook_id") not in lessons:
+        return snapshot
+    kept = {name: value for name, value in snapshot.items() if name not in _WORDS}
+    return {**kept, "content": ERASED}
+
+
+def _with(change: AggregationChange | None, row: Any) -> AggregationChange:
+    before = change or value_of(AggregationChange, row, id=row.change_id, added=(), updated=(), removed=())
+    told: dict[str, Any] = {name: [*getattr(before, name), *(getattr(row, name) or ())] for name in _TOLD}
+    return replace(before, **told)
