@@ -406,7 +406,9 @@ def test_the_change_log_is_read_with_all_its_lists(peer: Any, user: str):
     logs = [one for one in peer.get_profile_change_log().profile_change_logs if one.user_id == user]
 
     assert [len(one.added_profiles) for one in logs] == [0, 1]
-    assert [len(one.mentioned_profiles) for one in logs] == [1, 0]
+    # Later versions of the client no longer read what was mentioned again.
+    mentioned = [len(one.mentioned_profiles) for one in logs if "mentioned_profiles" in type(one).model_fields]
+    assert mentioned in ([1, 0], [])
 
 
 def test_a_configuration_with_many_extractors_is_read_by_a_client_that_knows_one(peer: Any):
