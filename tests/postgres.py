@@ -64,7 +64,7 @@ def running(*, durable: bool) -> Iterator[Server]:
     keeper = subprocess.Popen(
         ["/bin/sh", "-c", KEEPER, "keeper", *_options(port, durable=durable)],
         cwd=home,
-        env={"HOME": str(home), "PATH": os.defpath, "LC_ALL": "C"},
+        env={"HOME": str(home), "TMPDIR": str(home), "PATH": os.defpath, "LC_ALL": "C"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
