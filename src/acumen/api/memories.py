@@ -2,11 +2,12 @@
 
 import contextlib
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from acumen.api.call import Call, answers
-from acumen.api.views import agent_playbook, before, millis, profile, statuses, user, user_playbook
+from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook
 from acumen.errors import BadInput, Conflict
 from acumen.learn import unshare
 from acumen.learn.unshare import Unshared
@@ -121,18 +122,12 @@ def _moment(at: Millis | None) -> datetime | None:
 
 @answers(Calls.user_playbooks)
 async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) -> wire.GetUserPlaybooksResponse:
-    wanted = Filter(
+    wanted = replace(
+        playbooks_like(asked),
         user_id=user(asked.user_id),
         ids=(str(asked.user_playbook_id),) if asked.user_playbook_id else None,
-        statuses=statuses(asked.status_filter),
-        agent_version=asked.agent_version,
-        name=asked.playbook_name,
         request_id=asked.request_id,
-        tags=tuple(asked.tags or ()) or None,
         text=asked.query,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        by_creation=True,
     )
     found = await call.deps.store.read(lambda tx: tx.user_playbooks.find(wanted, asked.limit))
     return wire.GetUserPlaybooksResponse(
@@ -142,17 +137,11 @@ async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) ->
 
 @answers(Calls.agent_playbooks)
 async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) -> wire.GetAgentPlaybooksResponse:
-    wanted = Filter(
+    wanted = replace(
+        playbooks_like(asked),
         ids=(str(asked.agent_playbook_id),) if asked.agent_playbook_id else None,
-        statuses=statuses(asked.status_filter),
         approvals=tuple(Approval(one) for one in asked.playbook_status_filter or ()) or None,
-        agent_version=asked.agent_version,
-        name=asked.playbook_name,
-        tags=tuple(asked.tags or ()) or None,
         text=asked.query,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        by_creation=True,
     )
     found = await call.deps.store.read(lambda tx: tx.agent_playbooks.find(wanted, asked.limit))
     return wire.GetAgentPlaybooksResponse(
