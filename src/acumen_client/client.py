@@ -37,7 +37,7 @@ class Client(Calls):
     ) -> None:
         self.url = _address(url or os.environ.get("ACUMEN_URL") or DEFAULT_URL)
         self._retry = retry or Retry()
-        self._http = httpx.Client(base_url=self.url, headers=_headers(key), timeout=timeout, transport=transport)
+        self._http = httpx.Client(base_url=self.url, headers=headers_of(key), timeout=timeout, transport=transport)
 
     def send(self, endpoint: Endpoint[..., A], request: BaseModel) -> A:
         """Send a request that is already built."""
@@ -81,7 +81,7 @@ class AsyncClient(Calls):
     ) -> None:
         self.url = _address(url or os.environ.get("ACUMEN_URL") or DEFAULT_URL)
         self._retry = retry or Retry()
-        self._http = httpx.AsyncClient(base_url=self.url, headers=_headers(key), timeout=timeout, transport=transport)
+        self._http = httpx.AsyncClient(base_url=self.url, headers=headers_of(key), timeout=timeout, transport=transport)
 
     async def send(self, endpoint: Endpoint[..., A], request: BaseModel) -> A:
         """Send a request that is already built."""
@@ -161,7 +161,7 @@ def _address(url: str) -> str:
     return url
 
 
-def _headers(key: str | None) -> dict[str, str]:
+def headers_of(key: str | None) -> dict[str, str]:
     key = key or os.environ.get("ACUMEN_KEY")
     return {"Authorization": f"Bearer {key}"} if key else {}
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, seconds
+from acumen.api.views import maybe_seconds, seconds, view
 from acumen.errors import Conflict, Unavailable
 from acumen.learn import aggregate
 from acumen.learn.aggregate import Operation
@@ -85,18 +85,9 @@ async def change_logs(
 
 
 def _change(one: AggregationChange) -> wire.PlaybookAggregationChangeLog:
-    return wire.PlaybookAggregationChangeLog.model_validate(
-        {
-            "id": one.id,
-            "created_at": seconds(one.created_at),
-            "playbook_name": one.name,
-            "agent_version": one.agent_version,
-            "added_agent_playbooks": one.added,
-            "removed_agent_playbooks": one.removed,
-            "updated_agent_playbooks": one.updated,
-            "operation_id": one.run_id,
-        }
-    )
+    snapshots = {f"{what}_agent_playbooks": getattr(one, what) for what in ("added", "removed", "updated")}
+    named = {"playbook_name": one.name, "operation_id": one.run_id}
+    return view(wire.PlaybookAggregationChangeLog, one, **named, **snapshots)
 
 
 def _operation(operation: Operation) -> wire.PlaybookAggregationOperation:

@@ -11,6 +11,7 @@ from acumen.api import (  # noqa: F401 - importing a room is what registers its 
     aggregation,
     alerts,
     config,
+    erasure,
     errors,
     evaluations,
     events,

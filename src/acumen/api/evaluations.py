@@ -4,7 +4,7 @@ import hashlib
 from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
-from acumen.api.views import before, millis, moments, seconds, user
+from acumen.api.views import before, millis, moments, seconds, user, view
 from acumen.learn import evaluate, regenerate
 from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
 from acumen.model.ids import Millis, SessionId
@@ -71,17 +71,11 @@ def _outcome_id(stated: Stated) -> str:
 
 
 def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
-    return wire.SessionOutcomeRecord(
+    return view(
+        wire.SessionOutcomeRecord,
+        stated,
         outcome_id=_outcome_id(stated),
         outcome_revision=stated.revision,
-        user_id=stated.user_id,
-        session_id=stated.session_id,
-        outcome=wire.SessionOutcomeKind(stated.outcome),
-        occurred_at=seconds(stated.occurred_at),
-        source=stated.source,
-        label=stated.label,
-        value=stated.value,
-        metadata=stated.metadata,
         outcome_contract_digest=stated.contract_digest,
         finalized_trajectory_digest=stated.trajectory_digest,
         created_at=seconds(stated.stated_at),
@@ -111,31 +105,23 @@ async def get_results(
 
 def result(one: Evaluation) -> wire.EvaluationResultView:
     guess = one.judged or Judgement(one.is_success)
-    return wire.EvaluationResultView.model_validate(
-        {
-            "result_id": one.id,
-            "user_id": one.user_id,
-            "agent_version": one.agent_version,
-            "session_id": one.session_id,
-            "is_success": one.is_success,
-            "failure_type": None if one.is_success else guess.failure_type,
-            "failure_reason": _why(one),
-            "evaluation_name": one.name,
-            "created_at": seconds(one.created_at),
-            "regular_vs_shadow": one.shadow,
-            "number_of_correction_per_session": guess.corrections,
-            "user_turns_to_resolution": guess.turns_to_resolution if one.is_success else None,
-            "is_escalated": guess.is_escalated,
-            "judged_success": None if one.judged is None else guess.is_success,
-            "stated_outcome": one.stated,
-            "confidence": None if one.judged is None else guess.confidence,
-            "engine": one.origin.engine,
-            "model": one.origin.model or None,
-            "signals": guess.signals,
-            "source": one.source,
-            "ended_at": seconds(one.ended_at),
-            "updated_at": seconds(one.updated_at),
-        }
+    return view(
+        wire.EvaluationResultView,
+        one,
+        result_id=one.id,
+        failure_type=None if one.is_success else guess.failure_type,
+        failure_reason=_why(one),
+        evaluation_name=one.name,
+        regular_vs_shadow=one.shadow,
+        number_of_correction_per_session=guess.corrections,
+        user_turns_to_resolution=guess.turns_to_resolution if one.is_success else None,
+        is_escalated=guess.is_escalated,
+        judged_success=None if one.judged is None else guess.is_success,
+        stated_outcome=one.stated,
+        confidence=None if one.judged is None else guess.confidence,
+        engine=one.origin.engine,
+        model=one.origin.model or None,
+        signals=guess.signals,
     )
 
 
@@ -232,17 +218,15 @@ def _comparison(one: ShadowVerdict) -> wire.ShadowComparisonVerdict:
         "is_significantly_better": one.preference in _CLEAR,
         "comparison_reason": one.reason,
     }
-    return wire.ShadowComparisonVerdict.model_validate(
-        {
-            "verdict_id": one.id,
-            "interaction_id": str(one.interaction_id),
-            "session_id": one.session_id,
-            "agent_version": one.agent_version,
-            "reflexio_is_request_1": one.regular_first,
-            "output": output,
-            "judge_prompt_version": one.origin.prompt_hash or one.origin.engine,
-            "created_at": datetime.fromtimestamp(one.created_at / 1000, UTC),
-            "regular_vs_shadow": one.preference,
-            "engine": one.origin.engine,
-        }
+    return view(
+        wire.ShadowComparisonVerdict,
+        one,
+        verdict_id=one.id,
+        interaction_id=str(one.interaction_id),
+        reflexio_is_request_1=one.regular_first,
+        output=output,
+        judge_prompt_version=one.origin.prompt_hash or one.origin.engine,
+        created_at=datetime.fromtimestamp(one.created_at / 1000, UTC),
+        regular_vs_shadow=one.preference,
+        engine=one.origin.engine,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, seconds
+from acumen.api.views import view
 from acumen.model.experiment import Experiment
 from acumen.recall import experiments
 from acumen.recall.experiments import Arm
@@ -66,12 +66,7 @@ def _listed(found: Sequence[Experiment]) -> wire.RetrievalExperimentListResponse
 
 
 def record(one: Experiment) -> RetrievalExperimentRecord:
-    return RetrievalExperimentRecord(
-        experiment_id=one.id,
-        holdout_percentage=one.holdout_percentage,
-        started_at=seconds(one.started_at),
-        ended_at=maybe_seconds(one.ended_at),
-    )
+    return view(RetrievalExperimentRecord, one, experiment_id=one.id)
 
 
 def _arm(one: Arm) -> wire.RetrievalExperimentArmMetrics:

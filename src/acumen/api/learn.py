@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import before, maybe_seconds, millis, profile, seconds, turn, user, user_playbook
+from acumen.api.views import before, maybe_seconds, millis, profile, seconds, turn, user, user_playbook, view
 from acumen.learn import generation, history, operations, versions
 from acumen.learn.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
 from acumen.learn.history import Change, Provenance
@@ -27,15 +27,7 @@ LOOK_EVERY_SECONDS = 0.05
 
 @answers(Calls.rerun_profiles)
 async def rerun_profiles(asked: wire.RerunProfileGenerationRequest, call: Call) -> wire.RerunProfileGenerationResponse:
-    wish = Wish(
-        Mode.RERUN,
-        user_id=asked.user_id,
-        source=asked.source or None,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        extractors=_names(asked.extractor_names),
-    )
-    run, made = await _begun(PROFILES, wish, call, wait=asked.wait_for_response)
+    run, made = await _begun(PROFILES, Mode.RERUN, asked, asked.extractor_names, call)
     return wire.RerunProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
 
 
@@ -43,16 +35,7 @@ async def rerun_profiles(asked: wire.RerunProfileGenerationRequest, call: Call) 
 async def rerun_playbooks(
     asked: wire.RerunPlaybookGenerationRequest, call: Call
 ) -> wire.RerunPlaybookGenerationResponse:
-    wish = Wish(
-        Mode.RERUN,
-        user_id=asked.user_id,
-        source=asked.source or None,
-        agent_version=asked.agent_version,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        extractors=_names([asked.playbook_name]),
-    )
-    run, made = await _begun(PLAYBOOKS, wish, call, wait=asked.wait_for_response)
+    run, made = await _begun(PLAYBOOKS, Mode.RERUN, asked, [asked.playbook_name], call)
     return wire.RerunPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
 
 
@@ -60,9 +43,7 @@ async def rerun_playbooks(
 async def generate_profiles(
     asked: wire.ManualProfileGenerationRequest, call: Call
 ) -> wire.ManualProfileGenerationResponse:
-    names = _names(asked.extractor_names)
-    wish = Wish(Mode.MANUAL, user_id=asked.user_id, source=asked.source or None, extractors=names)
-    run, made = await _begun(PROFILES, wish, call, wait=asked.wait_for_response)
+    run, made = await _begun(PROFILES, Mode.MANUAL, asked, asked.extractor_names, call)
     return wire.ManualProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
 
 
@@ -70,26 +51,27 @@ async def generate_profiles(
 async def generate_playbooks(
     asked: wire.ManualPlaybookGenerationRequest, call: Call
 ) -> wire.ManualPlaybookGenerationResponse:
-    wish = Wish(
-        Mode.MANUAL,
-        user_id=asked.user_id,
-        source=asked.source or None,
-        agent_version=asked.agent_version,
-        extractors=_names([asked.playbook_name]),
-    )
-    run, made = await _begun(PLAYBOOKS, wish, call, wait=asked.wait_for_response)
+    run, made = await _begun(PLAYBOOKS, Mode.MANUAL, asked, [asked.playbook_name], call)
     return wire.ManualPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
 
 
-def _names(given: list[str] | list[str | None] | None) -> tuple[str, ...] | None:
-    return tuple(name for name in given or () if name) or None
-
-
-async def _begun(service: Service, wish: Wish, call: Call, *, wait: bool) -> tuple[Run, int | None]:
+async def _begun(
+    service: Service, mode: Mode, asked: Any, extractors: Sequence[str | None] | None, call: Call
+) -> tuple[Run, int | None]:
     """The run, and how many memories came of it if the caller waits and it ends in time."""
+    wish = Wish(
+        mode,
+        user_id=asked.user_id,
+        source=asked.source or None,
+        # Facts about users know no version, and by hand only what was said last is read.
+        agent_version=getattr(asked, "agent_version", None),
+        since=millis(getattr(asked, "start_time", None)),
+        until=before(getattr(asked, "end_time", None)),
+        extractors=tuple(name for name in extractors or () if name) or None,
+    )
     run = await generation.start(service, wish, call.deps)
     call.app.wake_worker()
-    if wait:
+    if asked.wait_for_response:
         with call.app.traffic.aside():
             run = await _ended(run, call)
     return run, run.result.get("generated", 0) if run.state.over else None
@@ -297,13 +279,8 @@ async def profile_change_log(asked: wire.ProfileChangeLogRequest, call: Call) ->
 
 
 def _change(change: Change) -> wire.ProfileChangeLogView:
-    return wire.ProfileChangeLogView(
-        id=change.id,
-        user_id=change.user_id,
-        request_id=change.request_id,
-        created_at=seconds(change.at),
-        added_profiles=[profile(one) for one in change.added],
-        removed_profiles=[profile(one) for one in change.removed],
-        mentioned_profiles=[profile(one) for one in change.mentioned],
-        reasons=change.reasons,
-    )
+    lists = {
+        f"{what}_profiles": [profile(one) for one in getattr(change, what)]
+        for what in ("added", "removed", "mentioned")
+    }
+    return view(wire.ProfileChangeLogView, change, created_at=seconds(change.at), **lists)

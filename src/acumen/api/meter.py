@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, millis, seconds
+from acumen.api.views import maybe_seconds, millis, seconds, view
 from acumen.meter import outcomes, price, usage
 from acumen.meter.lift import Lift, Sessions
 from acumen.meter.price import Bill, Tag
@@ -168,23 +168,9 @@ def _group(one: Sessions) -> wire.SessionGroup:
 async def get_injection(asked: wire.GetInjectionRequest, call: Call) -> wire.GetInjectionResponse:
     await call.app.counted()
     found = await replay.injection(asked.injection_id, call.deps)
-    return wire.GetInjectionResponse(
-        injection_id=found.id,
-        created_at=seconds(found.created_at),
-        user_id=found.user_id,
-        session_id=found.session_id,
-        request_id=found.request_id,
-        agent_version=found.agent_version,
-        caller_type=found.caller_type,
-        query=found.query,
-        ask=found.ask,
-        context=found.rendered,
-        context_tokens=found.tokens,
-        degraded=found.degraded,
-        experiment_id=found.experiment_id,
-        experiment_arm=found.experiment_arm,
-        memories=[wire.InjectedMemory.model_validate(hit) for hit in found.hits],
-    )
+    memories = [wire.InjectedMemory.model_validate(hit) for hit in found.hits]
+    context = {"context": found.rendered, "context_tokens": found.tokens}
+    return view(wire.GetInjectionResponse, found, injection_id=found.id, **context, memories=memories)
 
 
 @answers(Calls.compare_injection)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import agent_playbook, before, millis, profile, statuses, turn, user, user_playbook
+from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, turn, user, user_playbook
 from acumen.model.ids import Kind, UserId
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.profile import Profile
@@ -139,7 +139,7 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
 
 @answers(Calls.search_user_playbooks)
 async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) -> SearchUserPlaybooksViewResponse:
-    wanted = replace(_playbooks(asked), user_id=user(asked.user_id), source=asked.source)
+    wanted = replace(playbooks_like(asked), user_id=user(asked.user_id), source=asked.source)
     recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
     return SearchUserPlaybooksViewResponse(
@@ -149,23 +149,11 @@ async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) ->
 
 @answers(Calls.search_agent_playbooks)
 async def search_agent_playbooks(asked: SearchAgentPlaybookRequest, call: Call) -> SearchAgentPlaybooksViewResponse:
-    wanted = replace(_playbooks(asked), approvals=_approvals(asked.playbook_status_filter))
+    wanted = replace(playbooks_like(asked), approvals=_approvals(asked.playbook_status_filter))
     recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
     return SearchAgentPlaybooksViewResponse(
         **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
-    )
-
-
-def _playbooks(asked: SearchUserPlaybookRequest | SearchAgentPlaybookRequest) -> Filter:
-    return Filter(
-        statuses=statuses(asked.status_filter),
-        agent_version=asked.agent_version,
-        name=asked.playbook_name,
-        tags=tuple(asked.tags or ()) or None,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        by_creation=True,
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, millis, seconds
+from acumen.api.views import maybe_seconds, millis, seconds, view
 from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import searchable, title
@@ -151,14 +151,12 @@ def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
 
 
 def _entry(done: Action) -> wire.ReviewActionEntry:
-    return wire.ReviewActionEntry(
+    return view(
+        wire.ReviewActionEntry,
+        done,
         action_id=done.id,
         action=done.doing,
-        actor=done.actor,
         at=seconds(done.created_at),
-        reason=done.reason,
-        undoes=done.undoes,
-        undone_by=done.undone_by,
         undoable=done.undone_by is None and done.doing is not Doing.DELETE,
         changed_count=done.changed,
         unchanged_count=len(done.items) - done.changed,
@@ -167,14 +165,8 @@ def _entry(done: Action) -> wire.ReviewActionEntry:
 
 
 def _item(one: ActionItem) -> wire.ReviewedItem:
-    return wire.ReviewedItem(
-        kind=MemoryKind(one.ref.kind),
-        id=one.ref.id,
-        user_id=one.user_id,
-        changed=one.changed,
-        why=one.why,
-        changes=_difference(one.before or {}, one.after or {}),
-    )
+    changes = _difference(one.before or {}, one.after or {})
+    return view(wire.ReviewedItem, one, kind=one.ref.kind, id=one.ref.id, changes=changes)
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:

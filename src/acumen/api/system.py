@@ -7,7 +7,7 @@ from typing import Any
 from acumen import __version__
 from acumen.api import alerts
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, millis, seconds
+from acumen.api.views import maybe_seconds, millis, seconds, view
 from acumen.errors import AcumenError
 from acumen.llm.embed import DIMS
 from acumen.llm.providers import configured
@@ -152,16 +152,7 @@ async def revoke_key(asked: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKey
 
 
 def _key(key: Key) -> wire.KeyView:
-    return wire.KeyView.model_validate(
-        {
-            "key_id": key.id,
-            "name": key.name,
-            "role": key.role,
-            "hint": key.hint,
-            "created_at": seconds(key.created_at),
-            "expires_at": maybe_seconds(key.expires_at),
-        }
-    )
+    return view(wire.KeyView, key, key_id=key.id)
 
 
 # --- health ------------------------------------------------------------------------------------------------------

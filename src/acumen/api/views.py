@@ -1,6 +1,9 @@
 """From what we think to what we promise: memories and turns as the wire shows them."""
 
 from datetime import datetime
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, UserId
@@ -8,9 +11,18 @@ from acumen.model.memories import Memory
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
-from acumen.model.search import Found
+from acumen.model.search import Filter, Found
 from acumen_client.wire.memories import AgentPlaybookView, BlockingIssue, ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView, RequestView
+
+A = TypeVar("A", bound=BaseModel)
+
+
+def view(shape: type[A], thing: object, /, **told: Any) -> A:
+    """What the wire shows of a thing: fields of the same name are the thing's own, times (`…_at`) in seconds."""
+    same = {name: getattr(thing, name) for name in shape.model_fields.keys() - told.keys() if hasattr(thing, name)}
+    times = {name: maybe_seconds(value) for name, value in same.items() if name.endswith("_at")}
+    return shape.model_validate({**same, **times, **told})
 
 
 def user(given: str | None) -> UserId | None:
@@ -165,16 +177,18 @@ def turn(interaction: Interaction, found: Found | None = None) -> InteractionVie
 
 
 def request(stored: Request) -> RequestView:
-    return RequestView.model_validate(
-        {
-            "request_id": stored.id,
-            "user_id": stored.user_id,
-            "created_at": seconds(stored.created_at),
-            "source": stored.source,
-            "agent_version": stored.agent_version,
-            "session_id": stored.session_id,
-            "evaluation_only": stored.evaluation_only,
-            "retrieval_experiment_id": stored.experiment_id,
-            "retrieval_experiment_arm": stored.experiment_arm,
-        }
+    experiment = {"retrieval_experiment_id": stored.experiment_id, "retrieval_experiment_arm": stored.experiment_arm}
+    return view(RequestView, stored, request_id=stored.id, **experiment)
+
+
+def playbooks_like(asked: Any) -> Filter:
+    """What every listing of and every search for playbooks may ask for; times are those at which they were made."""
+    return Filter(
+        statuses=statuses(asked.status_filter),
+        agent_version=asked.agent_version,
+        name=asked.playbook_name,
+        tags=tuple(asked.tags or ()) or None,
+        since=millis(asked.start_time),
+        until=before(asked.end_time),
+        by_creation=True,
     )

@@ -4,42 +4,21 @@ Each imports its file when it runs, so that none waits for the others.
 """
 # ruff: noqa: PLC0415, PLR0913, PLR0917 - see above; and what can be said on the command line is a parameter
 
-import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from acumen.cli.options import AsJson, Key, Url, User, examples
+from acumen.cli.options import AsJson, Key, Limit, Url, User, examples, server
 
 app = typer.Typer()
-stats = typer.Typer(help="What showing memories cost.", no_args_is_help=True)
-app.add_typer(stats, name="stats")
 lessons = typer.Typer(help="Lessons shared by all users: list, approve, reject.", invoke_without_command=True)
 app.add_typer(lessons, name="lessons")
-reviewing = typer.Typer()
-app.add_typer(reviewing, name="memory-review")
 
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")]
 Mode = Literal["hybrid", "fts", "vector"]
 Ended = Literal["success", "failure", "unknown"]
 Version = Annotated[str, typer.Option("--agent-version", help="Of which version of the agent.")]
 LessonIds = Annotated[list[int], typer.Argument(metavar="ID...", min=1, help="As `acumen lessons` shows them.")]
-Doing = Literal[
-    "archive",
-    "restore",
-    "edit",
-    "supersede_by",
-    "merge",
-    "pin",
-    "unpin",
-    "snooze",
-    "mark_useful",
-    "dismiss",
-    "delete",
-]
-CostGroup = Literal["memory", "user", "agent_version", "day"]
 
 
 @app.command(
@@ -72,7 +51,6 @@ def publish(
     """Publish turns of a conversation. Success means that they are on disk."""
     from acumen.cli import talk
     from acumen.cli.turns import bodies
-    from acumen_client.client import Client
 
     said = {
         "user_id": user,
@@ -85,7 +63,7 @@ def publish(
     about = {name: value for name, value in said.items() if value is not None}
     given = bodies(turns or [], file, stdin=stdin)
     # A server lets a publish wait a minute for its learning; its answer must still arrive.
-    with Client(url, key, timeout=75) as client:
+    with server(url, key, timeout=75) as client:
         talk.publish(client, given, about, wait=wait, as_json=as_json)
 
 
@@ -109,7 +87,6 @@ def search(
 ) -> None:
     """Recall what is known that helps. Without --user only lessons shared by all users are found."""
     from acumen.cli import talk
-    from acumen_client.client import Client
 
     ask = {
         "query": query,
@@ -119,7 +96,7 @@ def search(
         "search_mode": mode,
         "caller_type": "production_agent" if count else "internal",
     }
-    with Client(url, key) as client:
+    with server(url, key) as client:
         talk.search(client, ask, context_only=context_only, as_json=as_json)
 
 
@@ -132,9 +109,8 @@ def status(
 ) -> None:
     """Show the jobs, the dead letters, the store and what it holds."""
     from acumen.cli import status as room
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.run(client, watch=watch, as_json=as_json)
 
 
@@ -148,9 +124,8 @@ def sessions(
 ) -> None:
     """List the latest sessions with how they ended, and why."""
     from acumen.cli import sessions as room
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.listed(client, user, limit=limit, as_json=as_json)
 
 
@@ -169,167 +144,9 @@ def outcome(
 ) -> None:
     """State how a session ended. It goes before what any judge makes of it."""
     from acumen.cli import sessions as room
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.state(client, session, ended, {"user_id": user, "label": label, "value": value}, as_json=as_json)
-
-
-@reviewing.callback(
-    invoke_without_command=True,
-    epilog=examples(
-        "acumen memory-review --user ana",
-        "acumen memory-review --all-users --days 90 --signal stale --signal duplicate",
-        "acumen memory-review apply archive user_playbook:7 profile:prof_1 --dry-run",
-        "acumen memory-review undo act_0123",
-    ),
-)
-def memory_review(
-    context: typer.Context,
-    user: User = None,
-    all_users: Annotated[bool, typer.Option("--all-users", help="Look through everyone's.")] = False,
-    days: Annotated[int, typer.Option(min=1, help="How far back to look at their use.")] = 60,
-    signal: Annotated[list[str] | None, typer.Option("--signal", help="Only these, such as stale.")] = None,
-    limit: Limit = 100,
-    url: Url = None,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """List the memories that deserve a look, why, and what acting on them saves; then act, and undo."""
-    if context.invoked_subcommand is not None:
-        return
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    asked = {"all_users": all_users, "days": days, "signals": signal or [], "limit": limit, "as_json": as_json}
-    with Client(url, key) as client:
-        review.memory_review(client, user, **asked)  # type: ignore[arg-type]
-
-
-@reviewing.command(
-    epilog=examples(
-        "acumen memory-review apply archive user_playbook:7 user_playbook:9 --dry-run",
-        "acumen memory-review apply merge user_playbook:7 user_playbook:9 --into 9",
-        'acumen memory-review apply edit profile:prof_1 --content "Lives in Oslo"',
-    )
-)
-def apply(
-    action: Annotated[Doing, typer.Argument(help="What to do.")],
-    memories: Annotated[list[str], typer.Argument(metavar="[KIND:]ID...", help="As the review lists them.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
-    reason: Annotated[str, typer.Option(help="Why, for the log.")] = "",
-    into: Annotated[str | None, typer.Option(help="merge: the id of the one that stays.")] = None,
-    by: Annotated[str | None, typer.Option(help="supersede_by: the id of the one that takes its place.")] = None,
-    days: Annotated[int, typer.Option(min=1, help="snooze: for how long.")] = 30,
-    content: Annotated[str | None, typer.Option(help="edit: what it says from now on.")] = None,
-    confirm: Annotated[str, typer.Option(help='delete: "delete" and how many.')] = "",
-    url: Url = None,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """Act on memories. All of them or none; what was done can be undone, except a deletion."""
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    if action == "delete" and not confirm and not dry_run:
-        confirm = review.typed_confirmation(len(memories))
-    more = {
-        "dry_run": dry_run,
-        "reason": reason,
-        "into": into,
-        "superseded_by": by,
-        "until": int(time.time()) + days * 86_400 if action == "snooze" else None,
-        "changes": {"content": content} if content is not None else None,
-        # A look needs no oath.
-        "confirm": f"delete {len(memories)}" if action == "delete" and dry_run else confirm,
-    }
-    with Client(url, key) as client:
-        review.apply(client, action, memories, as_json=as_json, **more)
-
-
-@reviewing.command(epilog=examples("acumen memory-review undo act_0123"))
-def undo(
-    action: Annotated[str, typer.Argument(metavar="ACTION", help="Its id, as `apply` and `log` tell it.")],
-    url: Url = None,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """Take an action back, unless a newer change stands in the way."""
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    with Client(url, key) as client:
-        review.undo(client, action, as_json=as_json)
-
-
-@reviewing.command(epilog=examples("acumen memory-review log"))
-def log(limit: Limit = 20, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
-    """List who did what to memories, the latest first."""
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    with Client(url, key) as client:
-        review.log(client, limit=limit, as_json=as_json)
-
-
-@app.command(
-    epilog=examples(
-        "acumen explain inj_0123",
-        "acumen explain inj_0123 --earlier 2026-01-01 --later 2026-02-01",
-    )
-)
-def explain(
-    injection: Annotated[str, typer.Argument(metavar="INJECTION", help="The id that every search answers with.")],
-    earlier: Annotated[str | None, typer.Option(help="Ask again, as things stood then.")] = None,
-    later: Annotated[str | None, typer.Option(help="And as they stood at this later time.")] = None,
-    url: Url = None,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show a past search again: what was asked, what was found and why, what was rendered."""
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    with Client(url, key) as client:
-        if earlier is None and later is None:
-            review.explain(client, injection, as_json=as_json)
-        else:
-            now = datetime.now(UTC).isoformat()
-            review.compare(client, injection, earlier or now, later or now, as_json=as_json)
-
-
-@stats.command(epilog=examples("acumen stats costs", "acumen stats costs --by day --model gpt-5-mini"))
-def costs(
-    by: Annotated[CostGroup, typer.Option(help="What a price tag hangs on.")] = "memory",
-    days: Annotated[int, typer.Option(min=1, help="How far back to count.")] = 30,
-    model: Annotated[str | None, typer.Option(show_default="the server's", help="Whose price counts.")] = None,
-    limit: Limit = 20,
-    url: Url = None,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """List what showing memories cost, and how much of it was never cited."""
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    with Client(url, key) as client:
-        review.costs(client, by=by, days=days, model=model, limit=limit, as_json=as_json)
-
-
-@stats.command(epilog=examples("acumen stats injections", "acumen stats injections --days 7 --json"))
-def injections(
-    days: Annotated[int, typer.Option(min=1, help="How far back to count.")] = 30,
-    limit: Limit = 20,
-    url: Url = None,
-    key: Key = None,
-    as_json: AsJson = False,
-) -> None:
-    """List how often each memory was put before an agent, and the tokens it took."""
-    from acumen.cli import review
-    from acumen_client.client import Client
-
-    with Client(url, key) as client:
-        review.injections(client, days=days, limit=limit, as_json=as_json)
 
 
 @app.command(epilog=examples("acumen aggregate --wait", "acumen aggregate --agent-version v2 --wait --json"))
@@ -342,9 +159,8 @@ def aggregate(
 ) -> None:
     """Make one shared lesson of those that several users teach. It happens by itself, too."""
     from acumen.cli import lessons as room
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.aggregate(client, agent_version, wait=wait, as_json=as_json)
 
 
@@ -362,12 +178,11 @@ def list_lessons(
 ) -> None:
     """List the lessons shared by all users, with their approval; or decide on them."""
     from acumen.cli import lessons as room
-    from acumen_client.client import Client
 
     if context.invoked_subcommand is not None:
         return
     wanted = {"playbook_status_filter": approval, "agent_version": agent_version, "limit": limit}
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.listed(client, wanted, as_json=as_json)
 
 
@@ -375,10 +190,9 @@ def list_lessons(
 def approve(ids: LessonIds, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
     """Say that lessons are right."""
     from acumen.cli import lessons as room
-    from acumen_client.client import Client
     from acumen_client.wire.shapes import PlaybookStatus
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.decide(client, ids, PlaybookStatus.APPROVED, as_json=as_json)
 
 
@@ -386,10 +200,9 @@ def approve(ids: LessonIds, url: Url = None, key: Key = None, as_json: AsJson = 
 def reject(ids: LessonIds, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
     """Say that lessons are not to be shared. They leave search and do not come back from the same evidence."""
     from acumen.cli import lessons as room
-    from acumen_client.client import Client
     from acumen_client.wire.shapes import PlaybookStatus
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.decide(client, ids, PlaybookStatus.REJECTED, as_json=as_json)
 
 
@@ -404,7 +217,6 @@ def changes(
 ) -> None:
     """Tell what aggregations added, reworded and removed, as it was then."""
     from acumen.cli import lessons as room
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         room.changes(client, agent_version, name, limit=limit, as_json=as_json)

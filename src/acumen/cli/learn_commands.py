@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from acumen.cli.options import AsJson, Key, Url, User, examples
+from acumen.cli.options import AsJson, Key, Url, User, examples, server
 
 app = typer.Typer()
 operations = typer.Typer(help="Watch and stop what runs in the background.", no_args_is_help=True)
@@ -49,10 +49,9 @@ def rerun(
 ) -> None:
     """Make memories anew from all that was said, or a part of it, in the background."""
     from acumen.cli import learning
-    from acumen_client.client import Client
 
     asked = {"user_id": user, "source": source, "start_time": since, "end_time": until}
-    with Client(url, key) as client:
+    with server(url, key) as client:
         learning.rerun(client, what, asked, agent_version, name, wait=wait, as_json=as_json)
 
 
@@ -69,9 +68,8 @@ def upgrade(
 ) -> None:
     """Make what a rerun left pending current. What was current is archived, what was archived before is deleted."""
     from acumen.cli import learning
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         asked = {"user_id": user, "only_affected_users": only_affected}
         learning.upgrade(client, what, asked, agent_version, name, as_json=as_json)
 
@@ -91,9 +89,8 @@ def downgrade(
 ) -> None:
     """Go back to what was archived; what is current is archived instead."""
     from acumen.cli import learning
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         asked = {"user_id": user, "only_affected_users": only_affected}
         learning.downgrade(client, what, asked, agent_version, name, as_json=as_json)
 
@@ -111,9 +108,8 @@ def operation_status(
 ) -> None:
     """Tell how far the last run of a service is, or of those that learn."""
     from acumen.cli import learning
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         learning.status(client, service, wait=wait, as_json=as_json)
 
 
@@ -123,7 +119,6 @@ def operation_status(
 def operation_cancel(service: Service = None, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
     """Stop what runs: the one named, or everything."""
     from acumen.cli import learning
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         learning.cancel(client, service, as_json=as_json)

@@ -5,13 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from acumen.cli.options import AsJson, Key, Url, User, examples
+from acumen.cli.options import AsJson, Key, Limit, Url, User, examples, server
 
 app = typer.Typer()
 lessons = typer.Typer(help="Lessons that operations suggest: list, approve, edit or reject them.", no_args_is_help=True)
 app.add_typer(lessons, name="proposals")
 
-Limit = Annotated[int, typer.Option(min=1, max=1000, help="At most this many.")]
 Change = Literal["merge", "unmerge", "resolve", "archive", "reopen"]
 Approval = Literal["pending", "approved", "rejected"]
 Decision = Literal["approve", "edit", "reject"]
@@ -34,9 +33,8 @@ def failures(
     """List failures that are one and the same, or tell all about one group."""
     from acumen.cli import operations
     from acumen.errors import BadInput
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         if change is None:
             operations.failures(client, group, archived=put_away, limit=limit, as_json=as_json)
         elif group is None:
@@ -56,9 +54,8 @@ def list_proposals(
 ) -> None:
     """List the lessons that operations suggest."""
     from acumen.cli import operations
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         operations.proposals(client, approval, flagged=flagged, limit=limit, as_json=as_json)
 
 
@@ -91,9 +88,8 @@ def _decide(
     lesson: int, decision: Decision, words: dict[str, str | None], url: str | None, key: str | None, as_json: bool
 ) -> None:
     from acumen.cli import operations
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         operations.decide(client, lesson, decision, words, as_json=as_json)
 
 
@@ -114,10 +110,9 @@ def tail(
 ) -> None:
     """Watch operations as they come."""
     from acumen.cli import operations
-    from acumen_client.client import Client
 
     facets = {"source": source, "status": status, "endpoint": endpoint, "session_id": session, "user_id": user}
-    with Client(url, key) as client:
+    with server(url, key) as client:
         operations.tail(client, facets, lines=lines, follow=follow, as_json=as_json)
 
 
@@ -125,9 +120,8 @@ def tail(
 def outcomes(url: Url = None, key: Key = None) -> None:
     """Print outcomes, verdicts and evaluations as JSON lines, oldest first."""
     from acumen.cli import operations
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         operations.outcomes(client)
 
 
@@ -142,7 +136,6 @@ def purge(
 ) -> None:
     """Remove operations and everything that was derived from them."""
     from acumen.cli import operations
-    from acumen_client.client import Client
 
-    with Client(url, key) as client:
+    with server(url, key) as client:
         operations.purge(client, op_id, session, source, as_json=as_json)

@@ -7,9 +7,8 @@ from acumen.deps import Deps
 from acumen.learn.shadow import COMPARE
 from acumen.model.evaluation import Evaluation, SessionKey
 from acumen.model.figures import Attribution, Period, Totals, Wins
-from acumen.model.ids import Kind, Millis
-from acumen.model.memories import Memory
-from acumen.model.profile import DAY_MS, Profile
+from acumen.model.ids import Millis
+from acumen.model.profile import DAY_MS
 from acumen.storage.evaluations import Wanted
 from acumen.storage.store import Tx
 
@@ -24,7 +23,6 @@ MOST_RULES = 20
 MOST_SESSIONS = 50
 MOST_RECENT = 20
 MOST_SOURCES = 50
-LONGEST_TITLE = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +131,11 @@ def _state(totals: Totals, wins: Sequence[tuple[Millis, Wins]], first: Millis | 
 
 def _rules(tx: Tx, period: Period, sources: Sequence[str] | None) -> list[Rule]:
     cited = tx.figures.attribution(period, MOST_RULES, sources)
-    titles = _titles(tx, cited)
+    titles = tx.memories.titles(one.ref for one in cited)
     return [
         Rule(
             replace(one, sessions=tx.figures.sessions_citing(one.ref, period, MOST_SESSIONS, sources)),
-            titles.get((one.ref.kind, one.ref.id), ""),
+            titles.get(one.ref, ""),
         )
         for one in cited
     ]
-
-
-def _titles(tx: Tx, cited: Sequence[Attribution]) -> dict[tuple[Kind, str], str]:
-    found = {}
-    for kind in Kind:
-        ids = [one.ref.id for one in cited if one.ref.kind is kind]
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items() if ids else ():
-            found[kind, memory_id] = _title(memory)
-    return found
-
-
-def _title(memory: Memory) -> str:
-    text = memory.content if isinstance(memory, Profile) else memory.name or memory.lesson.content
-    return text if len(text) <= LONGEST_TITLE else f"{text[:LONGEST_TITLE]}..."

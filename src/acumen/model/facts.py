@@ -15,7 +15,9 @@ class Fact:
 
     @property
     def scope(self) -> str:
-        raise NotImplementedError
+        """The first field, unless a fact says otherwise."""
+        first, *_ = fields(self)
+        return str(getattr(self, first.name))
 
     def payload(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -33,10 +35,6 @@ class Published(Fact):
     user_id: UserId
     request_id: RequestId
 
-    @property
-    def scope(self) -> str:
-        return self.user_id
-
 
 @dataclass(frozen=True, slots=True)
 class SessionEnded(Fact):
@@ -45,10 +43,6 @@ class SessionEnded(Fact):
     name: ClassVar[str] = "session_ended"
     user_id: UserId
     session_id: SessionId
-
-    @property
-    def scope(self) -> str:
-        return self.user_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +70,6 @@ class Failed(Fact):
     name: ClassVar[str] = "failed"
     group_id: str
 
-    @property
-    def scope(self) -> str:
-        return self.group_id
-
 
 @dataclass(frozen=True, slots=True)
 class Recovered(Fact):
@@ -102,10 +92,6 @@ class Ended(Fact):
     name: ClassVar[str] = "ended"
     op_id: str
 
-    @property
-    def scope(self) -> str:
-        return self.op_id
-
 
 @dataclass(frozen=True, slots=True)
 class Worked(Fact):
@@ -113,10 +99,6 @@ class Worked(Fact):
 
     name: ClassVar[str] = "worked"
     way_key: str
-
-    @property
-    def scope(self) -> str:
-        return self.way_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +117,6 @@ class RunAsked(Fact):
     """Somebody asked for long work; each service has its own kind of this."""
 
     run_id: RunId
-
-    @property
-    def scope(self) -> str:
-        return self.run_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,10 +162,6 @@ class Alerted(Fact):
     name: ClassVar[str] = "alerted"
     delivery_id: str
 
-    @property
-    def scope(self) -> str:
-        return self.delivery_id
-
 
 @dataclass(frozen=True, slots=True)
 class LessonsGrew(Fact):
@@ -195,10 +169,6 @@ class LessonsGrew(Fact):
 
     name: ClassVar[str] = "lessons_grew"
     agent_version: str
-
-    @property
-    def scope(self) -> str:
-        return self.agent_version
 
 
 @dataclass(frozen=True, slots=True)

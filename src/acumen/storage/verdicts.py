@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from acumen.model.ids import Millis
 from acumen.model.verdict import Finding, Recurrence
-from acumen.storage.scope import Scope
+from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import findings
 
 
@@ -15,8 +14,8 @@ class Verdicts:
         self._scope = scope
 
     def add(self, found: Sequence[Finding]) -> None:
-        names = ("op_id", "subject", "overall", "severity", "signature", "message")
-        self._scope.add(findings, [{name: getattr(one, name) for name in names} for one in found])
+        at = self._scope.at
+        self._scope.add(findings, [row_of(findings, one, created_at=at) for one in found])
 
     def of_subject(self, subject: str, limit: int) -> list[Finding]:
         """The latest first."""
@@ -30,16 +29,13 @@ class Verdicts:
         c = findings.c
         subjects = sa.func.count(c.subject.distinct())
         query = (
-            sa.select(c.signature, sa.func.count().label("count"), subjects.label("subjects"))
-            .where(c.org_id == self._scope.org, c.signature.in_(signatures))
+            self._scope.mine(c.signature, sa.func.count().label("count"), subjects.label("subjects"))
+            .where(c.signature.in_(signatures))
             .group_by(c.signature)
             .order_by(subjects.desc(), c.signature)
         )
         return [Recurrence(row[0], int(row[1]), int(row[2])) for row in self._scope.all(query)]
 
     def _find(self, where: sa.ColumnElement[bool], limit: int) -> list[Finding]:
-        c = findings.c
-        query = sa.select(findings).where(c.org_id == self._scope.org, where)
-        rows = self._scope.rows(query.order_by(c.finding_id.desc()).limit(limit))
-        names = ("op_id", "subject", "overall", "severity", "signature", "message")
-        return [Finding(**{name: row[name] for name in names}, created_at=Millis(row["created_at"])) for row in rows]
+        query = self._scope.mine(findings).where(where).order_by(findings.c.finding_id.desc())
+        return [value_of(Finding, row) for row in self._scope.all(query.limit(limit))]

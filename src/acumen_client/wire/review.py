@@ -43,14 +43,11 @@ class ReviewOrder(StrEnum):
     WASTED_TOKENS = "wasted_tokens"
 
 
-class GetMemoryReviewRequest(Request):
-    """Of one user, or of all when asked to. `signal_filter` null keeps all signals, an empty list none."""
+class OfOneOrAll(Request):
+    """Of one user, or of all when asked to."""
 
-    days_back: Days = 60
     user_id: MaybeId = None
     include_all_users: bool = False
-    signal_filter: Annotated[list[Signal], Field(max_length=50)] | None = None
-    sort: ReviewOrder = ReviewOrder.SCORE
     limit: HowMany = 100
     offset: Offset = 0
 
@@ -59,6 +56,14 @@ class GetMemoryReviewRequest(Request):
         if self.user_id is None and not self.include_all_users:
             raise ValueError("give user_id, or include_all_users=true for everyone's")
         return self
+
+
+class GetMemoryReviewRequest(OfOneOrAll):
+    """`signal_filter` null keeps all signals, an empty list none."""
+
+    days_back: Days = 60
+    signal_filter: Annotated[list[Signal], Field(max_length=50)] | None = None
+    sort: ReviewOrder = ReviewOrder.SCORE
 
 
 class MemoryReviewCandidate(Answer):
@@ -225,19 +230,8 @@ class GetReviewActionsResponse(Page):
 # --- duplicates ----------------------------------------------------------------------------------------------------
 
 
-class GetDuplicatesRequest(Request):
-    """Of one user, or of all when asked to."""
-
-    user_id: MaybeId = None
-    include_all_users: bool = False
-    limit: HowMany = 100
-    offset: Offset = 0
-
-    @model_validator(mode="after")
-    def _says_whose(self) -> Self:
-        if self.user_id is None and not self.include_all_users:
-            raise ValueError("give user_id, or include_all_users=true for everyone's")
-        return self
+class GetDuplicatesRequest(OfOneOrAll):
+    pass
 
 
 class MemoryBrief(Answer):

@@ -1,0 +1,159 @@
+"""Erasure, over REST: of one memory or turn, of many, of all, of everything known of a user."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from acumen.api.call import Call, answers
+from acumen.errors import Conflict
+from acumen.learn import unshare
+from acumen.learn.unshare import Unshared
+from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
+from acumen.model.search import Filter
+from acumen.review import actions
+from acumen_client.calls import Calls
+from acumen_client.wire import memories as wire
+from acumen_client.wire.shapes import Nothing
+
+# More often than this shared lessons are not changed under our hands by chance.
+OVERTAKEN = 5
+
+
+@answers(Calls.delete_profile)
+async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
+    owner = UserId(asked.user_id)
+    if asked.profile_id.strip():
+        await actions.delete_one(MemoryRef(Kind.PROFILE, asked.profile_id.strip()), call.deps, user=owner)
+        return _deleted()
+    matching = Filter(user_id=owner, statuses=None, text=asked.search_query)
+    ids = await call.deps.store.read(lambda tx: list(tx.profiles.owned(matching)))
+    return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
+
+
+@answers(Calls.delete_user_playbook)
+async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
+    gone = PlaybookId(asked.user_playbook_id)
+    await _unsharing(
+        lambda: unshare.without([gone], call.deps),
+        lambda unshared: actions.delete_one(ref, call.deps, also=unshared.apply),
+    )
+    return _deleted()
+
+
+@answers(Calls.delete_agent_playbook)
+async def delete_agent_playbook(asked: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id)), call.deps)
+    return _deleted()
+
+
+@answers(Calls.delete_profiles)
+async def delete_profiles(asked: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete(Kind.PROFILE, asked.profile_ids, call.deps))
+
+
+@answers(Calls.delete_user_playbooks)
+async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    ids = [PlaybookId(one) for one in asked.user_playbook_ids]
+    count, _ = await _unsharing(
+        lambda: unshare.without(ids, call.deps),
+        lambda unshared: actions.delete(Kind.USER_PLAYBOOK, [str(one) for one in ids], call.deps, also=unshared.apply),
+    )
+    return _bulk(count)
+
+
+@answers(Calls.delete_agent_playbooks)
+async def delete_agent_playbooks(asked: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete(Kind.AGENT_PLAYBOOK, [str(one) for one in asked.agent_playbook_ids], call.deps))
+
+
+@answers(Calls.delete_all_profiles)
+async def delete_all_profiles(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.PROFILE], call.deps))
+
+
+@answers(Calls.delete_all_user_playbooks)
+async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    count, _ = await _unsharing(
+        lambda: unshare.without_all(call.deps),
+        lambda unshared: actions.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
+    )
+    return _bulk(count)
+
+
+@answers(Calls.delete_all_agent_playbooks)
+async def delete_all_agent_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
+
+
+@answers(Calls.delete_all_playbooks)
+async def delete_all_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
+
+
+@answers(Calls.delete_all_interactions)
+async def delete_all_interactions(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_all_turns(call.deps))
+
+
+@answers(Calls.delete_interaction)
+async def delete_interaction(asked: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_turn(UserId(asked.user_id), InteractionId(asked.interaction_id), call.deps)
+    return _deleted()
+
+
+@answers(Calls.delete_request)
+async def delete_request(asked: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_request(RequestId(asked.request_id), call.deps)
+    return _deleted()
+
+
+@answers(Calls.delete_requests)
+async def delete_requests(asked: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete_requests([RequestId(one) for one in asked.request_ids], call.deps))
+
+
+@answers(Calls.delete_session)
+async def delete_session(asked: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
+    count = await actions.delete_session(SessionId(asked.session_id), call.deps)
+    return wire.DeleteSessionResponse(message="Deleted successfully", deleted_requests_count=count)
+
+
+@answers(Calls.clear_user_data)
+async def clear_user_data(asked: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
+    await call.app.counted()  # what was shown to others is searched for the user's words
+    owner = UserId(asked.user_id)
+    erased, unshared = await _unsharing(
+        lambda: unshare.without_user(owner, call.deps),
+        lambda unshared: actions.clear_user(owner, call.deps, also=unshared.apply),
+    )
+    return wire.ClearUserDataResponse(
+        deleted_counts=erased.counts,
+        deleted_ids=erased.ids,
+        rewritten_agent_playbooks=list(unshared.rewritten),
+        retired_agent_playbooks=list(unshared.retired),
+        message=f"Deleted {sum(erased.counts.values())} item(s)",
+    )
+
+
+T = TypeVar("T")
+
+
+async def _unsharing(
+    plan: Callable[[], Awaitable[Unshared]], carry_out: Callable[[Unshared], Awaitable[T]]
+) -> tuple[T, Unshared]:
+    """Erases what users taught together with what shared lessons owe to it; anew when those were changed meanwhile."""
+    for _ in range(OVERTAKEN):
+        unshared = await plan()
+        with contextlib.suppress(Conflict):
+            return await carry_out(unshared), unshared
+    unshared = await plan()
+    return await carry_out(unshared), unshared
+
+
+def _deleted(count: int | None = None) -> wire.DeletedResponse:
+    return wire.DeletedResponse(message="Deleted successfully" if count is None else f"Deleted {count} item(s)")
+
+
+def _bulk(count: int) -> wire.BulkDeleteResponse:
+    return wire.BulkDeleteResponse(deleted_count=count, message=f"Deleted {count} item(s)")
