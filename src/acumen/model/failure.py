@@ -49,7 +49,7 @@ class FailureGroup:
 
 def state_after(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[int]) -> GroupState:
     """The state of a group that failed again. `week` counts the hours before this one in which it existed."""
-    escalates = is_escalating(this_hour, week) and at - group.first_seen >= NEW_MS
+    escalates = may_escalate(group, at) and is_escalating(this_hour, week)
     if group.state is GroupState.ARCHIVED:
         return GroupState.ESCALATING if escalates else GroupState.ARCHIVED
     if group.state is GroupState.RESOLVED:
@@ -57,9 +57,14 @@ def state_after(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[
     return GroupState.ESCALATING if escalates else group.state
 
 
+def may_escalate(group: FailureGroup, at: Millis) -> bool:
+    """What is new grows by itself; only then can it grow beyond what is usual."""
+    return at - group.first_seen >= NEW_MS
+
+
 def settled(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[int]) -> GroupState:
     """What an hour's passing makes of it: the new grow old, the storm calms down."""
-    if group.state is GroupState.NEW and at - group.first_seen >= NEW_MS:
+    if group.state is GroupState.NEW and may_escalate(group, at):
         return GroupState.ONGOING
     if group.state is GroupState.ESCALATING and not is_escalating(this_hour, week):
         return GroupState.ONGOING

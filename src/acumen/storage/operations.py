@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +14,7 @@ from acumen.errors import Conflict
 from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, SourceCounts
+from acumen.storage.many import Many
 from acumen.storage.prepared import ByIds, Prepared, Row
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import findings, operation_hours, operations, tool_versions, ways
@@ -23,7 +24,7 @@ _RENAMED = {"id": "op_id", "received_at": "created_at"}
 # By what a tail is narrowed, and how many values of each are offered.
 FACETS = ("source", "status", "endpoint", "agent")
 MOST_VALUES = 20
-_FIELDS = {name: _RENAMED.get(name, name) for name in Operation.__dataclass_fields__}
+_FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,12 @@ class Operations:
     def add(self, fresh: Sequence[Operation]) -> None:
         """Conflict when another transaction has stored one of them meanwhile: begin anew."""
         s = self._scope
-        mine = (s.org, s.at)
-        written = _add_once(s.db.insert).run_plain(s.conn, _COLUMNS, [_row(one) + mine for one in fresh])
-        if written != len(fresh):
+        rows = [(s.org, s.at, *_made(one), *_PLAIN_OF(one)) for one in fresh]
+        if _add_once(s.db.insert).run(s.conn, rows) != len(fresh):
             raise Conflict("One of the operations was stored by someone else at the same moment.")
-        counted = Counter((_hour(one.received_at), one.source, one.kind.value, one.status.value) for one in fresh)
-        _count_hours(s.db.insert).run(
-            s.conn, [s.stamp(_hour_row(*key, number)) for key, number in sorted(counted.items())]
-        )
+        hours = Counter((_hour(one.received_at), one.source, one.kind.value, one.status.value) for one in fresh)
+        counted = [(s.org, s.at, s.at, *key, number) for key, number in sorted(hours.items())]
+        _count_hours(s.db.insert).run(s.conn, counted)
 
     def count_ways(self, fresh: Sequence[Operation]) -> list[tuple[str, int, int]]:
         """Each way that was used, with its successes before and after."""
@@ -240,8 +239,8 @@ _SUCCESSES = ByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
 
 
 @cache
-def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
-    return Prepared(insert(operations).on_conflict_do_nothing())
+def _add_once(insert: Callable[[sa.Table], Any]) -> Many:
+    return Many(insert(operations).prefix_with("OR IGNORE", dialect="sqlite").on_conflict_do_nothing(), _COLUMNS)
 
 
 @cache
@@ -250,12 +249,12 @@ def _add_version(insert: Callable[[sa.Table], Any]) -> Prepared:
 
 
 @cache
-def _count_hours(insert: Callable[[sa.Table], Any]) -> Prepared:
+def _count_hours(insert: Callable[[sa.Table], Any]) -> Many:
+    key = ("org_id", "hour", "source", "kind", "status")
     new = insert(operation_hours)
     summed = {"count": operation_hours.c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
-    return Prepared(
-        new.on_conflict_do_update(index_elements=["org_id", "hour", "source", "kind", "status"], set_=summed)
-    )
+    once = new.on_conflict_do_update(index_elements=key, set_=summed)
+    return Many(once, ("org_id", "created_at", "updated_at", *key[1:], "count"))
 
 
 @cache
@@ -284,10 +283,6 @@ def _hour(at: int) -> int:
     return at - at % HOUR_MS
 
 
-def _hour_row(hour: int, source: str, kind: str, status: str, number: int) -> dict[str, Any]:
-    return {"hour": hour, "source": source, "kind": kind, "status": status, "count": number}
-
-
 def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
     went = list(used)
     return {
@@ -312,19 +307,17 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return [*equal, *among, *since, *until, *ended]
 
 
-# What drivers take as it is, and what has to be made into text for them first: they are slow with text that is also
-# something else.
+# Drivers are slow with text that is also something else, so these are made into text before.
 _MADE = ("kind", "status", "attributes", "arguments")
-_PLAIN = tuple(name for name in _FIELDS if name not in _MADE)
-_COLUMNS = (*(_FIELDS[name] for name in _PLAIN), *_MADE, "org_id", "updated_at")
-_VALUES = attrgetter(*_PLAIN)
+_PLAIN = [name for name in _FIELDS if name not in _MADE]
+_PLAIN_OF = itemgetter(*map(Operation._fields.index, _PLAIN))
+_COLUMNS = ("org_id", "updated_at", *_MADE, *(_FIELDS[name] for name in _PLAIN))
 
 
-def _row(one: Operation) -> tuple[Any, ...]:
+def _made(one: Operation) -> tuple[str | None, ...]:
     attributes = json.dumps(one.attributes) if one.attributes else None
     arguments = json.dumps(one.arguments) if one.arguments is not None else None
-    plain: tuple[Any, ...] = _VALUES(one)
-    return *plain, one.kind.value, one.status.value, attributes, arguments
+    return one.kind.value, one.status.value, attributes, arguments
 
 
 def _operation(row: Row | sa.RowMapping) -> Operation:
