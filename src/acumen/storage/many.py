@@ -11,11 +11,10 @@ import sqlalchemy as sa
 
 from acumen.storage.prepared import Form, translated
 
-# So many rows in a statement. What is left over goes by powers of two, so that there are few texts.
+# SQLite is given so many rows in a statement. What is left over goes by powers of two, so that there are few texts.
 MOST_ROWS = 32
 MOST_FORMS = 500
-_NAMED = re.compile(r"%\((\w+)\)s")
-_ROW = re.compile(r"VALUES (\([^)]*\))")
+_ROW = re.compile(r"VALUES \((?:%\(\w+\)s|[^)])*\)")
 
 Values = tuple[Any, ...]
 # The dialect, how many rows, and which of the columns they fill.
@@ -25,8 +24,9 @@ Key = tuple[str, int, tuple[int, ...]]
 class Many:
     """Rows of values that drivers take as they are, in the order of the columns.
 
-    A column that none of the rows fills is left out: to bind a NULL costs as much as to bind a text. What cannot
-    fail halfway says so to SQLite (`OR IGNORE`), which else keeps a copy of every page that it changes.
+    A column that none of the rows fills is left out: to bind a NULL costs as much as to bind a text. Postgres is given
+    a list for each column, since its driver reads a long text anew each time. What cannot fail halfway says so to
+    SQLite (`OR IGNORE`), which else keeps a copy of every page that it changes.
     """
 
     def __init__(self, statement: sa.Insert, columns: Sequence[str]) -> None:
@@ -43,29 +43,35 @@ class Many:
         return [row for cursor in self._runs(conn, rows) for row in cursor.fetchall()]
 
     def _runs(self, conn: sa.Connection, rows: Sequence[Values]) -> Iterator[Any]:
-        for some in _parts(rows):
-            used = tuple(
-                place for place, values in enumerate(zip(*some, strict=True)) if values.count(None) < len(some)
-            )
-            key = (conn.dialect.name, len(some), used)
-            text, values = self._forms.get(key) or self._compiled(key, conn.dialect)
+        in_lists = conn.dialect.name == "postgresql"
+        for some in _parts(rows, len(rows) if in_lists else MOST_ROWS):
+            columns = enumerate(zip(*some, strict=True))
+            used = tuple([place for place, values in columns if values.count(None) < len(some)])
+            key = (conn.dialect.name, 0 if in_lists else len(some), used)
+            text, in_order = self._forms.get(key) or self._compiled(key, conn.dialect)
+            given = map(in_order, some)
+            values = map(list, zip(*given, strict=True)) if in_lists else chain.from_iterable(given)
             with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
-                cursor.execute(text, list(chain.from_iterable(map(values, some))))
+                cursor.execute(text, list(values))
                 yield cursor
 
     def _compiled(self, key: Key, dialect: sa.Dialect) -> Form:
         _, size, used = key
-        compiled = self._statement.compile(dialect=dialect, column_keys=[self._columns[place] for place in used])
-        in_order = compiled.positiontup or _NAMED.findall(str(compiled))
-        text = _ROW.sub(lambda row: f"VALUES {', '.join([row[1]] * size)}", _NAMED.sub("%s", str(compiled)), count=1)
+        table = self._statement.table
+        names = [column.name for column in table.c if column.name in {self._columns[place] for place in used}]
+        compiled = str(self._statement.compile(dialect=dialect, column_keys=names))
+        row = f"({', '.join('?' * len(names))})"
+        lists = ", ".join(f"%s::{table.c[name].type.compile(dialect)}[]" for name in names)
+        given = f"VALUES {', '.join([row] * size)}" if size else f"SELECT * FROM unnest({lists})"
         if len(self._forms) >= MOST_FORMS:
             self._forms.clear()
-        return self._forms.setdefault(key, (text, itemgetter(*map(self._columns.index, in_order))))
+        form: Form = (_ROW.sub(given, compiled, count=1), itemgetter(*map(self._columns.index, names)))
+        return self._forms.setdefault(key, form)
 
 
-def _parts(rows: Sequence[Values]) -> Iterator[Sequence[Values]]:
+def _parts(rows: Sequence[Values], most: int) -> Iterator[Sequence[Values]]:
     place = 0
     while place < len(rows):
-        size = min(MOST_ROWS, 1 << ((len(rows) - place).bit_length() - 1))
+        size = most if len(rows) - place >= most else 1 << ((len(rows) - place).bit_length() - 1)
         yield rows[place : place + size]
         place += size
