@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import log
 from statistics import median
 
 from acumen.model.ids import Millis
@@ -76,9 +77,13 @@ def is_escalating(this_hour: int, week: Sequence[int]) -> bool:
     return this_hour >= ESCALATES_FROM and this_hour > ESCALATES_BY * usual
 
 
-def doubled(before: int, after: int) -> bool:
-    """Whether a count has passed a doubling of five: often enough to look at an hour, and seldom."""
-    return after >= ESCALATES_FROM and (after // ESCALATES_FROM).bit_length() != (before // ESCALATES_FROM).bit_length()
+def worth_a_look(before: int, after: int) -> bool:
+    """Whether the failures of an hour have grown by a tenth since it was last looked at: soon enough, and seldom."""
+    return after >= ESCALATES_FROM and _tenths(before) != _tenths(after)
+
+
+def _tenths(count: int) -> int:
+    return int(log(max(count, 1), 1.1))
 
 
 def worth_analysing(before: FailureGroup | None, after: FailureGroup) -> bool:

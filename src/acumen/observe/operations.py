@@ -5,17 +5,16 @@ from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from acumen.deps import Deps
-from acumen.errors import Conflict
 from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked
 from acumen.model.failure import (
     DAY_MS,
     HOUR_MS,
     FailureGroup,
-    doubled,
     due_at,
     may_escalate,
     settled,
     state_after,
+    worth_a_look,
     worth_analysing,
 )
 from acumen.model.ids import Millis
@@ -25,9 +24,6 @@ from acumen.observe.clean import cleaned
 from acumen.observe.grouping import group_of, signature
 from acumen.observe.shapes import way_key
 from acumen.storage.store import Tx
-
-# Two who store the same operation at the same moment: one of them begins anew and finds it stored.
-TRIES = 5
 
 
 class New(NamedTuple):
@@ -40,13 +36,7 @@ class New(NamedTuple):
 
 async def record(sent: Sequence[New], deps: Deps) -> list[Receipt]:
     """Stored when this returns, each once: sent again it is the same success, another under its id is a conflict."""
-    prepared = [_prepared(new) for new in sent]
-    for _ in range(TRIES):
-        try:
-            return await deps.store.write_together(store_all, prepared)
-        except Conflict:
-            continue
-    return await deps.store.write_together(store_all, prepared)
+    return await deps.store.write_together(store_all, [_prepared(new) for new in sent])
 
 
 def _prepared(new: New) -> New:
@@ -82,7 +72,7 @@ def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
         return receipts
     groups = _groups(tx, fresh)
     stored = [_in_group(new.operation, groups) for new in fresh.values()]
-    tx.operations.add(stored)
+    tx.hours.count(stored, tx.operations.add(stored))
     _count_failures(tx, [one for one in stored if one.group_id is not None])
     _notice(tx, stored)
     return [_in_group(one, groups) for one in receipts] if groups else receipts
@@ -127,7 +117,7 @@ def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
 
 def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour: int) -> FailureGroup:
     """The group with the failures counted, and in the state that they leave it in."""
-    looked = may_escalate(group, tx.at) and doubled(this_hour - failures, this_hour)
+    looked = may_escalate(group, tx.at) and worth_a_look(this_hour - failures, this_hour)
     week = tx.failures.week(group) if looked else ()
     return replace(
         group,
@@ -181,12 +171,20 @@ async def settle(_fact: Hour, deps: Deps) -> None:
     await deps.store.write(calm)
 
 
+# A group's hours are shown for a month.
+KEEP_HOURS_MS = 32 * DAY_MS
 # So many leave in one transaction; callers are let in between.
 AT_ONCE = 5_000
 
 
 async def expire(_fact: Hour, deps: Deps) -> None:
-    """What is older than it is kept for leaves; what was counted of it stays."""
+    """What is older than it is kept for leaves; what was counted of it stays, as one sum."""
     before = Millis(deps.now() - deps.settings.observe.keep_days * DAY_MS)
     while await deps.store.write(lambda tx: tx.operations.expire(before, AT_ONCE)) == AT_ONCE:
         await deps.stand_back()
+
+    def counts(tx: Tx) -> None:
+        tx.hours.expire(before)
+        tx.failures.expire(before, Millis(tx.at - KEEP_HOURS_MS))
+
+    await deps.store.write(counts)

@@ -136,6 +136,11 @@ class Failures:
 
     # --- removing ------------------------------------------------------------------------------------------------
 
+    def expire(self, sessions_before: Millis, hours_before: Millis) -> None:
+        """Which sessions and hours they fell into; how many they were stays with the groups."""
+        self._scope.delete(failure_sessions, failure_sessions.c.created_at < sessions_before)
+        self._scope.delete(failure_hours, failure_hours.c.hour < hours_before)
+
     def recount(self, gone: Mapping[str, Sequence[Operation]]) -> list[str]:
         """After operations were removed: what stays of their groups. Returns the groups of which nothing does."""
         return [group_id for group_id, removed in gone.items() if not self._recounted(group_id, removed)]
@@ -144,8 +149,8 @@ class Failures:
         s, c = self._scope, operations.c
         mine = (c.org_id == s.org, c.group_id == group_id)
         group = next(iter(self._groups(failure_groups.c.group_id == group_id)), None)
-        left = 0 if group is None else group.count - len(removed)
-        if left <= 0:
+        left = group.count - len(removed) if group else 0
+        if group is None or left <= 0:
             for table in _TABLES:
                 s.delete(table, table.c.group_id == group_id)
             s.delete(failure_aliases, failure_aliases.c.merged_into == group_id)
@@ -154,16 +159,15 @@ class Failures:
             number = sum(one.received_at - one.received_at % HOUR_MS == hour for one in removed)
             self._less_in_hour(group_id, hour, number)
         kept = sa.select(c.session_id).distinct().where(*mine, c.session_id.is_not(None))
-        s.delete(
+        forgotten = s.delete(
             failure_sessions,
             failure_sessions.c.group_id == group_id,
             failure_sessions.c.session_id.not_in(kept.scalar_subquery()),
         )
-        sessions = s.count(failure_sessions, failure_sessions.c.group_id == group_id)
         changed = sa.update(failure_groups).where(
             failure_groups.c.org_id == s.org, failure_groups.c.group_id == group_id
         )
-        s.conn.execute(changed.values(count=left, sessions=sessions, updated_at=s.at))
+        s.conn.execute(changed.values(count=left, sessions=group.sessions - forgotten, updated_at=s.at))
         return True
 
     def _less_in_hour(self, group_id: str, hour: int, number: int) -> None:

@@ -25,8 +25,8 @@ class Many:
     """Rows of values that drivers take as they are, in the order of the columns.
 
     A column that none of the rows fills is left out: to bind a NULL costs as much as to bind a text. Postgres is given
-    a list for each column, since its driver reads a long text anew each time. What cannot fail halfway says so to
-    SQLite (`OR IGNORE`), which else keeps a copy of every page that it changes.
+    a list for each column, since its driver reads a long text anew each time. Where it does not
+    matter what is left of a statement that fails, say so to SQLite (`OR FAIL`): else it copies every page it changes.
     """
 
     def __init__(self, statement: sa.Insert, columns: Sequence[str]) -> None:

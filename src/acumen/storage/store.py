@@ -25,6 +25,7 @@ from acumen.storage.experiments import Experiments
 from acumen.storage.failures import Failures
 from acumen.storage.figures import Figures
 from acumen.storage.flags import Flags
+from acumen.storage.hours import Hours
 from acumen.storage.injections import Injections
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
@@ -86,6 +87,10 @@ class Tx:
     @cached_property
     def operations(self) -> Operations:
         return Operations(self.scope)
+
+    @cached_property
+    def hours(self) -> Hours:
+        return Hours(self.scope)
 
     @cached_property
     def failures(self) -> Failures:
