@@ -1,6 +1,7 @@
 """The states of a group of failures."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -9,11 +10,11 @@ from acumen.model.failure import (
     DAY_MS,
     FailureGroup,
     GroupState,
-    doubled,
     due_at,
     is_escalating,
     settled,
     state_after,
+    worth_a_look,
     worth_analysing,
 )
 from acumen.model.ids import Millis
@@ -61,8 +62,12 @@ def test_escalating_needs_a_handful_and_three_times_the_usual():
     assert is_escalating(31, [10] * 100)
 
 
-def test_an_hour_is_looked_at_when_it_has_doubled():
-    assert [count for count in range(1, 50) if doubled(count - 1, count)] == [5, 10, 20, 40]
+def test_an_hour_is_looked_at_when_it_has_grown_by_a_tenth():
+    looked = [count for count in range(1, 1000) if worth_a_look(count - 1, count)]
+
+    assert looked[:4] == [5, 6, 7, 8]
+    assert all(later <= earlier * 1.1 + 1 for earlier, later in pairwise(looked))
+    assert len(looked) < 60
 
 
 def test_evidence_is_worth_an_analysis_once_until_there_is_more():

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen import loop
 from acumen.errors import BadSettings
+from acumen.llm.scripted import Script
 from acumen.model.alert import silent
 from acumen.model.facts import Failed
 from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Millis
+from acumen.model.llm_call import Role
 from acumen.settings import load
 from tests.world import Clock, Org, Start, join, local
 
@@ -105,6 +108,23 @@ async def test_analysis_that_fails_is_told_of_with_its_cause(
     assert await said(org) == [("analysis_failing", "failed")]
     (alert,) = (await org.sdk.status()).alerts
     assert "no mind left" in alert.said
+
+
+async def test_a_model_that_never_answers_is_told_of_although_the_rules_step_in(start: Start, clock: Clock):
+    script = Script().says(Role.JUDGE, *[ModelHTTPError(400, "no such model")] * 3, {"cause": "unusable"})
+    org = local(await start(script=script))
+    for kind in ("timed out", "was not found", "is forbidden"):
+        for number in range(3):
+            await heard(org, status="error", error_type=kind, error_message=f"it {kind}", session_id=f"s{number}")
+        before = await said(org)
+        clock.forward(minutes=6)
+
+    assert before == []
+    assert await said(org) == [("analysis_failing", "model:judge")]
+    (alert,) = (await org.sdk.alerts()).alerts
+    assert "so rules stepped in" in alert.said
+    clock.forward(days=2)
+    assert [kind for kind, _ in await said(org)] == []
 
 
 async def test_another_org_hears_nothing_of_it(start: Start, clock: Clock):

@@ -193,6 +193,8 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "erase": lambda tx: (tx.search_rows.erase_user("ada"), tx.search_rows.erase_kind("profile")),
     "forget lineage": lambda tx: tx.lineage.delete_user("ada"),
     "pause metering": lambda tx: tx.usage.pause_metering(),
+    "expire hours": lambda tx: tx.hours.expire(Millis(9_999_999_999_999)),
+    "expire failures": lambda tx: tx.failures.expire(Millis(9_999_999_999_999), Millis(9_999_999_999_999)),
     "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999), 1),
     "forget words shown": lambda tx: tx.injections.forget_words(Kind.PROFILE, None),
     "sum again": lambda tx: tx.usage.sums.sum_again([PROFILE], ["ada"]),

@@ -27,7 +27,7 @@ async def event(asked: wire.EventRequest, call: Call) -> wire.EventResponse:
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
         raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
-    kept = await call.deps.store.read(lambda tx: tx.operations.count())
+    kept = await call.deps.store.read(lambda tx: tx.hours.total())
     return wire.EventResponse(ring_size=kept, op_id=receipt.id)
 
 
@@ -85,7 +85,7 @@ async def stats(_asked: Nothing, call: Call) -> wire.StatsResponse:
 
 
 def _stats(tx: Tx) -> wire.StatsResponse:
-    counts = tx.operations.by_source()
+    counts = tx.hours.by_source()
     recent = tx.operations.find(Wanted(), RECENT)
     scenario = tx.operations.find(Wanted(source="scenario"), RECENT)
     return wire.StatsResponse(

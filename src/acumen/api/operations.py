@@ -3,13 +3,14 @@
 import hashlib
 import json
 from operator import itemgetter
+from typing import Any
 
 from pydantic import ValidationError
 
 from acumen.api.call import Call, answers
 from acumen.errors import BadInput
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Receipt, Stored, skew
+from acumen.model.operation import Operation, OperationKind, OperationStatus, Receipt, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.storage.operations import Wanted
@@ -18,33 +19,10 @@ from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire
 
 # Fields that mean the same on the wire and inside.
-_SAME = (
-    "source",
-    "endpoint",
-    "agent",
-    "agent_version",
-    "session_id",
-    "user_id",
-    "request_id",
-    "trace_id",
-    "span_id",
-    "parent_span_id",
-    "duration_ms",
-    "error_type",
-    "error_message",
-    "input_summary",
-    "output_summary",
-    "arguments",
-    "tokens_in",
-    "tokens_out",
-    "tokens_cached",
-    "tokens_reasoning",
-    "cost_usd",
-    "model",
-    "rescue_attempted",
-    "rescue_succeeded",
-    "attributes",
-)
+_OTHERWISE = ("kind", "status", "started_at")
+_SAME = tuple(name for name in Operation._fields if name in wire.NewOperation.model_fields and name not in _OTHERWISE)
+_KINDS = {str(kind): kind for kind in OperationKind}
+_STATUSES = {str(status): status for status in OperationStatus}
 
 
 # --- recording -----------------------------------------------------------------------------------------------------
@@ -53,21 +31,22 @@ _SAME = (
 @answers(Calls.record_operations)
 async def record(asked: wire.RecordOperationsRequest, call: Call) -> wire.RecordOperationsResponse:
     at = call.deps.now()
-    sent: dict[int, New] = {}
-    refused: dict[int, wire.OperationResult] = {}
-    for index, given in enumerate(asked.operations):
-        if isinstance(given, wire.NewOperation):
-            sent[index] = new_operation(given, at)
-        else:
-            refused[index] = _refusal(index, given)
+    sent = {
+        index: new_operation(given, at)
+        for index, given in enumerate(asked.operations)
+        if isinstance(given, wire.NewOperation)
+    }
     receipts = await operations.record(list(sent.values()), call.deps) if sent else []
     told = {index: _told(index, new, one) for (index, new), one in zip(sent.items(), receipts, strict=True)}
-    results = [told.get(index) or refused[index] for index in range(len(asked.operations))]
-    accepted = sum(one.result in ("stored", "known") for one in results)
-    return wire.RecordOperationsResponse(accepted=accepted, rejected=len(results) - accepted, results=results)
+    results = [told.get(index) or _refusal(index, given) for index, given in enumerate(asked.operations)]
+    accepted = sum(one["result"] in ("stored", "known") for one in results)
+    # Shaped all at once: one by one they would take longer than to be stored.
+    return wire.RecordOperationsResponse.model_validate(
+        {"accepted": accepted, "rejected": len(results) - accepted, "results": results}
+    )
 
 
-def _refusal(index: int, given: object) -> wire.OperationResult:
+def _refusal(index: int, given: object) -> dict[str, Any]:
     """Validated once more, only to tell what is wrong with it."""
     named = given.get("op_id") if isinstance(given, dict) else None
     try:
@@ -77,7 +56,7 @@ def _refusal(index: int, given: object) -> wire.OperationResult:
     else:  # pragma: no cover - the same shape refused it a moment ago
         reason = "it cannot be read"
     op_id = _printable(named[:255]) if isinstance(named, str) else None
-    return wire.OperationResult(index=index, op_id=op_id, result="refused", reason=_printable(reason))
+    return {"index": index, "op_id": op_id, "result": "refused", "reason": _printable(reason)}
 
 
 def _printable(text: str) -> str:
@@ -85,42 +64,36 @@ def _printable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _told(index: int, new: New, receipt: Receipt) -> wire.OperationResult:
-    conflict = receipt.stored is Stored.CONFLICT
-    return wire.OperationResult(
-        index=index,
-        op_id=receipt.id,
-        result=receipt.stored.value,
-        group_id=receipt.group_id,
-        clock_skew_ms=new.operation.skew_ms,
-        reason="its op_id belongs to another operation; send this one under a new id" if conflict else None,
-    )
+def _told(index: int, new: New, receipt: Receipt) -> dict[str, Any]:
+    told = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
+    if receipt.stored is Stored.CONFLICT:
+        told["reason"] = "its op_id belongs to another operation; send this one under a new id"
+    return {**told, "group_id": receipt.group_id, "clock_skew_ms": new.operation.skew_ms}
 
 
 def new_operation(given: wire.NewOperation, at: Millis) -> New:
-    started = None if given.started_at is None else Millis(int(given.started_at * 1000))
     said = given.__dict__
-    same = {name: said[name] for name in _SAME}
-    operation = Operation(
-        id=OperationId(given.op_id),
-        kind=OperationKind(given.kind),
-        status=OperationStatus(given.status),
-        received_at=at,
-        body_hash=_hash_of(given),
-        started_at=started,
-        skew_ms=skew(started, at),
-        schema_hash=body_hash(json.dumps(given.tool_schema, sort_keys=True))[:16] if given.tool_schema else None,
-        **same,
-    )
-    return New(operation, tuple(given.fingerprint))
+    started = None if given.started_at is None else Millis(int(given.started_at * 1000))
+    schema = body_hash(json.dumps(given.tool_schema, sort_keys=True))[:16] if given.tool_schema else None
+    values = {
+        **said,
+        "id": given.op_id,
+        "kind": _KINDS[given.kind],
+        "status": _STATUSES[given.status],
+        "received_at": at,
+        "body_hash": body_hash(repr(_SAID(said))),
+        "started_at": started,
+        "skew_ms": skew(started, at),
+        "schema_hash": schema,
+        "group_id": None,
+        "way_key": None,
+    }
+    return New(Operation._make(_IN_ORDER(values)), tuple(given.fingerprint))
 
 
+_IN_ORDER = itemgetter(*Operation._fields)
+# All that can be said, whether a default was spelled out or not.
 _SAID = itemgetter(*(name for name in wire.NewOperation.model_fields if name != "op_id"))
-
-
-def _hash_of(given: wire.NewOperation) -> str:
-    """Of all that can be said, whether a default was spelled out or not."""
-    return body_hash(repr(_SAID(given.__dict__)))
 
 
 def body_hash(text: str) -> str:

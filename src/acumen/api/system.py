@@ -185,7 +185,7 @@ async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
-    kept = None if failed else await call.deps.store.read(lambda tx: tx.operations.count())
+    kept = None if failed else await call.deps.store.read(lambda tx: tx.hours.total())
     return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=kept)
 
 

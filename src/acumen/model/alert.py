@@ -9,6 +9,7 @@ from typing import Any
 from acumen.model.failure import HOUR_MS, FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.job import Job, JobState
+from acumen.model.llm_call import LlmCall, Outcome, Role
 
 MINUTE_MS = 60_000
 # A source that was heard in fewer hours of a week has no habit that it could break.
@@ -17,6 +18,8 @@ HABIT_HOURS = 6
 SILENT_BY = 1.5
 # A step that failed so often has not just had bad luck.
 FAILING_FROM = 2
+# Nor has a model that left so many questions unanswered, one after the other.
+UNANSWERED_FROM = 3
 # Work that is due for so long is done by nobody.
 LATE_MS = HOUR_MS
 QUOTED = 200
@@ -97,6 +100,17 @@ def analysis_failing(fact: str, jobs: Sequence[Job], at: Millis) -> Problem | No
     cause = next((job.last_error for job in stuck if job.last_error), "nobody works at it")
     said = f"{len(stuck)} analysis job(s) of kind {fact} fail: {cause[:QUOTED]}"
     return Problem(AlertKind.ANALYSIS, fact, said, {"jobs": len(stuck)})
+
+
+def model_failing(role: Role, calls: Sequence[LlmCall]) -> Problem | None:
+    """Of the latest calls for one role, the latest first: a model that never answers goes unseen, for rules step in."""
+    ended = [one for one in calls if one.role is role and one.outcome is not Outcome.STOPPED][:UNANSWERED_FROM]
+    if len(ended) < UNANSWERED_FROM or any(one.outcome is Outcome.ANSWERED for one in ended):
+        return None
+    last = ended[0]
+    cause = (last.error or str(last.outcome))[:QUOTED]
+    said = f"{last.model or 'the model'} did not answer the last questions ({role}), so rules stepped in: {cause}"
+    return Problem(AlertKind.ANALYSIS, f"model:{role}", said, {"outcomes": [str(one.outcome) for one in ended]})
 
 
 def _is_stuck(job: Job, at: Millis) -> bool:

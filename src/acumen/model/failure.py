@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import log
 from statistics import median
 
 from acumen.model.ids import Millis
@@ -49,7 +50,7 @@ class FailureGroup:
 
 def state_after(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[int]) -> GroupState:
     """The state of a group that failed again. `week` counts the hours before this one in which it existed."""
-    escalates = is_escalating(this_hour, week) and at - group.first_seen >= NEW_MS
+    escalates = may_escalate(group, at) and is_escalating(this_hour, week)
     if group.state is GroupState.ARCHIVED:
         return GroupState.ESCALATING if escalates else GroupState.ARCHIVED
     if group.state is GroupState.RESOLVED:
@@ -57,9 +58,14 @@ def state_after(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[
     return GroupState.ESCALATING if escalates else group.state
 
 
+def may_escalate(group: FailureGroup, at: Millis) -> bool:
+    """What is new grows by itself; only then can it grow beyond what is usual."""
+    return at - group.first_seen >= NEW_MS
+
+
 def settled(group: FailureGroup, at: Millis, this_hour: int, week: Sequence[int]) -> GroupState:
     """What an hour's passing makes of it: the new grow old, the storm calms down."""
-    if group.state is GroupState.NEW and at - group.first_seen >= NEW_MS:
+    if group.state is GroupState.NEW and may_escalate(group, at):
         return GroupState.ONGOING
     if group.state is GroupState.ESCALATING and not is_escalating(this_hour, week):
         return GroupState.ONGOING
@@ -71,9 +77,13 @@ def is_escalating(this_hour: int, week: Sequence[int]) -> bool:
     return this_hour >= ESCALATES_FROM and this_hour > ESCALATES_BY * usual
 
 
-def doubled(before: int, after: int) -> bool:
-    """Whether a count has passed a doubling of five: often enough to look at an hour, and seldom."""
-    return after >= ESCALATES_FROM and (after // ESCALATES_FROM).bit_length() != (before // ESCALATES_FROM).bit_length()
+def worth_a_look(before: int, after: int) -> bool:
+    """Whether the failures of an hour have grown by a tenth since it was last looked at: soon enough, and seldom."""
+    return after >= ESCALATES_FROM and _tenths(before) != _tenths(after)
+
+
+def _tenths(count: int) -> int:
+    return int(log(max(count, 1), 1.1))
 
 
 def worth_analysing(before: FailureGroup | None, after: FailureGroup) -> bool:

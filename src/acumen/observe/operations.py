@@ -1,12 +1,22 @@
 """Accept what was done and how it ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
 from acumen.deps import Deps
-from acumen.errors import Conflict
 from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked
-from acumen.model.failure import DAY_MS, HOUR_MS, FailureGroup, doubled, due_at, settled, state_after, worth_analysing
+from acumen.model.failure import (
+    DAY_MS,
+    HOUR_MS,
+    FailureGroup,
+    due_at,
+    may_escalate,
+    settled,
+    state_after,
+    worth_a_look,
+    worth_analysing,
+)
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, Receipt, Stored
 from acumen.model.signature import Signature
@@ -15,35 +25,25 @@ from acumen.observe.grouping import group_of, signature
 from acumen.observe.shapes import way_key
 from acumen.storage.store import Tx
 
-# Two who store the same operation at the same moment: one of them begins anew and finds it stored.
-TRIES = 5
 
-
-@dataclass(frozen=True, slots=True)
-class New:
+class New(NamedTuple):
     """An operation as it was sent, with the fingerprint that its caller may have given it."""
 
     operation: Operation
     fingerprint: tuple[str, ...] = ()
-    signature: Signature | None = field(default=None, compare=False)
+    signature: Signature | None = None
 
 
 async def record(sent: Sequence[New], deps: Deps) -> list[Receipt]:
     """Stored when this returns, each once: sent again it is the same success, another under its id is a conflict."""
-    prepared = [_prepared(new) for new in sent]
-    for _ in range(TRIES):
-        try:
-            return await deps.store.write_together(store_all, prepared)
-        except Conflict:
-            continue
-    return await deps.store.write_together(store_all, prepared)
+    return await deps.store.write_together(store_all, [_prepared(new) for new in sent])
 
 
 def _prepared(new: New) -> New:
     """Everything that can be thought before the transaction."""
     one = cleaned(new.operation)
     if one.arguments:
-        one = replace(one, way_key=way_key(one.source, one.endpoint, one.arguments))
+        one = one._replace(way_key=way_key(one.source, one.endpoint, one.arguments))
     if not one.failed:
         return New(one)
     known = signature(one.source, one.endpoint, one.error_type, one.error_message, new.fingerprint)
@@ -71,16 +71,18 @@ def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
     if not fresh:
         return receipts
     groups = _groups(tx, fresh)
-    stored = [
-        replace(new.operation, group_id=groups[op_id]) if op_id in groups else new.operation
-        for op_id, new in fresh.items()
-    ]
-    tx.operations.add(stored)
-    _count_failures(tx, stored)
+    stored = [_in_group(new.operation, groups) for new in fresh.values()]
+    tx.hours.count(stored, tx.operations.add(stored))
+    _count_failures(tx, [one for one in stored if one.group_id is not None])
     _notice(tx, stored)
-    return (
-        [replace(one, group_id=groups[one.id]) if one.id in groups else one for one in receipts] if groups else receipts
-    )
+    return [_in_group(one, groups) for one in receipts] if groups else receipts
+
+
+T = TypeVar("T", Operation, Receipt)
+
+
+def _in_group(one: T, groups: Mapping[str, str]) -> T:
+    return one._replace(group_id=groups[one.id]) if one.id in groups else one
 
 
 def _stored(known: str | None, body_hash: str) -> Stored:
@@ -98,11 +100,10 @@ def _groups(tx: Tx, fresh: Mapping[str, New]) -> dict[str, str]:
     return {op_id: group_of(one, tx.shelf) for op_id, one in failures.items()}
 
 
-def _count_failures(tx: Tx, stored: Sequence[Operation]) -> None:
+def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
     by_group: dict[str, list[Operation]] = {}
-    for one in stored:
-        if one.group_id is not None:
-            by_group.setdefault(one.group_id, []).append(one)
+    for one in failed:
+        by_group.setdefault(one.group_id or "", []).append(one)
     if not by_group:
         return
     groups = tx.failures.held(sorted(by_group))
@@ -116,7 +117,7 @@ def _count_failures(tx: Tx, stored: Sequence[Operation]) -> None:
 
 def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour: int) -> FailureGroup:
     """The group with the failures counted, and in the state that they leave it in."""
-    looked = doubled(this_hour - failures, this_hour)
+    looked = may_escalate(group, tx.at) and worth_a_look(this_hour - failures, this_hour)
     week = tx.failures.week(group) if looked else ()
     return replace(
         group,
@@ -170,12 +171,20 @@ async def settle(_fact: Hour, deps: Deps) -> None:
     await deps.store.write(calm)
 
 
+# A group's hours are shown for a month.
+KEEP_HOURS_MS = 32 * DAY_MS
 # So many leave in one transaction; callers are let in between.
 AT_ONCE = 5_000
 
 
 async def expire(_fact: Hour, deps: Deps) -> None:
-    """What is older than it is kept for leaves; what was counted of it stays."""
+    """What is older than it is kept for leaves; what was counted of it stays, as one sum."""
     before = Millis(deps.now() - deps.settings.observe.keep_days * DAY_MS)
     while await deps.store.write(lambda tx: tx.operations.expire(before, AT_ONCE)) == AT_ONCE:
         await deps.stand_back()
+
+    def counts(tx: Tx) -> None:
+        tx.hours.expire(before)
+        tx.failures.expire(before, Millis(tx.at - KEEP_HOURS_MS))
+
+    await deps.store.write(counts)

@@ -4,14 +4,17 @@ import json
 from collections.abc import Sequence
 
 from acumen.deps import Deps
-from acumen.model.alert import MINUTE_MS, Alert, Delivery, Problem, analysis_failing, escalating, silent
+from acumen.model.alert import MINUTE_MS, Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
 from acumen.model.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
 from acumen.model.failure import DAY_MS, HOUR_MS, WEEK_HOURS
 from acumen.model.ids import Millis, OrgId, fresh_id
+from acumen.model.llm_call import Role
 from acumen.storage.store import Tx
 
 ANALYSES = (Failed.name, Recovered.name, Worked.name)
 KEEP_DAYS = 90
+# So many of the latest calls to models tell how each of them fares.
+LOOKED_AT = 500
 
 
 async def look(_fact: Minutes, deps: Deps) -> None:
@@ -34,10 +37,12 @@ async def look(_fact: Minutes, deps: Deps) -> None:
 def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     """What is wrong now, by kind and subject."""
     least = deps.settings.alerts.silent_minutes * MINUTE_MS
-    heard = tx.operations.hours_heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
+    heard = tx.hours.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
     found = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in heard.items()]
     found += [escalating(group) for group in tx.failures.unsettled()]
     found += [analysis_failing(fact, tx.jobs.of_fact(fact), tx.at) for fact in ANALYSES]
+    calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), LOOKED_AT) if deps.llm else []
+    found += [model_failing(role, calls) for role in Role]
     return {(one.kind, one.subject): one for one in found if one is not None}
 
 

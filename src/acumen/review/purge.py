@@ -40,6 +40,7 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
     if not gone:
         return Purged()
     tx.operations.remove(gone)
+    tx.hours.uncount(gone)
     by_group: dict[str, list[Operation]] = {}
     for one in gone:
         if one.group_id is not None:

@@ -1,5 +1,6 @@
 """Groups of failures, as rows: the shelf that grouping looks on, and what is counted of each."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +11,8 @@ import sqlalchemy as sa
 from acumen.model.failure import HOUR_MS, WEEK_HOURS, FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation
-from acumen.storage.prepared import ByIds, Prepared, Row, Statement
+from acumen.storage.many import Many
+from acumen.storage.prepared import ByIds, Row, Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import (
     failure_aliases,
@@ -47,18 +49,12 @@ class Failures:
     def count(self, failures: Mapping[str, Sequence[Operation]]) -> dict[str, tuple[int, int]]:
         """Of each group how many sessions are new to it, and how many failures it has in this hour, these included."""
         s, hour = self._scope, self._scope.at - self._scope.at % HOUR_MS
-        rows = [s.stamp({"group_id": name, "hour": hour, "count": len(some)}) for name, some in failures.items()]
-        _count_hour(s.db.insert).run(s.conn, rows)
-        return {
-            name: (self._new_sessions(name, some), _IN_HOUR.one(s.conn, mine=s.org, group=name, this=hour)[0])
-            for name, some in failures.items()
-        }
-
-    def _new_sessions(self, group_id: str, failures: Sequence[Operation]) -> int:
-        s = self._scope
-        sessions = sorted({one.session_id for one in failures if one.session_id})
-        named = [s.stamp({"group_id": group_id, "session_id": session}) for session in sessions]
-        return _add_session(s.db.insert).run(s.conn, named) if named else 0
+        mine = (s.org, s.at, s.at)
+        rows = [(*mine, name, hour, len(some)) for name, some in failures.items()]
+        in_hour: dict[str, int] = dict(_count_hour(s.db.insert).returned(s.conn, rows))
+        named = sorted({(name, one.session_id) for name, some in failures.items() for one in some if one.session_id})
+        new = Counter(name for (name,) in _add_sessions(s.db.insert).returned(s.conn, [(*mine, *one) for one in named]))
+        return {name: (new[name], in_hour[name]) for name in failures}
 
     def week(self, group: FailureGroup) -> list[int]:
         """The hours of the last week before this one, from its first on; those without a failure are zero."""
@@ -140,6 +136,11 @@ class Failures:
 
     # --- removing ------------------------------------------------------------------------------------------------
 
+    def expire(self, sessions_before: Millis, hours_before: Millis) -> None:
+        """Which sessions and hours they fell into; how many they were stays with the groups."""
+        self._scope.delete(failure_sessions, failure_sessions.c.created_at < sessions_before)
+        self._scope.delete(failure_hours, failure_hours.c.hour < hours_before)
+
     def recount(self, gone: Mapping[str, Sequence[Operation]]) -> list[str]:
         """After operations were removed: what stays of their groups. Returns the groups of which nothing does."""
         return [group_id for group_id, removed in gone.items() if not self._recounted(group_id, removed)]
@@ -148,8 +149,8 @@ class Failures:
         s, c = self._scope, operations.c
         mine = (c.org_id == s.org, c.group_id == group_id)
         group = next(iter(self._groups(failure_groups.c.group_id == group_id)), None)
-        left = 0 if group is None else group.count - len(removed)
-        if left <= 0:
+        left = group.count - len(removed) if group else 0
+        if group is None or left <= 0:
             for table in _TABLES:
                 s.delete(table, table.c.group_id == group_id)
             s.delete(failure_aliases, failure_aliases.c.merged_into == group_id)
@@ -158,16 +159,15 @@ class Failures:
             number = sum(one.received_at - one.received_at % HOUR_MS == hour for one in removed)
             self._less_in_hour(group_id, hour, number)
         kept = sa.select(c.session_id).distinct().where(*mine, c.session_id.is_not(None))
-        s.delete(
+        forgotten = s.delete(
             failure_sessions,
             failure_sessions.c.group_id == group_id,
             failure_sessions.c.session_id.not_in(kept.scalar_subquery()),
         )
-        sessions = s.count(failure_sessions, failure_sessions.c.group_id == group_id)
         changed = sa.update(failure_groups).where(
             failure_groups.c.org_id == s.org, failure_groups.c.group_id == group_id
         )
-        s.conn.execute(changed.values(count=left, sessions=sessions, updated_at=s.at))
+        s.conn.execute(changed.values(count=left, sessions=group.sessions - forgotten, updated_at=s.at))
         return True
 
     def _less_in_hour(self, group_id: str, hour: int, number: int) -> None:
@@ -189,13 +189,6 @@ _ROOT = Statement(
         failure_aliases.c.org_id == sa.bindparam("mine"), failure_aliases.c.group_id == sa.bindparam("group")
     )
 )
-_IN_HOUR = Statement(
-    sa.select(failure_hours.c.count).where(
-        failure_hours.c.org_id == sa.bindparam("mine"),
-        failure_hours.c.group_id == sa.bindparam("group"),
-        failure_hours.c.hour == sa.bindparam("this"),
-    )
-)
 _SAVED = ("state", "count", "sessions", "last_seen", "analysed_count", "analysed_at")
 _SAVE = Statement(
     sa.update(failure_groups)
@@ -208,16 +201,21 @@ def _saved(one: FailureGroup) -> dict[str, Any]:
     return {**{f"new_{name}": getattr(one, name) for name in _SAVED}, "new_state": one.state.value}
 
 
-@cache
-def _count_hour(insert: Callable[[sa.Table], Any]) -> Prepared:
-    new = insert(failure_hours)
-    summed = {"count": failure_hours.c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
-    return Prepared(new.on_conflict_do_update(index_elements=["org_id", "group_id", "hour"], set_=summed))
+_MINE = ("org_id", "created_at", "updated_at", "group_id")
 
 
 @cache
-def _add_session(insert: Callable[[sa.Table], Any]) -> Prepared:
-    return Prepared(insert(failure_sessions).on_conflict_do_nothing())
+def _count_hour(insert: Callable[[sa.Table], Any]) -> Many:
+    new, c = insert(failure_hours), failure_hours.c
+    summed = {"count": c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
+    once = new.on_conflict_do_update(index_elements=["org_id", "group_id", "hour"], set_=summed)
+    return Many(once.returning(c.group_id, c.count), (*_MINE, "hour", "count"))
+
+
+@cache
+def _add_sessions(insert: Callable[[sa.Table], Any]) -> Many:
+    once = insert(failure_sessions).prefix_with("OR IGNORE", dialect="sqlite").on_conflict_do_nothing()
+    return Many(once.returning(failure_sessions.c.group_id), (*_MINE, "session_id"))
 
 
 def _wanted(wanted: WantedGroups) -> list[sa.ColumnElement[bool]]:

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis
-from acumen.model.llm_call import LlmCall, Outcome, Spent
+from acumen.model.llm_call import LlmCall, Outcome, Role, Spent
 from acumen.storage.scope import Scope
 from acumen.storage.tables import llm_calls
 
@@ -26,6 +26,13 @@ class LlmCalls:
         query = sa.select(*columns).where(c.org_id == self._scope.org, c.created_at >= since)
         calls, failures, prompt, completion, cost = self._scope.one(query)
         return Spent(int(calls), int(failures or 0), int(prompt or 0), int(completion or 0), float(cost or 0.0))
+
+    def latest(self, since: Millis, limit: int) -> list[LlmCall]:
+        """The latest first."""
+        c = llm_calls.c
+        query = sa.select(*(c[name] for name in LlmCall.__dataclass_fields__)).order_by(c.call_id.desc())
+        rows = self._scope.rows(query.where(c.org_id == self._scope.org, c.created_at >= since).limit(limit))
+        return [LlmCall(**{**row, "role": Role(row["role"]), "outcome": Outcome(row["outcome"])}) for row in rows]
 
     def expire(self, before: Millis) -> int:
         return self._scope.delete(llm_calls, llm_calls.c.created_at < before)

@@ -1,29 +1,28 @@
-"""Operations, as rows: written in batches, counted by the hour, and never twice."""
+"""Operations, as rows: written in batches, and never twice."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from operator import attrgetter
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.errors import Conflict
-from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, SourceCounts
-from acumen.storage.prepared import ByIds, Prepared, Row
+from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus
+from acumen.storage.many import Many
+from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
-from acumen.storage.tables import findings, operation_hours, operations, tool_versions, ways
+from acumen.storage.tables import findings, operations, tool_versions, ways
 
 # The column and the field, where they differ.
 _RENAMED = {"id": "op_id", "received_at": "created_at"}
 # By what a tail is narrowed, and how many values of each are offered.
 FACETS = ("source", "status", "endpoint", "agent")
 MOST_VALUES = 20
-_FIELDS = {name: _RENAMED.get(name, name) for name in Operation.__dataclass_fields__}
+_FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +53,17 @@ class Operations:
     # --- writing -------------------------------------------------------------------------------------------------
 
     def hashes(self, ids: Sequence[str]) -> dict[str, str]:
-        """Of the bodies that are stored under these ids."""
+        """Of the bodies that are stored under these ids. From here to COMMIT nobody else records for this org."""
+        self._scope.db.in_order(self._scope.conn, f"operations:{self._scope.org}")
         return {row["op_id"]: row["body_hash"] for row in _HASHES.rows(self._scope.conn, self._scope.org, ids)}
 
-    def add(self, fresh: Sequence[Operation]) -> None:
-        """Conflict when another transaction has stored one of them meanwhile: begin anew."""
+    def add(self, fresh: Sequence[Operation]) -> Millis:
+        """When they came: later than all that is stored, so that whoever reads on from there has missed nothing."""
         s = self._scope
-        mine = (s.org, s.at)
-        written = _add_once(s.db.insert).run_plain(s.conn, _COLUMNS, [_row(one) + mine for one in fresh])
-        if written != len(fresh):
-            raise Conflict("One of the operations was stored by someone else at the same moment.")
-        counted = Counter((_hour(one.received_at), one.source, one.kind.value, one.status.value) for one in fresh)
-        _count_hours(s.db.insert).run(
-            s.conn, [s.stamp(_hour_row(*key, number)) for key, number in sorted(counted.items())]
-        )
+        newest = _NEWEST.one(s.conn, mine=s.org)
+        at = Millis(max(s.at, newest[0] + 1 if newest else 0))
+        _add(s.db.insert).run(s.conn, [(s.org, at, at, *_made(one), *_PLAIN_OF(one)) for one in fresh])
+        return at
 
     def count_ways(self, fresh: Sequence[Operation]) -> list[tuple[str, int, int]]:
         """Each way that was used, with its successes before and after."""
@@ -160,30 +156,6 @@ class Operations:
         rows = self._scope.all(query.group_by(c.session_id))
         return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
 
-    def by_source(self) -> list[SourceCounts]:
-        """Counted from the hours, so that a million operations take no longer than a thousand."""
-        c = operation_hours.c
-        query = sa.select(c.source, c.kind, c.status, sa.func.sum(c.count), sa.func.max(c.hour))
-        rows = self._scope.all(query.where(c.org_id == self._scope.org).group_by(c.source, c.kind, c.status))
-        counts: dict[str, SourceCounts] = {}
-        for row in rows:
-            counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
-        return [counts[name] for name in sorted(counts)]
-
-    def count(self) -> int:
-        """All that ever came, but for those that were purged."""
-        c = operation_hours.c
-        return int(self._scope.one(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
-
-    def hours_heard(self, since: Millis) -> dict[str, list[int]]:
-        """Of each source, the hours in which something came, in order."""
-        c = operation_hours.c
-        query = sa.select(c.source, c.hour).distinct().where(c.org_id == self._scope.org, c.hour >= since)
-        heard: dict[str, list[int]] = {}
-        for row in self._scope.all(query.order_by(c.hour)):
-            heard.setdefault(row.source, []).append(row.hour)
-        return heard
-
     def last_of(self, source: str) -> Millis:
         """When something of the source came last; 0 if that is no longer kept."""
         c = operations.c
@@ -199,10 +171,7 @@ class Operations:
         return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
 
     def remove(self, gone: Sequence[Operation]) -> int:
-        """As if they had never come: their counts go with them."""
-        hours = Counter((_hour(one.received_at), one.source, str(one.kind), str(one.status)) for one in gone)
-        for (hour, source, kind, status), number in hours.items():
-            self._uncount(hour, source, kind, status, number)
+        """As if they had never come."""
         for one in gone:
             if one.way_key is not None:
                 self._uncount_way(one)
@@ -210,16 +179,6 @@ class Operations:
             self._scope.delete(findings, findings.c.op_id.in_(ids))
             self._scope.delete(operations, operations.c.op_id.in_(ids))
         return len(gone)
-
-    def _uncount(self, hour: int, source: str, kind: str, status: str, number: int) -> None:
-        c = operation_hours.c
-        where = (c.hour == hour, c.source == source, c.kind == kind, c.status == status)
-        self._scope.conn.execute(
-            sa.update(operation_hours)
-            .where(c.org_id == self._scope.org, *where)
-            .values(count=c.count - number, updated_at=self._scope.at)
-        )
-        self._scope.delete(operation_hours, *where, c.count <= 0)
 
     def _uncount_way(self, one: Operation) -> None:
         c = ways.c
@@ -239,23 +198,22 @@ _FAILED_IN = ByIds(
 _SUCCESSES = ByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
 
 
+_NEWEST = Statement(
+    sa.select(operations.c.created_at)
+    .where(operations.c.org_id == sa.bindparam("mine"))
+    .order_by(operations.c.created_at.desc())
+    .limit(sa.literal_column("1"))
+)
+
+
 @cache
-def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
-    return Prepared(insert(operations).on_conflict_do_nothing())
+def _add(insert: Callable[[sa.Table], Any]) -> Many:
+    return Many(insert(operations).prefix_with("OR FAIL", dialect="sqlite"), _COLUMNS)
 
 
 @cache
 def _add_version(insert: Callable[[sa.Table], Any]) -> Prepared:
     return Prepared(insert(tool_versions).on_conflict_do_nothing())
-
-
-@cache
-def _count_hours(insert: Callable[[sa.Table], Any]) -> Prepared:
-    new = insert(operation_hours)
-    summed = {"count": operation_hours.c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
-    return Prepared(
-        new.on_conflict_do_update(index_elements=["org_id", "hour", "source", "kind", "status"], set_=summed)
-    )
 
 
 @cache
@@ -267,25 +225,6 @@ def _count_ways(insert: Callable[[sa.Table], Any]) -> Prepared:
         "updated_at": new.excluded.updated_at,
     }
     return Prepared(new.on_conflict_do_update(index_elements=["org_id", "way_key"], set_=summed))
-
-
-def _and(counts: SourceCounts, kind: str, status: str, number: int, hour: int) -> SourceCounts:
-    operation = kind == OperationKind.OPERATION
-    return SourceCounts(
-        counts.source,
-        total=counts.total + int(number),
-        successes=counts.successes + (int(number) if operation and status == OperationStatus.OK else 0),
-        failures=counts.failures + (int(number) if operation and status == OperationStatus.ERROR else 0),
-        last_hour=Millis(max(counts.last_hour or 0, hour)),
-    )
-
-
-def _hour(at: int) -> int:
-    return at - at % HOUR_MS
-
-
-def _hour_row(hour: int, source: str, kind: str, status: str, number: int) -> dict[str, Any]:
-    return {"hour": hour, "source": source, "kind": kind, "status": status, "count": number}
 
 
 def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
@@ -312,19 +251,17 @@ def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     return [*equal, *among, *since, *until, *ended]
 
 
-# What drivers take as it is, and what has to be made into text for them first: they are slow with text that is also
-# something else.
+# Drivers are slow with text that is also something else, so these are made into text before.
 _MADE = ("kind", "status", "attributes", "arguments")
-_PLAIN = tuple(name for name in _FIELDS if name not in _MADE)
-_COLUMNS = (*(_FIELDS[name] for name in _PLAIN), *_MADE, "org_id", "updated_at")
-_VALUES = attrgetter(*_PLAIN)
+_PLAIN = [name for name in _FIELDS if name not in (*_MADE, "received_at")]
+_PLAIN_OF = itemgetter(*map(Operation._fields.index, _PLAIN))
+_COLUMNS = ("org_id", "created_at", "updated_at", *_MADE, *(_FIELDS[name] for name in _PLAIN))
 
 
-def _row(one: Operation) -> tuple[Any, ...]:
+def _made(one: Operation) -> tuple[str | None, ...]:
     attributes = json.dumps(one.attributes) if one.attributes else None
     arguments = json.dumps(one.arguments) if one.arguments is not None else None
-    plain: tuple[Any, ...] = _VALUES(one)
-    return *plain, one.kind.value, one.status.value, attributes, arguments
+    return one.kind.value, one.status.value, attributes, arguments
 
 
 def _operation(row: Row | sa.RowMapping) -> Operation:

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -27,21 +26,6 @@ class Prepared:
         given = [values(row) for row in rows]
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
-
-    def run_plain(self, conn: sa.Connection, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> int:
-        """The same for values that drivers take as they are, in the order of the columns."""
-        form = self._forms.get(f"{conn.dialect.name} plain")
-        text, values = form or self._plain(conn.dialect, columns)
-        with translated(conn, text):
-            return _execute(conn.connection.cursor(), text, [values(row) for row in rows])
-
-    def _plain(self, dialect: sa.Dialect, columns: Sequence[str]) -> Form:
-        compiled = self._statement.compile(dialect=dialect, column_keys=list(columns))
-        in_order: Sequence[str] | None = compiled.positiontup
-        values: Callable[[Any], Any] = lambda row: dict(zip(columns, row, strict=True))  # noqa: E731 - one of two
-        if in_order is not None:
-            values = itemgetter(*(columns.index(name) for name in in_order))
-        return self._forms.setdefault(f"{dialect.name} plain", (str(compiled), values))
 
     def _columns_of(self, row: Row) -> list[str]:
         """A row may know more than the table."""

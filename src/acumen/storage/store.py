@@ -26,6 +26,7 @@ from acumen.storage.experiments import Experiments
 from acumen.storage.failures import Failures
 from acumen.storage.figures import Figures
 from acumen.storage.flags import Flags
+from acumen.storage.hours import Hours
 from acumen.storage.injections import Injections
 from acumen.storage.jobs import JobLeases, Jobs
 from acumen.storage.keys import Keys
@@ -82,6 +83,7 @@ class Tx:
     sessions = _of(Sessions)
     bookmarks = _of(Bookmarks)
     operations = _of(Operations)
+    hours = _of(Hours)
     failures = _of(Failures)
     shelf = _of(Shelf)
     alerts = _of(Alerts)
