@@ -5,12 +5,14 @@ from typing import Any
 from acumen_client.endpoint import Endpoint, get, post
 from acumen_client.wire import (
     aggregation,
+    erasure,
     evaluations,
     experiments,
     learn,
     memories,
     meter,
     observe,
+    overview,
     recall,
     review,
     system,
@@ -218,51 +220,51 @@ class Calls:
     )(memories.UpdatePlaybookStatusRequest, memories.UpdatedResponse)
     delete_profile = post(
         "delete_profile", REVIEWER, "Delete a profile, or the profiles of a user that match a query.", method="DELETE"
-    )(memories.DeleteUserProfileRequest, memories.DeletedResponse)
+    )(erasure.DeleteUserProfileRequest, erasure.DeletedResponse)
     delete_interaction = post("delete_interaction", REVIEWER, "Delete a turn.", method="DELETE")(
-        memories.DeleteUserInteractionRequest, memories.DeletedResponse
+        erasure.DeleteUserInteractionRequest, erasure.DeletedResponse
     )
     delete_request = post("delete_request", REVIEWER, "Delete a request with its turns.", method="DELETE")(
-        memories.DeleteRequestRequest, memories.DeletedResponse
+        erasure.DeleteRequestRequest, erasure.DeletedResponse
     )
     delete_session = post("delete_session", REVIEWER, "Delete a session with its requests and turns.", method="DELETE")(
-        memories.DeleteSessionRequest, memories.DeleteSessionResponse
+        erasure.DeleteSessionRequest, erasure.DeleteSessionResponse
     )
     delete_agent_playbook = post("delete_agent_playbook", REVIEWER, "Delete an agent playbook.", method="DELETE")(
-        memories.DeleteAgentPlaybookRequest, memories.DeletedResponse
+        erasure.DeleteAgentPlaybookRequest, erasure.DeletedResponse
     )
     delete_user_playbook = post("delete_user_playbook", REVIEWER, "Delete a user playbook.", method="DELETE")(
-        memories.DeleteUserPlaybookRequest, memories.DeletedResponse
+        erasure.DeleteUserPlaybookRequest, erasure.DeletedResponse
     )
     delete_requests = post(
         "delete_requests_by_ids", REVIEWER, "Delete several requests with their turns.", method="DELETE"
-    )(memories.DeleteRequestsByIdsRequest, memories.BulkDeleteResponse)
+    )(erasure.DeleteRequestsByIdsRequest, erasure.BulkDeleteResponse)
     delete_profiles = post("delete_profiles_by_ids", REVIEWER, "Delete several profiles.", method="DELETE")(
-        memories.DeleteProfilesByIdsRequest, memories.BulkDeleteResponse
+        erasure.DeleteProfilesByIdsRequest, erasure.BulkDeleteResponse
     )
     delete_agent_playbooks = post(
         "delete_agent_playbooks_by_ids", REVIEWER, "Delete several agent playbooks.", method="DELETE"
-    )(memories.DeleteAgentPlaybooksByIdsRequest, memories.BulkDeleteResponse)
+    )(erasure.DeleteAgentPlaybooksByIdsRequest, erasure.BulkDeleteResponse)
     delete_user_playbooks = post(
         "delete_user_playbooks_by_ids", REVIEWER, "Delete several user playbooks.", method="DELETE"
-    )(memories.DeleteUserPlaybooksByIdsRequest, memories.BulkDeleteResponse)
+    )(erasure.DeleteUserPlaybooksByIdsRequest, erasure.BulkDeleteResponse)
     delete_all_interactions = post("delete_all_interactions", ADMIN, "Delete every request and turn.", method="DELETE")(
-        Nothing, memories.BulkDeleteResponse
+        Nothing, erasure.BulkDeleteResponse
     )
     delete_all_profiles = post("delete_all_profiles", ADMIN, "Delete every profile.", method="DELETE")(
-        Nothing, memories.BulkDeleteResponse
+        Nothing, erasure.BulkDeleteResponse
     )
     delete_all_playbooks = post(
         "delete_all_playbooks", ADMIN, "Delete every user and agent playbook.", method="DELETE"
-    )(Nothing, memories.BulkDeleteResponse)
+    )(Nothing, erasure.BulkDeleteResponse)
     delete_all_user_playbooks = post(
         "delete_all_user_playbooks", ADMIN, "Delete every user playbook.", method="DELETE"
-    )(Nothing, memories.BulkDeleteResponse)
+    )(Nothing, erasure.BulkDeleteResponse)
     delete_all_agent_playbooks = post(
         "delete_all_agent_playbooks", ADMIN, "Delete every agent playbook.", method="DELETE"
-    )(Nothing, memories.BulkDeleteResponse)
+    )(Nothing, erasure.BulkDeleteResponse)
     clear_user_data = post("clear_user_data", ADMIN, "Erase everything known of a user.")(
-        memories.ClearUserDataRequest, memories.ClearUserDataResponse
+        erasure.ClearUserDataRequest, erasure.ClearUserDataResponse
     )
     storage_stats = get("storage_stats", READER, "Count the memories of a user.")(
         memories.StorageStatsRequest, memories.StorageStatsResponse
@@ -350,9 +352,9 @@ class Calls:
         READER,
         "Add up how sessions ended, against the time before, and by the memories that were cited.",
         exclude_none=False,
-    )(evaluations.GetEvaluationOverviewRequest, evaluations.GetEvaluationOverviewResponse)
+    )(overview.GetEvaluationOverviewRequest, overview.GetEvaluationOverviewResponse)
     dashboard_stats = post("get_dashboard_stats", READER, "Add up what was said, learned and judged, day by day.")(
-        evaluations.GetDashboardStatsRequest, evaluations.GetDashboardStatsResponse
+        overview.GetDashboardStatsRequest, overview.GetDashboardStatsResponse
     )
 
     # --- review and meter, in full ---------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, Request
 from acumen.model.search import Filter
 from acumen.review import actions
 from acumen_client.calls import Calls
-from acumen_client.wire import memories as wire
+from acumen_client.wire import erasure as wire
 from acumen_client.wire.shapes import Nothing
 
 # More often than this shared lessons are not changed under our hands by chance.

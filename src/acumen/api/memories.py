@@ -6,17 +6,7 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook
 from acumen.errors import BadInput
-from acumen.model.ids import (
-    InteractionId,
-    Kind,
-    MemoryRef,
-    Millis,
-    PlaybookId,
-    ProfileId,
-    RequestId,
-    UserId,
-    fresh_id,
-)
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import DAY_MS, Profile, TimeToLive

@@ -13,7 +13,7 @@ from acumen.meter.dashboard import Dashboard, Sums
 from acumen.model.figures import MOST_CORRECTIONS, Period, Totals, Wins
 from acumen.model.ids import Millis
 from acumen_client.calls import Calls
-from acumen_client.wire import evaluations as wire
+from acumen_client.wire import overview as wire
 
 # --- overview ------------------------------------------------------------------------------------------------------
 

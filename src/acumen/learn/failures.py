@@ -10,13 +10,7 @@ from acumen.learn.diagnose_llm import by_model
 from acumen.learn.diagnosis import Diagnosis, by_rules
 from acumen.learn.proposals import Suggested
 from acumen.model.facts import Failed
-from acumen.model.failure import (
-    COOL_DOWN_MS,
-    LEAST_SESSIONS,
-    WORTH_ANALYSING,
-    FailureGroup,
-    GroupState,
-)
+from acumen.model.failure import COOL_DOWN_MS, LEAST_SESSIONS, WORTH_ANALYSING, FailureGroup, GroupState
 from acumen.model.hazards import commands
 from acumen.model.ids import Millis
 from acumen.model.memory import Origin

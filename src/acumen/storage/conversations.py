@@ -46,7 +46,7 @@ class Conversations:
         s.hold_user(request.user_id)
         added = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request))])
         if not added:
-            return self._same_again(request)
+            return _same_again(request, self.request(request.id))
         _ADD_TURNS.run(s.conn, [s.stamp(_turn_row(turn)) for turn in turns])
         return True
 
@@ -186,13 +186,11 @@ class Conversations:
     def count_turns(self) -> int:
         return self._scope.count(interactions)
 
-    # --- inside --------------------------------------------------------------------------------------------------
 
-    def _same_again(self, request: Request) -> bool:
-        stored = self.request(request.id)
-        if stored is None or stored.body_hash != request.body_hash:
-            raise Conflict(f"request_id {request.id!r} is taken by another request; send this one under a new id.")
-        return False
+def _same_again(request: Request, stored: Request | None) -> bool:
+    if stored is None or stored.body_hash != request.body_hash:
+        raise Conflict(f"request_id {request.id!r} is taken by another request; send this one under a new id.")
+    return False
 
 
 @cache

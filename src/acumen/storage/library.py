@@ -13,13 +13,7 @@ from acumen.model.usage import CITED, ECHOED
 from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.profiles import PROFILES
 from acumen.storage.scope import Scope, value_of
-from acumen.storage.tables import (
-    agent_playbook_sources,
-    injections,
-    interactions,
-    requests,
-    usage_events,
-)
+from acumen.storage.tables import agent_playbook_sources, injections, interactions, requests, usage_events
 
 _TABLES = (PROFILES, USER_PLAYBOOKS, AGENT_PLAYBOOKS)
 _LESSON_COLUMNS = ("name", "trigger", "agent_version")

@@ -5,19 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from acumen_client.wire.shapes import (
-    Answer,
-    Days,
-    Done,
-    HowMany,
-    Id,
-    Label,
-    MemoryKind,
-    Offset,
-    Page,
-    Request,
-    Seconds,
-)
+from acumen_client.wire.shapes import Answer, Days, Done, HowMany, Id, Label, MemoryKind, Offset, Page, Request, Seconds
 
 
 class GetInjectionStatsRequest(Request):

@@ -1,0 +1,87 @@
+"""Erasure: of one memory or turn, of many, of everything known of a user."""
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from acumen_client.wire.shapes import Done, Id, Request, RowId, Str, Text
+
+
+class DeleteUserProfileRequest(Request):
+    """One profile by id, or those of the user that match a query."""
+
+    user_id: Id
+    profile_id: Str = ""
+    search_query: Text = ""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> Self:
+        if not self.profile_id.strip() and not self.search_query.strip():
+            raise ValueError("give profile_id or search_query")
+        return self
+
+
+class DeleteUserInteractionRequest(Request):
+    user_id: Id
+    interaction_id: RowId
+
+
+class DeleteRequestRequest(Request):
+    request_id: Id
+
+
+class DeleteSessionRequest(Request):
+    session_id: Id
+
+
+class DeleteAgentPlaybookRequest(Request):
+    agent_playbook_id: RowId
+
+
+class DeleteUserPlaybookRequest(Request):
+    user_playbook_id: RowId
+
+
+class DeleteRequestsByIdsRequest(Request):
+    request_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)]
+
+
+class DeleteProfilesByIdsRequest(Request):
+    profile_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)]
+
+
+class DeleteAgentPlaybooksByIdsRequest(Request):
+    agent_playbook_ids: Annotated[list[RowId], Field(min_length=1, max_length=10_000)]
+
+
+class DeleteUserPlaybooksByIdsRequest(Request):
+    user_playbook_ids: Annotated[list[RowId], Field(min_length=1, max_length=10_000)]
+
+
+class DeletedResponse(Done):
+    message: str = ""
+
+
+class DeleteSessionResponse(DeletedResponse):
+    deleted_requests_count: int = 0
+
+
+class BulkDeleteResponse(Done):
+    deleted_count: int = 0
+    message: str = ""
+
+
+class ClearUserDataRequest(Request):
+    user_id: Id
+
+
+class ClearUserDataResponse(Done):
+    """A receipt: how much of each kind was erased, and the ids. What shared playbooks owed to the user went, too:
+    those in `rewritten_agent_playbooks` say the same in others' words, those in `retired_agent_playbooks` are empty.
+    """
+
+    deleted_counts: dict[str, int] = Field(default_factory=dict)
+    deleted_ids: dict[str, list[str]] = Field(default_factory=dict)
+    rewritten_agent_playbooks: list[int] = Field(default_factory=list)
+    retired_agent_playbooks: list[int] = Field(default_factory=list)
+    message: str | None = None
