@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, seconds, view
+from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
 from acumen.learn import aggregate
 from acumen.learn.aggregate import Operation
@@ -87,7 +87,7 @@ async def change_logs(
 def _change(one: AggregationChange) -> wire.PlaybookAggregationChangeLog:
     snapshots = {f"{what}_agent_playbooks": getattr(one, what) for what in ("added", "removed", "updated")}
     named = {"playbook_name": one.name, "operation_id": one.run_id}
-    return view(wire.PlaybookAggregationChangeLog, one, **named, **snapshots)
+    return shaped(wire.PlaybookAggregationChangeLog, one, **named, **snapshots)
 
 
 def _operation(operation: Operation) -> wire.PlaybookAggregationOperation:

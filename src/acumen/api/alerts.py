@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, seconds
+from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.model.alert import Alert, Delivery
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
@@ -23,26 +23,12 @@ async def get_alerts(asked: wire.GetAlertsRequest, call: Call) -> wire.GetAlerts
 
 
 def view(one: Alert, sent: Sequence[Delivery] = ()) -> wire.AlertView:
-    return wire.AlertView(
+    return shaped(
+        wire.AlertView,
+        one.problem,
         alert_id=one.id,
         kind=one.problem.kind.value,
-        subject=one.problem.subject,
-        said=one.problem.said,
         opened_at=seconds(one.opened_at),
         closed_at=maybe_seconds(one.closed_at),
-        detail=dict(one.problem.detail),
-        deliveries=[_delivery(other) for other in sent],
-    )
-
-
-def _delivery(one: Delivery) -> wire.DeliveryView:
-    return wire.DeliveryView(
-        delivery_id=one.id,
-        event=one.event,
-        state=one.state.value,
-        attempts=one.attempts,
-        status_code=one.status_code,
-        last_error=one.last_error,
-        created_at=seconds(one.created_at),
-        updated_at=seconds(one.updated_at),
+        deliveries=[shaped(wire.DeliveryView, other, delivery_id=other.id, state=other.state.value) for other in sent],
     )

@@ -4,7 +4,7 @@ import hashlib
 from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
-from acumen.api.views import before, millis, moments, seconds, user, view
+from acumen.api.views import before, millis, moments, seconds, shaped, user
 from acumen.learn import evaluate, regenerate
 from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
 from acumen.model.ids import Millis, SessionId
@@ -71,7 +71,7 @@ def _outcome_id(stated: Stated) -> str:
 
 
 def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
-    return view(
+    return shaped(
         wire.SessionOutcomeRecord,
         stated,
         outcome_id=_outcome_id(stated),
@@ -105,7 +105,7 @@ async def get_results(
 
 def result(one: Evaluation) -> wire.EvaluationResultView:
     guess = one.judged or Judgement(one.is_success)
-    return view(
+    return shaped(
         wire.EvaluationResultView,
         one,
         result_id=one.id,
@@ -218,7 +218,7 @@ def _comparison(one: ShadowVerdict) -> wire.ShadowComparisonVerdict:
         "is_significantly_better": one.preference in _CLEAR,
         "comparison_reason": one.reason,
     }
-    return view(
+    return shaped(
         wire.ShadowComparisonVerdict,
         one,
         verdict_id=one.id,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from acumen.api.call import Call, answers
-from acumen.api.views import view
+from acumen.api.views import shaped
 from acumen.model.experiment import Experiment
 from acumen.recall import experiments
 from acumen.recall.experiments import Arm
@@ -66,7 +66,7 @@ def _listed(found: Sequence[Experiment]) -> wire.RetrievalExperimentListResponse
 
 
 def record(one: Experiment) -> RetrievalExperimentRecord:
-    return view(RetrievalExperimentRecord, one, experiment_id=one.id)
+    return shaped(RetrievalExperimentRecord, one, experiment_id=one.id)
 
 
 def _arm(one: Arm) -> wire.RetrievalExperimentArmMetrics:

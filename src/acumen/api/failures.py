@@ -1,11 +1,12 @@
 """Groups of failures, over REST."""
 
 from contextlib import suppress
+from dataclasses import asdict
 
 from acumen.api import proposals
 from acumen.api.call import Call, answers
 from acumen.api.operations import view
-from acumen.api.views import seconds
+from acumen.api.views import seconds, shaped
 from acumen.errors import NotFound
 from acumen.model.failure import GroupState
 from acumen.model.proposal import Analysis
@@ -57,12 +58,10 @@ def _failure(told: Told) -> wire.FailureResponse:
 
 
 def _group(one: Listed) -> wire.FailureGroupView:
-    return wire.FailureGroupView(
+    return shaped(
+        wire.FailureGroupView,
+        one.group,
         group_id=one.group.id,
-        template=one.group.template,
-        source=one.group.source,
-        endpoint=one.group.endpoint,
-        error_type=one.group.error_type,
         state=one.group.state.value,
         count=one.count,
         sessions=one.sessions,
@@ -74,14 +73,4 @@ def _group(one: Listed) -> wire.FailureGroupView:
 
 
 def _analysis(one: Analysis) -> wire.AnalysisView:
-    return wire.AnalysisView(
-        analysis_id=one.id,
-        about=str(one.about),
-        state=str(one.state),
-        engine=one.origin.engine,
-        model=one.origin.model,
-        confidence=one.origin.confidence,
-        diagnosis=one.diagnosis,
-        evidence=list(one.evidence),
-        created_at=seconds(one.created_at),
-    )
+    return shaped(wire.AnalysisView, one, analysis_id=one.id, **asdict(one.origin))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import before, maybe_seconds, millis, profile, seconds, turn, user, user_playbook, view
+from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
 from acumen.learn import generation, history, operations, versions
 from acumen.learn.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
 from acumen.learn.history import Change, Provenance
@@ -283,4 +283,4 @@ def _change(change: Change) -> wire.ProfileChangeLogView:
         f"{what}_profiles": [profile(one) for one in getattr(change, what)]
         for what in ("added", "removed", "mentioned")
     }
-    return view(wire.ProfileChangeLogView, change, created_at=seconds(change.at), **lists)
+    return shaped(wire.ProfileChangeLogView, change, created_at=seconds(change.at), **lists)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, millis, seconds, view
+from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.meter import outcomes, price, usage
 from acumen.meter.lift import Lift, Sessions
 from acumen.meter.price import Bill, Tag
@@ -170,7 +170,7 @@ async def get_injection(asked: wire.GetInjectionRequest, call: Call) -> wire.Get
     found = await replay.injection(asked.injection_id, call.deps)
     memories = [wire.InjectedMemory.model_validate(hit) for hit in found.hits]
     context = {"context": found.rendered, "context_tokens": found.tokens}
-    return view(wire.GetInjectionResponse, found, injection_id=found.id, **context, memories=memories)
+    return shaped(wire.GetInjectionResponse, found, injection_id=found.id, **context, memories=memories)
 
 
 @answers(Calls.compare_injection)

@@ -16,22 +16,7 @@ from acumen.observe import conversations
 from acumen.observe.conversations import Progress
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
-from acumen_client.wire.observe import (
-    FinalizeSessionRequest,
-    FinalizeSessionResponse,
-    GetAllInteractionsRequest,
-    GetInteractionsRequest,
-    GetInteractionsResponse,
-    GetRequestsRequest,
-    GetRequestsResponse,
-    InteractionData,
-    LearningStatusRequest,
-    LearningStatusResponse,
-    PublishUserInteractionRequest,
-    PublishUserInteractionResponse,
-    RequestDataView,
-    SessionView,
-)
+from acumen_client.wire import observe as wire
 
 # A caller who waits for the learning waits this long at most; the learning goes on without them.
 LONGEST_WAIT_SECONDS = 60.0
@@ -39,14 +24,14 @@ LOOK_EVERY_SECONDS = 0.02
 
 
 @answers(Calls.publish)
-async def publish(asked: PublishUserInteractionRequest, call: Call) -> PublishUserInteractionResponse:
+async def publish(asked: wire.PublishUserInteractionRequest, call: Call) -> wire.PublishUserInteractionResponse:
     request = _request(asked, call.deps.now())
     # What was shown must be on record before we read what came back.
     await call.app.counted()
     await conversations.publish(request, [_turn(data, request) for data in asked.interaction_data_list], call.deps)
     call.app.wake_worker()
     learned = await _when_learned(request.id, call) if asked.wait_for_response else None
-    return PublishUserInteractionResponse(
+    return wire.PublishUserInteractionResponse(
         message="Interaction published successfully",
         warnings=asked.warnings(),
         request_id=request.id,
@@ -83,28 +68,28 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
 
 
 @answers(Calls.finalize_session)
-async def finalize(asked: FinalizeSessionRequest, call: Call) -> FinalizeSessionResponse:
+async def finalize(asked: wire.FinalizeSessionRequest, call: Call) -> wire.FinalizeSessionResponse:
     await conversations.finalize(UserId(asked.user_id), SessionId(asked.session_id), call.deps)
     call.app.wake_worker()
-    return FinalizeSessionResponse(accepted=True, message="Session finalized")
+    return wire.FinalizeSessionResponse(accepted=True, message="Session finalized")
 
 
 @answers(Calls.learning_status)
-async def learning_status(asked: LearningStatusRequest, call: Call) -> LearningStatusResponse:
+async def learning_status(asked: wire.LearningStatusRequest, call: Call) -> wire.LearningStatusResponse:
     progress = await conversations.progress(RequestId(asked.request_id), call.deps)
-    return LearningStatusResponse.model_validate(asdict(progress))
+    return wire.LearningStatusResponse.model_validate(asdict(progress))
 
 
 @answers(Calls.requests)
-async def get_requests(asked: GetRequestsRequest, call: Call) -> GetRequestsResponse:
+async def get_requests(asked: wire.GetRequestsRequest, call: Call) -> wire.GetRequestsResponse:
     sessions, more = await call.deps.store.read(lambda tx: _sessions(tx, asked))
     count = sum(len(session.requests) for session in sessions)
     message = f"Found {count} request(s) in {len(sessions)} session(s)"
-    return GetRequestsResponse(sessions=sessions, has_more=more, msg=message)
+    return wire.GetRequestsResponse(sessions=sessions, has_more=more, msg=message)
 
 
 @answers(Calls.interactions)
-async def get_interactions(asked: GetInteractionsRequest, call: Call) -> GetInteractionsResponse:
+async def get_interactions(asked: wire.GetInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
     turns = await call.deps.store.read(
         lambda tx: tx.conversations.newest(
             UserId(asked.user_id), asked.top_k, millis(asked.start_time), before(asked.end_time)
@@ -114,17 +99,17 @@ async def get_interactions(asked: GetInteractionsRequest, call: Call) -> GetInte
 
 
 @answers(Calls.all_interactions)
-async def get_all_interactions(asked: GetAllInteractionsRequest, call: Call) -> GetInteractionsResponse:
+async def get_all_interactions(asked: wire.GetAllInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
     return _listed(await call.deps.store.read(lambda tx: tx.conversations.newest(None, asked.limit)))
 
 
-def _listed(turns: list[Interaction]) -> GetInteractionsResponse:
-    return GetInteractionsResponse(
+def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
+    return wire.GetInteractionsResponse(
         interactions=[turn_view(turn) for turn in turns], msg=f"Found {len(turns)} interaction(s)"
     )
 
 
-def _sessions(tx: Tx, asked: GetRequestsRequest) -> tuple[list[SessionView], bool]:
+def _sessions(tx: Tx, asked: wire.GetRequestsRequest) -> tuple[list[wire.SessionView], bool]:
     query = tx.conversations.requests(
         user=user(asked.user_id),
         session=SessionId(asked.session_id) if asked.session_id else None,
@@ -137,20 +122,22 @@ def _sessions(tx: Tx, asked: GetRequestsRequest) -> tuple[list[SessionView], boo
     return [_session(tx, requests) for requests in pages], more
 
 
-def _session(tx: Tx, requests: list[Request]) -> SessionView:
+def _session(tx: Tx, requests: list[Request]) -> wire.SessionView:
     turns: dict[RequestId, list[Interaction]] = {request.id: [] for request in requests}
     for turn in tx.conversations.of_requests(list(turns)):
         turns[turn.request_id].append(turn)
-    return SessionView(
+    return wire.SessionView(
         session_id=requests[0].session_id,
         requests=[
-            RequestDataView(request=request_view(request), interactions=[turn_view(turn) for turn in turns[request.id]])
+            wire.RequestDataView(
+                request=request_view(request), interactions=[turn_view(turn) for turn in turns[request.id]]
+            )
             for request in requests
         ],
     )
 
 
-def _request(asked: PublishUserInteractionRequest, at: Millis) -> Request:
+def _request(asked: wire.PublishUserInteractionRequest, at: Millis) -> Request:
     return Request(
         id=RequestId(asked.request_id),
         user_id=UserId(asked.user_id),
@@ -176,13 +163,13 @@ _NOT_SAID: dict[str, Any] = {
 }
 
 
-def _hash(asked: PublishUserInteractionRequest) -> str:
+def _hash(asked: wire.PublishUserInteractionRequest) -> str:
     """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
     said = asked.model_dump_json(exclude=_NOT_SAID, exclude_defaults=True)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _turn(data: InteractionData, request: Request) -> Interaction:
+def _turn(data: wire.InteractionData, request: Request) -> Interaction:
     return Interaction(
         id=InteractionId(0),
         user_id=request.user_id,

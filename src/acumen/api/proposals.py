@@ -1,7 +1,7 @@
 """Lessons that operations suggest, over REST."""
 
 from acumen.api.call import Call, answers
-from acumen.api.views import seconds
+from acumen.api.views import shaped
 from acumen.meter import lessons
 from acumen.meter.lessons import Rate
 from acumen.model.playbook import Approval
@@ -69,29 +69,14 @@ def _rate(one: Rate) -> wire.RateView:
 
 def view(one: Proposed) -> wire.ProposalView:
     proposal, playbook = one.proposal, one.playbook
-    return wire.ProposalView.model_validate(
-        {
-            "agent_playbook_id": playbook.id,
-            "key": proposal.key,
-            "about": proposal.about,
-            "approval": playbook.approval,
-            "content": playbook.lesson.content,
-            "trigger": playbook.lesson.trigger,
-            "rationale": playbook.lesson.rationale,
-            "pitfall": playbook.lesson.pitfall,
-            "source": proposal.source,
-            "endpoint": proposal.endpoint,
-            "group_id": proposal.group_id,
-            "evidence": list(proposal.evidence),
-            "distinct_sessions": len(proposal.scopes),
-            "count": proposal.count,
-            "replays": proposal.replays,
-            "confidence": proposal.confidence,
-            "engine": playbook.origin.engine,
-            "flag": proposal.flag,
-            "hazards": list(one.hazards),
-            "similar": list(one.similar),
-            "detail": proposal.detail,
-            "created_at": seconds(proposal.created_at),
-        }
+    return shaped(
+        wire.ProposalView,
+        proposal,
+        **{name: getattr(playbook.lesson, name) for name in ("content", "trigger", "rationale", "pitfall")},
+        agent_playbook_id=playbook.id,
+        approval=playbook.approval,
+        distinct_sessions=len(proposal.scopes),
+        engine=playbook.origin.engine,
+        hazards=list(one.hazards),
+        similar=list(one.similar),
     )

@@ -12,20 +12,7 @@ from acumen.model.search import Filter, Mode
 from acumen.recall.reformulate import standalone
 from acumen.recall.search import Ask, AskTurns, Recalled
 from acumen_client.calls import Calls
-from acumen_client.wire.recall import (
-    LeftOut,
-    SearchAgentPlaybookRequest,
-    SearchAgentPlaybooksViewResponse,
-    SearchInteractionRequest,
-    SearchInteractionsViewResponse,
-    SearchOneKind,
-    SearchProfilesViewResponse,
-    SearchUserPlaybookRequest,
-    SearchUserPlaybooksViewResponse,
-    SearchUserProfileRequest,
-    UnifiedSearchRequest,
-    UnifiedSearchViewResponse,
-)
+from acumen_client.wire import recall as wire
 from acumen_client.wire.shapes import ExperimentArm, ExperimentAssignment, MemoryKind
 
 # Turns come in twos and threes around what they are about, so more of them make one answer.
@@ -35,7 +22,7 @@ ALL = 1_000_000
 
 
 @answers(Calls.search)
-async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewResponse:
+async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSearchViewResponse:
     rewritten = await _rewritten(asked, call)
     ask = Ask(
         query=rewritten or asked.query,
@@ -52,7 +39,7 @@ async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewRe
     )
     recalled = await call.app.search.memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
-    return UnifiedSearchViewResponse(
+    return wire.UnifiedSearchViewResponse(
         **_told(recalled),
         msg=_counted(recalled),
         reformulated_query=rewritten,
@@ -62,13 +49,15 @@ async def search(asked: UnifiedSearchRequest, call: Call) -> UnifiedSearchViewRe
         context=recalled.context.text,
         context_tokens=recalled.context.tokens,
         left_out=[
-            LeftOut(kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason="over the token budget")
+            wire.LeftOut(
+                kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason="over the token budget"
+            )
             for line in recalled.context.left_out
         ],
     )
 
 
-async def _rewritten(asked: UnifiedSearchRequest, call: Call) -> str | None:
+async def _rewritten(asked: wire.UnifiedSearchRequest, call: Call) -> str | None:
     """The question put to stand by itself, where the caller wants that and a model is there to do it."""
     if not asked.enable_reformulation:
         return None
@@ -76,7 +65,7 @@ async def _rewritten(asked: UnifiedSearchRequest, call: Call) -> str | None:
     return await standalone(asked.query, history, call.deps)
 
 
-def _unified_filters(asked: UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
+def _unified_filters(asked: wire.UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
     """Nobody's own memories are looked through unless it is said whose."""
     now, tags = call.deps.now(), tuple(asked.tags or ()) or None
     owner = user(asked.user_id)
@@ -101,7 +90,7 @@ def _unified_filters(asked: UnifiedSearchRequest, call: Call) -> dict[Kind, Filt
     return filters
 
 
-def _wanted(asked: UnifiedSearchRequest, kind: str) -> bool:
+def _wanted(asked: wire.UnifiedSearchRequest, kind: str) -> bool:
     return not asked.entity_types or kind in asked.entity_types
 
 
@@ -112,7 +101,7 @@ def _approvals(asked: object) -> tuple[Approval, ...]:
 
 
 @answers(Calls.search_profiles)
-async def search_profiles(asked: SearchUserProfileRequest, call: Call) -> SearchProfilesViewResponse:
+async def search_profiles(asked: wire.SearchUserProfileRequest, call: Call) -> wire.SearchProfilesViewResponse:
     wanted = Filter(
         user_id=UserId(asked.user_id),
         source=asked.source,
@@ -128,7 +117,7 @@ async def search_profiles(asked: SearchUserProfileRequest, call: Call) -> Search
     recalled = await _one_kind(Kind.PROFILE, wanted, asked, most, call)
     found = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], asked.custom_feature)]
     views = [profile(*hit) for hit in found[: asked.top_k]]
-    return SearchProfilesViewResponse(
+    return wire.SearchProfilesViewResponse(
         **_told(recalled), user_profiles=views, msg=f"Found {len(views)} matching profile(s)"
     )
 
@@ -138,27 +127,31 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
 
 
 @answers(Calls.search_user_playbooks)
-async def search_user_playbooks(asked: SearchUserPlaybookRequest, call: Call) -> SearchUserPlaybooksViewResponse:
+async def search_user_playbooks(
+    asked: wire.SearchUserPlaybookRequest, call: Call
+) -> wire.SearchUserPlaybooksViewResponse:
     wanted = replace(playbooks_like(asked), user_id=user(asked.user_id), source=asked.source)
     recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
-    return SearchUserPlaybooksViewResponse(
+    return wire.SearchUserPlaybooksViewResponse(
         **_told(recalled), user_playbooks=views, msg=f"Found {len(views)} user playbook(s)"
     )
 
 
 @answers(Calls.search_agent_playbooks)
-async def search_agent_playbooks(asked: SearchAgentPlaybookRequest, call: Call) -> SearchAgentPlaybooksViewResponse:
+async def search_agent_playbooks(
+    asked: wire.SearchAgentPlaybookRequest, call: Call
+) -> wire.SearchAgentPlaybooksViewResponse:
     wanted = replace(playbooks_like(asked), approvals=_approvals(asked.playbook_status_filter))
     recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
-    return SearchAgentPlaybooksViewResponse(
+    return wire.SearchAgentPlaybooksViewResponse(
         **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
     )
 
 
 @answers(Calls.search_interactions)
-async def search_interactions(asked: SearchInteractionRequest, call: Call) -> SearchInteractionsViewResponse:
+async def search_interactions(asked: wire.SearchInteractionRequest, call: Call) -> wire.SearchInteractionsViewResponse:
     owner = UserId(asked.user_id)
     wanted = Filter(
         user_id=owner,
@@ -170,7 +163,7 @@ async def search_interactions(asked: SearchInteractionRequest, call: Call) -> Se
     top_k = asked.top_k or asked.most_recent_k or TURNS_BY_DEFAULT
     ask = AskTurns(owner, asked.query, top_k, wanted, asked.most_recent_k, Mode(asked.search_mode), asked.threshold)
     answer = await call.app.search.turns(ask, call.deps)
-    return SearchInteractionsViewResponse(
+    return wire.SearchInteractionsViewResponse(
         interactions=[turn(hit.turn, hit.found) for hit in answer.hits],
         msg=f"Found {len(answer.hits)} interaction(s)",
         injection_id=answer.injection_id,
@@ -179,7 +172,7 @@ async def search_interactions(asked: SearchInteractionRequest, call: Call) -> Se
     )
 
 
-async def _one_kind(kind: Kind, wanted: Filter, asked: SearchOneKind, top_k: int, call: Call) -> Recalled:
+async def _one_kind(kind: Kind, wanted: Filter, asked: wire.SearchOneKind, top_k: int, call: Call) -> Recalled:
     rewritten = await standalone(asked.query, (), call.deps) if asked.enable_reformulation and asked.query else None
     ask = Ask(
         query=rewritten or asked.query,

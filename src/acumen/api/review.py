@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, millis, seconds, view
+from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import searchable, title
@@ -151,7 +151,7 @@ def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
 
 
 def _entry(done: Action) -> wire.ReviewActionEntry:
-    return view(
+    return shaped(
         wire.ReviewActionEntry,
         done,
         action_id=done.id,
@@ -166,7 +166,7 @@ def _entry(done: Action) -> wire.ReviewActionEntry:
 
 def _item(one: ActionItem) -> wire.ReviewedItem:
     changes = _difference(one.before or {}, one.after or {})
-    return view(wire.ReviewedItem, one, kind=one.ref.kind, id=one.ref.id, changes=changes)
+    return shaped(wire.ReviewedItem, one, kind=one.ref.kind, id=one.ref.id, changes=changes)
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 from acumen import __version__
 from acumen.api import alerts
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, millis, seconds, view
+from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
 from acumen.llm.embed import DIMS
 from acumen.llm.providers import configured
@@ -152,7 +152,7 @@ async def revoke_key(asked: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKey
 
 
 def _key(key: Key) -> wire.KeyView:
-    return view(wire.KeyView, key, key_id=key.id)
+    return shaped(wire.KeyView, key, key_id=key.id)
 
 
 # --- health ------------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from acumen.api.call import Call, answers
 from acumen.api.operations import body_hash
-from acumen.api.views import seconds
+from acumen.api.views import shaped
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
 from acumen.model.verdict import Finding, Recurrence
 from acumen.observe import verdicts
@@ -52,22 +52,10 @@ async def verdict_history(asked: wire.VerdictHistoryRequest, call: Call) -> wire
 
     found, recurrence = await call.deps.store.read(read)
     return wire.VerdictHistoryResponse(
-        findings=[_finding(one) for one in found], recurrence=[_recurrence(one) for one in recurrence]
+        findings=[shaped(wire.FindingView, one) for one in found], recurrence=[_recurrence(one) for one in recurrence]
     )
-
-
-def _finding(one: Finding) -> wire.FindingView:
-    names = ("op_id", "subject", "overall", "severity", "signature", "message")
-    return wire.FindingView(**{name: getattr(one, name) for name in names}, created_at=seconds(one.created_at))
 
 
 def _recurrence(one: Recurrence) -> wire.RecurrenceView:
-    return wire.RecurrenceView.model_validate(
-        {
-            "signature": one.signature,
-            "count": one.count,
-            "distinct_subjects": one.subjects,
-            "confidence": round(one.confidence, 4),
-            "level": one.level,
-        }
-    )
+    rounded = round(one.confidence, 4)
+    return shaped(wire.RecurrenceView, one, distinct_subjects=one.subjects, confidence=rounded)

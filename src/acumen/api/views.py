@@ -18,7 +18,7 @@ from acumen_client.wire.observe import InteractionView, RequestView
 A = TypeVar("A", bound=BaseModel)
 
 
-def view(shape: type[A], thing: object, /, **told: Any) -> A:
+def shaped(shape: type[A], thing: object, /, **told: Any) -> A:
     """What the wire shows of a thing: fields of the same name are the thing's own, times (`…_at`) in seconds."""
     same = {name: getattr(thing, name) for name in shape.model_fields.keys() - told.keys() if hasattr(thing, name)}
     times = {name: maybe_seconds(value) for name, value in same.items() if name.endswith("_at")}
@@ -178,7 +178,7 @@ def turn(interaction: Interaction, found: Found | None = None) -> InteractionVie
 
 def request(stored: Request) -> RequestView:
     experiment = {"retrieval_experiment_id": stored.experiment_id, "retrieval_experiment_arm": stored.experiment_arm}
-    return view(RequestView, stored, request_id=stored.id, **experiment)
+    return shaped(RequestView, stored, request_id=stored.id, **experiment)
 
 
 def playbooks_like(asked: Any) -> Filter:
