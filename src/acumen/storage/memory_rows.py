@@ -1,7 +1,7 @@
 """The table of one kind of memory: what profiles and playbooks share as rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -11,7 +11,7 @@ from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Outline, Status
 from acumen.model.search import Facet, Filter
 from acumen.storage.prepared import ByIds, Row
-from acumen.storage.scope import Scope, in_batches, org_of
+from acumen.storage.scope import Scope, in_batches, org_of, row_of
 
 M = TypeVar("M")
 
@@ -197,28 +197,15 @@ def _by_ids(column: sa.Column[Any]) -> ByIds:
     return ByIds(column)
 
 
-def memory_columns(memory: Any) -> dict[str, Any]:
-    """The columns every kind has."""
-    return {
-        "status": str(memory.status),
-        "source": getattr(memory, "source", None),
-        "tags": memory.tags or None,
-        "interaction_ids": getattr(memory, "interaction_ids", None) or None,
-        "source_span": getattr(memory, "source_span", None),
-        "notes": getattr(memory, "notes", None),
-        "subject": getattr(memory, "subject", ""),
-        "value": getattr(memory, "value", ""),
-        "mentions": getattr(memory, "mentions", 1),
-        "engine": memory.origin.engine,
-        "model": memory.origin.model,
-        "prompt_hash": memory.origin.prompt_hash,
-        "confidence": memory.origin.confidence,
-        "version": memory.version,
-        "created_at": memory.created_at,
-        "updated_at": memory.updated_at,
-        "superseded_by": memory.superseded_by,
-        "merged_into": memory.merged_into,
-    }
+# Of a kind that has no such fields.
+_WITHOUT_SUBJECT = {"subject": "", "value": "", "mentions": 1}
+
+
+def memory_row(table: sa.Table, memory: Any, **told: Any) -> dict[str, Any]:
+    """Columns called like a field are that field's, in every kind the same way; the others are told."""
+    shared = {"status": str(memory.status), "tags": memory.tags or None, **asdict(memory.origin)}
+    turns = {"interaction_ids": getattr(memory, "interaction_ids", None) or None}
+    return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **told)}
 
 
 def take_origin(values: dict[str, Any]) -> Origin:

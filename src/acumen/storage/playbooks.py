@@ -1,36 +1,30 @@
 """User and agent playbooks, as rows."""
 
+from functools import partial
 from typing import Any
+
+import sqlalchemy as sa
 
 from acumen.model.ids import Kind
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import NEVER
 from acumen.model.search import Facet
-from acumen.storage.memory_rows import Mapping, memory_columns, row_id, take_shared
+from acumen.storage.memory_rows import Mapping, memory_row, row_id, take_shared
 from acumen.storage.tables import agent_playbooks, user_playbooks
 
 _LESSON = ("content", "trigger", "rationale", "pitfall", "blocking_issue")
 
 
-def _lesson_row(playbook: UserPlaybook | AgentPlaybook) -> dict[str, Any]:
-    row = {
-        **memory_columns(playbook),
-        **{name: getattr(playbook.lesson, name) for name in _LESSON},
-        "name": playbook.name,
-        "agent_version": playbook.agent_version,
-        "metadata": playbook.metadata or None,
-    }
+def _to_row(table: sa.Table, playbook: UserPlaybook | AgentPlaybook) -> dict[str, Any]:
+    lesson = {name: getattr(playbook.lesson, name) for name in _LESSON}
     # 0 until stored: the database numbers playbooks.
-    return {**row, "playbook_id": playbook.id} if playbook.id else row
+    number = {"playbook_id": playbook.id} if playbook.id else {}
+    return memory_row(table, playbook, **lesson, **number, metadata=playbook.metadata or None)
 
 
 def _take_lesson(values: dict[str, Any]) -> Lesson:
     return Lesson(**{name: values.pop(name) for name in _LESSON})
-
-
-def _user_to_row(playbook: UserPlaybook) -> dict[str, Any]:
-    return {**_lesson_row(playbook), "user_id": playbook.user_id, "request_id": playbook.request_id}
 
 
 def _user_from_row(values: dict[str, Any]) -> UserPlaybook:
@@ -45,26 +39,11 @@ def _user_from_row(values: dict[str, Any]) -> UserPlaybook:
     )
 
 
-def _agent_to_row(playbook: AgentPlaybook) -> dict[str, Any]:
-    return {**_lesson_row(playbook), "approval": str(playbook.approval)}
-
-
 def _agent_from_row(values: dict[str, Any]) -> AgentPlaybook:
-    shared = take_shared(values)
-    return AgentPlaybook(
-        id=values["playbook_id"],
-        lesson=_take_lesson(values),
-        created_at=values["created_at"],
-        updated_at=values["updated_at"],
-        agent_version=values["agent_version"],
-        name=values["name"],
-        approval=Approval(values["approval"]),
-        metadata=values["metadata"] or "",
-        superseded_by=values["superseded_by"],
-        merged_into=values["merged_into"],
-        version=values["version"],
-        **shared,
-    )
+    told = {"id": values["playbook_id"], "approval": Approval(values["approval"]), "metadata": values["metadata"] or ""}
+    told |= {"lesson": _take_lesson(values), **take_shared(values)}
+    same = {name: values[name] for name in AgentPlaybook.__dataclass_fields__.keys() - told.keys()}
+    return AgentPlaybook(**same, **told)
 
 
 def _shared_facets(row: Any) -> dict[str, Any]:
@@ -92,7 +71,7 @@ USER_PLAYBOOKS = Mapping(
     kind=Kind.USER_PLAYBOOK,
     table=user_playbooks,
     id_column="playbook_id",
-    to_row=_user_to_row,
+    to_row=partial(_to_row, user_playbooks),
     from_row=_user_from_row,
     facet=_user_facet,
     facet_columns=("user_id", "request_id", "agent_version", "name"),
@@ -102,7 +81,7 @@ AGENT_PLAYBOOKS = Mapping(
     kind=Kind.AGENT_PLAYBOOK,
     table=agent_playbooks,
     id_column="playbook_id",
-    to_row=_agent_to_row,
+    to_row=partial(_to_row, agent_playbooks),
     from_row=_agent_from_row,
     facet=_agent_facet,
     facet_columns=("approval", "agent_version", "name"),

@@ -6,22 +6,13 @@ from acumen.model.ids import Kind, ProfileId
 from acumen.model.memory import Status
 from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Facet
-from acumen.storage.memory_rows import Mapping, memory_columns, take_shared
+from acumen.storage.memory_rows import Mapping, memory_row, take_shared
 from acumen.storage.tables import profiles
 
 
 def _to_row(profile: Profile) -> dict[str, Any]:
-    return {
-        **memory_columns(profile),
-        "profile_id": profile.id,
-        "user_id": profile.user_id,
-        "request_id": profile.request_id,
-        "content": profile.content,
-        "ttl": str(profile.ttl),
-        "expires_at": profile.expires_at,
-        "extractors": profile.extractors or None,
-        "custom_features": profile.custom_features,
-    }
+    told = {"profile_id": profile.id, "ttl": str(profile.ttl), "extractors": profile.extractors or None}
+    return memory_row(profiles, profile, **told)
 
 
 def _from_row(values: dict[str, Any]) -> Profile:
