@@ -153,7 +153,6 @@ ADVICE = {
 }
 # How sure a rule is: it read a sign, or it knows only that it keeps happening.
 SURE, UNSURE = 0.6, 0.3
-_STATUS_TYPES = later(r"\d{3}")
 
 
 def by_rules(group: FailureGroup, evidence: Sequence[str]) -> Diagnosis:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from acumen.model.search import SearchRow
 from acumen.storage.prepared import Statement
-from acumen.storage.scope import Scope, value_of
+from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs, search_rows
 
 # A search that reads its scope anew takes about as long as so many rows take to be numbered.
@@ -149,4 +149,4 @@ def _values(row: SearchRow) -> dict[str, Any]:
 
 
 def _row(found: Any) -> SearchRow:
-    return value_of(SearchRow, found)
+    return SearchRow(*(getattr(found, name) for name in SearchRow.__dataclass_fields__))
