@@ -10,8 +10,7 @@ from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
 from acumen.model.usage import CITED, ECHOED
-from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
-from acumen.storage.profiles import PROFILES
+from acumen.storage.kinds import TABLES
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import (
     agent_playbook_sources,
@@ -21,7 +20,6 @@ from acumen.storage.tables import (
     usage_events,
 )
 
-_TABLES = (PROFILES, USER_PLAYBOOKS, AGENT_PLAYBOOKS)
 _LESSON_COLUMNS = ("name", "trigger", "agent_version")
 
 
@@ -82,7 +80,7 @@ class Library:
 
     def memories(self, shelf: Shelf, limit: int, offset: int) -> tuple[list[Entry], int]:
         """The latest changed first, and how many there are in all."""
-        parts = [self._of_kind(mapping, shelf) for mapping in _TABLES if shelf.kind in (None, mapping.kind)]
+        parts = [self._of_kind(mapping, shelf) for mapping in TABLES.values() if shelf.kind in (None, mapping.kind)]
         every = sa.union_all(*parts).subquery("every")
         order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
         page, total = self._scope.page(sa.select(every).order_by(*order), limit, offset)
@@ -91,11 +89,10 @@ class Library:
     def _of_kind(self, mapping: Any, shelf: Shelf) -> sa.Select[Any]:
         c = mapping.table.c
         lesson = {name: c[name] if name in c else sa.literal("") for name in _LESSON_COLUMNS}
-        user = c.user_id if "user_id" in c else sa.cast(sa.null(), sa.Text)
         query = sa.select(
             sa.literal(str(mapping.kind)).label("kind"),
-            sa.cast(c[mapping.id_column], sa.Text).label("id"),
-            user.label("user_id"),
+            mapping.text_id.label("id"),
+            mapping.owner.label("user_id"),
             lesson["name"].label("name"),
             c.content,
             c.status,
@@ -104,15 +101,15 @@ class Library:
             c.created_at,
             c.updated_at,
         ).where(c.org_id == self._scope.org)
-        return query.where(*self._conditions(mapping, shelf, user, lesson))
+        return query.where(*self._conditions(mapping, shelf, lesson))
 
-    def _conditions(self, mapping: Any, shelf: Shelf, user: Any, lesson: Mapping[str, Any]) -> list[Any]:
+    def _conditions(self, mapping: Any, shelf: Shelf, lesson: Mapping[str, Any]) -> list[Any]:
         c = mapping.table.c
         found = [] if shelf.statuses is None else [c.status.in_([str(status) for status in shelf.statuses])]
-        for column, wanted in ((user, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
+        for column, wanted in ((mapping.owner, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
             found += [] if wanted is None else [column == wanted]
         if shelf.tag is not None:
-            found.append(self._scope.db.has_any(c.tags, [shelf.tag]))
+            found.append(self._scope.db.has(c.tags, shelf.tag))
         if shelf.length is not None:
             least, below = shelf.length
             found.append(sa.func.length(c.content) >= least)
@@ -129,7 +126,7 @@ class Library:
         """Those that playbooks are for."""
         parts = [
             sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
-            for mapping in (USER_PLAYBOOKS, AGENT_PLAYBOOKS)
+            for mapping in (TABLES[Kind.USER_PLAYBOOK], TABLES[Kind.AGENT_PLAYBOOK])
         ]
         every = sa.union(*parts).subquery("every")
         query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
@@ -137,7 +134,7 @@ class Library:
 
     def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
-        mapping = next(one for one in _TABLES if one.kind is ref.kind)
+        mapping = TABLES[ref.kind]
         c, own = mapping.table.c, mapping.parse_id(ref.id)
         found = [
             (MemoryRef(ref.kind, str(row[0])), relation)

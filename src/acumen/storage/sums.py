@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
+from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of
 from acumen.storage.prepared import Prepared, Statement
 from acumen.storage.scope import Scope, in_batches
@@ -52,10 +53,7 @@ class Sums:
         t = memory_totals.c
         # From the nearer end of the day, so that fewer events are read.
         day, sign = (day_of(since), -1) if since % DAY_MS < DAY_MS // 2 else (day_of(since) + 1, 1)
-        joined, opening = self._scope.db.with_first(
-            memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day"
-        )
-        own = {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
+        joined, own = from_day(day, memory_totals, self._scope.db)
         if since % DAY_MS:
             edge = day * DAY_MS
             part = self._part_of_day(min(edge, since), max(edge, since), kind, ids)
@@ -186,6 +184,13 @@ class Sums:
         columns |= {"org_id": sa.literal(self._scope.org), "created_at": at, "updated_at": at}
         query = sa.select(*(value.label(name) for name, value in columns.items())).where(*where).group_by(*group_by)
         self._scope.conn.execute(sa.insert(table).from_select(list(columns), query))
+
+
+def from_day(day: Any, known: sa.FromClause, db: Database) -> tuple[sa.Join, dict[str, Any]]:
+    """What is known, memory_totals among it, with the counts from a day on."""
+    t = memory_totals.c
+    joined, opening = db.with_first(known, memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day")
+    return joined, {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
 
 
 # --- statements ------------------------------------------------------------------------------------------------------

@@ -122,14 +122,10 @@ def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str],
     """Memories that may take the place of these: those that say nearly the same."""
     own = {target.ref for target in targets}
     kind = targets[0].ref.kind
-    pairs = tx.flags.pairs(kind)
-    near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right) if own & _both(kind, pair)]
+    pairs = tx.flags.pairs(kind, ids=[ref.id for ref in own if ref.kind is kind])
+    near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right)]
     choices = [ref for ref in dict.fromkeys(near) if ref not in own][:5]
     return tx.memories.titles([*own, *choices]), choices
-
-
-def _both(kind: Kind, pair: object) -> set[MemoryRef]:
-    return {MemoryRef(kind, getattr(pair, side)) for side in ("left", "right")}
 
 
 # --- doing it ------------------------------------------------------------------------------------------------------
