@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Status
 from acumen.storage.kinds import TABLES
-from acumen.storage.scope import Scope, row_of, value_of
+from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import duplicate_pairs, memory_flags, orgs
 
 

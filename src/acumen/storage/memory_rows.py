@@ -146,7 +146,8 @@ class MemoryRows(Generic[M]):
 
     def owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
         """Queries for ids (None: all) and the user each belongs to, if any; they name as many as a statement may."""
-        every: sa.Select[Any] = sa.select(self.mapping.text_id, self.mapping.owner).where(*self._mine())
+        both: list[Any] = [self.mapping.text_id, self.mapping.owner]
+        every = sa.select(*both).where(*self._mine())
         return [every] if ids is None else [every.where(self._id.in_(some)) for some in self._parsed(ids)]
 
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:

@@ -38,6 +38,7 @@ DONE_WORDS = {
     Doing.MARK_USEFUL: "marked useful",
     Doing.DISMISS: "dismissed",
     Doing.DELETE: "deleted",
+    Doing.CONFIGURE: "thresholds changed",
     Doing.UNDO: "put back",
 }
 
@@ -144,6 +145,7 @@ async def undo(visit: Visit) -> Response:
 
 
 def _done(visit: Visit, action: Action) -> Response:
+    visit.app.forget_config(visit.deps.org)  # thresholds may be among what was put back
     if not visit.partial:
         return RedirectResponse(f"{ROOT}/audit", 303)
     headers = {"HX-Trigger": json.dumps({"acumen:changed": {"count": action.changed}})}
@@ -152,7 +154,7 @@ def _done(visit: Visit, action: Action) -> Response:
 
 def _doing(visit: Visit) -> Doing:
     asked = visit.form.get("action")
-    if asked not in set(Doing) - {Doing.UNDO}:
+    if asked not in set(Doing) - {Doing.UNDO, Doing.CONFIGURE}:
         raise BadInput(f"{asked[:40]!r} is nothing that can be done to a memory.")
     return Doing(asked)
 
