@@ -16,6 +16,7 @@ from acumen.storage.tables import (
     agent_playbook_sources,
     injections,
     interactions,
+    memory_totals,
     requests,
     usage_events,
 )
@@ -122,6 +123,26 @@ class Library:
             found.append(sa.or_(*(self._scope.db.holds(text, shelf.text) for text in texts)))
         return found
 
+    def ages(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
+        """Current memories by when they were made and when they were last shown.
+
+        A bucket is the number of edges that a time lies before, edges from the latest to the earliest; what was never
+        shown lies before all of them, and one more.
+        """
+        found: dict[tuple[int, int], int] = {}
+        for mapping in TABLES.values():
+            c, t = mapping.table.c, memory_totals.c
+            its = sa.and_(t.org_id == c.org_id, t.kind == str(mapping.kind), t.entity_id == mapping.text_id)
+            born, used = (
+                _bucket(c.created_at, edges),
+                sa.case((t.last_at.is_(None), len(edges) + 1), else_=_bucket(t.last_at, edges)),
+            )
+            query = sa.select(born, used, sa.func.count()).select_from(mapping.table.outerjoin(memory_totals, its))
+            query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT)).group_by(born, used)
+            for made, last, count in self._scope.all(query):
+                found[made, last] = found.get((made, last), 0) + count
+        return found
+
     def agent_versions(self, limit: int) -> list[str]:
         """Those that playbooks are for."""
         parts = [
@@ -212,6 +233,13 @@ class Library:
         )
         rows = self._scope.all(query if where is None else query.where(where)) if keys else []
         return {(row[0], row[1]): tuple(int(value or 0) for value in row[2:]) for row in rows}
+
+
+def _bucket(time: Any, edges: Sequence[Millis]) -> Any:
+    return sa.case(
+        *((time >= edge, sa.literal_column(str(place))) for place, edge in enumerate(edges)),
+        else_=sa.literal_column(str(len(edges))),
+    )
 
 
 def _entry(row: Any) -> Entry:

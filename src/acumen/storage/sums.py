@@ -12,7 +12,7 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
 from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of
-from acumen.storage.prepared import ByIds, Prepared, Statement
+from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import citing_versions, memory_days, memory_totals, usage_events, user_days
 
@@ -46,7 +46,9 @@ class Sums:
         last = {key: max(days) for key, days in known.items()}
         for kind, own, day in deltas.memories:
             last[kind, own] = max(day, last.get((kind, own), day))
-        late, new, new_late = [], [], []
+        late: list[Row] = []
+        new: list[Row] = []
+        new_late: list[Row] = []
         for (kind, own, day), counts in deltas.memories.items():
             is_late, is_new = day < last[kind, own], day not in known.get((kind, own), ())
             if is_late or is_new:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SHOWN, CitationStat, InjectionStat, UsageEvent
+from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, CitationStat, InjectionStat, UsageEvent
 from acumen.storage.deltas import Deltas, day_of
 from acumen.storage.injections import ECHO_DAYS
 from acumen.storage.prepared import ByIds, Prepared, Statement
@@ -127,6 +127,21 @@ class Usage:
     def count_of(self, name: str, since: Millis) -> int:
         c = usage_events.c
         return self._scope.count(usage_events, c.event_name == name, c.created_at >= since)
+
+    def latencies(self, limit: int) -> list[float]:
+        """Milliseconds of the latest searches."""
+        c = usage_events.c
+        query = sa.select(c.duration_ms).where(c.org_id == self._scope.org, c.event_name == SEARCHED)
+        rows = self._scope.all(query.order_by(c.created_at.desc()).limit(limit))
+        return [row[0] for row in rows if row[0] is not None]
+
+    def sessions_of(self, refs: Sequence[MemoryRef], since: Millis) -> dict[MemoryRef, int]:
+        """Of some memories, in how many sessions each was shown."""
+        c = usage_events.c
+        shown = sa.select(sa.func.count(c.session_id.distinct())).where(c.org_id == self._scope.org)
+        shown = shown.where(c.event_name == SHOWN, c.created_at >= since)
+        found = self._of_each([(str(ref.kind), ref.id, 0) for ref in refs], shown)
+        return {MemoryRef(Kind(kind), own): count for (kind, own), count in found.items()}
 
     def events_of(self, ref: MemoryRef, since: Millis, limit: int) -> list[UsageEvent]:
         """The memory's latest showings, echoes and citations, the last first."""

@@ -14,6 +14,7 @@ from acumen.model.profile import DAY_MS
 from acumen.review import act, queue
 from acumen.storage.library import Shelf
 from acumen.storage.store import Tx
+from acumen.web import charts
 from acumen.web.diff import Piece, words_changed
 from acumen.web.front import ROOT
 from acumen.web.memories import shelf_of
@@ -220,5 +221,12 @@ def _target(item: str) -> Target:
 async def audit(visit: Visit) -> Response:
     found, total = await act.log(PER_PAGE, visit.offset, None, visit.deps)
     refs = {item.ref for action in found for item in action.items[:5]}
-    titles = await visit.deps.store.read(lambda tx: tx.memories.titles(refs))
-    return visit.html("audit.html", actions=found, total=total, titles=titles, words=DONE_WORDS)
+    today = visit.deps.now() // DAY_MS
+    titles, per_day = await visit.deps.store.read(
+        lambda tx: (tx.memories.titles(refs), tx.actions.per_day(today - 7 * charts.WEEKS))
+    )
+    calendar = charts.calendar(per_day, today)
+    worked = [cell for week in calendar for cell in week if cell.count]
+    return visit.html(
+        "audit.html", actions=found, total=total, titles=titles, words=DONE_WORDS, calendar=calendar, worked=worked
+    )
