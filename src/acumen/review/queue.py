@@ -28,7 +28,6 @@ class Candidate(NamedTuple):
     use: Use
     modified_at: Millis
     created_at: Millis
-    sessions: int  # in which it was shown, within the window
 
     @property
     def score(self) -> int:
@@ -81,11 +80,8 @@ def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, threshol
     asked = Question(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
     found = tx.docket.page(asked, limit, offset)
     titles = tx.memories.titles(one.ref for one in found.page)
-    sessions = tx.usage.sessions_of([one.ref for one in found.page], window.since)
     return Queue(
-        candidates=[
-            _candidate(one, titles.get(one.ref, ""), sessions.get(one.ref, 0), window, thresholds) for one in found.page
-        ],
+        candidates=[_candidate(one, titles.get(one.ref, ""), window, thresholds) for one in found.page],
         total=found.total,
         by_signal=found.by_signal,
         saving=found.saving,
@@ -98,10 +94,9 @@ def _window(tx: Tx, days_back: int, at: Millis) -> Window:
     return Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
 
 
-def _candidate(one: Filed, title: str, sessions: int, window: Window, thresholds: Thresholds) -> Candidate:
+def _candidate(one: Filed, title: str, window: Window, thresholds: Thresholds) -> Candidate:
     case, signals = one.case, signals_of(one.case, window, thresholds)
-    about = (one.ref, title, one.user_id, one.version, signals)
-    return Candidate(*about, case.use, case.modified_at, case.created_at, sessions)
+    return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, case.modified_at, case.created_at)
 
 
 def kinds(user: UserId | None) -> Iterable[Kind]:

@@ -36,11 +36,15 @@ async def review_queue(visit: Visit) -> Response:
     being_counted = await watch.before_review(visit.deps)
     wanted = wanted_by(visit)
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)
+    refs = [one.ref for one in found.candidates]
+    since = Millis(visit.deps.now() - wanted.days_back * DAY_MS)
+    views, sessions = await visit.deps.store.read(lambda tx: (tx.views.of("review"), tx.usage.sessions_of(refs, since)))
     return visit.html(
         "review.html",
         queue=found,
         being_counted=being_counted,
-        views=await visit.deps.store.read(lambda tx: tx.views.of("review")),
+        views=views,
+        sessions=sessions,
         rates=[rate_of(one.use) for one in found.candidates],
         days=wanted.days_back,
         order=ORDERS[0] if wanted.by_waste else ORDERS[1],
