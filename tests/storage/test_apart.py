@@ -28,7 +28,7 @@ from acumen.model.llm_call import LlmCall, Outcome, Role
 from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
 from acumen.model.signal import Thresholds, Window
-from acumen.model.usage import CITED, SHOWN, GroupBy, Injection, UsageEvent
+from acumen.model.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.storage.docket import Question
 from acumen.storage.flags import Flag, Pair
 from acumen.storage.keys import Key
@@ -69,6 +69,7 @@ def fill(tx: Tx) -> None:
     shown = [{"kind": "profile", "id": PROFILE.id, "shown": True, "line": "a secret", "tokens": 2}]
     injection = Injection(InjectionId("i1"), "ada", "s1", "r1", "production_agent", "q", "a secret", 2, shown, tx.at)
     events = [UsageEvent(name, name, tx.at, "ada", "r1", "s1", "i1", "profile", PROFILE.id) for name in (SHOWN, CITED)]
+    events.append(UsageEvent("e3", SEARCHED, tx.at, "ada", duration_ms=3.0))
     tx.injections.add([injection])
     tx.usage.add(events)
     tx.usage.begin_metering(tx.at)
@@ -130,6 +131,10 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "stats": lambda tx: tx.usage.stats(Millis(0), 10, 0)[0],
     "citations": lambda tx: tx.usage.citations(Millis(0), 10, 0)[0],
     "events of a memory": lambda tx: tx.usage.events_of(PROFILE, Millis(0), 10),
+    "sessions of a memory": lambda tx: any(tx.usage.sessions_of([PROFILE], Millis(0)).values()),
+    "latencies": lambda tx: tx.usage.latencies(9),
+    "ages": lambda tx: tx.library.ages([Millis(0)]),
+    "actions a day": lambda tx: tx.actions.per_day(0),
     "events counted": lambda tx: tx.usage.count_of(SHOWN, Millis(0)),
     "injections of a user": lambda tx: tx.injections.of_user("ada", None, 10),
     "use of a kind": lambda tx: tx.usage.sums.of_kind("profile", Millis(0)),

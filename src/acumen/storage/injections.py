@@ -82,6 +82,7 @@ class Injections:
         """
         if owners is None:
             self._scope.delete(injections)
+        if not owners:
             return
         c = injections.c
         query = self._scope.mine(c.injection_id, c.hits, c.rendered).where(_mentions(list(owners)))

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
@@ -20,6 +22,7 @@ from acumen.web.front import ROOT
 from acumen.web.memories import shelf_of
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import wanted_by
+from acumen_client.wire.review import MemoryChanges
 from acumen_client.wire.shapes import Role
 
 MOST_AT_ONCE = 1_000
@@ -77,11 +80,16 @@ async def preview(visit: Visit) -> Response:
     doing = _doing(visit)
     if doing is Doing.SUPERSEDE_BY and not _successor(visit):
         titles, choices = await visit.deps.store.read(lambda tx: _suggested(tx, targets))
-        return visit.html("preview.html", choose=True, targets=targets, titles=titles, choices=choices, doing=doing)
+        return visit.html(
+            "preview.html", choose="successor", targets=targets, titles=titles, choices=choices, doing=doing
+        )
+    if doing is Doing.EDIT and not _changes(visit):
+        titles, tags = await visit.deps.store.read(lambda tx: _tagged(tx, targets))
+        return visit.html("preview.html", choose="tags", targets=targets, titles=titles, tags=tags, doing=doing)
     if doing is Doing.MERGE and len(targets) < 2 and not visit.form.get("successor"):
         raise BadInput("Select at least two memories to merge: one stays, the others point to it.")
     told = await _look(visit, _asked(visit, doing, targets))
-    return visit.html("preview.html", choose=False, told=told, doing=doing, snooze_days=SNOOZE_DAYS)
+    return visit.html("preview.html", choose="", told=told, doing=doing, snooze_days=SNOOZE_DAYS)
 
 
 async def _look(visit: Visit, asked: Asked) -> Preview:
@@ -112,12 +120,23 @@ def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
 
 
 def _edited(tx: Tx, asked: Asked) -> list[Piece]:
-    if asked.doing is not Doing.EDIT:
+    if not asked.changes.keys() & set(EDITABLE):
         return []
     ref = asked.targets[0].ref
     before: Memory | None = tx.by_kind[ref.kind].get(ref.id)
     after = "\n".join(str(asked.changes[name]) for name in ("trigger", "content", "pitfall") if asked.changes.get(name))
     return words_changed(searchable(before), after) if before else []
+
+
+def _tagged(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], list[str]]:
+    """Titles, and the tags that any of them has."""
+    refs = [target.ref for target in targets]
+    found = [memory for kind in Kind for memory in _of_kind(tx, kind, refs)]
+    return tx.memories.titles(refs[:8]), sorted({tag for memory in found for tag in memory.tags})
+
+
+def _of_kind(tx: Tx, kind: Kind, refs: Sequence[MemoryRef]) -> list[Memory]:
+    return list(tx.by_kind[kind].by_ids([ref.id for ref in refs if ref.kind is kind]).values())
 
 
 def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], list[MemoryRef]]:
@@ -177,11 +196,23 @@ def _asked(visit: Visit, doing: Doing, targets: Sequence[Target]) -> Asked:
         targets=targets,
         actor=visit.caller.actor,
         reason=visit.form.get("reason")[:1_000],
-        changes={name: visit.form.get(name) for name in EDITABLE if visit.form.all(name)},
+        changes=_changes(visit),
         successor=successor if doing in (Doing.MERGE, Doing.SUPERSEDE_BY) else None,
         until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is Doing.SNOOZE else None,
         confirm=visit.form.get("confirm"),
     )
+
+
+def _changes(visit: Visit) -> dict[str, Any]:
+    """Words as they were typed; tags with commas between them."""
+    words: dict[str, Any] = {name: visit.form.get(name) for name in EDITABLE if visit.form.all(name)}
+    if not visit.form.all("tags"):
+        return words
+    tags = [tag.strip() for tag in visit.form.get("tags").split(",") if tag.strip()]
+    try:
+        return {**words, "tags": MemoryChanges(tags=tags).tags}
+    except ValidationError:
+        raise BadInput("A memory has at most a few short tags, with commas between them.") from None
 
 
 def _successor(visit: Visit) -> str:
