@@ -82,12 +82,15 @@ async def test_a_memory_and_its_panel_are_shown_to_its_own_org_only(org: Org, me
 async def test_a_session_is_told_turn_by_turn(org: Org):
     request = a_request("r1", "ada & co", "s/1")
     await org.app.store.of(org.id).write(lambda tx: tx.conversations.add(request, [a_turn("<i>Hello</i>", request)]))
+    failed = {"op_id": "o1", "source": "mcp", "endpoint": "query_db", "status": "error", "session_id": "s/1"}
+    await org.send("POST", "/api/record_operations", {"operations": [{**failed, "error_message": "<u>No</u>"}]})
 
     listed = await visit(org, org.key).get(f"{ROOT}/sessions")
     (link,) = re.findall(r'href="(/ui/session\?[^"]+)"', listed.text)
     told = await visit(org, org.key).get(link.replace("&amp;", "&"))
 
     assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
+    assert "&lt;u&gt;No&lt;/u&gt;" in told.text
 
 
 async def test_memories_are_found_by_tag_and_by_length(org: Org):
