@@ -12,6 +12,7 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
 from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of
+from acumen.storage.many import Many
 from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import citing_versions, memory_days, memory_totals, usage_events, user_days
@@ -46,21 +47,24 @@ class Sums:
         last = {key: max(days) for key, days in known.items()}
         for kind, own, day in deltas.memories:
             last[kind, own] = max(day, last.get((kind, own), day))
+        rows: list[tuple[Any, ...]] = []
         late: list[Row] = []
-        new: list[Row] = []
-        new_late: list[Row] = []
-        for (kind, own, day), counts in deltas.memories.items():
-            is_late, is_new = day < last[kind, own], day not in known.get((kind, own), ())
-            if is_late or is_new:
-                row = {"org_id": s.org, "kind": kind, "entity_id": own, "day": day, "updated_at": s.at, **counts}
-                late += [row] if is_late else []
-                (new_late if is_late else new).extend([row] if is_new else [])
-        _OPEN_DAY.run(s.conn, new_late)
-        _OPEN_LATEST_DAY.run(s.conn, new)
-        rows = [
-            (s.org, kind, own, s.at, s.at, *its.values()) for (kind, own, _), its in sorted(deltas.memories.items())
-        ]
-        _add_memories(s.db.insert).run_plain(s.conn, _MEMORY_COLUMNS, rows)
+        new: dict[bool, list[Row]] = {True: [], False: []}
+        for (kind, own, day), counts in sorted(deltas.memories.items()):
+            is_late = day < last[kind, own]
+            row = {"org_id": s.org, "kind": kind, "entity_id": own, "day": day, "updated_at": s.at, **counts}
+            if is_late:
+                late.append(row)
+            else:
+                rows.append((s.org, kind, own, s.at, s.at, *counts.values()))
+            if day not in known.get((kind, own), ()):
+                new[is_late].append(row)
+        _OPEN_DAY.run(s.conn, new[True])
+        _OPEN_LATEST_DAY.run(s.conn, new[False])
+        add = _add_memories(s.db.insert)
+        add.run(s.conn, rows)
+        for row in late:  # by itself, as Postgres changes no row twice in one statement
+            add.run(s.conn, [tuple(row.get(name, s.at) for name in _MEMORY_COLUMNS)])
         _MOVE_LATER_DAYS.run(s.conn, late)
 
     def _days_from(self, keys: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str], set[int]]:
@@ -284,8 +288,8 @@ _DAYS_FROM = ByIds(
 
 
 @cache
-def _add_memories(insert: Callable[[sa.Table], Any]) -> Prepared:
-    new, c = insert(memory_totals), memory_totals.c
+def _add_memories(insert: Callable[[sa.Table], Any]) -> Many:
+    new, c = insert(memory_totals).prefix_with("OR FAIL", dialect="sqlite"), memory_totals.c
     summed = {name: c[name] + new.excluded[name] for name in MEMORY_COUNTS}
     extremes = {
         "first_at": _further(c.first_at, new.excluded.first_at, new.excluded.first_at < c.first_at),
@@ -295,7 +299,7 @@ def _add_memories(insert: Callable[[sa.Table], Any]) -> Prepared:
         ),
     }
     changes = {**summed, **extremes, "updated_at": new.excluded.updated_at}
-    return Prepared(new.on_conflict_do_update(index_elements=list(_KEY), set_=changes))
+    return Many(new.on_conflict_do_update(index_elements=list(_KEY), set_=changes), _MEMORY_COLUMNS)
 
 
 @cache

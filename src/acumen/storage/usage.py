@@ -11,7 +11,8 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, CitationStat, InjectionStat, UsageEvent
 from acumen.storage.deltas import Deltas, day_of
 from acumen.storage.injections import ECHO_DAYS
-from acumen.storage.prepared import ByIds, Prepared, Statement
+from acumen.storage.many import Many
+from acumen.storage.prepared import ByIds, Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.sums import IDS_AT_ONCE, Sums
 from acumen.storage.tables import injections, orgs, usage_events
@@ -35,7 +36,8 @@ class Usage:
         s.db.in_order(s.conn, f"meter:{s.org}")
         new = self._unknown(events)
         if new:
-            _ADD_EVENTS.run_plain(s.conn, _EVENT_COLUMNS, [(*_event_values(event), s.org, s.at) for event in new])
+            same = (s.org, s.at, *_SAME.values())
+            _ADD_EVENTS.run(s.conn, [(*_event_values(event), *same) for event in new])
         deltas = self.sums.deltas()
         for event in new:
             deltas.count(event)
@@ -248,22 +250,21 @@ _BEGIN = Statement(
     .where(orgs.c.org_id == sa.bindparam("org"), orgs.c.metered_since.is_(None))
     .values(metered_since=sa.bindparam("at"), updated_at=sa.bindparam("at"))
 )
-# What is the same of all events is part of the statement.
-_ADD_EVENTS = Prepared(
-    sa.insert(usage_events).values(
-        pipeline=sa.literal_column("'search'"),
-        event_category=sa.literal_column("'retrieval'"),
-        completion_tokens=sa.literal_column("0"),
-        billing_input_tokens=sa.literal_column("0"),
-        platform_llm=sa.false(),
-        platform_storage=sa.false(),
-    )
-)
+_SAME = {
+    "pipeline": "search",
+    "event_category": "retrieval",
+    "completion_tokens": 0,
+    "billing_input_tokens": 0,
+    "platform_llm": False,
+    "platform_storage": False,
+}
 _EVENT_COLUMNS = (
     *("event_id", "user_id", "request_id", "session_id", "injection_id", "entity_type", "entity_id", "event_name"),
     *("caller_type", "count_value", "prompt_tokens", "duration_ms", "metadata_json", "agent_version", "created_at"),
     *("org_id", "updated_at"),
+    *_SAME,
 )
+_ADD_EVENTS = Many(sa.insert(usage_events).prefix_with("OR FAIL", dialect="sqlite"), _EVENT_COLUMNS)
 _KNOWN = ByIds(usage_events.c.event_id, [usage_events.c.event_id])
 
 

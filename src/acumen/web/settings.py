@@ -74,7 +74,7 @@ async def settings(visit: Visit) -> Response:
 
 
 def _keys_and_sources(tx: Tx) -> tuple[Any, Any]:
-    return tx.keys.all(), tx.operations.by_source()
+    return tx.keys.all(), tx.hours.by_source()
 
 
 def _row(given: Settings, path: str) -> Row:

@@ -102,7 +102,7 @@ def _sources(tx: Tx) -> list[Source]:
             took.setdefault(one.source, []).append(one.duration_ms)
     return [
         Source(counts, charts.percentiles(took.get(counts.source, ())), len(took.get(counts.source, ())))
-        for counts in tx.operations.by_source()
+        for counts in tx.hours.by_source()
     ]
 
 
