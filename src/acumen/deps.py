@@ -9,6 +9,7 @@ from acumen.llm.meaning import Meaning
 from acumen.model.config import Config
 from acumen.model.ids import Kind, Millis, OrgId, UserId
 from acumen.model.search import SearchRow
+from acumen.model.signal import Thresholds
 from acumen.settings import Settings
 from acumen.storage.store import OrgStore
 
@@ -58,3 +59,8 @@ class Deps:
     config: Config
     llm: Llm | None  # None: no language model is configured; rules do its work
     stand_back: Callable[[], Awaitable[None]]  # lets callers who wait go first; asked between pieces of long work
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """When a memory deserves a look: as the org has set, or else the server."""
+        return Thresholds(**{**self.settings.review.model_dump(), **self.config.review})

@@ -26,6 +26,7 @@ PAGES = (
     "/ui/experiments",
     "/ui/audit",
     "/ui/system",
+    "/ui/settings?grace_days=0",
     "/ui/nowhere",
 )
 MOST_BYTES = 300_000

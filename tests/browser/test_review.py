@@ -174,3 +174,20 @@ def test_a_letter_typed_into_a_field_is_a_letter(site: Site, open_page: Open):
 
     expect(page.get_by_label("Search")).to_have_value("exj?")
     expect(page.locator("#help")).to_be_hidden()
+
+
+def test_a_threshold_is_tried_before_it_is_kept_and_taken_back(own_site: Site, open_page: Open):
+    page = open_page(f"{own_site.url}/ui/settings")
+    field = page.get_by_label("Similarity")
+
+    field.fill("1")
+    field.press("Tab")
+    expect(page.locator("#would")).to_contain_text("would flag 0, flags 4 now")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".toast")).to_contain_text("The thresholds are changed.")
+    expect(page.locator("#would")).to_contain_text("flags 0")
+    page.get_by_role("heading", name="Settings").click()
+    page.keyboard.press("u")
+
+    expect(page.locator(".toast")).to_contain_text("Put back.")
+    expect(page.locator("#would")).to_contain_text("flags 4")

@@ -9,19 +9,9 @@ from hypothesis import strategies as st
 from acumen.model.action import Mark
 from acumen.model.ids import Millis
 from acumen.model.profile import DAY_MS
+from acumen.model.signal import Case, Flagged, Replaced, Thresholds, Twin, Window
 from acumen.model.usage import Use
-from acumen.review.signals import (
-    Case,
-    Flagged,
-    Replaced,
-    Signal,
-    Thresholds,
-    Twin,
-    Window,
-    costly,
-    signals_of,
-    stale,
-)
+from acumen.review.signals import Signal, costly, signals_of, stale
 
 NOW = Millis(1_000 * DAY_MS)
 SINCE = Millis(NOW - 60 * DAY_MS)

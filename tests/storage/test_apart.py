@@ -27,7 +27,9 @@ from acumen.model.ids import (
 from acumen.model.llm_call import LlmCall, Outcome, Role
 from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
-from acumen.model.usage import CITED, SHOWN, GroupBy, Injection, UsageEvent
+from acumen.model.signal import Thresholds, Window
+from acumen.model.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
+from acumen.storage.docket import Question
 from acumen.storage.flags import Flag, Pair
 from acumen.storage.keys import Key
 from acumen.storage.store import OrgStore, Store, Tx
@@ -49,6 +51,7 @@ SESSION, REQUEST = SessionId("s1"), RequestId("r1")
 PROFILE = MemoryRef(Kind.PROFILE, "prof_1")
 TURN = InteractionId(1)
 PLAYBOOK = "1"
+WINDOW = Window(Millis(0), Millis(1), None)
 
 
 def fill(tx: Tx) -> None:
@@ -66,6 +69,7 @@ def fill(tx: Tx) -> None:
     shown = [{"kind": "profile", "id": PROFILE.id, "shown": True, "line": "a secret", "tokens": 2}]
     injection = Injection(InjectionId("i1"), "ada", "s1", "r1", "production_agent", "q", "a secret", 2, shown, tx.at)
     events = [UsageEvent(name, name, tx.at, "ada", "r1", "s1", "i1", "profile", PROFILE.id) for name in (SHOWN, CITED)]
+    events.append(UsageEvent("e3", SEARCHED, tx.at, "ada", duration_ms=3.0))
     tx.injections.add([injection])
     tx.usage.add(events)
     tx.usage.begin_metering(tx.at)
@@ -79,7 +83,7 @@ def fill(tx: Tx) -> None:
     tx.actions.add(Action(ActionId("act_1"), Doing.PIN, "local", tx.at, "a secret", items=[item]))
     tx.marks.put(PROFILE, Mark(pinned=True), "ada")
     tx.flags.replace(Kind.PROFILE, [], [], [Flag(Kind.PROFILE, PROFILE.id, "oversized", "ada", {"tokens": 9})])
-    tx.flags.replace_pairs(Kind.PROFILE, [], [Pair(Kind.PROFILE, PROFILE.id, "prof_2", "ada", 0.95, "words")])
+    tx.flags.replace_pairs(Kind.PROFILE, [], [Pair(Kind.PROFILE, PROFILE.id, PROFILE.id, "ada", 0.95, "words")])
     tx.flags.watch_from(0, 3)
     tx.experiments.start(Experiment("e1", 50, tx.at))
 
@@ -127,19 +131,24 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "stats": lambda tx: tx.usage.stats(Millis(0), 10, 0)[0],
     "citations": lambda tx: tx.usage.citations(Millis(0), 10, 0)[0],
     "events of a memory": lambda tx: tx.usage.events_of(PROFILE, Millis(0), 10),
+    "sessions of a memory": lambda tx: any(tx.usage.sessions_of([PROFILE], Millis(0)).values()),
+    "latencies": lambda tx: tx.usage.latencies(9),
+    "ages": lambda tx: tx.library.ages([Millis(0)]),
+    "actions a day": lambda tx: tx.actions.per_day(0),
     "events counted": lambda tx: tx.usage.count_of(SHOWN, Millis(0)),
     "injections of a user": lambda tx: tx.injections.of_user("ada", None, 10),
     "use of a kind": lambda tx: tx.usage.sums.of_kind("profile", Millis(0)),
     **{f"use by {by}": lambda tx, by=by: tx.usage.sums.grouped(by, 0, 10, 0)[0] for by in GroupBy},
     "days of a memory": lambda tx: tx.usage.sums.days_of(PROFILE, 0),
-    "outlines": lambda tx: tx.profiles.outlines(None),
+    "those in use": lambda tx: tx.profiles.current_ids("ada"),
     "as of": lambda tx: tx.lineage.as_of(Kind.PROFILE, None, tx.at),
     "action": lambda tx: tx.actions.get(ActionId("act_1")),
     "actions": lambda tx: tx.actions.page(10, 0, PROFILE)[0],
     "marks": lambda tx: tx.marks.all_of(Kind.PROFILE),
     "marks of some": lambda tx: tx.marks.of(Kind.PROFILE, [PROFILE.id]),
-    "flags": lambda tx: tx.flags.of_kind(Kind.PROFILE),
+    "flags": lambda tx: tx.flags.of(Kind.PROFILE, [PROFILE.id]),
     "pairs": lambda tx: tx.flags.pairs(Kind.PROFILE),
+    "docket": lambda tx: tx.docket.of(Kind.PROFILE, [PROFILE.id], Question([], None, WINDOW, Thresholds())),
     "watched": lambda tx: tx.flags.watched()[1],
     "experiments": lambda tx: tx.experiments.all(),
     "experiment": lambda tx: tx.experiments.get("e1"),

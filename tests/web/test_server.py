@@ -18,7 +18,7 @@ from acumen_client.wire.shapes import Role
 from tests.world import HERE, Org, Start, a_profile, a_request, a_turn, a_user_playbook, join, keep, local, once
 
 LOOKS = ["", "/review", "/memories", "/duplicates", "/costs", "/sessions", "/experiments", "/audit", "/system"]
-LOOKS += ["/operations", "/failures", "/proposals"]
+LOOKS += ["/operations", "/failures", "/proposals", "/settings"]
 FORMS = [page.path for page in PAGES if page.method == "POST" and page.role is not Role.PUBLIC]
 
 _SITES: dict[int, httpx.ASGITransport] = {}
@@ -82,12 +82,15 @@ async def test_a_memory_and_its_panel_are_shown_to_its_own_org_only(org: Org, me
 async def test_a_session_is_told_turn_by_turn(org: Org):
     request = a_request("r1", "ada & co", "s/1")
     await org.app.store.of(org.id).write(lambda tx: tx.conversations.add(request, [a_turn("<i>Hello</i>", request)]))
+    failed = {"op_id": "o1", "source": "mcp", "endpoint": "query_db", "status": "error", "session_id": "s/1"}
+    await org.send("POST", "/api/record_operations", {"operations": [{**failed, "error_message": "<u>No</u>"}]})
 
     listed = await visit(org, org.key).get(f"{ROOT}/sessions")
     (link,) = re.findall(r'href="(/ui/session\?[^"]+)"', listed.text)
     told = await visit(org, org.key).get(link.replace("&amp;", "&"))
 
     assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
+    assert "&lt;u&gt;No&lt;/u&gt;" in told.text
 
 
 async def test_memories_are_found_by_tag_and_by_length(org: Org):
@@ -322,6 +325,59 @@ async def test_a_selection_that_cannot_be_read_is_refused(org: Org, memory: Memo
     form = {"token": await _token(http), "action": "archive", "item": item}
 
     assert (await http.post(f"{ROOT}/actions", data=form, headers={"Origin": HERE})).status_code == 422
+
+
+async def test_thresholds_are_tried_kept_and_taken_back(org: Org):
+    long = a_profile("word " * 60, "ada")
+    await org.app.store.of(org.id).write(lambda tx: keep(tx, long))
+    admin = visit(org, (await join(org.app, Role.ADMIN, org.id)).key)
+    given = {"oversized_tokens": "50", "grace_days": "7", "least_wasted_tokens": "30", "similarity": "0.92"}
+    form = {"token": await _token(admin), **given}
+
+    tried = await admin.get(f"{ROOT}/settings", params=given)
+    kept = await admin.post(f"{ROOT}/settings", data=form, headers={"HX-Request": "true", "Origin": HERE})
+    flagged = await admin.get(f"{ROOT}/review?signal=oversized")
+    undo = re.search(r'action="(/ui/actions/\w+/undo)"', kept.text)
+    back = await admin.post(undo.group(1), data=form, headers={"HX-Request": "true", "Origin": HERE})
+    again = await admin.get(f"{ROOT}/review?signal=oversized")
+
+    assert "would flag" in tried.text
+    assert "at least" in tried.text
+    assert long.content[:40] in flagged.text
+    assert "Put back." in back.text
+    assert long.content[:40] not in again.text
+    assert "thresholds changed" in (await admin.get(f"{ROOT}/audit")).text
+
+
+async def test_an_undo_of_thresholds_that_were_set_otherwise_since_is_refused(org: Org):
+    admin = visit(org, (await join(org.app, Role.ADMIN, org.id)).key)
+    send = {"HX-Request": "true", "Origin": HERE}
+    token = {"token": await _token(admin)}
+    first = await admin.post(f"{ROOT}/settings", data={**token, "grace_days": "3"}, headers=send)
+    await admin.post(f"{ROOT}/settings", data={**token, "grace_days": "4"}, headers=send)
+    undo = re.search(r'action="(/ui/actions/\w+/undo)"', first.text)
+
+    back = await admin.post(undo.group(1), data=token, headers=send)
+    wrong = await admin.post(f"{ROOT}/settings", data={**token, "grace_days": "-1"}, headers=send)
+
+    assert (back.status_code, wrong.status_code) == (409, 422)
+    assert "Grace days" in wrong.text
+
+
+async def test_memories_are_tagged_after_a_look(org: Org, memory: MemoryRef):
+    http = visit(org, (await join(org.app, Role.REVIEWER, org.id)).key)
+    form = {"token": await _token(http), "action": "edit", "item": _item(memory)}
+    send = {"HX-Request": "true", "Origin": HERE}
+
+    asked = await http.post(f"{ROOT}/actions/preview", data=form, headers=send)
+    looked = await http.post(f"{ROOT}/actions/preview", data={**form, "tags": "home, <i>fr</i>"}, headers=send)
+    await http.post(f"{ROOT}/actions", data={**form, "tags": "home, <i>fr</i>"}, headers=send)
+
+    stored = await org.app.store.of(org.id).read(lambda tx: tx.profiles.get(memory.id))
+    assert "Which tags" in asked.text
+    assert "1 will change" in looked.text
+    assert "<del>" not in looked.text
+    assert stored.tags == ["home", "<i>fr</i>"]
 
 
 async def test_an_experiment_is_started_and_stopped_by_an_admin(org: Org):

@@ -49,7 +49,7 @@ def _agreed(asked: Config, before: Config) -> Config:
 
 async def _read(call: Call) -> tuple[StoredConfig, Config]:
     stored, known = await call.deps.store.read(lambda tx: (tx.orgs.config(), tx.experiments.all()))
-    config = Config.model_validate(stored.config or _default(call))
+    config = Config.model_validate({**_default(call), **(stored.config or {})})
     return stored, _with_experiments(config, [record(one) for one in known])
 
 

@@ -124,7 +124,9 @@ def _changes(asked: wire.MemoryChanges | None) -> dict[str, Any]:
 
 @answers(Calls.undo_review)
 async def undo_review(asked: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    return _told(await act.undo(ActionId(asked.action_id), call.caller.actor, call.deps), dry_run=False)
+    done = await act.undo(ActionId(asked.action_id), call.caller.actor, call.deps)
+    call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
+    return _told(done, dry_run=False)
 
 
 @answers(Calls.review_actions)

@@ -1,6 +1,5 @@
 """Count what was shown, echoed and cited."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -84,8 +83,8 @@ def _event(
 
 
 def _event_id(name: str, cause: str, ref: MemoryRef | None) -> str:
-    text = "\0".join((name, cause, str(ref.kind), ref.id) if ref else (name, cause))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    """The cause first: what was counted for one search lies together in the index, and takes fewer writes."""
+    return f"{cause}:{name}:{ref.kind}:{ref.id}" if ref else f"{cause}:{name}"
 
 
 async def read_back(fact: Published, deps: Deps) -> None:

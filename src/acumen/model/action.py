@@ -27,6 +27,7 @@ class Doing(StrEnum):
     MARK_USEFUL = "mark_useful"
     DISMISS = "dismiss"  # do not flag it for these numbers
     DELETE = "delete"
+    CONFIGURE = "configure"  # other thresholds for all memories
     UNDO = "undo"
 
 

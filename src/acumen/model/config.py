@@ -14,6 +14,7 @@ from acumen.model.llm_choice import LlmChoice
 DEFAULT_STRIDE = 1
 DEFAULT_WINDOW = 10
 SIX_HOURS = 21_600
+REVIEW = "memory_review_config"
 
 # What extractors look for where the org has not said otherwise; the wire's defaults are the same words.
 FACTS = (
@@ -62,6 +63,7 @@ class Config:
     llm: LlmChoice = field(default_factory=LlmChoice)
     judging: Judging = field(default_factory=Judging)
     aggregation: Aggregation = field(default_factory=Aggregation)
+    review: Mapping[str, float] = field(default_factory=dict)  # thresholds that the org has set, by their names
 
     @property
     def extractors(self) -> tuple[Extractor, ...]:
@@ -81,6 +83,7 @@ def from_stored(stored: Mapping[str, Any] | None) -> Config:
         llm=llm_choice.from_stored(given),
         judging=judging.from_stored(given),
         aggregation=aggregation.from_stored(given),
+        review={name: value for name, value in (given.get(REVIEW) or {}).items() if value is not None},
     )
 
 

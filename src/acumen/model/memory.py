@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from acumen.model.ids import InteractionId, Millis
+from acumen.model.ids import InteractionId
 
 Id = TypeVar("Id", str, int)
 
@@ -38,19 +38,6 @@ def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
         newest = {one for one, (_, heir) in memories.items() if heir in newest} - found
         found |= newest
     return found
-
-
-class Outline(NamedTuple):
-    """A memory without its words: what can be read of thousands at once."""
-
-    id: str
-    user_id: str | None
-    version: int
-    created_at: Millis
-    updated_at: Millis
-    superseded_by: str | int | None
-    subject: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.search import SearchRow
 from acumen.review.plan import Planned, check, plan
+from acumen.review.thresholds import put_back
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
@@ -245,7 +246,8 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
             for item in again.items
             if item.changed
         )
-        undoing = Action(fresh_action(), Doing.UNDO, actor, at, undoes=action_id, items=items)
+        changed = put_back(tx, again)
+        undoing = Action(fresh_action(), Doing.UNDO, actor, at, params=changed, undoes=action_id, items=items)
         _put_back(tx, undoing, known, rows)
         return undoing
 

@@ -9,9 +9,9 @@ from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import Kind, Millis, UserId
 from acumen.model.memories import Memory
 from acumen.model.profile import DAY_MS
+from acumen.model.signal import DUPLICATE
 from acumen.model.usage import Use
 from acumen.review.queue import USUAL_DAYS, kinds
-from acumen.review.signals import DUPLICATE
 from acumen.storage.flags import Pair
 from acumen.storage.store import Tx
 
@@ -51,30 +51,31 @@ class Cluster:
 
 async def pairs(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Cluster], int]:
     """Each by itself, the most alike first, and how many there are."""
-    since = Millis(deps.now() - USUAL_DAYS * DAY_MS)
-    return await deps.store.read(
-        lambda tx: _page(tx, [[pair] for pair in _in_use(tx, user)], since, slice(offset, offset + limit))
-    )
+    since, least, part = *_asked(deps), slice(offset, offset + limit)
+    return await deps.store.read(lambda tx: _page(tx, [[pair] for pair in _in_use(tx, user, least)], since, part))
 
 
 async def clusters(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Cluster], int]:
     """All that hang together, those with the most alike pair first, and how many there are."""
-    since = Millis(deps.now() - USUAL_DAYS * DAY_MS)
-    return await deps.store.read(lambda tx: _page(tx, joined(_in_use(tx, user)), since, slice(offset, offset + limit)))
+    since, least, part = *_asked(deps), slice(offset, offset + limit)
+    return await deps.store.read(lambda tx: _page(tx, joined(_in_use(tx, user, least)), since, part))
+
+
+def _asked(deps: Deps) -> tuple[Millis, float]:
+    """Since when use counts, and how much alike two must be."""
+    return Millis(deps.now() - USUAL_DAYS * DAY_MS), deps.thresholds.similarity
 
 
 def _page(tx: Tx, groups: Sequence[Sequence[Pair]], since: Millis, part: slice) -> tuple[list[Cluster], int]:
     return [_pictured(tx, some, since) for some in groups[part]], len(groups)
 
 
-def _in_use(tx: Tx, user: UserId | None) -> list[Pair]:
+def _in_use(tx: Tx, user: UserId | None, least: float) -> list[Pair]:
     """Pairs of which both are in use and no person has told them apart, the most alike first."""
     found = []
     for kind in kinds(user):
-        current = {outline.id for outline in tx.by_kind[kind].outlines(user)}
         marks = tx.marks.all_of(kind)
-        both = [pair for pair in tx.flags.pairs(kind, user) if {pair.left, pair.right} <= current]
-        found += [pair for pair in both if not _told_apart(pair, marks)]
+        found += [pair for pair in tx.flags.pairs(kind, user, least=least) if not _told_apart(pair, marks)]
     return sorted(found, key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
 
 

@@ -1,23 +1,20 @@
 """Which memories deserve a look, the most pressing first."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from acumen.deps import Deps
-from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memory import Outline
 from acumen.model.profile import DAY_MS
+from acumen.model.signal import Filed, Thresholds, Window
 from acumen.model.usage import Use
-from acumen.review.signals import Case, Flagged, Replaced, Signal, Thresholds, Twin, Window, signals_of
+from acumen.review.signals import Signal, signals_of
+from acumen.storage.docket import Question
 from acumen.storage.store import Tx
 
 # The window that a dismissal is judged by, and the review's own default.
 USUAL_DAYS = 60
-# Past this the use of all memories is read faster than that of so many named ones.
-NAMED_AT_MOST = 500
 
 
 class Candidate(NamedTuple):
@@ -30,6 +27,7 @@ class Candidate(NamedTuple):
     signals: tuple[Signal, ...]
     use: Use
     modified_at: Millis
+    created_at: Millis
 
     @property
     def score(self) -> int:
@@ -43,11 +41,7 @@ class Candidate(NamedTuple):
     @property
     def saving(self) -> float:
         """Tokens a day that acting on it saves."""
-        return _saving(self.signals)
-
-
-def _saving(signals: Sequence[Signal]) -> float:
-    return max(signal.saving for signal in signals)
+        return max(signal.saving for signal in self.signals)
 
 
 _NAMING = frozenset({"duplicate", "supersedeable"})
@@ -75,49 +69,34 @@ class Queue:
     enough_history: bool
 
 
-async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps) -> Queue:
-    """An empty list of signals admits none."""
-    at = deps.now()
-    return await deps.store.read(lambda tx: _queue(tx, wanted, limit, offset, at, deps))
+async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps, rules: Thresholds | None = None) -> Queue:
+    """An empty list of signals admits none. By other rules than the org's, to see what they would flag."""
+    at, thresholds = deps.now(), rules or deps.thresholds
+    return await deps.store.read(lambda tx: _queue(tx, wanted, limit, offset, at, thresholds))
 
 
-def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, deps: Deps) -> Queue:
-    rules = _rules(tx, wanted.days_back, at, deps)
-    known = {kind: _known(tx, kind, wanted.user, rules.window.since) for kind in kinds(wanted.user)}
-    by_signal: Counter[str] = Counter()
-    saving, order = 0.0, []
-    for kind, its in known.items():
-        for outline in its.outlines:
-            signals = rules.signals(its.case(outline))
-            for signal in signals:
-                by_signal[signal.name] += 1
-            if signals and (wanted.signals is None or any(signal.name in wanted.signals for signal in signals)):
-                saving += _saving(signals)
-                weight = (-signals[0].score, -its.use(outline).wasted_tokens)
-                order.append((*(weight[::-1] if wanted.by_waste else weight), kind, outline.id))
-    order.sort()
-    # Of thousands only the order is kept; those of the page are looked at again.
-    page = [MemoryRef(kind, own) for _, _, kind, own in order[offset : offset + limit]]
+def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, thresholds: Thresholds) -> Queue:
+    window = _window(tx, wanted.days_back, at)
+    asked = Question(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
+    found = tx.docket.page(asked, limit, offset)
+    titles = tx.memories.titles(one.ref for one in found.page)
     return Queue(
-        candidates=_candidates(tx, page, known, rules),
-        total=len(order),
-        by_signal=by_signal,
-        saving=saving,
-        covered_since=rules.window.covered_since,
-        enough_history=rules.window.covered,
+        candidates=[_candidate(one, titles.get(one.ref, ""), window, thresholds) for one in found.page],
+        total=found.total,
+        by_signal=found.by_signal,
+        saving=found.saving,
+        covered_since=window.covered_since,
+        enough_history=window.covered,
     )
 
 
-def _candidates(tx: Tx, page: Sequence[MemoryRef], known: "Mapping[Kind, _Known]", rules: "_Rules") -> list[Candidate]:
-    titles, found = tx.memories.titles(page), {}
-    for kind, its in known.items():
-        wanted = {ref.id for ref in page if ref.kind is kind}
-        for one in its.outlines:
-            if one.id in wanted:
-                ref, case = MemoryRef(kind, one.id), its.case(one)
-                of_owner = (titles.get(ref, ""), one.user_id, one.version)
-                found[ref] = Candidate(ref, *of_owner, rules.signals(case), case.use, one.updated_at)
-    return [found[ref] for ref in page]
+def _window(tx: Tx, days_back: int, at: Millis) -> Window:
+    return Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
+
+
+def _candidate(one: Filed, title: str, window: Window, thresholds: Thresholds) -> Candidate:
+    case, signals = one.case, signals_of(one.case, window, thresholds)
+    return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, case.modified_at, case.created_at)
 
 
 def kinds(user: UserId | None) -> Iterable[Kind]:
@@ -125,118 +104,25 @@ def kinds(user: UserId | None) -> Iterable[Kind]:
     return (kind for kind in Kind if user is None or kind is not Kind.AGENT_PLAYBOOK)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    window: Window
-    thresholds: Thresholds
-
-    def signals(self, case: Case) -> tuple[Signal, ...]:
-        return signals_of(case, self.window, self.thresholds)
-
-
-def _rules(tx: Tx, days_back: int, at: Millis, deps: Deps) -> _Rules:
-    window = Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
-    return _Rules(window, Thresholds(deps.settings.review.least_wasted_tokens, deps.settings.review.grace_days))
-
-
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """All that speaks for or against the memories of a kind; only the outlines name every one of them."""
-
-    outlines: Sequence[Outline]
-    used: Mapping[str, Use]
-    replaced: Mapping[str, Replaced]
-    flags: Mapping[str, Sequence[Flagged]]
-    twins: Mapping[str, Sequence[Twin]]
-    marks: Mapping[str, Mark]
-
-    def use(self, outline: Outline) -> Use:
-        return self.used.get(outline.id, _UNUSED)
-
-    def case(self, outline: Outline) -> Case:
-        own = outline.id
-        evidence = (self.replaced.get(own), self.flags.get(own, ()), self.twins.get(own, ()))
-        return Case(outline.created_at, outline.updated_at, self.use(outline), *evidence, self.marks.get(own, UNMARKED))
-
-
-_UNUSED = Use()
-
-
-def _known(tx: Tx, kind: Kind, user: UserId | None, since: Millis) -> _Known:
-    outlines = tx.by_kind[kind].outlines(user)
-    ids = [outline.id for outline in outlines]
-    # Whole days: of use on the window's first day, the hours before it count too.
-    first = Millis(since - since % DAY_MS)
-    flags = tx.flags.of_kind(kind, user)
-    return _Known(
-        outlines,
-        tx.usage.sums.of_kind(kind, first, ids if len(ids) <= NAMED_AT_MOST else None),
-        _replaced(tx, kind, outlines),
-        {own: [Flagged(flag.signal, flag.detail, flag.since) for flag in its] for own, its in flags.items()},
-        _twins(tx, kind, user, set(ids)),
-        tx.marks.of(kind, ids) if user is not None else tx.marks.all_of(kind),
-    )
-
-
-def _twins(tx: Tx, kind: Kind, user: UserId | None, current: set[str]) -> dict[str, list[Twin]]:
-    """Only pairs of which both are still in use."""
-    found: dict[str, list[Twin]] = {}
-    for pair in tx.flags.pairs(kind, user):
-        if pair.left in current and pair.right in current:
-            for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
-                found.setdefault(own, []).append(Twin(other, pair.similarity, pair.since))
-    return found
-
-
-def _replaced(tx: Tx, kind: Kind, outlines: Sequence[Outline]) -> dict[str, Replaced]:
-    """By pointer, by a newer lesson on the same subject, or by a shared lesson it was folded into."""
-    found = {
-        outline.id: Replaced(
-            str(outline.superseded_by), f"{kind} {outline.superseded_by} supersedes it", outline.updated_at
-        )
-        for outline in outlines
-        if outline.superseded_by is not None
-    }
-    if kind is not Kind.USER_PLAYBOOK:
-        return found
-    contradicted = _contradicted(outlines)
-    folded = {
-        own: Replaced(str(shared), f"it was folded into the shared lesson {shared}", since)
-        for own, (shared, since) in tx.lineage.folded().items()
-    }
-    return {**folded, **contradicted, **found}
-
-
-def _contradicted(outlines: Sequence[Outline]) -> dict[str, Replaced]:
-    """An older lesson of the same user on the same subject that asks for something else."""
-    newest: dict[tuple[str | None, str], Outline] = {}
-    for outline in outlines:
-        if outline.subject:
-            key = (outline.user_id, outline.subject)
-            if key not in newest or outline.created_at > newest[key].created_at:
-                newest[key] = outline
-    found = {}
-    for outline in outlines:
-        newer = newest.get((outline.user_id, outline.subject)) if outline.subject else None
-        if newer is not None and newer.value != outline.value and newer.created_at > outline.created_at:
-            why = f"user_playbook {newer.id} is newer and asks for something else"
-            found[outline.id] = Replaced(newer.id, why, newer.created_at)
-    return found
-
-
 async def flagged(refs: Sequence[MemoryRef], deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
     """For some memories: the numbers for which each stands in the queue now, by signal, as a dismissal keeps them."""
-    at, wanted = deps.now(), set(refs)
-    return await deps.store.read(lambda tx: _flagged(tx, wanted, at, deps))
+    found = await signals_against(refs, USUAL_DAYS, deps)
+    return {
+        ref: {signal.name: signal.as_dismissed() for signal in signals} for ref, signals in found.items() if signals
+    }
 
 
-def _flagged(tx: Tx, refs: set[MemoryRef], at: Millis, deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
-    rules = _rules(tx, USUAL_DAYS, at, deps)
-    found: dict[MemoryRef, dict[str, Any]] = {}
-    for kind in {ref.kind for ref in refs}:
-        its = _known(tx, kind, None, rules.window.since)
-        for outline in its.outlines:
-            ref = MemoryRef(kind, outline.id)
-            if ref in refs and (signals := rules.signals(its.case(outline))):
-                found[ref] = {signal.name: signal.as_dismissed() for signal in signals}
-    return found
+async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps) -> dict[MemoryRef, tuple[Signal, ...]]:
+    """Why each of some memories stands in the queue, if it does; of those that are in use."""
+    at, thresholds = deps.now(), deps.thresholds
+
+    def read(tx: Tx) -> dict[MemoryRef, tuple[Signal, ...]]:
+        window = _window(tx, days_back, at)
+        found = {}
+        for kind in {ref.kind for ref in refs}:
+            ids = [ref.id for ref in refs if ref.kind is kind]
+            for one in tx.docket.of(kind, ids, Question([kind], None, window, thresholds)):
+                found[one.ref] = signals_of(one.case, window, thresholds)
+        return found
+
+    return await deps.store.read(read)

@@ -1,123 +1,53 @@
 """Why a memory deserves a look. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from acumen.model.action import UNMARKED, Mark
+from acumen.model.action import Mark
 from acumen.model.ids import Millis
 from acumen.model.intervals import wilson
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import Use
-
-STALE = "stale"
-HIGH_COST_LOW_CITE = "high_cost_low_cite"
-DUPLICATE = "duplicate"
-SUPERSEDEABLE = "supersedeable"
-HARMFUL = "harmful"
-INSTRUCTION_LIKE = "instruction_like"
-OVERSIZED = "oversized"
-
-# The score says which to look at first. Stale ones lie between 50 and 99, older ones higher; expensive ones between
-# 30 and 49; then duplicates and oversized ones. What may do harm comes before what only wastes.
-STALE_FLOOR, STALE_CEILING = 50, 99
-COST_FLOOR, COST_CEILING = 30, 49
-DUPLICATE_FLOOR, DUPLICATE_CEILING = 20, 29
-OVERSIZED_SCORE = 10
-SUPERSEDEABLE_SCORE, HARMFUL_SCORE, INSTRUCTION_SCORE = 100, 110, 120
-# Fewer showings prove nothing, and as long as half of them may have been cited, nothing is held against a memory.
-FEWEST_SHOWN = 3
-LOW_CITE = 0.5
-# What was dismissed comes back when its number has grown by half.
-MATERIAL = 1.5
-
-
-@dataclass(frozen=True)  # without slots: what follows from it is worked out once, not for every memory
-class Window:
-    """The time that is looked at, and since when use has been counted."""
-
-    since: Millis
-    at: Millis
-    covered_since: Millis | None
-
-    @property
-    def days(self) -> int:
-        return (self.at - self.since) // DAY_MS
-
-    @cached_property
-    def covered(self) -> bool:
-        """Whether counting speaks for the whole of it."""
-        return self.covered_since is not None and self.covered_since <= self.since
-
-    @cached_property
-    def counted_days(self) -> float:
-        """For how long of it use was counted; at least a day, lest a first hour is taken for a habit."""
-        since = self.at if self.covered_since is None else max(self.since, self.covered_since)
-        return max(1.0, (self.at - since) / DAY_MS)
-
-
-@dataclass(frozen=True, slots=True)
-class Thresholds:
-    least_wasted_tokens: int = 30
-    grace_days: int = 7
-
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """What may take the memory's place: another memory, and how we know."""
-
-    by: str
-    why: str
-    since: Millis
-
-
-@dataclass(frozen=True, slots=True)
-class Flagged:
-    """What the watch found: one of the signals that rest on more than counts."""
-
-    signal: str
-    detail: Mapping[str, Any]
-    since: Millis
-
-
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """Another memory that says nearly the same."""
-
-    id: str
-    similarity: float
-    since: Millis
-
-
-class Case(NamedTuple):
-    """All that speaks for or against one memory."""
-
-    created_at: Millis
-    modified_at: Millis
-    use: Use = Use()
-    replaced: Replaced | None = None
-    flags: Sequence[Flagged] = ()
-    twins: Sequence[Twin] = ()
-    mark: Mark = UNMARKED
+from acumen.model.signal import (
+    COST_CEILING,
+    COST_FLOOR,
+    DUPLICATE,
+    DUPLICATE_CEILING,
+    DUPLICATE_FLOOR,
+    FEWEST_SHOWN,
+    HARMFUL,
+    HARMFUL_SCORE,
+    HIGH_COST_LOW_CITE,
+    INSTRUCTION_LIKE,
+    INSTRUCTION_SCORE,
+    LOW_CITE,
+    MATERIAL,
+    OVERSIZED,
+    OVERSIZED_SCORE,
+    STALE,
+    STALE_CEILING,
+    STALE_FLOOR,
+    SUPERSEDEABLE,
+    SUPERSEDEABLE_SCORE,
+    Case,
+    Flagged,
+    Replaced,
+    Thresholds,
+    Window,
+)
 
 
 class Signal(NamedTuple):
     """`measure` is the number that it rests on, `about` the other memories it names; both decide what a dismissal
-    covers. `saving` is tokens a day, if a person acts on it. Of thousands only a page is told why.
+    covers. `saving` is tokens a day, if a person acts on it.
     """
 
     name: str
     score: int
-    tell: Callable[[], str]
+    why: str
     since: Millis | None = None
     measure: float = 0.0
     about: tuple[str, ...] = ()
     saving: float = 0.0
-
-    @property
-    def why(self) -> str:
-        return self.tell()
 
     def as_dismissed(self) -> dict[str, Any]:
         return {"measure": self.measure, "about": list(self.about)}
@@ -129,13 +59,7 @@ def signals_of(case: Case, window: Window, thresholds: Thresholds) -> tuple[Sign
     if mark.pinned or (mark.snoozed_until is not None and mark.snoozed_until > window.at):
         return ()
     found = [signal for signal in _all(case, window, thresholds) if not _dismissed(signal, mark)]
-    if len(found) > 1:
-        found.sort(key=_by_score)
-    return tuple(found)
-
-
-def _by_score(signal: "Signal") -> int:
-    return -signal.score
+    return tuple(sorted(found, key=lambda signal: -signal.score))
 
 
 def _all(case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]:
@@ -150,7 +74,7 @@ def _all(case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]
     if case.twins:
         yield _duplicate(case, window)
     for flag in case.flags:
-        yield _of_flag(flag, case, window)
+        yield from _of_flag(flag, case, window, thresholds)
 
 
 def _dismissed(signal: Signal, mark: Mark) -> bool:
@@ -167,10 +91,7 @@ def stale(case: Case, window: Window) -> Signal | None:
         return None
     age_days = (window.at - case.modified_at) // DAY_MS
     since = Millis(case.modified_at + (window.at - window.since))
-
-    def why() -> str:
-        return f"not shown in the last {window.days} days, and last changed {age_days} days ago"
-
+    why = f"not shown in the last {window.days} days, and last changed {age_days} days ago"
     return Signal(STALE, min(STALE_CEILING, STALE_FLOOR + age_days // 7), why, since, age_days)
 
 
@@ -188,12 +109,9 @@ def costly(case: Case, window: Window, thresholds: Thresholds) -> Signal | None:
     highest = wilson(use.cited_shown, use.judged_shown).high
     if highest >= LOW_CITE:
         return None
-
-    def why() -> str:
-        of_all = f"{idle} of {use.judged_tokens} tokens were not cited"
-        shown = f"{use.cited_shown} of {use.judged_shown} showings were"
-        return f"{of_all}: {shown} (at most {highest:.0%} with 95 % confidence)"
-
+    of_all = f"{idle} of {use.judged_tokens} tokens were not cited"
+    shown = f"{use.cited_shown} of {use.judged_shown} showings were"
+    why = f"{of_all}: {shown} (at most {highest:.0%} with 95 % confidence)"
     score = min(COST_CEILING, COST_FLOOR + use.judged_shown)
     since = Millis(max(window.since, use.first_at or 0))
     return Signal(HIGH_COST_LOW_CITE, score, why, since, idle, (), idle / window.counted_days)
@@ -201,7 +119,7 @@ def costly(case: Case, window: Window, thresholds: Thresholds) -> Signal | None:
 
 def _supersedeable(case: Case, replaced: Replaced, window: Window) -> Signal:
     saving = case.use.tokens / window.counted_days
-    return Signal(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, lambda: replaced.why, replaced.since, 1.0, (replaced.by,), saving)
+    return Signal(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, replaced.why, replaced.since, 1.0, (replaced.by,), saving)
 
 
 def _duplicate(case: Case, window: Window) -> Signal:
@@ -211,24 +129,22 @@ def _duplicate(case: Case, window: Window) -> Signal:
     about = tuple(sorted(twin.id for twin in case.twins))
     since = min(twin.since for twin in case.twins)
     why = f"{nearest.similarity:.0%} alike: {nearest.id}{others}"
-    return Signal(
-        DUPLICATE, score, lambda: why, since, nearest.similarity, about, case.use.tokens / window.counted_days
-    )
+    return Signal(DUPLICATE, score, why, since, nearest.similarity, about, case.use.tokens / window.counted_days)
 
 
-def _of_flag(flag: Flagged, case: Case, window: Window) -> Signal:
+def _of_flag(flag: Flagged, case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]:
     per_day = case.use.tokens / window.counted_days
+    detail, most = flag.detail, thresholds.oversized_tokens
     if flag.signal == HARMFUL:
-        return Signal(HARMFUL, HARMFUL_SCORE, lambda: _harm(flag.detail), flag.since, -flag.detail["high"], (), per_day)
-    if flag.signal == INSTRUCTION_LIKE:
-        why = f"it gives orders beyond its subject: {flag.detail['what']} ({flag.detail['words']!r})"
-        return Signal(
-            INSTRUCTION_LIKE, INSTRUCTION_SCORE, lambda: why, flag.since, 1.0, (flag.detail["digest"],), per_day
-        )
-    tokens, most = flag.detail["tokens"], flag.detail["most"]
-    told = f"it takes {tokens} tokens each time it is shown; {most} are usual at most"
-    saving = case.use.shown * max(0, tokens - most) / window.counted_days
-    return Signal(OVERSIZED, OVERSIZED_SCORE, lambda: told, flag.since, tokens, (), saving)
+        yield Signal(HARMFUL, HARMFUL_SCORE, _harm(detail), flag.since, -detail["high"], (), per_day)
+    elif flag.signal == INSTRUCTION_LIKE:
+        why = f"it gives orders beyond its subject: {detail['what']} ({detail['words']!r})"
+        about = (detail["digest"],)
+        yield Signal(INSTRUCTION_LIKE, INSTRUCTION_SCORE, why, flag.since, 1.0, about, per_day)
+    elif (tokens := detail["tokens"]) > most:
+        told = f"it takes {tokens} tokens each time it is shown; {most} are usual at most"
+        saving = case.use.shown * (tokens - most) / window.counted_days
+        yield Signal(OVERSIZED, OVERSIZED_SCORE, told, flag.since, tokens, (), saving)
 
 
 def _harm(detail: Mapping[str, Any]) -> str:

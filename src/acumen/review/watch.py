@@ -12,9 +12,9 @@ from acumen.model.ids import Kind
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.memory import Status
 from acumen.model.search import SearchRow
+from acumen.model.signal import INSTRUCTION_LIKE, OVERSIZED
 from acumen.review.duplicates import near, same_words
 from acumen.review.orders import order_in
-from acumen.review.signals import INSTRUCTION_LIKE, OVERSIZED
 from acumen.storage.flags import Flag, Pair
 from acumen.storage.search_rows import Mark
 from acumen.storage.store import Tx
@@ -99,7 +99,7 @@ def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[Flag]:
     order = order_in(text)
     if order is not None:
         found.append(Flag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
-    most = deps.settings.review.oversized_tokens
+    most = deps.thresholds.oversized_tokens
     # A token is at least one byte, so short texts need not be counted.
     tokens = count_tokens(text) if len(text.encode()) > most else 0
     if tokens > most:
@@ -109,13 +109,13 @@ def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[Flag]:
 
 def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list[Pair]:
     """Of one user's memories: those that one of the changed ones is nearly the same as."""
-    current = {outline.id for outline in tx.by_kind[kind].outlines(user if kind is not Kind.AGENT_PLAYBOOK else None)}
+    current = tx.by_kind[kind].current_ids(user)
     rows = [row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone and row.entity_id in current]
     model = deps.meaning.name
     with_vector = [row for row in rows if row.vector is not None and row.model == model]
     known = {row.entity_id for row in with_vector}
     without = [row for row in rows if row.entity_id not in known]
-    by_meaning = _by_meaning(with_vector, changed, deps.settings.review.similarity)
+    by_meaning = _by_meaning(with_vector, changed, deps.thresholds.similarity)
     named = [(*pair, "meaning") for pair in by_meaning] + [(*pair, "words") for pair in _by_words(without, changed)]
     return [
         Pair(kind, min(left, right), max(left, right), user or None, alike, how) for left, right, alike, how in named

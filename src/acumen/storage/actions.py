@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+import sqlalchemy as sa
+
 from acumen.model.action import Action, ActionId, ActionItem, Doing
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.profile import DAY_MS
 from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import action_items, actions
 
@@ -31,6 +34,13 @@ class Actions:
             query = query.where(actions.c.action_id.in_(touched))
         rows, total = self._scope.page(query, limit, offset)
         return self._with_items(rows), total
+
+    def per_day(self, first_day: int) -> dict[int, int]:
+        """How many actions there were on each day (UTC) that had any."""
+        day = actions.c.created_at // DAY_MS
+        query = self._scope.mine(actions.c.action_id).with_only_columns(day, sa.func.count())
+        query = query.where(actions.c.created_at >= first_day * DAY_MS).group_by(day)
+        return {int(row[0]): int(row[1]) for row in self._scope.all(query)}
 
     def take_back(self, action_id: ActionId, by: ActionId) -> bool:
         """False when somebody has done so before."""

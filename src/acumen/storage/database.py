@@ -32,12 +32,21 @@ class Database(Protocol):
         """Whether a JSON list holds at least one of the values."""
         ...
 
+    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+        """Whether a JSON list holds the value, which may be another column's."""
+        ...
+
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
         ...
 
-    def with_first(self, left: sa.Table, right: sa.Table, fits: Fits, by: str) -> tuple[sa.Join, Any]:
-        """Each row of `left` beside the first of `right` by a column of those that fit, if any; and its columns."""
+    def with_first(
+        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+    ) -> tuple[sa.Join, Any]:
+        """Each row of what is known, `left` among it, beside the first of `right` by a column of those that fit.
+
+        Where none does, its columns are null.
+        """
         ...
 
     def in_order(self, conn: sa.Connection, key: str) -> None:

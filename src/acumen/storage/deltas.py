@@ -6,8 +6,7 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, UsageEvent
 
 SHOWINGS = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens")
-JUDGED = ("judged_shown", "judged_tokens")
-MEMORY_COUNTS = (*SHOWINGS, "citations", "echoes", *JUDGED)
+MEMORY_COUNTS = (*SHOWINGS, "citations", "echoes", "judged_shown", "judged_tokens")
 USER_COUNTS = ("searches", "zero_hits", *SHOWINGS)
 TIMES = ("first_at", "last_at", "last_cited_at")
 
@@ -33,7 +32,9 @@ class Deltas:
 
     def count(self, event: UsageEvent) -> None:
         if event.name == SEARCHED:
-            self._user(event, searches=event.count, zero_hits=0 if event.tokens else event.count)
+            row = self._user(event.user_id, event.agent_version, event.at)
+            row["searches"] += event.count
+            row["zero_hits"] += 0 if event.tokens else event.count
         elif event.name == SHOWN:
             self._shown(event)
         elif event.name in (CITED, ECHOED) and event.kind and event.memory_id:
@@ -43,14 +44,13 @@ class Deltas:
                 row["last_cited_at"] = max(row["last_cited_at"] or 0, event.at)
 
     def _shown(self, event: UsageEvent) -> None:
-        row = self._memory(event.kind or "", event.memory_id or "", event.at)
-        counts = {"shown": event.count, "tokens": event.tokens}
-        _add(row, counts)
-        if self._judged(event.agent_version, event.at):
-            _add(row, _as_judged(event.count, event.tokens))
-        row["first_at"] = min(row["first_at"] or event.at, event.at)
-        row["last_at"] = max(row["last_at"] or 0, event.at)
-        self._user(event, **counts)
+        at, row = event.at, self._memory(event.kind or "", event.memory_id or "", event.at)
+        row["first_at"] = min(row["first_at"] or at, at)
+        row["last_at"] = max(row["last_at"] or 0, at)
+        if self._judged(event.agent_version, at):
+            _add(row, "judged_", event.count, event.tokens)
+        for its in (row, self._user(event.user_id, event.agent_version, at)):
+            _add(its, "", event.count, event.tokens)
 
     def _judged(self, version: str | None, at: int) -> bool:
         since = self.citing.get(version or "")
@@ -58,15 +58,16 @@ class Deltas:
 
     def came_back(self, event: UsageEvent, showing: Any) -> None:
         """A showing was cited or echoed for the first time; it is counted on the day of the showing."""
-        word = "cited" if event.name == CITED else "echoed"
-        counts = {f"{word}_shown": showing.count_value, f"{word}_tokens": showing.prompt_tokens}
-        row = self._memory(showing.entity_type, showing.entity_id, showing.created_at)
-        _add(row, counts)
-        version = showing.agent_version or ""
-        key = (day_of(showing.created_at), showing.user_id or "", version)
-        _add(self.users.setdefault(key, dict.fromkeys(USER_COUNTS, 0)), counts)
-        if event.name == CITED and not self._judged(version, showing.created_at):
-            _add(row, _as_judged(showing.count_value, showing.prompt_tokens))
+        at, version, counted = (
+            showing.created_at,
+            showing.agent_version or "",
+            (showing.count_value, showing.prompt_tokens),
+        )
+        row = self._memory(showing.entity_type, showing.entity_id, at)
+        for its in (row, self._user(showing.user_id, version, at)):
+            _add(its, "cited_" if event.name == CITED else "echoed_", *counted)
+        if event.name == CITED and not self._judged(version, at):
+            _add(row, "judged_", *counted)
         if event.name == CITED and version not in self.citing:
             self.citing[version] = self.newly_citing[version] = event.at
 
@@ -77,18 +78,17 @@ class Deltas:
             row = self.memories[key] = dict(_EMPTY)
         return row
 
-    def _user(self, event: UsageEvent, **counts: int) -> None:
-        key = (day_of(event.at), event.user_id or "", event.agent_version or "")
-        _add(self.users.setdefault(key, dict.fromkeys(USER_COUNTS, 0)), counts)
+    def _user(self, user: str | None, version: str | None, at: int) -> dict[str, Any]:
+        key = (day_of(at), user or "", version or "")
+        row = self.users.get(key)
+        if row is None:
+            row = self.users[key] = dict.fromkeys(USER_COUNTS, 0)
+        return row
 
 
 _EMPTY: dict[str, Any] = {**dict.fromkeys(MEMORY_COUNTS, 0), **dict.fromkeys(TIMES)}
 
 
-def _add(row: dict[str, Any], counts: dict[str, int]) -> None:
-    for name, by in counts.items():
-        row[name] += by
-
-
-def _as_judged(count: int, tokens: int) -> dict[str, int]:
-    return dict(zip(JUDGED, (count, tokens), strict=True))
+def _add(row: dict[str, Any], which: str, count: int, tokens: int) -> None:
+    row[f"{which}shown"] += count
+    row[f"{which}tokens"] += tokens

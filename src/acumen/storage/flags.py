@@ -7,6 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, Millis
+from acumen.model.memory import Status
+from acumen.storage.kinds import TABLES
 from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import duplicate_pairs, memory_flags, orgs
 
@@ -64,16 +66,10 @@ class Flags:
             if (row.kind, row.entity_id) not in kept:
                 self._scope.delete(memory_flags, c.kind == row.kind, c.entity_id == row.entity_id, c.signal == signal)
 
-    def of_kind(self, kind: Kind, user: str | None = None) -> dict[str, list[Flag]]:
-        """By memory."""
+    def of(self, kind: Kind, ids: Sequence[str]) -> list[Flag]:
         c = memory_flags.c
         query = self._scope.mine(memory_flags).where(c.kind == str(kind))
-        if user is not None:
-            query = query.where(c.user_id == user)
-        found: dict[str, list[Flag]] = {}
-        for row in self._scope.all(query):
-            found.setdefault(row.entity_id, []).append(_flag(row))
-        return found
+        return [_flag(row) for row in self._scope.those(query, c.entity_id, ids)]
 
     # --- pairs ---------------------------------------------------------------------------------------------------
 
@@ -91,13 +87,25 @@ class Flags:
         if now:
             s.conn.execute(upsert, [s.stamp(_pair_row(pair)) for pair in now.values()])
 
-    def pairs(self, kind: Kind, user: str | None = None) -> list[Pair]:
-        """The most alike first."""
+    def pairs(
+        self, kind: Kind, user: str | None = None, *, least: float = 0.0, ids: Sequence[str] | None = None
+    ) -> list[Pair]:
+        """The most alike first: those of which both are in use, and that mean the same at least so much."""
         c = duplicate_pairs.c
         query = self._scope.mine(duplicate_pairs).where(c.kind == str(kind))
+        query = query.where(sa.or_(c.similarity >= least, c.found_by != "meaning"))
+        query = query.where(*(self._in_use(kind, one) for one in (c.left_id, c.right_id)))
         if user is not None:
             query = query.where(c.user_id == user)
+        if ids is not None:
+            query = query.where(sa.or_(c.left_id.in_(ids), c.right_id.in_(ids)))
         return [_pair(row) for row in self._scope.all(query.order_by(c.similarity.desc(), c.left_id, c.right_id))]
+
+    def _in_use(self, kind: Kind, named: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+        c = TABLES[kind].table.c
+        own = c[TABLES[kind].id_column]
+        current = (c.org_id == self._scope.org, c.status == str(Status.CURRENT))
+        return sa.exists().where(*current, own == sa.cast(named, own.type))
 
     # --- how far the watch has come ------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """What searches put before agents, as rows: each answer as it was given."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -13,12 +14,14 @@ from acumen.model.profile import DAY_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
 from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope, row_of, value_of
-from acumen.storage.tables import injections
+from acumen.storage.tables import injections, lineage
 
 # Text that comes back later than this was more likely said anew than repeated.
 ECHO_DAYS = 7
 ECHO_INJECTIONS = 50
 ERASED = "- (erased)"
+# Memories whose ids are looked for in the text of what was shown; of more, all is read.
+FEW = 20
 
 # Asked for every window that is learned from: built once.
 _SHOWN = (
@@ -79,10 +82,11 @@ class Injections:
         """
         if owners is None:
             self._scope.delete(injections)
+        if not owners:
             return
         c = injections.c
-        mentioned = self._scope.db.holds(sa.cast(c.hits, sa.Text), f'"{kind}"')
-        query = self._scope.mine(c.injection_id, c.hits, c.rendered).where(mentioned)
+        query = self._scope.mine(c.injection_id, c.hits, c.rendered).where(_mentions(list(owners)))
+        query = query.where(c.created_at >= self._first_known(kind, list(owners)))
         users = {user for user in owners.values() if user is not None}
         everyones = None in owners.values()
         for row in self._scope.all(query) if everyones else self._scope.those(query, c.user_id, users):
@@ -90,12 +94,30 @@ class Injections:
             if lines:
                 self._erase(row, lines)
 
+    def _first_known(self, kind: Kind, ids: Sequence[str]) -> Millis:
+        """Before the first of these memories was written down, none of them can have been shown; 0: it is not known.
+
+        A day earlier, as no two clocks agree.
+        """
+        e = lineage.c
+        query = self._scope.mine(e.entity_id, sa.func.min(e.created_at)).where(e.op == "add", e.kind == str(kind))
+        found = self._scope.those(query.group_by(e.entity_id), e.entity_id, ids)
+        return Millis(min(at for _, at in found) - DAY_MS if found and len(found) == len(ids) else 0)
+
     def _erase(self, row: Any, lines: Sequence[str]) -> None:
         c, rendered = injections.c, row.rendered
         for line in lines:
             rendered = rendered.replace(line, ERASED)
         hits = [{**hit, "line": ""} if hit["line"] in lines else hit for hit in row.hits]
         self._scope.update(injections, c.injection_id == row.injection_id, hits=hits, rendered=rendered)
+
+
+def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Of a few memories whether their ids stand there at all, which the database sees without reading the JSON."""
+    if len(ids) > FEW:
+        return sa.true()
+    told = sa.cast(injections.c.hits, sa.Text)
+    return sa.or_(*(told.contains(json.dumps(own), autoescape=True) for own in ids))
 
 
 @cache

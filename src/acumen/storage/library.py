@@ -10,12 +10,17 @@ from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
 from acumen.model.usage import CITED, ECHOED
-from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
-from acumen.storage.profiles import PROFILES
+from acumen.storage.kinds import TABLES
 from acumen.storage.scope import Scope, value_of
-from acumen.storage.tables import agent_playbook_sources, injections, interactions, requests, usage_events
+from acumen.storage.tables import (
+    agent_playbook_sources,
+    injections,
+    interactions,
+    memory_totals,
+    requests,
+    usage_events,
+)
 
-_TABLES = (PROFILES, USER_PLAYBOOKS, AGENT_PLAYBOOKS)
 _LESSON_COLUMNS = ("name", "trigger", "agent_version")
 
 
@@ -76,7 +81,7 @@ class Library:
 
     def memories(self, shelf: Shelf, limit: int, offset: int) -> tuple[list[Entry], int]:
         """The latest changed first, and how many there are in all."""
-        parts = [self._of_kind(mapping, shelf) for mapping in _TABLES if shelf.kind in (None, mapping.kind)]
+        parts = [self._of_kind(mapping, shelf) for mapping in TABLES.values() if shelf.kind in (None, mapping.kind)]
         every = sa.union_all(*parts).subquery("every")
         order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
         page, total = self._scope.page(sa.select(every).order_by(*order), limit, offset)
@@ -85,11 +90,10 @@ class Library:
     def _of_kind(self, mapping: Any, shelf: Shelf) -> sa.Select[Any]:
         c = mapping.table.c
         lesson = {name: c[name] if name in c else sa.literal("") for name in _LESSON_COLUMNS}
-        user = c.user_id if "user_id" in c else sa.cast(sa.null(), sa.Text)
         query = sa.select(
             sa.literal(str(mapping.kind)).label("kind"),
-            sa.cast(c[mapping.id_column], sa.Text).label("id"),
-            user.label("user_id"),
+            mapping.text_id.label("id"),
+            mapping.owner.label("user_id"),
             lesson["name"].label("name"),
             c.content,
             c.status,
@@ -98,15 +102,15 @@ class Library:
             c.created_at,
             c.updated_at,
         ).where(c.org_id == self._scope.org)
-        return query.where(*self._conditions(mapping, shelf, user, lesson))
+        return query.where(*self._conditions(mapping, shelf, lesson))
 
-    def _conditions(self, mapping: Any, shelf: Shelf, user: Any, lesson: Mapping[str, Any]) -> list[Any]:
+    def _conditions(self, mapping: Any, shelf: Shelf, lesson: Mapping[str, Any]) -> list[Any]:
         c = mapping.table.c
         found = [] if shelf.statuses is None else [c.status.in_([str(status) for status in shelf.statuses])]
-        for column, wanted in ((user, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
+        for column, wanted in ((mapping.owner, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
             found += [] if wanted is None else [column == wanted]
         if shelf.tag is not None:
-            found.append(self._scope.db.has_any(c.tags, [shelf.tag]))
+            found.append(self._scope.db.has(c.tags, shelf.tag))
         if shelf.length is not None:
             least, below = shelf.length
             found.append(sa.func.length(c.content) >= least)
@@ -119,11 +123,31 @@ class Library:
             found.append(sa.or_(*(self._scope.db.holds(text, shelf.text) for text in texts)))
         return found
 
+    def ages(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
+        """Current memories by when they were made and when they were last shown.
+
+        A bucket is the number of edges that a time lies before, edges from the latest to the earliest; what was never
+        shown lies before all of them, and one more.
+        """
+        found: dict[tuple[int, int], int] = {}
+        for mapping in TABLES.values():
+            c, t = mapping.table.c, memory_totals.c
+            its = sa.and_(t.org_id == c.org_id, t.kind == str(mapping.kind), t.entity_id == mapping.text_id)
+            born, used = (
+                _bucket(c.created_at, edges),
+                sa.case((t.last_at.is_(None), len(edges) + 1), else_=_bucket(t.last_at, edges)),
+            )
+            query = sa.select(born, used, sa.func.count()).select_from(mapping.table.outerjoin(memory_totals, its))
+            query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT)).group_by(born, used)
+            for made, last, count in self._scope.all(query):
+                found[made, last] = found.get((made, last), 0) + count
+        return found
+
     def agent_versions(self, limit: int) -> list[str]:
         """Those that playbooks are for."""
         parts = [
             sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
-            for mapping in (USER_PLAYBOOKS, AGENT_PLAYBOOKS)
+            for mapping in (TABLES[Kind.USER_PLAYBOOK], TABLES[Kind.AGENT_PLAYBOOK])
         ]
         every = sa.union(*parts).subquery("every")
         query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
@@ -131,7 +155,7 @@ class Library:
 
     def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
-        mapping = next(one for one in _TABLES if one.kind is ref.kind)
+        mapping = TABLES[ref.kind]
         c, own = mapping.table.c, mapping.parse_id(ref.id)
         found = [
             (MemoryRef(ref.kind, str(row[0])), relation)
@@ -209,6 +233,13 @@ class Library:
         )
         rows = self._scope.all(query if where is None else query.where(where)) if keys else []
         return {(row[0], row[1]): tuple(int(value or 0) for value in row[2:]) for row in rows}
+
+
+def _bucket(time: Any, edges: Sequence[Millis]) -> Any:
+    return sa.case(
+        *((time >= edge, sa.literal_column(str(place))) for place, edge in enumerate(edges)),
+        else_=sa.literal_column(str(len(edges))),
+    )
 
 
 def _entry(row: Any) -> Entry:

@@ -9,9 +9,8 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
-from acumen.model.playbook import Approval
 from acumen.storage.scope import Scope, in_batches, org_of
-from acumen.storage.tables import agent_playbook_sources, agent_playbooks, lineage
+from acumen.storage.tables import lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +80,6 @@ class Lineage:
         if user is not None:
             query = query.where(c.user_id == user)
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
-
-    def folded(self) -> dict[str, tuple[int, Millis]]:
-        """User playbooks that live on in a shared lesson which is in use: its id, and since when."""
-        s, a = agent_playbook_sources.c, agent_playbooks.c
-        query = (
-            sa.select(s.user_playbook_id, s.agent_playbook_id, s.created_at)
-            .join(agent_playbooks, sa.and_(a.org_id == s.org_id, a.playbook_id == s.agent_playbook_id))
-            .where(s.org_id == self._scope.org, a.status == str(Status.CURRENT), a.approval != str(Approval.REJECTED))
-        )
-        return {str(row[0]): (row[1], Millis(row[2])) for row in self._scope.all(query)}
 
     def record_deleted(self, kind: Kind, owners: Mapping[str, str | None], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go."""

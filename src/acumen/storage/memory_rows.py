@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, Millis
-from acumen.model.memory import Origin, Outline, Status
+from acumen.model.memory import Origin, Status
 from acumen.model.search import Facet, Filter
 from acumen.storage.prepared import ByIds, Row
 from acumen.storage.scope import Scope, in_batches, org_of, row_of
@@ -30,6 +30,16 @@ class Mapping(Generic[M]):
     facet: Callable[[Any], Facet]  # of a row
     facet_columns: tuple[str, ...]
     parse_id: Callable[[str], Any]
+
+    @property
+    def text_id(self) -> sa.ColumnElement[str]:
+        """Its id as all others name it."""
+        return sa.cast(self.table.c[self.id_column], sa.Text)
+
+    @property
+    def owner(self) -> sa.ColumnElement[str]:
+        """The user it belongs to; null for what is everybody's."""
+        return self.table.c.user_id if "user_id" in self.table.c else sa.cast(sa.null(), sa.Text)
 
 
 class MemoryRows(Generic[M]):
@@ -78,23 +88,12 @@ class MemoryRows(Generic[M]):
         query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
         return [self._memory(row) for row in self._scope.rows(query)]
 
-    def outlines(self, user: str | None) -> list[Outline]:
-        """Every current one of a user, or of all, without its words."""
+    def current_ids(self, user: str) -> set[str]:
+        """Of a user, or of what is everybody's."""
         c = self._table.c
-        owner: Any = c.user_id if "user_id" in c else sa.null()
-        query = sa.select(
-            sa.cast(self._id, sa.Text),
-            owner,
-            c.version,
-            c.created_at,
-            c.updated_at,
-            c.superseded_by,
-            c.subject,
-            c.value,
-        ).where(*self._mine(), c.status == str(Status.CURRENT))
-        if user is not None:
-            query = query.where(c.user_id == user)
-        return [Outline._make(row) for row in self._scope.all(query)]
+        query = sa.select(self.mapping.text_id).where(*self._mine(), c.status == str(Status.CURRENT))
+        rows = self._scope.all(query.where(c.user_id == user) if "user_id" in c else query)
+        return {row[0] for row in rows}
 
     def facets(self, wanted: Filter) -> dict[str, Facet]:
         """What search filters by, for many rows at once."""
@@ -117,8 +116,7 @@ class MemoryRows(Generic[M]):
 
     def owned(self, wanted: Filter) -> dict[str, str | None]:
         """The ids of those that fit, each with the user it belongs to, if any."""
-        user = self._table.c.user_id if "user_id" in self._table.c else sa.null().label("user_id")
-        rows = self._scope.all(self._filtered(sa.select(self._id, user), wanted))
+        rows = self._scope.all(self._filtered(sa.select(self._id, self.mapping.owner), wanted))
         return {str(row[0]): row[1] for row in rows}
 
     def superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
@@ -148,8 +146,8 @@ class MemoryRows(Generic[M]):
 
     def owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
         """Queries for ids (None: all) and the user each belongs to, if any; they name as many as a statement may."""
-        user = self._table.c.user_id if "user_id" in self._table.c else sa.null()
-        every = sa.select(sa.cast(self._id, sa.Text), user).where(*self._mine())
+        both: list[Any] = [self.mapping.text_id, self.mapping.owner]
+        every = sa.select(*both).where(*self._mine())
         return [every] if ids is None else [every.where(self._id.in_(some)) for some in self._parsed(ids)]
 
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.errors import Conflict
+from acumen.model.config import REVIEW
 from acumen.model.ids import OrgId
 from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs
@@ -33,8 +34,16 @@ class Orgs:
 
     def set_config(self, config: dict[str, Any], seen_version: int) -> None:
         unchanged = orgs.c.config_version == seen_version
-        if not self._scope.update(orgs, unchanged, config=config, config_version=seen_version + 1):
+        texts_too = _looked_for(self.config().config) != _looked_for(config)
+        again = {"watched_seq": 0} if texts_too else {}  # every memory is looked at once more
+        if not self._scope.update(orgs, unchanged, config=config, config_version=seen_version + 1, **again):
             raise Conflict("The configuration was changed by someone else meanwhile; read it again and retry.")
+
+
+def _looked_for(config: dict[str, Any] | None) -> list[Any]:
+    """The thresholds by which the texts of memories are looked at."""
+    own = (config or {}).get(REVIEW) or {}
+    return [own.get(name) for name in ("oversized_tokens", "similarity")]
 
 
 def all_orgs(conn: sa.Connection) -> list[OrgId]:

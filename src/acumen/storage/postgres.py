@@ -66,14 +66,20 @@ class Postgres:
         found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
         return found
 
+    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_key(value)
+        return found
+
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
 
-    def with_first(self, left: sa.Table, right: sa.Table, fits: Fits, by: str) -> tuple[sa.Join, Any]:
+    def with_first(
+        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+    ) -> tuple[sa.Join, Any]:
         """By LATERAL: what SQLite is told instead, Postgres would answer by reading all of `right`."""
         query = sa.select(right).where(*fits(right.c)).order_by(right.c[by]).limit(1)
         one = query.correlate(left).lateral("first")
-        return left.outerjoin(one, sa.true()), one.c
+        return known.outerjoin(one, sa.true()), one.c
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))

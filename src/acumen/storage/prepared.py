@@ -59,17 +59,22 @@ class Statement:
         self._forms: dict[str, Form] = {}
 
     def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
-        """How many rows it has changed."""
+        """How many rows it has changed; for no values none."""
+        if not rows:
+            return 0
         text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, [values(row) for row in rows])
 
     def one(self, conn: sa.Connection, **row: Any) -> Any:
         """The first row it finds or returns, if there is one."""
+        return next(iter(self.all(conn, **row)), None)
+
+    def all(self, conn: sa.Connection, **row: Any) -> list[Any]:
         text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect)
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
             cursor.execute(text, values(row))
-            return cursor.fetchone()
+            return list(cursor.fetchall())
 
     def _compiled(self, dialect: sa.Dialect) -> Form:
         compiled: Any = self._statement.compile(dialect=dialect)  # type: ignore[attr-defined]
@@ -111,15 +116,15 @@ class ByIds:
         self._forms: dict[tuple[str, int], Form] = {}
         self._readers: dict[str, Callable[[Sequence[Any]], Row]] = {}
 
-    def rows(self, conn: sa.Connection, org: str, ids: Sequence[Any]) -> list[Row]:
-        """Those that exist, by the names of their columns."""
+    def rows(self, conn: sa.Connection, org: str, ids: Sequence[Any], **more: Any) -> list[Row]:
+        """Those that exist, by the names of their columns; `more` fills the gaps of `where`."""
         if not ids:
             return []
         # Asked for in few sizes, so that few texts are compiled: to ask for an id again finds nothing more.
         size = 1 << (len(ids) - 1).bit_length()
         text, values = self._forms.get((conn.dialect.name, size)) or self._compiled(conn.dialect, size)
         read = self._readers.get(conn.dialect.name) or self._reader(conn.dialect)
-        given = values({"org": org, **{f"id_{place}": ids[place % len(ids)] for place in range(size)}})
+        given = values({"org": org, **more, **{f"id_{place}": ids[place % len(ids)] for place in range(size)}})
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
             cursor.execute(text, given)
             return [read(row) for row in cursor.fetchall()]

@@ -85,13 +85,18 @@ class Sqlite:
         item = sa.func.json_each(column).table_valued("value")
         return sa.exists(sa.select(1).select_from(item).where(item.c.value.in_(values)))
 
+    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+        return self.has_any(column, [value])
+
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
 
-    def with_first(self, left: sa.Table, right: sa.Table, fits: Fits, by: str) -> tuple[sa.Join, Any]:
+    def with_first(
+        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+    ) -> tuple[sa.Join, Any]:
         one = right.alias("first")
         first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
-        return left.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
+        return known.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """One writer: everything is in order already."""

@@ -19,6 +19,7 @@ from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.clusters import Clusters
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
+from acumen.storage.docket import Docket
 from acumen.storage.erasure import Erasure
 from acumen.storage.evaluations import Evaluations
 from acumen.storage.evidence import Evidence
@@ -112,6 +113,7 @@ class Tx:
     agent_playbooks = cached_property(lambda tx: MemoryRows(tx.scope, AGENT_PLAYBOOKS))
     evidence = cached_property(lambda tx: Evidence(tx.scope, tx.search_rows))
     reviewed = cached_property(lambda tx: Reviewed(tx.actions, tx.marks, tx.flags, tx.injections, tx.views))
+    docket = cached_property(lambda tx: Docket(tx.scope, tx.flags))
     memories = cached_property(lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.evidence, tx.reviewed))
 
     @cached_property

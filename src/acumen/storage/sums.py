@@ -10,10 +10,14 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
+from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of
-from acumen.storage.prepared import Prepared, Statement
+from acumen.storage.many import Many
+from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import citing_versions, memory_days, memory_totals, usage_events, user_days
+
+IDS_AT_ONCE = 512
 
 
 class Sums:
@@ -23,20 +27,12 @@ class Sums:
         self._scope = scope
 
     def deltas(self) -> Deltas:
-        c = citing_versions.c
-        rows = self._scope.all(sa.select(c.agent_version, c.since).where(c.org_id == self._scope.org))
-        return Deltas({row.agent_version: row.since for row in rows})
+        return Deltas(dict(_CITING.all(self._scope.conn, org=self._scope.org)))
 
     def add(self, deltas: Deltas) -> None:
         s = self._scope
-        memories = [
-            s.stamp({"kind": kind, "entity_id": memory_id, "day": day, **counts})
-            for (kind, memory_id, day), counts in sorted(deltas.memories.items())
-        ]
-        if memories:
-            _OPEN_DAY.run(s.conn, memories)
-            _add_memories(s.db.insert).run(s.conn, memories)
-            _MOVE_LATER_DAYS.run(s.conn, memories)
+        if deltas.memories:
+            self._add_memories(deltas)
         users = [
             s.stamp({"day": day, "user_id": user, "agent_version": version, **counts})
             for (day, user, version), counts in sorted(deltas.users.items())
@@ -45,6 +41,46 @@ class Sums:
             _add_users(s.db.insert).run(s.conn, users)
         s.add(citing_versions, [{"agent_version": name, "since": at} for name, at in deltas.newly_citing.items()])
 
+    def _add_memories(self, deltas: Deltas) -> None:
+        """Most count on a memory's latest day. What is counted on an earlier one moves the notes of later days."""
+        s, known = self._scope, self._days_from(deltas.memories)
+        last = {key: max(days) for key, days in known.items()}
+        for kind, own, day in deltas.memories:
+            last[kind, own] = max(day, last.get((kind, own), day))
+        rows: list[tuple[Any, ...]] = []
+        late: list[Row] = []
+        new: dict[bool, list[Row]] = {True: [], False: []}
+        for (kind, own, day), counts in sorted(deltas.memories.items()):
+            is_late = day < last[kind, own]
+            row = {"org_id": s.org, "kind": kind, "entity_id": own, "day": day, "updated_at": s.at, **counts}
+            if is_late:
+                late.append(row)
+            else:
+                rows.append((s.org, kind, own, s.at, s.at, *counts.values()))
+            if day not in known.get((kind, own), ()):
+                new[is_late].append(row)
+        _OPEN_DAY.run(s.conn, new[True])
+        _OPEN_LATEST_DAY.run(s.conn, new[False])
+        add = _add_memories(s.db.insert)
+        add.run(s.conn, rows)
+        for row in late:  # by itself, as Postgres changes no row twice in one statement
+            add.run(s.conn, [tuple(row.get(name, s.at) for name in _MEMORY_COLUMNS)])
+        _MOVE_LATER_DAYS.run(s.conn, late)
+
+    def _days_from(self, keys: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str], set[int]]:
+        """Of some memories, the days that are open, from the first of those named on."""
+        found: dict[tuple[str, str], set[int]] = {}
+        named: dict[str, list[str]] = {}
+        for kind, own, _ in keys:
+            named.setdefault(kind, []).append(own)
+        first = min(day for _, _, day in keys)
+        for kind, ids in named.items():
+            for start in range(0, len(ids), IDS_AT_ONCE):
+                some = ids[start : start + IDS_AT_ONCE]
+                for row in _DAYS_FROM.rows(self._scope.conn, self._scope.org, some, kind=kind, day=first):
+                    found.setdefault((kind, row["entity_id"]), set()).add(row["day"])
+        return found
+
     # --- reading -------------------------------------------------------------------------------------------------
 
     def by_memory(self, since: Millis, kind: str | None = None, ids: Sequence[str] | None = None) -> sa.Subquery:
@@ -52,10 +88,7 @@ class Sums:
         t = memory_totals.c
         # From the nearer end of the day, so that fewer events are read.
         day, sign = (day_of(since), -1) if since % DAY_MS < DAY_MS // 2 else (day_of(since) + 1, 1)
-        joined, opening = self._scope.db.with_first(
-            memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day"
-        )
-        own = {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
+        joined, own = from_day(day, memory_totals, self._scope.db)
         if since % DAY_MS:
             edge = day * DAY_MS
             part = self._part_of_day(min(edge, since), max(edge, since), kind, ids)
@@ -188,9 +221,17 @@ class Sums:
         self._scope.conn.execute(sa.insert(table).from_select(list(columns), query))
 
 
+def from_day(day: Any, known: sa.FromClause, db: Database) -> tuple[sa.Join, dict[str, Any]]:
+    """What is known, memory_totals among it, with the counts from a day on."""
+    t = memory_totals.c
+    joined, opening = db.with_first(known, memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day")
+    return joined, {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
+
+
 # --- statements ------------------------------------------------------------------------------------------------------
 
 _KEY = ("org_id", "kind", "entity_id")
+_MEMORY_COLUMNS = (*_KEY, "created_at", "updated_at", *MEMORY_COUNTS, *TIMES)
 
 
 def _same(one: Any, other: Any) -> list[sa.ColumnElement[bool]]:
@@ -207,22 +248,21 @@ def _its(table: Any) -> list[Any]:
     return [table.c[name] == sa.bindparam(f"its_{name}") for name in _KEY]
 
 
-def _open_day() -> sa.Insert:
-    """A memory's first use on a day notes how its counters stand: as on its next day, if one is known, or as now."""
+def _open_day(*, is_latest: bool) -> sa.Insert:
+    """A memory's first use on a day notes how its counters stand: as on its next day, if there is one, or as now."""
     known, later = memory_days.alias("known"), memory_days.alias("later")
     day, at = sa.bindparam("its_day", type_=sa.Integer), sa.bindparam("its_updated_at", type_=sa.BigInteger)
     following = sa.select(sa.func.min(known.c.day)).where(*_its(known), known.c.day > day).scalar_subquery()
-    one = sa.select(sa.literal_column("1").label("one")).subquery("one")
-    found = one.outerjoin(memory_totals, sa.and_(*_its(memory_totals))).outerjoin(
-        later, sa.and_(*_its(later), later.c.day == following)
-    )
+    found: Any = sa.select(sa.literal_column("1").label("one")).subquery("one")
+    found = found.outerjoin(memory_totals, sa.and_(*_its(memory_totals)))
+    stands = [memory_totals.c]
+    if not is_latest:
+        found, stands = found.outerjoin(later, sa.and_(*_its(later), later.c.day == following)), [later.c, *stands]
     nothing: Any = sa.literal_column("0")
-    counts = [sa.func.coalesce(later.c[name], memory_totals.c[name], nothing) for name in MEMORY_COUNTS]
+    counts = [sa.func.coalesce(*(one[name] for one in stands), nothing) for name in MEMORY_COUNTS]
     keys = [sa.bindparam(f"its_{name}", type_=sa.Text) for name in _KEY]
-    new = sa.select(*keys, day, *counts, at, at).select_from(found)
-    missing = ~sa.exists().where(*_its(known), known.c.day == day)
     names = [*_KEY, "day", *MEMORY_COUNTS, "created_at", "updated_at"]
-    return sa.insert(memory_days).from_select(names, new.where(missing))
+    return sa.insert(memory_days).from_select(names, sa.select(*keys, day, *counts, at, at).select_from(found))
 
 
 def _move_later_days() -> sa.Update:
@@ -233,12 +273,23 @@ def _move_later_days() -> sa.Update:
     return later.values({**more, "updated_at": sa.bindparam("its_updated_at")})
 
 
-_OPEN_DAY, _MOVE_LATER_DAYS = Statement(_open_day()), Statement(_move_later_days())
+_OPEN_DAY, _OPEN_LATEST_DAY = (Statement(_open_day(is_latest=latest)) for latest in (False, True))
+_MOVE_LATER_DAYS = Statement(_move_later_days())
+_CITING = Statement(
+    sa.select(citing_versions.c.agent_version, citing_versions.c.since).where(
+        citing_versions.c.org_id == sa.bindparam("org")
+    )
+)
+_DAYS_FROM = ByIds(
+    memory_days.c.entity_id,
+    [memory_days.c.entity_id, memory_days.c.day],
+    where=sa.and_(memory_days.c.kind == sa.bindparam("kind"), memory_days.c.day >= sa.bindparam("day")),
+)
 
 
 @cache
-def _add_memories(insert: Callable[[sa.Table], Any]) -> Prepared:
-    new, c = insert(memory_totals), memory_totals.c
+def _add_memories(insert: Callable[[sa.Table], Any]) -> Many:
+    new, c = insert(memory_totals).prefix_with("OR FAIL", dialect="sqlite"), memory_totals.c
     summed = {name: c[name] + new.excluded[name] for name in MEMORY_COUNTS}
     extremes = {
         "first_at": _further(c.first_at, new.excluded.first_at, new.excluded.first_at < c.first_at),
@@ -248,7 +299,7 @@ def _add_memories(insert: Callable[[sa.Table], Any]) -> Prepared:
         ),
     }
     changes = {**summed, **extremes, "updated_at": new.excluded.updated_at}
-    return Prepared(new.on_conflict_do_update(index_elements=list(_KEY), set_=changes))
+    return Many(new.on_conflict_do_update(index_elements=list(_KEY), set_=changes), _MEMORY_COLUMNS)
 
 
 @cache

@@ -8,17 +8,17 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SHOWN, CitationStat, InjectionStat, UsageEvent
+from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, CitationStat, InjectionStat, UsageEvent
 from acumen.storage.deltas import Deltas, day_of
 from acumen.storage.injections import ECHO_DAYS
-from acumen.storage.prepared import ByIds, Prepared
+from acumen.storage.many import Many
+from acumen.storage.prepared import ByIds, Statement
 from acumen.storage.scope import Scope, in_batches
-from acumen.storage.sums import Sums
+from acumen.storage.sums import IDS_AT_ONCE, Sums
 from acumen.storage.tables import injections, orgs, usage_events
 
 # Memories named in one statement; each takes three values.
 PAGE = 2_000
-IDS_AT_ONCE = 512
 PerMemory = dict[tuple[str, str], Any]
 
 
@@ -36,7 +36,8 @@ class Usage:
         s.db.in_order(s.conn, f"meter:{s.org}")
         new = self._unknown(events)
         if new:
-            _ADD_EVENTS.run(s.conn, [s.stamp(_event_row(event)) for event in new])
+            same = (s.org, s.at, *_SAME.values())
+            _ADD_EVENTS.run(s.conn, [(*_event_values(event), *same) for event in new])
         deltas = self.sums.deltas()
         for event in new:
             deltas.count(event)
@@ -46,7 +47,8 @@ class Usage:
 
     def _unknown(self, events: Sequence[UsageEvent]) -> list[UsageEvent]:
         new = {event.id: event for event in events}
-        ids = list(new)
+        # What is named after its own injection cannot have been counted before.
+        ids = [event.id for event in new.values() if event.request_id is not None or event.injection_id is None]
         for start in range(0, len(ids), IDS_AT_ONCE):
             for row in _KNOWN.rows(self._scope.conn, self._scope.org, ids[start : start + IDS_AT_ONCE]):
                 del new[row["event_id"]]
@@ -128,6 +130,21 @@ class Usage:
         c = usage_events.c
         return self._scope.count(usage_events, c.event_name == name, c.created_at >= since)
 
+    def latencies(self, limit: int) -> list[float]:
+        """Milliseconds of the latest searches."""
+        c = usage_events.c
+        query = sa.select(c.duration_ms).where(c.org_id == self._scope.org, c.event_name == SEARCHED)
+        rows = self._scope.all(query.order_by(c.created_at.desc()).limit(limit))
+        return [row[0] for row in rows if row[0] is not None]
+
+    def sessions_of(self, refs: Sequence[MemoryRef], since: Millis) -> dict[MemoryRef, int]:
+        """Of some memories, in how many sessions each was shown."""
+        c = usage_events.c
+        shown = sa.select(sa.func.count(c.session_id.distinct())).where(c.org_id == self._scope.org)
+        shown = shown.where(c.event_name == SHOWN, c.created_at >= since)
+        found = self._of_each([(str(ref.kind), ref.id, 0) for ref in refs], shown)
+        return {MemoryRef(Kind(kind), own): count for (kind, own), count in found.items()}
+
     def events_of(self, ref: MemoryRef, since: Millis, limit: int) -> list[UsageEvent]:
         """The memory's latest showings, echoes and citations, the last first."""
         c = usage_events.c
@@ -164,11 +181,7 @@ class Usage:
 
     def begin_metering(self, at: Millis) -> None:
         """Remembers from when on counting is complete; the first call wins."""
-        self._scope.conn.execute(
-            sa.update(orgs)
-            .where(orgs.c.org_id == self._scope.org, orgs.c.metered_since.is_(None))
-            .values(metered_since=at, updated_at=at)
-        )
+        _BEGIN.run(self._scope.conn, [{"org": self._scope.org, "at": at}])
 
     def pause_metering(self) -> None:
         """Counting stopped: whatever starts next cannot speak for the time before it."""
@@ -232,7 +245,26 @@ class Usage:
         return {MemoryRef(Kind(row.entity_type), row.entity_id) for row in rows}
 
 
-_ADD_EVENTS = Prepared(sa.insert(usage_events))
+_BEGIN = Statement(
+    sa.update(orgs)
+    .where(orgs.c.org_id == sa.bindparam("org"), orgs.c.metered_since.is_(None))
+    .values(metered_since=sa.bindparam("at"), updated_at=sa.bindparam("at"))
+)
+_SAME = {
+    "pipeline": "search",
+    "event_category": "retrieval",
+    "completion_tokens": 0,
+    "billing_input_tokens": 0,
+    "platform_llm": False,
+    "platform_storage": False,
+}
+_EVENT_COLUMNS = (
+    *("event_id", "user_id", "request_id", "session_id", "injection_id", "entity_type", "entity_id", "event_name"),
+    *("caller_type", "count_value", "prompt_tokens", "duration_ms", "metadata_json", "agent_version", "created_at"),
+    *("org_id", "updated_at"),
+    *_SAME,
+)
+_ADD_EVENTS = Many(sa.insert(usage_events).prefix_with("OR FAIL", dialect="sqlite"), _EVENT_COLUMNS)
 _KNOWN = ByIds(usage_events.c.event_id, [usage_events.c.event_id])
 
 
@@ -281,28 +313,22 @@ def _event(row: Any) -> UsageEvent:
     )
 
 
-def _event_row(event: UsageEvent) -> dict[str, Any]:
-    return {
-        "event_id": event.id,
-        "user_id": event.user_id,
-        "request_id": event.request_id,
-        "session_id": event.session_id,
-        "injection_id": event.injection_id,
-        "pipeline": "search",
-        "entity_type": event.kind,
-        "entity_id": event.memory_id,
-        "event_name": event.name,
-        "event_category": "retrieval",
-        "caller_type": event.caller_type,
-        "count_value": event.count,
-        "prompt_tokens": event.tokens,
-        "completion_tokens": 0,
-        "billing_input_tokens": 0,
-        "platform_llm": False,
-        "platform_storage": False,
-        "duration_ms": event.duration_ms,
-        "error_kind": None,
-        "metadata_json": json.dumps(event.detail) if event.detail else "{}",
-        "agent_version": event.agent_version,
-        "created_at": event.at,
-    }
+def _event_values(event: UsageEvent) -> tuple[Any, ...]:
+    """In the order of the columns."""
+    return (
+        event.id,
+        event.user_id,
+        event.request_id,
+        event.session_id,
+        event.injection_id,
+        event.kind,
+        event.memory_id,
+        event.name,
+        event.caller_type,
+        event.count,
+        event.tokens,
+        event.duration_ms,
+        json.dumps(event.detail) if event.detail else "{}",
+        event.agent_version,
+        event.at,
+    )

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
@@ -14,11 +16,13 @@ from acumen.model.profile import DAY_MS
 from acumen.review import act, queue
 from acumen.storage.library import Shelf
 from acumen.storage.store import Tx
+from acumen.web import charts
 from acumen.web.diff import Piece, words_changed
 from acumen.web.front import ROOT
 from acumen.web.memories import shelf_of
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import wanted_by
+from acumen_client.wire.review import MemoryChanges
 from acumen_client.wire.shapes import Role
 
 MOST_AT_ONCE = 1_000
@@ -38,6 +42,7 @@ DONE_WORDS = {
     Doing.MARK_USEFUL: "marked useful",
     Doing.DISMISS: "dismissed",
     Doing.DELETE: "deleted",
+    Doing.CONFIGURE: "thresholds changed",
     Doing.UNDO: "put back",
 }
 
@@ -75,11 +80,16 @@ async def preview(visit: Visit) -> Response:
     doing = _doing(visit)
     if doing is Doing.SUPERSEDE_BY and not _successor(visit):
         titles, choices = await visit.deps.store.read(lambda tx: _suggested(tx, targets))
-        return visit.html("preview.html", choose=True, targets=targets, titles=titles, choices=choices, doing=doing)
+        return visit.html(
+            "preview.html", choose="successor", targets=targets, titles=titles, choices=choices, doing=doing
+        )
+    if doing is Doing.EDIT and not _changes(visit):
+        titles, tags = await visit.deps.store.read(lambda tx: _tagged(tx, targets))
+        return visit.html("preview.html", choose="tags", targets=targets, titles=titles, tags=tags, doing=doing)
     if doing is Doing.MERGE and len(targets) < 2 and not visit.form.get("successor"):
         raise BadInput("Select at least two memories to merge: one stays, the others point to it.")
     told = await _look(visit, _asked(visit, doing, targets))
-    return visit.html("preview.html", choose=False, told=told, doing=doing, snooze_days=SNOOZE_DAYS)
+    return visit.html("preview.html", choose="", told=told, doing=doing, snooze_days=SNOOZE_DAYS)
 
 
 async def _look(visit: Visit, asked: Asked) -> Preview:
@@ -110,7 +120,7 @@ def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
 
 
 def _edited(tx: Tx, asked: Asked) -> list[Piece]:
-    if asked.doing is not Doing.EDIT:
+    if not asked.changes.keys() & set(EDITABLE):
         return []
     ref = asked.targets[0].ref
     before: Memory | None = tx.by_kind[ref.kind].get(ref.id)
@@ -118,18 +128,25 @@ def _edited(tx: Tx, asked: Asked) -> list[Piece]:
     return words_changed(searchable(before), after) if before else []
 
 
+def _tagged(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], list[str]]:
+    """Titles, and the tags that any of them has."""
+    refs = [target.ref for target in targets]
+    found = [memory for kind in Kind for memory in _of_kind(tx, kind, refs)]
+    return tx.memories.titles(refs[:8]), sorted({tag for memory in found for tag in memory.tags})
+
+
+def _of_kind(tx: Tx, kind: Kind, refs: Sequence[MemoryRef]) -> list[Memory]:
+    return list(tx.by_kind[kind].by_ids([ref.id for ref in refs if ref.kind is kind]).values())
+
+
 def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], list[MemoryRef]]:
     """Memories that may take the place of these: those that say nearly the same."""
     own = {target.ref for target in targets}
     kind = targets[0].ref.kind
-    pairs = tx.flags.pairs(kind)
-    near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right) if own & _both(kind, pair)]
+    pairs = tx.flags.pairs(kind, ids=[ref.id for ref in own if ref.kind is kind])
+    near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right)]
     choices = [ref for ref in dict.fromkeys(near) if ref not in own][:5]
     return tx.memories.titles([*own, *choices]), choices
-
-
-def _both(kind: Kind, pair: object) -> set[MemoryRef]:
-    return {MemoryRef(kind, getattr(pair, side)) for side in ("left", "right")}
 
 
 # --- doing it ------------------------------------------------------------------------------------------------------
@@ -148,6 +165,7 @@ async def undo(visit: Visit) -> Response:
 
 
 def _done(visit: Visit, action: Action) -> Response:
+    visit.app.forget_config(visit.deps.org)  # thresholds may be among what was put back
     if not visit.partial:
         return RedirectResponse(f"{ROOT}/audit", 303)
     headers = {"HX-Trigger": json.dumps({"acumen:changed": {"count": action.changed}})}
@@ -156,7 +174,7 @@ def _done(visit: Visit, action: Action) -> Response:
 
 def _doing(visit: Visit) -> Doing:
     asked = visit.form.get("action")
-    if asked not in set(Doing) - {Doing.UNDO}:
+    if asked not in set(Doing) - {Doing.UNDO, Doing.CONFIGURE}:
         raise BadInput(f"{asked[:40]!r} is nothing that can be done to a memory.")
     return Doing(asked)
 
@@ -178,11 +196,23 @@ def _asked(visit: Visit, doing: Doing, targets: Sequence[Target]) -> Asked:
         targets=targets,
         actor=visit.caller.actor,
         reason=visit.form.get("reason")[:1_000],
-        changes={name: visit.form.get(name) for name in EDITABLE if visit.form.all(name)},
+        changes=_changes(visit),
         successor=successor if doing in (Doing.MERGE, Doing.SUPERSEDE_BY) else None,
         until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is Doing.SNOOZE else None,
         confirm=visit.form.get("confirm"),
     )
+
+
+def _changes(visit: Visit) -> dict[str, Any]:
+    """Words as they were typed; tags with commas between them."""
+    words: dict[str, Any] = {name: visit.form.get(name) for name in EDITABLE if visit.form.all(name)}
+    if not visit.form.all("tags"):
+        return words
+    tags = [tag.strip() for tag in visit.form.get("tags").split(",") if tag.strip()]
+    try:
+        return {**words, "tags": MemoryChanges(tags=tags).tags}
+    except ValidationError:
+        raise BadInput("A memory has at most a few short tags, with commas between them.") from None
 
 
 def _successor(visit: Visit) -> str:
@@ -222,5 +252,12 @@ def _target(item: str) -> Target:
 async def audit(visit: Visit) -> Response:
     found, total = await act.log(PER_PAGE, visit.offset, None, visit.deps)
     refs = {item.ref for action in found for item in action.items[:5]}
-    titles = await visit.deps.store.read(lambda tx: tx.memories.titles(refs))
-    return visit.html("audit.html", actions=found, total=total, titles=titles, words=DONE_WORDS)
+    today = visit.deps.now() // DAY_MS
+    titles, per_day = await visit.deps.store.read(
+        lambda tx: (tx.memories.titles(refs), tx.actions.per_day(today - 7 * charts.WEEKS))
+    )
+    calendar = charts.calendar(per_day, today)
+    worked = [cell for week in calendar for cell in week if cell.count]
+    return visit.html(
+        "audit.html", actions=found, total=total, titles=titles, words=DONE_WORDS, calendar=calendar, worked=worked
+    )

@@ -28,7 +28,6 @@ from acumen.web.review import (
     rate_of,
     ref_of,
     showings,
-    signals_of,
     twins_of,
 )
 from acumen.web.words import SIGNALS
@@ -168,7 +167,7 @@ async def memory(visit: Visit) -> Response:
         ref=ref,
         life=life,
         title=title(life.memory),
-        signals=await signals_of(visit, ref, queue.USUAL_DAYS),
+        signals=(await queue.signals_against([ref], queue.USUAL_DAYS, visit.deps)).get(ref, ()),
         helped=helped,
         lift_days=LIFT_DAYS,
         use_days=USE_DAYS,

@@ -14,13 +14,20 @@ from acumen.model.profile import DAY_MS
 from acumen.model.search import Filter
 from acumen.model.usage import GroupBy, Use
 from acumen.review import queue
+from acumen.review.failures import OPEN
 from acumen.review.queue import Queue, Wanted
+from acumen.storage.failures import WantedGroups
 from acumen.storage.store import Tx
+from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page
 
 USUAL_DAYS = 30
 PARETO_BARS = 10
 UNANSWERED = 5
+# Of the memories that waste most; more would hide each other.
+DOTS = 120
+# How old a memory is, and how long ago it was last shown.
+AGES = {"under a week": 7, "1 to 4 weeks": 28, "1 to 3 months": 90, "3 to 12 months": 365}
 # For the headline: of memories further down, none takes a share that a person would notice.
 MOST_WASTEFUL = 500
 
@@ -51,7 +58,22 @@ def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
         "born": born,
         "ended": tx.outcomes.sessions(since, until, None),
         "unanswered": tx.injections.unanswered(since, UNANSWERED),
+        "failing": tx.failures.find(WantedGroups(states=OPEN), 1, 0)[1],
+        **_ages(tx, until),
     }
+
+
+def _ages(tx: Tx, at: Millis) -> dict[str, Any]:
+    """The oldest first, as a table."""
+    counts = tx.library.ages([Millis(at - days * DAY_MS) for days in AGES.values()])
+    most = max(counts.values(), default=1)
+    names, places = [*AGES, "over a year"], range(len(AGES) + 2)
+    rows = [
+        [(counts.get((born, used), 0), charts.level(counts.get((born, used), 0), most)) for used in places]
+        for born in range(len(names))
+    ]
+    idle = sum(count for (born, used), count in counts.items() if born >= 2 and used >= 3)
+    return {"age_names": names, "age_rows": rows, "idle": idle}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +156,7 @@ async def costs(visit: Visit) -> Response:
     model = visit.asked("model") or None
     bill = await price.costs(by, days, model, PER_PAGE, visit.offset, visit.deps)
     trend = await price.costs(GroupBy.DAY, days, model, days, 0, visit.deps)
+    wasteful = await price.costs(GroupBy.MEMORY, days, model, DOTS, 0, visit.deps)
     today = visit.deps.now() // DAY_MS
     counted = _counted_days(today - days + 1, today, bill.covered_since)
     uses = {int(tag.key[0]): tag.use for tag in trend.tags}
@@ -145,6 +168,7 @@ async def costs(visit: Visit) -> Response:
         names=[_name(by, tag) for tag in bill.tags],
         chart=_chart(uses, counted),
         counted_days=len(counted),
+        scatter=charts.scatter(wasteful.tags),
         widest=max((tag.use.tokens for tag in bill.tags), default=1) or 1,
     )
 

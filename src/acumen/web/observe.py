@@ -9,14 +9,17 @@ from acumen.errors import NotFound
 from acumen.model.conversation import Interaction
 from acumen.model.evaluation import Evaluation
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
+from acumen.model.operation import Operation, OperationStatus
 from acumen.model.usage import Injection
 from acumen.storage.library import SessionEntry
+from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import turns_of
 
 MOST_INJECTIONS = 200
 MOST_TURNS = 400
+MOST_FAILURES = 100
 
 
 @page("/sessions")
@@ -37,11 +40,15 @@ def _listed(tx: Tx, user: str | None, session: str | None, offset: int) -> tuple
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A turn or an injection, in the order of time; `cited` names the memories that the turn went by."""
+    """A turn, an injection or an operation that failed, in the order of time.
+
+    `cited` names the memories that the turn went by.
+    """
 
     at: Millis
     turn: Interaction | None = None
     injection: Injection | None = None
+    failed: Operation | None = None
     cited: Sequence[MemoryRef] = ()
 
 
@@ -67,7 +74,12 @@ def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
         raise NotFound(f"User {user[:100]!r} has no session {name[:100]!r}.")
     turns = turns_of(tx, user, name)[-MOST_TURNS:]
     injections = tx.injections.of_user(user, name, MOST_INJECTIONS)
-    moments = [*(_turn(turn) for turn in turns), *(Moment(one.created_at, injection=one) for one in injections)]
+    failed = tx.operations.find(Wanted(session_id=name, status=OperationStatus.ERROR), MOST_FAILURES)
+    moments = [
+        *(_turn(turn) for turn in turns),
+        *(Moment(one.created_at, injection=one) for one in injections),
+        *(Moment(one.received_at, failed=one) for one in failed if one.user_id in (None, user)),
+    ]
     # What was shown before an answer stands before it.
     moments.sort(key=lambda moment: (moment.at, moment.turn is not None))
     refs = {ref for moment in moments for ref in _refs(moment)}

@@ -5,6 +5,7 @@ import json
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput, NotFound
+from acumen.meter import lessons
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.playbook import Approval
 from acumen.model.proposal import About
@@ -50,11 +51,13 @@ async def proposal(visit: Visit) -> Response:
     words = told.playbook.lesson.searchable
     evidence = Wanted(ids=told.proposal.evidence[:EVIDENCE])
     examples = await visit.deps.store.read(lambda tx: tx.operations.find(evidence, EVIDENCE))
+    effect = await lessons.effect(_number(visit), visit.deps)
     return visit.html(
         "proposal.html",
         told=told,
         near=[(one, how, words_changed(one.lesson.searchable, words)) for one, how in near],
         examples=examples,
+        effect=effect,
         ref=MemoryRef(Kind.AGENT_PLAYBOOK, str(told.playbook.id)),
     )
 

@@ -12,7 +12,7 @@ from acumen.model.action import UNMARKED, Mark
 from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.intervals import Interval, wilson
-from acumen.model.memories import Memory, owner, searchable
+from acumen.model.memories import Memory, searchable
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
 from acumen.review import queue, watch
@@ -36,11 +36,15 @@ async def review_queue(visit: Visit) -> Response:
     being_counted = await watch.before_review(visit.deps)
     wanted = wanted_by(visit)
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)
+    refs = [one.ref for one in found.candidates]
+    since = Millis(visit.deps.now() - wanted.days_back * DAY_MS)
+    views, sessions = await visit.deps.store.read(lambda tx: (tx.views.of("review"), tx.usage.sessions_of(refs, since)))
     return visit.html(
         "review.html",
         queue=found,
         being_counted=being_counted,
-        views=await visit.deps.store.read(lambda tx: tx.views.of("review")),
+        views=views,
+        sessions=sessions,
         rates=[rate_of(one.use) for one in found.candidates],
         days=wanted.days_back,
         order=ORDERS[0] if wanted.by_waste else ORDERS[1],
@@ -128,17 +132,9 @@ async def panel(visit: Visit) -> Response:
     ref = ref_of(visit)
     days = visit.days(queue.USUAL_DAYS)
     since = Millis(visit.deps.now() - days * DAY_MS)
-    signals = await signals_of(visit, ref, days)
+    signals = (await queue.signals_against([ref], days, visit.deps)).get(ref, ())
     told = await visit.deps.store.read(lambda tx: _panel(tx, ref, since, signals))
     return visit.html("part/panel.html", panel=told, days=days, interval=rate_of(told.use))
-
-
-async def signals_of(visit: Visit, ref: MemoryRef, days: int) -> Sequence[Signal]:
-    """Why the memory stands in the queue, if it does. A user's memory is looked for among that user's own."""
-    user = await visit.deps.store.read(lambda tx: owner(memory_of(tx, ref)))
-    wanted = Wanted(UserId(user) if user else None, days)
-    found = await queue.candidates(wanted, MOST_EXPORTED, 0, visit.deps)
-    return next((one.signals for one in found.candidates if one.ref == ref), ())
 
 
 def ref_of(visit: Visit) -> MemoryRef:
@@ -169,13 +165,12 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal]) -> 
 
 
 def twins_of(tx: Tx, ref: MemoryRef, memory: Memory) -> list[Likeness]:
-    pairs = [pair for pair in tx.flags.pairs(ref.kind, owner(memory) or None) if ref.id in (pair.left, pair.right)]
+    pairs = tx.flags.pairs(ref.kind, ids=[ref.id])
     others = {pair.right if pair.left == ref.id else pair.left: pair.similarity for pair in pairs[:TWINS_SHOWN]}
     found: dict[str, Memory] = dict(tx.by_kind[ref.kind].by_ids(list(others)))
     return [
         Likeness(MemoryRef(ref.kind, name), others[name], words_changed(searchable(memory), searchable(other)))
         for name, other in found.items()
-        if other.status == "current"
     ]
 
 

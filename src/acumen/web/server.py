@@ -30,6 +30,7 @@ from acumen.web import (
     proposals,
     recall,
     review,
+    settings,
     system,
     views,
 )
@@ -52,6 +53,7 @@ ROOMS = (
     proposals,
     recall,
     review,
+    settings,
     system,
     views,
 )

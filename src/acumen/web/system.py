@@ -10,10 +10,15 @@ from acumen.llm.embed import DIMS
 from acumen.model.alert import Alert, Delivery
 from acumen.model.ids import Kind, Millis
 from acumen.model.job import Job
+from acumen.model.llm_call import Spent
 from acumen.model.memory import Status
+from acumen.model.operation import SourceCounts
+from acumen.model.profile import DAY_MS
 from acumen.model.search import Filter
 from acumen.model.usage import UNRESOLVED
+from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
+from acumen.web import charts
 from acumen.web.page import Visit, page
 
 DEAD_SHOWN = 20
@@ -21,7 +26,18 @@ ALERTS_SHOWN = 20
 DELIVERIES_SHOWN = 5
 # With less room than this the next writes may well fail.
 LEAST_FREE_BYTES = 50 * 1024 * 1024
-MONTH_MS = 30 * 86_400_000
+MONTH_MS = 30 * DAY_MS
+# Of so many of the latest it is told how long they took.
+TIMED = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Who sends operations: how they ended, and how long the latest took."""
+
+    counts: SourceCounts
+    took: tuple[float, float, float] | None
+    timed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +53,10 @@ class State:
     unresolved: int
     alerts: list[Alert]
     deliveries: list[Delivery]
+    searches: tuple[float, float, float] | None
+    searched: int
+    sources: list[Source]
+    models: Spent
 
 
 @page("/system")
@@ -44,7 +64,13 @@ async def system(visit: Visit) -> Response:
     await visit.app.counted()
     state = await visit.deps.store.read(lambda tx: _state(tx, visit))
     return visit.html(
-        "system.html", state=state, checks=_checks(visit), dims=DIMS, kinds=list(Kind), statuses=list(Status)
+        "system.html",
+        state=state,
+        most_of_a_source=max((one.counts.total for one in state.sources), default=1),
+        checks=_checks(visit),
+        dims=DIMS,
+        kinds=list(Kind),
+        statuses=list(Status),
     )
 
 
@@ -62,7 +88,22 @@ def _state(tx: Tx, visit: Visit) -> State:
         alerts=tx.alerts.latest(ALERTS_SHOWN, only_open=True),
         deliveries=tx.alerts.log(DELIVERIES_SHOWN),
         unresolved=tx.usage.count_of(UNRESOLVED, Millis(visit.deps.now() - MONTH_MS)),
+        searches=charts.percentiles(latencies := tx.usage.latencies(TIMED)),
+        searched=len(latencies),
+        sources=_sources(tx),
+        models=tx.llm_calls.spent(Millis(tx.at - DAY_MS)),
     )
+
+
+def _sources(tx: Tx) -> list[Source]:
+    took: dict[str, list[float]] = {}
+    for one in tx.operations.latest(Wanted(), TIMED, TIMED):
+        if one.duration_ms is not None:
+            took.setdefault(one.source, []).append(one.duration_ms)
+    return [
+        Source(counts, charts.percentiles(took.get(counts.source, ())), len(took.get(counts.source, ())))
+        for counts in tx.hours.by_source()
+    ]
 
 
 def _by_status(tx: Tx, kind: Kind) -> dict[str, int]:

@@ -329,6 +329,15 @@ class ExpiryReclamationConfig(Section):
     enabled: bool = False
 
 
+class MemoryReviewConfig(Section):
+    """From which numbers on a memory deserves a look; null leaves one to the server."""
+
+    least_wasted_tokens: NotNegative | None = None
+    grace_days: Annotated[int, Field(ge=0, le=3_650)] | None = None
+    oversized_tokens: Positive | None = None
+    similarity: Annotated[float, Field(gt=0, le=1)] | None = None
+
+
 class GovernanceRetentionConfig(Section):
     audit_events_retention_enabled: bool = False
     audit_events_retention_days: Positive = 365
@@ -458,8 +467,8 @@ def _in_their_place(data: dict[str, Any]) -> dict[str, Any]:
     return placed
 
 
-def _many() -> Any:
-    """Left out where it is null: clients that know only one extractor refuse a field they do not know."""
+def _unless_said() -> Any:
+    """Left out where it is null: clients refuse a field they do not know."""
     return Field(default=None, exclude_if=lambda value: value is None)
 
 
@@ -471,12 +480,12 @@ class Config(Section):
     agent_context_prompt: Text | None = None
     tool_can_use: Annotated[list[ToolUseConfig] | None, Field(max_length=1_000)] = None
     profile_extractor_config: ProfileExtractorConfig | None = Field(default_factory=_default_profile_extractor)
-    profile_extractor_configs: Annotated[list[ProfileExtractorConfig] | None, Field(max_length=100)] = _many()
+    profile_extractor_configs: Annotated[list[ProfileExtractorConfig] | None, Field(max_length=100)] = _unless_said()
     user_playbook_extractor_config: UserPlaybookExtractorConfig | None = Field(
         default_factory=_default_playbook_extractor
     )
     user_playbook_extractor_configs: Annotated[list[UserPlaybookExtractorConfig] | None, Field(max_length=100)] = (
-        _many()
+        _unless_said()
     )
     agent_success_config: AgentSuccessConfig | None = Field(default_factory=_default_success)
     extraction_preset: ExtractionPreset | None = None
@@ -493,6 +502,7 @@ class Config(Section):
     lineage_gc: LineageGCConfig = Field(default_factory=LineageGCConfig)
     expiry_reclamation: ExpiryReclamationConfig = Field(default_factory=ExpiryReclamationConfig)
     governance_retention: GovernanceRetentionConfig = Field(default_factory=GovernanceRetentionConfig)
+    memory_review_config: MemoryReviewConfig | None = _unless_said()
     pending_tool_call_config: PendingToolCallConfig = Field(default_factory=PendingToolCallConfig)
     skip_should_run_check: bool = False
     enable_document_expansion: bool = False

@@ -1,0 +1,115 @@
+"""Why a memory may deserve a look: the names, the numbers that decide, and all that speaks for or against one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from acumen.model.action import UNMARKED, Mark
+from acumen.model.ids import MemoryRef, Millis
+from acumen.model.profile import DAY_MS
+from acumen.model.usage import Use
+
+STALE = "stale"
+HIGH_COST_LOW_CITE = "high_cost_low_cite"
+DUPLICATE = "duplicate"
+SUPERSEDEABLE = "supersedeable"
+HARMFUL = "harmful"
+INSTRUCTION_LIKE = "instruction_like"
+OVERSIZED = "oversized"
+SIGNALS = (INSTRUCTION_LIKE, HARMFUL, SUPERSEDEABLE, STALE, HIGH_COST_LOW_CITE, DUPLICATE, OVERSIZED)
+
+# The score says which to look at first. Stale ones lie between 50 and 99, older ones higher; expensive ones between
+# 30 and 49; then duplicates and oversized ones. What may do harm comes before what only wastes.
+STALE_FLOOR, STALE_CEILING = 50, 99
+COST_FLOOR, COST_CEILING = 30, 49
+DUPLICATE_FLOOR, DUPLICATE_CEILING = 20, 29
+OVERSIZED_SCORE = 10
+SUPERSEDEABLE_SCORE, HARMFUL_SCORE, INSTRUCTION_SCORE = 100, 110, 120
+# Fewer showings prove nothing, and as long as half of them may have been cited, nothing is held against a memory.
+FEWEST_SHOWN = 3
+LOW_CITE = 0.5
+# What was dismissed comes back when its number has grown by half.
+MATERIAL = 1.5
+
+
+@dataclass(frozen=True)  # without slots: what follows from it is worked out once, not for every memory
+class Window:
+    """The time that is looked at, and since when use has been counted."""
+
+    since: Millis
+    at: Millis
+    covered_since: Millis | None
+
+    @property
+    def days(self) -> int:
+        return (self.at - self.since) // DAY_MS
+
+    @cached_property
+    def covered(self) -> bool:
+        """Whether counting speaks for the whole of it."""
+        return self.covered_since is not None and self.covered_since <= self.since
+
+    @cached_property
+    def counted_days(self) -> float:
+        """For how long of it use was counted; at least a day, lest a first hour is taken for a habit."""
+        since = self.at if self.covered_since is None else max(self.since, self.covered_since)
+        return max(1.0, (self.at - since) / DAY_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """What an org may set; where it has set nothing, the server's settings count."""
+
+    least_wasted_tokens: int = 30
+    grace_days: int = 7
+    oversized_tokens: int = 200
+    similarity: float = 0.92
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What may take the memory's place: another memory, and how we know."""
+
+    by: str
+    why: str
+    since: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Flagged:
+    """What the watch found: one of the signals that rest on more than counts."""
+
+    signal: str
+    detail: Mapping[str, Any]
+    since: Millis
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """Another memory that says nearly the same."""
+
+    id: str
+    similarity: float
+    since: Millis
+
+
+class Case(NamedTuple):
+    """All that speaks for or against one memory."""
+
+    created_at: Millis
+    modified_at: Millis
+    use: Use = Use()
+    replaced: Replaced | None = None
+    flags: Sequence[Flagged] = ()
+    twins: Sequence[Twin] = ()
+    mark: Mark = UNMARKED
+
+
+class Filed(NamedTuple):
+    """A case, and whose it is."""
+
+    ref: MemoryRef
+    user_id: str | None
+    version: int
+    case: Case
