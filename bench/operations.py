@@ -1,4 +1,7 @@
-"""Recording operations: durable when answered, counted and grouped in the same transaction; and reading a million."""
+"""Recording operations: durable when answered, counted and grouped in the same transaction; and reading a million.
+
+The callers share the machine with the server, so what they send is bytes before the clock runs.
+"""
 
 import http.client
 import json

@@ -110,6 +110,8 @@ class App:
     async def deps_for(self, org: OrgId) -> Deps:
         made_at, deps = self._deps.get(org, (0.0, None))
         if deps is None or time.monotonic() - made_at > REMEMBER_CONFIG_SECONDS:
+            if deps is not None:  # whoever comes meanwhile need not ask as well
+                self._deps[org] = (time.monotonic(), deps)
             deps = self.deps(org, await self._config(org))
             self._deps[org] = (time.monotonic(), deps)
         return deps

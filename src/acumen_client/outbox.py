@@ -129,13 +129,12 @@ class Outbox:
         try:
             content = json.dumps({"operations": batch}, default=str)
             headers = {"Content-Type": "application/json"}
-            reply = http.post("/api/record_operations", content=content, headers=headers)
+            return self._judged(http.post("/api/record_operations", content=content, headers=headers), batch)
         except (httpx.TransportError, OSError):
             return False
-        except (TypeError, ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError):  # it cannot be told, or something else answered
             self.counts.dropped += len(batch)
             return True
-        return self._judged(reply, batch)
 
     def _judged(self, reply: httpx.Response, batch: list[dict[str, Any]]) -> bool:
         if reply.status_code in (429, 500, 502, 503, 504, 507):

@@ -297,6 +297,7 @@ async def test_an_auditors_no_is_no_failure_of_the_system(org: Org):
 
     assert (told["total"], told["failures"]) == (1, 0)
     assert (found.kind, found.attributes["overall"], found.group_id) == ("verdict", "request_changes", None)
+    assert (await org.send("GET", "/stats")).json()["recent"][0]["ok"] is False
 
 
 @pytest.mark.parametrize("odd", [{}, {"success": "true"}, {"ok": 1}, {"success": None, "ok": None}])

@@ -111,13 +111,20 @@ def _recent(one: Operation) -> wire.RecentOperation:
     said = one.attributes
     return wire.RecentOperation(
         ts=(one.started_at or one.received_at) / 1000,
-        ok={OperationStatus.OK: True, OperationStatus.ERROR: False}.get(one.status),
+        ok=_went_well(one),
         source=one.source,
         endpoint=one.endpoint,
         staffer=_text(said.get("staffer_id")),
         kind=_text(said.get("event_kind")),
         role=_text(said.get("role")),
     )
+
+
+def _went_well(one: Operation) -> bool | None:
+    """As its sender told it: a verdict that says no is no failure, but it is no `ok` either."""
+    if one.kind is OperationKind.VERDICT and "overall" in one.attributes:
+        return bool(one.attributes["overall"] == "approve")
+    return {OperationStatus.OK: True, OperationStatus.ERROR: False}.get(one.status)
 
 
 def _text(value: Any) -> str | None:

@@ -69,6 +69,8 @@ class Doorkeeper:
     async def keys_exist(self) -> bool:
         checked_at, exist = self._keys_exist
         if time.monotonic() - checked_at > REMEMBER_SECONDS:
+            if checked_at:  # whoever comes meanwhile need not ask as well
+                self._keys_exist = (time.monotonic(), exist)
             exist = await self._store.read(any_exist)
             self._keys_exist = (time.monotonic(), exist)
         return exist

@@ -15,6 +15,8 @@ from acumen.observe.normalise import PLACES, normalise, place
 SIMILAR = 0.7
 # Words that differ right at the start mostly mean something else.
 SIMILAR_BUT_FOR_THE_START = 0.85
+# What fits a template in all that it says belongs there, as long as it says something.
+HALF = 0.5
 # One word may be a name; two that differ are another cause.
 MOST_OTHER_WORDS = 1
 MOST_PER_BUCKET = 500
@@ -122,31 +124,53 @@ def similarity(template: Sequence[str], tokens: Sequence[str]) -> tuple[float, i
     words = [pair for pair in _bare(other) if ANY not in pair and not (PLACES & {*pair})]
     if len(words) > MOST_OTHER_WORDS or any(_say_otherwise(*pair) for pair in words):
         return 0.0, 0
+    if any(one.islower() and two.islower() and one.isalpha() and two.isalpha() for one, two in words):
+        place = next(place for place, pair in enumerate(zip(template, tokens, strict=True)) if _bare([pair]) == words)
+        if not _introduced(template[place - 1] if place else "", template[place]):
+            return 0.0, 0
     share = 1 - len(other) / len(tokens)
-    return (share if share >= _least(template, tokens) else 0.0), -template.count(ANY)
+    least = HALF if all(one == ANY for one, _ in other) else _least(template, tokens)
+    return (share if share >= least else 0.0), -template.count(ANY)
+
+
+# Words after which a plain word is a name; anywhere else, another word says something else.
+_INTRODUCE = frozenset(
+    "user for from by to host name as login account client server node job queue table topic process device on at file "
+    "package key id named called tag tool agent model field column index bucket via service module program "
+    "command".split()
+)
+
+
+def _introduced(before: str, word: str) -> bool:
+    quoted = word[0] in _PUNCTUATION
+    return quoted or before.endswith((":", "=")) or before.strip(_PUNCTUATION).lower() in _INTRODUCE
 
 
 def _both_open(one: str, two: str) -> bool:
-    """Both are parameters, whatever they looked like."""
-    return one.startswith("<") and two.startswith("<") and {*_bare([(one, two)])[0]} <= {*PLACES, ANY}
+    """The same but for what its parameters looked like: `id=<num>` and `id=<hex>`."""
+    return "<" in one and "<" in two and _PLACE.sub(ANY, one) == _PLACE.sub(ANY, two)
 
 
+_PLACE = re.compile(r"<(?:\w+|\*)>")
 # What a word says of how something went rather than of what it went with.
 _ENDINGS = ("ed", "ing", "ion")
 _OPPOSITES = frozenset(
     frozenset(pair.split("/"))
-    for pair in "on/off up/down start/stop open/close startup/shutdown in/out get/set read/write send/receive".split()
+    for pair in (
+        "on/off up/down start/stop open/close open/closed startup/shutdown in/out get/set read/write send/receive "
+        "online/offline first/last begin/end enter/leave push/pull input/output upload/download"
+    ).split()
 )
-
-
-_PLACE = re.compile(r"<\w+>")
+_NOT = ("un", "in", "dis", "non", "not", "im", "ir")
 
 
 def _say_otherwise(one: str, two: str) -> bool:
     """Started is not stopped, GET is not POST: such words are no names, and another one is another cause."""
     capitals = all(_PLACE.sub("", word).isupper() for word in (one, two))
     ended = any(one.endswith(end) and two.endswith(end) for end in _ENDINGS)
-    return capitals or ended or frozenset((one.lower(), two.lower())) in _OPPOSITES
+    short, long = sorted((one.lower(), two.lower()), key=len)
+    negated = long.endswith(short) and long.removesuffix(short).rstrip("-") in _NOT
+    return capitals or ended or negated or frozenset((short, long)) in _OPPOSITES
 
 
 def _least(template: Sequence[str], tokens: Sequence[str]) -> float:
@@ -167,7 +191,11 @@ def _is_code(token: str) -> bool:
 
 
 def widened(template: Sequence[str], tokens: Sequence[str]) -> list[str]:
-    return [one if one == other else ANY for one, other in zip(template, tokens, strict=True)]
+    return [one if one == other else _opened(one, other) for one, other in zip(template, tokens, strict=True)]
+
+
+def _opened(one: str, two: str) -> str:
+    return _PLACE.sub(ANY, one) if _both_open(one, two) else ANY
 
 
 class Memory:

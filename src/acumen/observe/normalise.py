@@ -26,7 +26,7 @@ _UUID = later(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IP = later(r"/?(?:[\w.-]{0,64}/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
 # With a port, or under a domain that the world knows: a class of Java is named like a host, but ends otherwise.
 _HOST = later(
-    r"[\w-]{1,63}(?:\.[\w-]{1,63})+:\d{1,5}|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+"
+    r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}\.[a-z0-9-]{1,63}:\d{1,5}|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+"
     r"\.(?:com|org|net|edu|gov|io|local|internal|hk|cn|de|uk|jp|fr|ru|br|tw|kr|eu|us|nl|au|ca)"
 )
 # Of a network card, or of the sixth version.
@@ -34,11 +34,14 @@ _MAC = later(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?=.*::)[0-9a-f:]{2,39}(?:\d{1,
 # A place in a machine room, such as R02-M1-N0-C:J12-U11.
 _NODE = later(r"(?=\D*\d)(?:[A-Z]{1,2}\d{0,3}[-:]){2,8}[A-Z]{1,2}\d{0,3}")
 _PACKAGE = later(r"(?:com|org|net|android|cn|io)(?:\.\w+)+(?<!Exception)(?<!Error)")
+# As above without a class at its end, or one that is named within its package.
+_COMPONENT = later(r"(?:com|org|net|android|cn|io)(?:\.[a-z0-9_]+)+(?:/[\w.$]+)?|[a-z]+(?:\.\w+)+/\.?\w[\w.$]*")
 _TRUTH = later(r"true|false", re.IGNORECASE)
+_TRUTHS = frozenset(("true", "false", "True", "False"))
 _DATE_WORDS = frozenset("Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec".split())
 # A size that is told a second time in other words, and units that stand apart from their number.
 _SIZE_AGAIN = later(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
-_UNITS = later(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]i?B)\b")
+_UNITS = later(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b")
 _LESS = later(r"[<>]=?(?=\d)")
 _TIME = later(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T_-]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -54,8 +57,11 @@ _DIGITS = later(r"\d+")
 _WORD = later(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[_.-](?:[A-Z]?[a-z]+|[A-Z]+))*[_.-]?\d{1,3}")
 _ASSIGNED = later(r"([A-Za-z_][\w.-]{0,63}[=:])(.+)", re.DOTALL)
 # Words after which a short number is a cause, not a parameter: HTTP 404 is not HTTP 500.
-_CODED = frozenset({"http", "status", "code", "errno", "status_code", "statuscode", "http/1.1", "rc", "exit", "signal"})
+_CODED = frozenset({"http", "status", "errno", "status_code", "statuscode", "http/1.1", "rc", "exit", "signal"})
 _SHORT = later(r"\d{1,3}")
+# After "code" alone only such a number is one; after "exit code" any.
+_STATUS = later(r"[1-5]\d\d")
+_WHOSE_CODE = frozenset({*_CODED, "error", "return", "response"})
 # What took a secret's place stands for it.
 _REDACTED = later(r"\[redacted(?: [a-z ]{1,30})?\]")
 _QUOTED = later(r"(['\"`])[^'\"`]{1,200}\1")
@@ -73,8 +79,9 @@ def normalise(text: str) -> str:
     shown = " ".join(line[:LONGEST_LINE] for line in _lines(text))
     for token in _plain(_REDACTED.sub(ID, shown)).split():
         known = _word(token, before) if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
-        before = token.strip(_AROUND).lower()
-        if not (said and _is_place(known) and _core(said[-1]) == _core(known)):
+        word = token.strip(_AROUND).lower()
+        before = "exit" if word == "code" and before in _WHOSE_CODE else word
+        if not (said and _is_place(known) and _of_a_kind(said[-1], known)):
             said.append(known)
     return " ".join(said)
 
@@ -88,6 +95,8 @@ def _plain(text: str) -> str:
 
 def _word(word: str, before: str) -> str:
     """May is a month where a day of the week stands before it."""
+    if word in _TRUTHS:
+        return TRUTH
     return TIME if word in _DATE_WORDS or (word == "May" and before.capitalize() in _DATE_WORDS) else word
 
 
@@ -118,7 +127,7 @@ def _token(token: str, before: str) -> str:
 
 
 def _named(core: str, before: str) -> str:
-    if before in _CODED and _SHORT.fullmatch(core):
+    if (before in _CODED and _SHORT.fullmatch(core)) or (before == "code" and _STATUS.fullmatch(core)):
         return core
     kind = _kind(core)
     if kind:
@@ -156,6 +165,8 @@ def _kind(core: str) -> str | None:
                 return name
     if "." in core and _HOST.fullmatch(core):
         return ADDRESS
+    if "." in core and _COMPONENT.fullmatch(core):
+        return NAME
     if ("/" in core and _POSIX.fullmatch(core)) or ("\\" in core and _WINDOWS.fullmatch(core)):
         return PATH
     return PATH if "." in core and _FILE.fullmatch(core) else None
@@ -165,13 +176,22 @@ def _identifier(core: str) -> str:
     """A name with a number in it keeps the name; what is mixed like an id is one."""
     if _WORD.fullmatch(core):
         return _DIGITS.sub(NUMBER, core)
-    parts = re.split(r"([_.:/#@,=(){}\[\]<>|&+-])", core)
-    return "".join(_part(part) for part in parts)
+    told = "".join(_part(part) for part in _PARTS.split(core)).replace("_-", "_")
+    numbered = _NUMBERED.fullmatch(told)
+    return f"{numbered[1]}{ID}" if numbered else told
+
+
+_PARTS = later(r"([_.:/#@,=(){}\[\]<>|&+-])")
+# A name and at least three numbers, whatever stands between them: it is the number of one thing among many.
+_NUMBERED = later(r"([A-Za-z]{2,}[_-])(?:[\w:.-]{0,9}<\w+>){3,}[\w:.-]{0,9}")
+_PART_HEX = later(r"0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{4,}", re.IGNORECASE)
 
 
 def _part(part: str) -> str:
     if not any(map(str.isdigit, part)):
         return part
+    if _PART_HEX.fullmatch(part):
+        return HEX
     return NUMBER if part.isdigit() or len(part) > 5 else _DIGITS.sub(NUMBER, part)
 
 
@@ -180,6 +200,12 @@ PLACES = frozenset({NUMBER, ID, PATH, URL, TIME, ADDRESS, HEX, STRING, NAME, TRU
 
 def _is_place(token: str) -> bool:
     return _core(token) in PLACES
+
+
+def _of_a_kind(one: str, two: str) -> bool:
+    """A number in hexadecimal digits may have none but decimal ones."""
+    cores = {_core(one), _core(two)}
+    return len(cores) == 1 or cores == {NUMBER, HEX}
 
 
 def _core(token: str) -> str:

@@ -111,8 +111,12 @@ def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
     after = {name: _after(tx, groups[name], len(by_group[name]), *counted[name]) for name in groups}
     tx.failures.save(*after.values())
     for name, group in after.items():
-        if worth_analysing(groups[name], group) or group.state is not groups[name].state:
-            tx.jobs.add(Failed(tx.failures.root_of(name)), due_at(group, tx.at))
+        changed = group.state is not groups[name].state
+        if changed or worth_analysing(groups[name], group):
+            root = tx.failures.root_of(name)
+            tx.jobs.add(Failed(root), due_at(group, tx.at))
+            if changed and root != name:  # what happens to one of those that are merged happens to all
+                tx.failures.save(*(replace(one, state=group.state) for one in tx.failures.held([root]).values()))
 
 
 def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour: int) -> FailureGroup:

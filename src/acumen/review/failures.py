@@ -130,7 +130,8 @@ async def change(group_id: str, what: str, into: str | None, actor: str, deps: D
             if not tx.failures.unalias(group.id):
                 raise BadInput(f"Group {group.id!r} is not merged into another.")
         else:
-            tx.failures.save(replace(group, state=_STATES[what]))
+            members = tx.failures.held(sorted(one.id for one in tx.failures.members(group.id)))
+            tx.failures.save(*(replace(one, state=_STATES[what]) for one in members.values()))
 
     await deps.store.write(store)
 

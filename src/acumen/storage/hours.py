@@ -24,7 +24,7 @@ class Hours:
         self._scope = scope
 
     def count(self, came: Iterable[Operation], at: Millis) -> None:
-        sorts = Counter((one.source, one.kind.value, one.status.value) for one in came)
+        sorts = Counter((one.source, one.kind._value_, one.status._value_) for one in came)
         self._add({(at - at % HOUR_MS, *sort): number for sort, number in sorts.items()})
 
     def uncount(self, gone: Iterable[Operation]) -> None:
@@ -84,7 +84,7 @@ def _count(insert: Callable[[sa.Table], Any]) -> Many:
 
 
 def _hour_of(one: Operation) -> tuple[int, str, str, str]:
-    return one.received_at - one.received_at % HOUR_MS, one.source, one.kind.value, one.status.value
+    return one.received_at - one.received_at % HOUR_MS, one.source, one.kind._value_, one.status._value_
 
 
 def _and(counts: SourceCounts, kind: str, status: str, number: int, hour: int) -> SourceCounts:

@@ -242,5 +242,7 @@ def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
 def _prepare(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
     # Transactions begin where we say so, not where the driver guesses.
     connection.isolation_level = None
-    for pragma in ("journal_mode=WAL", "secure_delete=ON", "temp_store=MEMORY", "cache_size=-16000", *pragmas):
+    # Pages that change in every commit are carried from the log to the file once in 16 MB, not in 4.
+    ours = ("journal_mode=WAL", "wal_autocheckpoint=4000", "secure_delete=ON", "temp_store=MEMORY", "cache_size=-16000")
+    for pragma in (*ours, *pragmas):
         connection.execute(f"PRAGMA {pragma}")
