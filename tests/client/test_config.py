@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from acumen_client.wire.config import MASK, Config, ConfigUpdate, StorageConfigPostgres, agreed, masked, shown, unmasked
+from acumen_client.wire.config import MASK, Config, ConfigUpdate, agreed, masked, shown, unmasked
+from acumen_client.wire.sections import StorageConfigPostgres
 
 PROMPT = "Note what matters."
 

@@ -8,17 +8,8 @@ from acumen.api.experiments import record
 from acumen.errors import BadInput, Conflict
 from acumen.storage.orgs import StoredConfig
 from acumen_client.calls import Calls
-from acumen_client.wire.config import (
-    Config,
-    ConfigUpdate,
-    KeyMoved,
-    RetrievalExperimentConfig,
-    RetrievalExperimentRecord,
-    SetConfigResponse,
-    agreed,
-    shown,
-    unmasked,
-)
+from acumen_client.wire.config import Config, ConfigUpdate, KeyMoved, SetConfigResponse, agreed, shown, unmasked
+from acumen_client.wire.sections import RetrievalExperimentConfig, RetrievalExperimentRecord
 from acumen_client.wire.shapes import Nothing
 
 

@@ -9,7 +9,7 @@ from acumen.recall import experiments
 from acumen.recall.experiments import Arm
 from acumen_client.calls import Calls
 from acumen_client.wire import experiments as wire
-from acumen_client.wire.config import RetrievalExperimentRecord
+from acumen_client.wire.sections import RetrievalExperimentRecord
 from acumen_client.wire.shapes import ExperimentArm, Nothing
 
 POINTS = 100

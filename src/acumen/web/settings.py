@@ -15,7 +15,7 @@ from acumen.settings import PREFIX, Settings
 from acumen.storage.store import Tx
 from acumen.web.front import ROOT
 from acumen.web.page import Visit, page
-from acumen_client.wire.config import MemoryReviewConfig
+from acumen_client.wire.sections import MemoryReviewConfig
 from acumen_client.wire.shapes import Role
 
 # What a person asks of a server, and the settings that answer it.

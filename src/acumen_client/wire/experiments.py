@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from acumen_client.wire.config import ExperimentId, RetrievalExperimentRecord
+from acumen_client.wire.sections import ExperimentId, RetrievalExperimentRecord
 from acumen_client.wire.shapes import Answer, ExperimentArm, Request
 
 

@@ -1,0 +1,382 @@
+"""The parts of an org's configuration: their fields, their bounds, and the older names they are still known by."""
+
+import re
+from enum import IntEnum, StrEnum
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+
+from acumen_client.wire.shapes import Label, NonEmpty, Request, Seconds, Share, Str, Text, WebUrl, storable
+
+Positive = Annotated[int, Field(gt=0, le=2**31 - 1)]
+NotNegative = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Moment = Annotated[float, Field(ge=0.0, le=1e9)]
+LongerMoment = Annotated[float, Field(gt=0.0, le=1e9)]
+Texts = Annotated[list[Label], Field(max_length=1_000)]
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def _without_control(value: Any) -> Any:
+    return _CONTROL.sub("", value) if isinstance(value, str) else value
+
+
+# Control characters have no place in a prompt; they are taken out rather than refused.
+Prompt = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000_000),
+    BeforeValidator(storable),
+    BeforeValidator(_without_control),
+]
+
+
+class Section(Request):
+    """A part of the configuration."""
+
+
+# --- where it is stored --------------------------------------------------------------------------------------------
+
+
+class StorageConfigSQLite(Section):
+    storage_type: Literal["sqlite"] = Field(default="sqlite", alias="type")
+    db_path: Str | None = None
+
+
+class StorageConfigSupabase(Section):
+    storage_type: Literal["supabase"] = Field(default="supabase", alias="type")
+    url: NonEmpty
+    key: NonEmpty
+    db_url: NonEmpty
+    schema_name: Str | None = Field(default=None, alias="schema")
+    read_url: NonEmpty | None = None
+    read_key: NonEmpty | None = None
+
+
+class StorageConfigPostgres(Section):
+    storage_type: Literal["postgres"] = Field(default="postgres", alias="type")
+    db_url: NonEmpty
+    schema_name: Str | None = Field(default=None, alias="schema")
+    pool_size: Positive = 10
+    pool_acquire_timeout: LongerMoment = 30.0
+    read_db_url: NonEmpty | None = None
+    read_pool_size: Positive | None = None
+    read_pool_acquire_timeout: LongerMoment | None = None
+
+
+class StorageConfigManaged(Section):
+    """Storage that whoever runs the server looks after."""
+
+    managed_by: Literal["platform"]
+    schema_present: bool = True
+
+
+StorageConfig = StorageConfigSQLite | StorageConfigSupabase | StorageConfigPostgres | StorageConfigManaged
+
+
+class StorageConfigTest(IntEnum):
+    UNKNOWN = 0
+    INCOMPLETE = 1
+    FAILED = 2
+    SUCCEEDED = 3
+
+
+# --- models and their keys -----------------------------------------------------------------------------------------
+
+
+class AzureOpenAIConfig(Section):
+    api_key: NonEmpty
+    endpoint: WebUrl
+    api_version: Str = "2024-02-15-preview"
+    deployment_name: Str | None = None
+
+
+class OpenAIConfig(Section):
+    api_key: Str | None = None
+    azure_config: AzureOpenAIConfig | None = None
+
+    @model_validator(mode="after")
+    def _has_a_way_in(self) -> Self:
+        if not (self.api_key or "").strip() and self.azure_config is None:
+            raise ValueError("give api_key or azure_config")
+        return self
+
+
+class KeyOnly(Section):
+    """A provider that needs nothing but a key."""
+
+    api_key: NonEmpty
+
+
+class DashScopeConfig(KeyOnly):
+    api_base: Str | None = None
+
+
+class CustomEndpointConfig(KeyOnly):
+    """Any server that speaks the OpenAI protocol; it goes before all other providers."""
+
+    model: NonEmpty
+    api_base: WebUrl
+
+
+class APIKeyConfig(Section):
+    custom_endpoint: CustomEndpointConfig | None = None
+    openai: OpenAIConfig | None = None
+    anthropic: KeyOnly | None = None
+    openrouter: KeyOnly | None = None
+    gemini: KeyOnly | None = None
+    minimax: KeyOnly | None = None
+    deepseek: KeyOnly | None = None
+    dashscope: DashScopeConfig | None = None
+    zai: KeyOnly | None = None
+    moonshot: KeyOnly | None = None
+    xai: KeyOnly | None = None
+
+
+class LLMConfig(Section):
+    """Which model does what, and what it may use in a day (UTC); null leaves the choice to the server."""
+
+    should_run_model_name: Str | None = None
+    generation_model_name: Str | None = None
+    embedding_model_name: Str | None = None
+    pre_retrieval_model_name: Str | None = None
+    generation_timeout_seconds: Positive | None = None
+    daily_token_budget: NotNegative | None = None
+
+
+# --- what is learned -----------------------------------------------------------------------------------------------
+
+_OLDER_OVERRIDES = {
+    "batch_size_override": "window_size_override",
+    "batch_interval_override": "stride_size_override",
+    "extraction_window_size_override": "window_size_override",
+    "extraction_window_stride_override": "stride_size_override",
+    "metadata_definition_prompt": "tagging_definition_prompt",
+}
+
+
+class Extractor(Section):
+    """What all extractors share: where they look, and how much at a time."""
+
+    older_names: ClassVar[dict[str, str]] = _OLDER_OVERRIDES
+
+    tagging_definition_prompt: Text | None = None
+    request_sources_enabled: Texts | None = None
+    window_size_override: Positive | None = None
+    stride_size_override: Positive | None = None
+
+
+class NamedExtractor(Extractor):
+    """One of the extractors of its kind. Its name is what its memories carry and its bookmarks are kept under."""
+
+    extractor_name: NonEmpty | None = None
+    extraction_definition_prompt: Prompt
+    context_prompt: Text | None = None
+    # Reads only when somebody asks for it.
+    manual_trigger: bool = False
+
+
+class ProfileExtractorConfig(NamedExtractor):
+    older_names: ClassVar[dict[str, str]] = {
+        **_OLDER_OVERRIDES,
+        "profile_content_definition_prompt": "extraction_definition_prompt",
+    }
+
+    should_extract_profile_prompt_override: Text | None = None
+
+
+class PlaybookAggregatorConfig(Section):
+    """When similar user playbooks become one for all. `clustering_similarity` is a cosine; higher is stricter."""
+
+    older_names: ClassVar[dict[str, str]] = {
+        "min_feedback_threshold": "min_cluster_size",
+        "refresh_count": "reaggregation_trigger_count",
+        "similarity_threshold": "clustering_similarity",
+    }
+
+    min_cluster_size: Positive = 2
+    reaggregation_trigger_count: Positive = 2
+    # A number rather than null: clients up to 0.2.14 cannot read a null here.
+    clustering_similarity: Share = 0.3
+    direction_overlap_threshold: Share = 0.6
+
+
+class DeduplicationConfig(Section):
+    strategy: Literal["legacy", "audited"] = "legacy"
+    search_threshold: Share = 0.4
+    search_top_k: Positive = 5
+    max_unified_content_chars: Positive = 1_200
+
+
+class UserPlaybookExtractorConfig(NamedExtractor):
+    older_names: ClassVar[dict[str, str]] = {
+        **_OLDER_OVERRIDES,
+        "feedback_definition_prompt": "extraction_definition_prompt",
+        "playbook_definition_prompt": "extraction_definition_prompt",
+        "feedback_aggregator_config": "aggregation_config",
+        "playbook_aggregator_config": "aggregation_config",
+        "feedback_name": "extractor_name",
+        "playbook_name": "extractor_name",
+    }
+
+    aggregation_config: PlaybookAggregatorConfig = Field(default_factory=PlaybookAggregatorConfig)
+    deduplication_config: DeduplicationConfig | None = None
+
+
+class AgentSuccessConfig(Extractor):
+    """What counts as success, and which share of sessions is judged by it."""
+
+    evaluation_name: NonEmpty | None = None
+    success_definition_prompt: Prompt
+    sampling_rate: Share = 0.05
+    evaluation_only_sampling_rate: Share | None = None
+    retrieved_learning_sampling_rate: Share | None = None
+
+
+class ToolUseConfig(Section):
+    tool_name: NonEmpty
+    tool_description: NonEmpty
+
+
+class ExtractionPreset(StrEnum):
+    """A window and a stride that suit a way of talking."""
+
+    QUICK_CHAT = "quick_chat"
+    STANDARD = "standard"
+    LONG_FORM = "long_form"
+    HIGH_VOLUME = "high_volume"
+
+
+WINDOW_AND_STRIDE = {
+    ExtractionPreset.QUICK_CHAT: (5, 3),
+    ExtractionPreset.STANDARD: (10, 8),
+    ExtractionPreset.LONG_FORM: (25, 10),
+    ExtractionPreset.HIGH_VOLUME: (15, 8),
+}
+
+
+# --- upkeep --------------------------------------------------------------------------------------------------------
+
+
+class RetrievalFloorConfig(Section):
+    """Drops hits whose reranker score lies below a floor. Floors are numbers for the sake of clients up to 0.2.14."""
+
+    enabled: bool = False
+    pool_size: Positive = 30
+    profile_floor: float = -3.0
+    user_playbook_floor: float = -3.0
+    agent_playbook_floor: float = -3.0
+
+
+class PlaybookOptimizerConfig(Section):
+    enabled: bool = False
+    optimize_agent_playbooks: bool = False
+    optimize_user_playbooks: bool = False
+    auto_update_pending_agent_playbooks: bool = True
+    auto_update_user_playbooks: bool = False
+    max_metric_calls: Positive = 20
+    max_turns: Positive = 4
+    early_stop_score: Share = 0.9
+    reflection_minibatch_size: Positive = 2
+    max_validation_windows: Positive = 2
+    min_commit_windows: Positive = 2
+    min_commit_score: Share = 0.75
+    min_commit_likert: Annotated[int, Field(ge=1, le=5)] = 4
+    use_merge: bool = True
+    max_merge_invocations: NotNegative = 5
+    reflection_model: Str | None = None
+    webhook_url: Str | None = None
+    webhook_auth_header: Str | None = None
+    webhook_timeout_seconds: Positive = 60
+    webhook_max_retries: NotNegative = 3
+    webhook_backoff_base_seconds: Moment = 1.0
+    assistant_script_path: Str | None = None
+    assistant_script_args: Texts = Field(default_factory=list)
+    scheduler_jitter_seconds: Moment = 1.0
+    cooldown_after_aborts_seconds: NotNegative = 3_600
+    abort_cooldown_threshold: Positive = 2
+
+    @model_validator(mode="after")
+    def _asks_one_assistant(self) -> Self:
+        if self.webhook_url and self.assistant_script_path:
+            raise ValueError("give webhook_url or assistant_script_path, not both")
+        return self
+
+
+class LineageGCConfig(Section):
+    """How long what was merged or superseded is kept for undo."""
+
+    enabled: bool = True
+    tombstone_grace_window_days: Positive = 90
+    poll_interval_seconds: Positive = 86_400
+
+
+class ExpiryReclamationConfig(Section):
+    enabled: bool = False
+
+
+class MemoryReviewConfig(Section):
+    """From which numbers on a memory deserves a look; null leaves one to the server."""
+
+    least_wasted_tokens: NotNegative | None = None
+    grace_days: Annotated[int, Field(ge=0, le=3_650)] | None = None
+    oversized_tokens: Positive | None = None
+    similarity: Annotated[float, Field(gt=0, le=1)] | None = None
+
+
+class GovernanceRetentionConfig(Section):
+    audit_events_retention_enabled: bool = False
+    audit_events_retention_days: Positive = 365
+    audit_events_delete_batch_limit: Positive = 500
+
+
+class PendingToolCallToolOverrideConfig(Section):
+    max_pending_followups_per_scope: Positive | None = None
+    pending_ttl_seconds: Positive | None = None
+    dedup_cache_seconds: Positive | None = None
+    prior_answer_valid_seconds: Positive | None = None
+    similarity_threshold: Share | None = None
+
+
+class PendingToolCallConfig(Section):
+    enabled: bool = False
+    max_pending_followups_per_scope: Positive = 10
+    pending_ttl_seconds: Positive = 86_400
+    dedup_cache_seconds: Positive = 300
+    prior_answer_valid_seconds: Positive = 2_592_000
+    similarity_threshold: Share = 0.0
+    resume_poll_interval_seconds: LongerMoment = 5.0
+    resume_claim_ttl_seconds: Positive = 600
+    max_resume_attempts: NotNegative = 3
+    max_finalization_attempts: NotNegative = 3
+    hmac_secrets: Texts = Field(default_factory=list)
+    tool_overrides: dict[Str, PendingToolCallToolOverrideConfig] = Field(default_factory=dict)
+
+
+class ReflectionConfig(Section):
+    """A step that clients up to 0.2.14 still configure. It is read and not kept."""
+
+    enabled: bool = True
+    model: Str | None = None
+    post_horizon_size: NotNegative = 3
+    max_revisions_per_pass: Positive = 8
+
+
+ExperimentId = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128), BeforeValidator(storable)
+]
+
+
+class RetrievalExperimentConfig(Section):
+    experiment_id: ExperimentId
+    holdout_percentage: Annotated[float, Field(gt=0, lt=100)]
+
+
+class RetrievalExperimentRecord(RetrievalExperimentConfig):
+    started_at: Seconds
+    ended_at: Seconds | None = None
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> Self:
+        if self.ended_at is not None and self.ended_at < self.started_at:
+            raise ValueError("ended_at must not lie before started_at")
+        return self
