@@ -15,7 +15,6 @@ HEADINGS = {
     Kind.USER_PLAYBOOK: "Learned from this user:",
     Kind.AGENT_PLAYBOOK: "Learned from all users:",
 }
-OVER_BUDGET = "over the token budget"
 
 _MARK = re.compile(r"<(/?\s*acumen-context)\s*>", re.IGNORECASE)
 
