@@ -85,11 +85,12 @@ def _wait_until_explained(server: Server) -> None:
     """Each kind of failure is explained once when it is new; what is measured is a server that knows them."""
     give_up_at = time.monotonic() + LONGEST_EXPLAINING_SECONDS
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
-    while time.monotonic() < give_up_at:
+    quiet = 0  # looks in a row; between two jobs none is running
+    while quiet < 4 and time.monotonic() < give_up_at:
         connection.request("GET", "/api/status")
         told = json.loads(connection.getresponse().read())
-        if not any(job["kind"] == "failed" and job["state"] == "running" for job in told["jobs"]):
-            break
+        running = any(job["kind"] == "failed" and job["state"] == "running" for job in told["jobs"])
+        quiet = 0 if running else quiet + 1
         time.sleep(0.5)
     connection.close()
 
