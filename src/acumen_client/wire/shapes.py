@@ -36,7 +36,7 @@ LARGEST_JSON_INT = 10**300
 
 def storable(value: Any) -> Any:
     """Refuse text no database can keep: NUL characters and halves of surrogate pairs. Other types pass untouched."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or (value.isascii() and "\x00" not in value):
         return value
     if "\x00" in value:
         raise ValueError(f"must not contain NUL characters (one is at position {value.index(chr(0))})")
