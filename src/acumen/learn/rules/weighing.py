@@ -4,22 +4,19 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from acumen.learn.rules import classifier, keys, lifetimes, verbs
+from acumen.learn.rules import classifier, keys, lifetimes, rivals, verbs
 from acumen.learn.rules.classifier import LEARNABLE, likeliest
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import BROKE, advice, is_proposal
 from acumen.learn.rules.said import Said
+from acumen.llm.embed import Reading
 from acumen.model.patterns import later
 from acumen.model.profile import TimeToLive
 
-Vector = NDArray[np.float32]
-# Texts in, a vector for each out, or None for each where there is no model.
-Embed = Callable[[Sequence[str]], Sequence[Vector | None]]
+# Texts in, their readings out, or None where there is no model.
+Read = Callable[[Sequence[str]], Sequence[Reading] | None]
 
 # From this chance on a sentence is worth keeping.
 WORTH = 0.5
@@ -41,22 +38,12 @@ FAINT = 0.25
 STRONG, LIKELY, HINTED = 12.0, 6.0, 1.6
 
 
-def judge(listed: Sequence[Said], embed: Embed | None) -> None:
-    """By their words; those that the words leave open also by their meaning, in one batch."""
-    for one in listed:
-        one.chances = classifier.probabilities(one.seen)
-    unsure = [one for one in listed if _is_open(one)] if embed else []
-    if not unsure or embed is None:
-        return
-    meant = [classifier.meant(said.sentence.text, said.setting.agent) for said in unsure]
-    for one, meaning in zip(unsure, embed(meant), strict=True):
-        if meaning is not None:
-            one.chances = classifier.probabilities(one.seen, meaning)
-
-
-def _is_open(one: Said) -> bool:
-    """Whether its meaning may yet decide; a mere question is one, whatever it means."""
-    return max(one.chances.values()) < SURE and (one.seen.has("forget", "memory") or not _merely_asks(one.seen))
+def judge(listed: Sequence[Said], read: Read | None) -> None:
+    """All sentences in one batch; without a model by their words."""
+    readings = read([one.sentence.text for one in listed]) if read and listed else None
+    for one, reading in zip(listed, readings or [None] * len(listed), strict=True):
+        one.chances = classifier.probabilities(one.seen, reading)
+        one.leaning = reading and rivals.leaning(reading)
 
 
 def settled(turn: list[Said]) -> list[Said]:
