@@ -128,7 +128,7 @@ def _loss(params: Params, given: tuple[jax.Array, ...], key: jax.Array) -> jax.A
 
 
 @jax.jit
-def _step(  # noqa: PLR0913 - the state of Adam, and what moves it
+def _step(
     params: Params, mean: Params, spread: Params, step: float, rate: float, given: tuple[jax.Array, ...], key: jax.Array
 ) -> tuple[Params, Params, Params]:
     slope = jax.grad(_loss)(params, given, key)

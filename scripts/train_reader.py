@@ -1,9 +1,9 @@
 """Train what tells what a sentence is and whether it replaces another, from the lines under scripts/reader/ and pairs/.
 
-    PYTHONPATH=src:. uv run --no-project --with jax … python -m scripts.train_reader           # writes reader.npz
-    PYTHONPATH=src:. uv run --no-project --with jax … python -m scripts.train_reader --check   # on writers not learned from
+    PYTHONPATH=src:. python -m scripts.train_reader            # writes src/acumen/learn/rules/reader.npz
+    PYTHONPATH=src:. python -m scripts.train_reader --check    # how well others are understood than were learned from
 
-jax is needed here alone. The same result each time on the same machine.
+Needs jax beside the project's own packages, here alone. The same result each time on the same machine.
 """
 
 import argparse
@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from acumen.learn.rules import classifier, rivals
+from acumen.learn.rules import classifier, rivals, voice
 from acumen.learn.rules.classifier import LABELS, LEARNABLE, WEIGHTS, Floats, packed, shown, softmax
 from acumen.learn.rules.cues import surface
+from acumen.learn.rules.framing import bare
+from acumen.learn.rules.words import words as words_of
 from acumen.llm.embed import load_embedder
 from scripts import reader_network as network
 from scripts.reader_network import Examples
@@ -30,6 +32,7 @@ RATE = 0.05
 DECAY = 2e-3
 PAIR_STEPS = 500
 PAIR_DECAY = 1e-3
+LEFT_ALONE = 3
 
 
 def read() -> list[dict[str, Any]]:
@@ -102,23 +105,27 @@ def _tell(name: str, chances: Floats, wanted: Floats) -> None:
 
 def pairs() -> tuple[dict[str, Floats], Floats, list[str]]:
     """What is seen of each pair by words, by words and nearness, and by the new sentence's tokens; whether one rivals
-    the other; and the file. Each new statement is also held against an old one of another pair, which it leaves alone.
+    the other; and the file. Each new statement is also held against old ones of other pairs, which it leaves alone.
     """
     rows = _lines(PAIRS)
-    others = np.random.default_rng(3).permutation(len(rows))
     met = [(row["old"], row["new"], row["rival"], row["file"]) for row in rows]
+    others = np.random.default_rng(3).integers(len(rows), size=(len(rows), LEFT_ALONE))
     met += [
         (rows[other]["old"], row["new"], False, row["file"])
-        for row, other in zip(rows, others, strict=True)
+        for row, some in zip(rows, others, strict=True)
+        for other in some
         if row["old"] != rows[other]["old"]
     ]
-    readings = load_embedder().read([text for old, new, *_ in met for text in (old, new)])
-    near = [float(old.vector @ new.vector) for old, new in zip(readings[::2], readings[1::2], strict=True)]
+    embedder = load_embedder()
+    readings = embedder.read([new for _, new, *_ in met])
+    # Memories are compared as they are written down.
+    vectors = embedder.embed([text for old, new, *_ in met for text in (old, voice.fact(bare(words_of(new))))])
+    near = (vectors[::2] * vectors[1::2]).sum(axis=1).tolist()
     seen = [(rivals.saying(old), rivals.saying(new)) for old, new, *_ in met]
     given = {
         "pair_words": np.stack([rivals.features(old, new, None) for old, new in seen]),
         "pair_full": np.stack([rivals.features(*one, cosine) for one, cosine in zip(seen, near, strict=True)]),
-        "leaning": np.stack([rivals.leans(one, cosine) for one, cosine in zip(readings[1::2], near, strict=True)]),
+        "leaning": np.stack([rivals.leans(one, cosine) for one, cosine in zip(readings, near, strict=True)]),
     }
     return given, np.array([[rival] for _, _, rival, _ in met], np.float32), [file for *_, file in met]
 

@@ -183,23 +183,26 @@ def _of_playbook(playbook: UserPlaybook) -> _Entry[PlaybookId]:
 
 
 def _of_profile_note(note: ProfileNote) -> _Entry[ProfileId]:
-    entry = _entry(note.content, note.content, [note.evidence.interaction_id], Which(), said=note.evidence.text)
-    entry.leaning = note.leaning
-    return entry
+    return _entry(note.content, note.content, [note.evidence.interaction_id], Which(), note)
 
 
 def _of_playbook_note(note: PlaybookNote) -> _Entry[PlaybookId]:
     lesson = note.lesson
-    found = _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), said=note.evidence.text)
-    found.leaning = note.leaning
-    return found
+    return _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), note)
 
 
 def _entry(
-    content: str, findable: str, seen: Sequence[InteractionId], which: Which[Id], *, said: str = "", live: bool = True
+    content: str,
+    findable: str,
+    seen: Sequence[InteractionId],
+    which: Which[Id],
+    note: ProfileNote | PlaybookNote | None = None,
+    *,
+    live: bool = True,
 ) -> _Entry[Id]:
     words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
-    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
+    said, leaning = (note.evidence.text, note.leaning) if note else ("", None)
+    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, leaning=leaning, live=live)
 
 
 @dataclass(slots=True)

@@ -55,7 +55,7 @@ class Meaning:
     def readings(self, texts: Sequence[str]) -> list[Reading] | None:
         """The texts read token by token, for a caller in a thread of its own, who may wait here."""
         embedder = None if self.problem else self._ready()
-        return embedder and embedder.read(texts)
+        return None if embedder is None else embedder.read(texts)
 
     def close(self) -> None:
         self._asked.shutdown(cancel_futures=True)

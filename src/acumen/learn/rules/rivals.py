@@ -3,6 +3,7 @@
 Trained by `scripts/train_reader.py` on the pairs under `scripts/pairs/`.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,13 +38,14 @@ _ENDING = later(
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
 # From this chance on a statement replaces another.
-REPLACES = 0.45
+REPLACES = 0.42
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
 # So few words that carry meaning are a value without what it is given to.
 MOST_OF_BARE = 2
 _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
 _NEAR = 3  # how many words a number's unit may be away
+
 
 @dataclass(frozen=True, slots=True)
 class Saying:
@@ -216,10 +218,15 @@ def chance(old: Saying, new: Saying, cosine: float | None, leaning: tuple[float,
         return 0.0
     if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
         return 1.0
-    if leaning is not None and cosine is not None:
-        return float(1 / (1 + np.exp(-leaning[0] - leaning[1] * cosine)))
-    weights = _weights()["pair_words" if cosine is None else "pair_full"]
-    return float(1 / (1 + np.exp(-features(old, new, cosine) @ weights)))
+    by_words = float(_sure(features(old, new, cosine) @ _weights()["pair_words" if cosine is None else "pair_full"]))
+    if leaning is None or cosine is None:
+        return by_words
+    # Each sees what the other does not.
+    return max(by_words, float(_sure(leaning[0] + leaning[1] * cosine)))
+
+
+def _sure(score: float) -> float:
+    return 1 / (1 + math.exp(-score))
 
 
 def _stand_together(old: Saying, new: Saying) -> bool:
