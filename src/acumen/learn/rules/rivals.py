@@ -218,11 +218,12 @@ def chance(old: Saying, new: Saying, cosine: float | None, leaning: tuple[float,
         return 0.0
     if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
         return 1.0
-    by_words = float(_sure(features(old, new, cosine) @ _weights()["pair_words" if cosine is None else "pair_full"]))
+    weights = _weights()["pair_words" if cosine is None else "pair_full"]
+    by_words = _sure(float(features(old, new, cosine) @ weights))
     if leaning is None or cosine is None:
         return by_words
     # Each sees what the other does not.
-    return max(by_words, float(_sure(leaning[0] + leaning[1] * cosine)))
+    return max(by_words, _sure(leaning[0] + leaning[1] * cosine))
 
 
 def _sure(score: float) -> float:
