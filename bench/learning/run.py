@@ -202,14 +202,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in cases.PARTS if asked.part == "both" else (asked.part,):
         played = asyncio.run(play(cases.read(name), embeddings=not asked.words_only))
         _tell(name, played)
-        if asked.show and name != "held":
+        if asked.show and name not in ("held", cases.SEALED):
             _show(played.scored)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.learning.run", description=__doc__)
-    parser.add_argument("--part", choices=(*cases.PARTS, cases.DEV, "both"), default="both")
-    parser.add_argument("--show", action="store_true", help="list what was missed and what is junk (not of held)")
+    parser.add_argument("--part", choices=(*cases.PARTS, cases.DEV, cases.SEALED, "both"), default="both")
+    parser.add_argument(
+        "--show", action="store_true", help="list what was missed and what is junk (not of held and sealed)"
+    )
     parser.add_argument("--words-only", action="store_true", help="as where the embedding model is missing")
     return parser
 

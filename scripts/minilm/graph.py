@@ -1,4 +1,4 @@
-"""Write the model as an int8 ONNX graph: token ids in, vectors of length one out.
+"""Write the model as an int8 ONNX graph: token ids in, vectors of length one out, and tokens half-way.
 
 Weights are rounded to integers once, per output channel. What flows between layers is rounded on the way, per token:
 each token carries its own scale, so a text gets the same vector alone and in any batch. (The usual scale per batch
@@ -25,6 +25,8 @@ GELU_STEPS_BELOW_ZERO = 20
 GELU_LEAST_MAXIMUM = 0.17 * (2 * STEPS - GELU_STEPS_BELOW_ZERO) / GELU_STEPS_BELOW_ZERO
 # How much of the burden of outliers moves from the values to the weights; .5 to .8 measured alike.
 SMOOTHING = 0.7
+# The layers (from 0) whose tokens are answered too: what a sentence does is told there, before only its topic is left.
+MIDDLE = (2, 3)
 
 OPSET = 20
 IR_VERSION = 10
@@ -57,12 +59,16 @@ class Graph:
         self._nodes.append(helper.make_node(operation, list(inputs), outputs, **attributes))
         return outputs
 
-    def model(self, output: str) -> onnx.ModelProto:
-        """The finished model; `output` becomes its answer."""
-        self._nodes.append(helper.make_node("Identity", [output], ["embedding"]))
+    def model(self, embedding: str, states: str) -> onnx.ModelProto:
+        """The finished model; what it is given become its answers."""
+        self._nodes.append(helper.make_node("Identity", [embedding], ["embedding"]))
+        self._nodes.append(helper.make_node("Identity", [states], ["states"]))
         shape = ["batch", "length"]
         inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("input_ids", "attention_mask")]
-        outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH])]
+        outputs = [
+            helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH]),
+            helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, WIDTH * len(MIDDLE)]),
+        ]
         graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
@@ -83,9 +89,12 @@ class Int8Model:
         mask = graph.add("Cast", "attention_mask", to=TensorProto.FLOAT)
         padding = self._padding(mask)
         values = self._normalise(graph.add("Add", self._tokens(), self._positions()), "embeddings.LayerNorm")
+        after = []
         for layer in range(LAYERS):
             values = self._layer(values, padding, layer)
-        return graph.model(self._pool(values, mask))
+            after.append(values)
+        states = graph.add("Concat", *(after[layer] for layer in MIDDLE), axis=-1)
+        return graph.model(self._pool(values, mask), states)
 
     def _tokens(self) -> str:
         """Each token's row, kept as int8 with a scale of its own."""

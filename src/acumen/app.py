@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 
 from acumen import loop
 from acumen.deps import Deps
@@ -123,7 +122,7 @@ class App:
             store=self.store.of(org),
             meaning=self.meaning,
             findable=self._findable,
-            alike=partial(self.search.alike, self.store.of(org)),
+            alike=self.search.alike,
             now=self._clock,
             settings=self.settings,
             config=config,

@@ -11,7 +11,7 @@ from acumen.model.ids import Kind, Millis, OrgId, UserId
 from acumen.model.search import SearchRow
 from acumen.model.signal import Thresholds
 from acumen.settings import Settings
-from acumen.storage.store import OrgStore
+from acumen.storage.store import OrgStore, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def beside(place: int) -> str:
 class FindAlike(Protocol):
     """For each new row the stored memories of the user that may say the same, or otherwise; of any status."""
 
-    def __call__(self, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> Awaitable[list[Nearness]]: ...
+    def __call__(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]: ...
 
 
 @dataclass(frozen=True, slots=True)

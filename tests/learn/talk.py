@@ -9,7 +9,6 @@ from acumen.deps import beside
 from acumen.learn import merge
 from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.learn.merge import PlaybookChanges, ProfileChanges
-from acumen.learn.rules.weighing import Vector
 from acumen.llm.embed import Embedder, load_embedder
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
@@ -38,17 +37,13 @@ def embedder() -> Embedder:
     return load_embedder()
 
 
-def embed(texts: Sequence[str]) -> list[Vector | None]:
-    return list(embedder().embed(texts)) if texts else []
-
-
 def told(seen: Window) -> list[ProfileNote]:
     """What is to be kept as facts; what only ends other facts is left out."""
-    return [note for note in profile_notes(seen, embed) if not note.denies]
+    return [note for note in profile_notes(seen, embedder().read) if not note.denies]
 
 
 def taught(seen: Window) -> list[PlaybookNote]:
-    return [note for note in playbook_notes(seen, embed) if not note.denies]
+    return [note for note in playbook_notes(seen, embedder().read) if not note.denies]
 
 
 def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[str]) -> list[dict[str, float | None]]:

@@ -11,7 +11,7 @@ from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
 from tests.learn.talk import (
     current,
-    embed,
+    embedder,
     facts,
     lessons,
     merged_playbooks,
@@ -31,8 +31,8 @@ def known_after(*turns: str) -> tuple[list[Profile], list[UserPlaybook]]:
     playbooks: list[UserPlaybook] = []
     for number, line in enumerate(turns, 1):
         seen = replace(window(), turns=(turn(number, line),))
-        profiles = profiles_after(profiles, merged_profiles(profiles, profile_notes(seen, embed)))
-        playbooks = playbooks_after(playbooks, merged_playbooks(playbooks, playbook_notes(seen, embed)))
+        profiles = profiles_after(profiles, merged_profiles(profiles, profile_notes(seen, embedder().read)))
+        playbooks = playbooks_after(playbooks, merged_playbooks(playbooks, playbook_notes(seen, embedder().read)))
     return profiles, playbooks
 
 

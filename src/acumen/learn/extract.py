@@ -38,12 +38,12 @@ Reading = Callable[[Window, Extractor, Llm, str], Awaitable[tuple[list[N], Origi
 
 async def profile_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[ProfileNote]:
     # Reading takes some milliseconds of pure Python: callers need the event loop meanwhile.
-    by_rules = await asyncio.to_thread(extract_rules.profile_notes, window, deps.meaning.vectors)
+    by_rules = await asyncio.to_thread(extract_rules.profile_notes, window, deps.meaning.readings)
     return await _heard(window, extractor, deps, by_rules, extract_llm.profile_notes)
 
 
 async def playbook_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[PlaybookNote]:
-    by_rules = await asyncio.to_thread(extract_rules.playbook_notes, window, deps.meaning.vectors)
+    by_rules = await asyncio.to_thread(extract_rules.playbook_notes, window, deps.meaning.readings)
     return await _heard(window, extractor, deps, by_rules, extract_llm.playbook_notes)
 
 

@@ -28,7 +28,7 @@ from acumen.learn.rules.lessons import (
 )
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
-from acumen.learn.rules.weighing import Embed, judge, points_back, settled
+from acumen.learn.rules.weighing import Read, judge, points_back, settled
 from acumen.learn.rules.words import Word, words
 from acumen.model.conversation import Window
 from acumen.model.playbook import Lesson, PlaybookNote
@@ -45,14 +45,14 @@ MOST = 300
 FAINTLY = 0.12
 
 
-def said_in(window: Window, embed: Embed | None = None) -> list[Said]:
+def said_in(window: Window, read: Read | None = None) -> list[Said]:
     """What is worth keeping of the new user turns. Facts and lessons are read from one window soon after each other."""
-    key = (embed is None, *((turn.id, turn.is_new, turn.at, turn.text) for turn in window.turns))
+    key = (read is None, *((turn.id, turn.is_new, turn.at, turn.text) for turn in window.turns))
     with _LOCK:
         known = _READ.get(key)
     if known is None:
         said = list(turns(window))
-        judge([one for turn in said for one in turn], embed)
+        judge([one for turn in said for one in turn], read)
         known = [one for turn in said for one in settled(turn)]
         with _LOCK:
             _READ[key] = known
@@ -65,14 +65,14 @@ _READ: OrderedDict[object, list[Said]] = OrderedDict()
 _LOCK = Lock()
 
 
-def profile_notes(window: Window, embed: Embed | None = None) -> list[ProfileNote]:
+def profile_notes(window: Window, read: Read | None = None) -> list[ProfileNote]:
     """What the new user turns tell about the user, in the order it was said."""
-    return [note for said in said_in(window, embed) for note in _profile_notes(said)]
+    return [note for said in said_in(window, read) for note in _profile_notes(said)]
 
 
-def playbook_notes(window: Window, embed: Embed | None = None) -> list[PlaybookNote]:
+def playbook_notes(window: Window, read: Read | None = None) -> list[PlaybookNote]:
     """What the new turns teach the agent: the user's words in order, then the agent's tools and experts."""
-    return [*(note for said in said_in(window, embed) for note in _playbook_notes(said)), *agent_notes(window)]
+    return [*(note for said in said_in(window, read) for note in _playbook_notes(said)), *agent_notes(window)]
 
 
 def _profile_notes(said: Said) -> Iterator[ProfileNote]:
@@ -98,7 +98,9 @@ def _profile_note(said: Said, content: str) -> Iterator[ProfileNote]:
     if content and redact(content) == content:
         subject, value = keys.of_text(content)
         yield ProfileNote(
-            content, subject, value, said.evidence, said.turn.request_id, said.ttl, confidence=said.confidence
+            *(content, subject, value, said.evidence, said.turn.request_id, said.ttl),
+            confidence=said.confidence,
+            leaning=said.leaning,
         )
 
 
@@ -270,4 +272,8 @@ def _playbook_note(said: Said, told: Lesson | None) -> Iterator[PlaybookNote]:
         pitfall=redact(told.pitfall or "") or None,
     )
     subject, value = keys.of_text(lesson.content)
-    yield PlaybookNote(lesson, subject, value, said.evidence, said.turn.request_id, confidence=said.confidence)
+    yield PlaybookNote(
+        *(lesson, subject, value, said.evidence, said.turn.request_id),
+        confidence=said.confidence,
+        leaning=said.leaning,
+    )

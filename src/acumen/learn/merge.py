@@ -23,8 +23,6 @@ Note = TypeVar("Note", ProfileNote, PlaybookNote)
 # Shared words of two statements that say the same, as a part of all their words (Jaccard); and how near in meaning.
 SAME_WORDS = 0.75
 SAME_MEANING = 0.9
-# From this chance on a statement replaces another.
-REPLACES = 0.45
 # How much of a wish to forget must be found in a memory, by its words, or how near it must be in meaning.
 FORGET_WORDS = 0.6
 FORGET_MEANING = 0.55
@@ -157,6 +155,7 @@ class _Entry(Generic[Id]):
     words: frozenset[str]  # all by which a wish to forget may mean it
     said: str = ""  # the sentence it was read from
     place: int = -1  # of a note among those given
+    leaning: tuple[float, float] | None = None
     live: bool = True
     gone: bool = False  # replaced in this pass
     forgotten: bool = False
@@ -184,19 +183,26 @@ def _of_playbook(playbook: UserPlaybook) -> _Entry[PlaybookId]:
 
 
 def _of_profile_note(note: ProfileNote) -> _Entry[ProfileId]:
-    return _entry(note.content, note.content, [note.evidence.interaction_id], Which(), said=note.evidence.text)
+    return _entry(note.content, note.content, [note.evidence.interaction_id], Which(), note)
 
 
 def _of_playbook_note(note: PlaybookNote) -> _Entry[PlaybookId]:
     lesson = note.lesson
-    return _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), said=note.evidence.text)
+    return _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), note)
 
 
 def _entry(
-    content: str, findable: str, seen: Sequence[InteractionId], which: Which[Id], *, said: str = "", live: bool = True
+    content: str,
+    findable: str,
+    seen: Sequence[InteractionId],
+    which: Which[Id],
+    note: ProfileNote | PlaybookNote | None = None,
+    *,
+    live: bool = True,
 ) -> _Entry[Id]:
     words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
-    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
+    said, leaning = (note.evidence.text, note.leaning) if note else ("", None)
+    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, leaning=leaning, live=live)
 
 
 @dataclass(slots=True)
@@ -396,4 +402,4 @@ def _replaces(new: _Entry[Id], old: _Entry[Id], cosine: float | None) -> bool:
         or (_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))
     ):
         return False
-    return rivals.chance(old.saying, new.saying, cosine) >= REPLACES
+    return rivals.chance(old.saying, new.saying, cosine, new.leaning) >= rivals.REPLACES

@@ -97,44 +97,46 @@ class Reader(Generic[M, N]):
 
     async def _read(self, path: Path, deps: Deps) -> None:
         """Window after window, until nothing is left."""
-        while isinstance(due := await deps.store.read(path.next), Due):
-            await self._read_one(due, path, deps)
+        due = await deps.store.read(path.next)
+        while isinstance(due, Due):
+            due = await self._read_one(due, path, deps)
             await deps.stand_back()
         if due is not None:
             await come_back(path.user, due, deps)
 
-    async def _read_one(self, due: Due, path: Path, deps: Deps) -> None:
-        if not due.news:
-            await deps.store.write(lambda tx: tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until))
-            return None
-        heard = await self.extract(due.window, path.extractor, deps)
-        if not heard.notes:
-            await deps.store.write(lambda tx: _pass(tx, due, path, 0))
-            return None
+    async def _read_one(self, due: Due, path: Path, deps: Deps) -> Due | Millis | None:
+        """What comes next is asked for in the transaction that moves the bookmark."""
+        heard = await self.extract(due.window, path.extractor, deps) if due.news else None
+        if heard is None or not heard.notes:
+            return await deps.store.write(lambda tx: _passed(tx, due, path, 0))
         while True:
             try:
                 return await self._learn(due, heard, path, deps)
             except _Overtaken:
                 continue  # compared anew, without asking anew
 
-    async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> None:
+    async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> Due | Millis | None:
         learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
         fresh = [replace(self.make(note, due.window, learned), status=path.status) for note in heard.notes]
         rows = await deps.findable([Findable(self.kind, path.user, searchable(memory)) for memory in fresh])
-        mark = await deps.store.read(lambda tx: tx.search_rows.latest(self.kind, path.user))
-        near = await deps.alike(self.kind, path.user, rows)
-        known = await deps.store.read(lambda tx: self._known(tx, path, heard.notes, near))
+
+        def read(tx: Tx) -> tuple[Mark, list[Nearness], list[M]]:
+            mark = tx.search_rows.latest(self.kind, path.user)
+            near = deps.alike(tx, self.kind, path.user, rows)
+            return mark, near, self._known(tx, path, heard.notes, near)
+
+        mark, near, known = await deps.store.read(read)
 
         changes = await self._decided(path.user, known, heard, learned.at, near, deps)
 
-        def store(tx: Tx) -> None:
-            _pass(tx, due, path, len(changes.added))
+        def store(tx: Tx) -> Due | Millis | None:
             if changes:
                 self._hold(tx, path.user, mark)
                 kept = [(one, fresh[one.place], rows[one.place]) for one in changes.added]
                 self._apply(tx, changes, kept, due.window.turns[-1].request_id)
+            return _passed(tx, due, path, len(changes.added))
 
-        await deps.store.write(store)
+        return await deps.store.write(store)
 
     def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
         """What comes near the notes; a wish to forget may mean anything.
@@ -215,24 +217,28 @@ class Reader(Generic[M, N]):
         after = replace(before, status=status, superseded_by=by)
         tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
         if before.status is not Status.PENDING and not isinstance(before, AgentPlaybook):
-            self._retire_twins(tx, before, because)
+            self._retire_twins(tx, before, status, because)
 
-    def _retire_twins(self, tx: Tx, gone: Profile | UserPlaybook, because: Because) -> None:
-        """A rule that one sentence told as a fact and taught as a lesson ends as both."""
+    def _retire_twins(self, tx: Tx, gone: Profile | UserPlaybook, status: Status, because: Because) -> None:
+        """A rule that one sentence told as a fact and taught as a lesson ends as both, in the same way.
+
+        What replaced the one is of another kind than the other, which it cannot be linked to: the lineage names it.
+        """
         other = _TWIN[self.kind]
         if not gone.source_span or not gone.request_id:
             return
         for twin in tx.by_kind[other].find(Filter(user_id=gone.user_id, request_id=gone.request_id)):
             if not isinstance(twin, AgentPlaybook) and twin.source_span == gone.source_span:
-                after = replace(twin, status=Status.FORGOTTEN)
+                after = replace(twin, status=status)
                 tx.memories.change(MemoryRef(other, str(twin.id)), twin, after, None, because)
 
 
-def _pass(tx: Tx, due: Due, path: Path, generated: int) -> None:
-    """The window is read: the bookmark stands behind it."""
+def _passed(tx: Tx, due: Due, path: Path, generated: int) -> Due | Millis | None:
+    """The window is read: the bookmark stands behind it. Answers with what comes next."""
     tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
-    if path.count:
+    if path.count and due.news:
         path.count(tx, {"generated": generated, "windows": 1, "interactions": due.news})
+    return path.next(tx)
 
 
 _TWIN = {Kind.PROFILE: Kind.USER_PLAYBOOK, Kind.USER_PLAYBOOK: Kind.PROFILE}

@@ -7,7 +7,7 @@ server can go on with words alone.
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,13 @@ TOKENS_PER_RUN = 256
 REMEMBERED_TEXTS = 256
 
 
+class Reading(NamedTuple):
+    """A text read for what it does: its vector, and a row for each of its tokens from the middle of the model."""
+
+    vector: Vectors
+    states: Vectors
+
+
 class Embedder:
     """Text in, vectors of length one out. A text has the same vector alone and among others. Safe in many threads."""
 
@@ -49,11 +56,24 @@ class Embedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text, in the order given. Only the first 256 tokens of a text are read."""
-        ids = [self._ids(text) for text in texts]
         vectors = np.empty((len(texts), self.dims), np.float32)
-        for positions in _runs([len(each) for each in ids]):
-            vectors[positions] = self._run([ids[position] for position in positions])
+        for positions, ids in self._batches(texts):
+            vectors[positions] = self._run(ids, "embedding")[0]
         return vectors
+
+    def read(self, texts: Sequence[str]) -> list[Reading]:
+        """As `embed`, with the tokens."""
+        readings: dict[int, Reading] = {}
+        for positions, ids in self._batches(texts):
+            vectors, states = self._run(ids, "embedding", "states")
+            for row, position in enumerate(positions):
+                readings[position] = Reading(vectors[row], states[row, : len(ids[row])])
+        return [readings[position] for position in range(len(texts))]
+
+    def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
+        ids = [self._ids(text) for text in texts]
+        for positions in _runs([len(each) for each in ids]):
+            yield positions, [ids[position] for position in positions]
 
     def embed_one(self, text: str) -> Vectors:
         """The vector of one text, remembered for the next time it is asked; not to be written to."""
@@ -68,14 +88,14 @@ class Embedder:
         ids = self._tokenizer.encode(_well_formed(text[:MAX_CHARACTERS]))
         return ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]]
 
-    def _run(self, ids: list[list[int]]) -> Vectors:
+    def _run(self, ids: list[list[int]], *wanted: str) -> list[Vectors]:
         tokens = np.zeros((len(ids), max(map(len, ids))), np.int64)
         mask = np.zeros_like(tokens)
         for row, each in enumerate(ids):
             tokens[row, : len(each)] = each
             mask[row, : len(each)] = 1
-        vectors: Vectors = self._session.run(None, {"input_ids": tokens, "attention_mask": mask})[0]
-        return vectors
+        answers: list[Vectors] = self._session.run(wanted, {"input_ids": tokens, "attention_mask": mask})
+        return answers
 
 
 def load_embedder(directory: Path = MODEL_DIRECTORY) -> Embedder:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acumen.errors import ModelMissing
-from acumen.llm.embed import NAME, Embedder, load_embedder
+from acumen.llm.embed import NAME, Embedder, Reading, load_embedder
 
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
@@ -52,9 +52,10 @@ class Meaning:
             vectors += await asyncio.get_running_loop().run_in_executor(self._bulk, self._many, bite)
         return vectors
 
-    def vectors(self, texts: Sequence[str]) -> list[Vector | None]:
-        """The same for a caller in a thread of its own, who may wait here."""
-        return [None] * len(texts) if self.problem else self._many(texts)
+    def readings(self, texts: Sequence[str]) -> list[Reading] | None:
+        """The texts read token by token, for a caller in a thread of its own, who may wait here."""
+        embedder = None if self.problem else self._ready()
+        return None if embedder is None else embedder.read(texts)
 
     def close(self) -> None:
         self._asked.shutdown(cancel_futures=True)

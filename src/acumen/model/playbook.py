@@ -90,3 +90,4 @@ class PlaybookNote:
     confidence: float = 0.7
     tags: tuple[str, ...] = ()
     denies: bool = False  # as of a profile
+    leaning: tuple[float, float] | None = None

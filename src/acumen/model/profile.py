@@ -78,3 +78,5 @@ class ProfileNote:
     tags: tuple[str, ...] = ()
     features: Mapping[str, str] = field(default_factory=dict)
     denies: bool = False  # not kept itself: what it contradicts ends, for a memory of another kind takes its place
+    # How much the words say that something is replaced, by themselves and by how near it is; None: not known.
+    leaning: tuple[float, float] | None = None

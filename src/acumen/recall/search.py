@@ -21,7 +21,7 @@ from acumen.recall.experiments import assigned
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
 from acumen.recall.index import vector_of, words_of
 from acumen.recall.partition import Question
-from acumen.storage.store import OrgStore, Tx
+from acumen.storage.store import Tx
 
 T = TypeVar("T")
 
@@ -128,11 +128,8 @@ class Search:
         hits = await deps.store.read(lambda tx: self._turns(tx, ask, understood, deps))
         return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
 
-    async def alike(self, store: OrgStore, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]:
+    def alike(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]:
         """For each row that is about to be stored, what is stored already and comes near it by words or by meaning."""
-        return await store.read(lambda tx: self._alike(tx, kind, user, rows)) if rows else []
-
-    def _alike(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]:
         held = self._shelf.memories(tx, kind, user)
         with held.lock:
             held.catch_up(tx, NAME)

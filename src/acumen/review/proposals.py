@@ -59,7 +59,7 @@ NEAR = 0.5
 async def beside(proposed: Proposed, deps: Deps) -> list[tuple[AgentPlaybook, float | None]]:
     """Lessons that agents have, or are proposed, about the same call or nearly in the same words; the nearest first."""
     (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
-    (near,) = await deps.alike(Kind.AGENT_PLAYBOOK, UserId(""), [row])
+    (near,) = await deps.store.read(lambda tx: deps.alike(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
     close = {name: how for name, how in near.items() if how is not None and how >= NEAR}
     names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
     found = await deps.store.read(lambda tx: tx.agent_playbooks.by_ids(sorted(names)))

@@ -95,7 +95,6 @@ def test_a_reason_is_a_statement_too():
         "I want to book a flight to Rome.",
         "I'd like two tickets for Saturday.",
         "I need this by Friday.",
-        "I was charged twice for the same order.",
         "When I open the app, I see a blank screen.",
         "I'm so confused right now.",
         "I'm sorry, I misread that.",

@@ -1,11 +1,11 @@
-"""What a sentence is: a linear classifier over its cues, its words and, where a model is there, its meaning.
+"""What a sentence is: by its cues and words alone, or, where a model is there, by a small network over its tokens.
 
-`scripts/train_reader.py` trains it on the sentences under `scripts/reader/`; the weights lie beside this file.
+`scripts/train_reader.py` trains both on the sentences under `scripts/reader/`; the weights lie beside this file.
 """
 
 import itertools
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acumen.learn.rules.cues import NAMES, Surface
+from acumen.llm.embed import Reading
 
 Floats = NDArray[np.float32]
 Weights = dict[str, Floats]
@@ -31,15 +32,18 @@ PLACES = 2048
 MEANING_SCALE = 4.0
 
 
+def cues(surface: Surface) -> Floats:
+    return np.array([name in surface.cues for name in NAMES], np.float32)
+
+
 def shown(surface: Surface) -> Floats:
     """The cues and the words of a sentence as numbers."""
-    cues = np.array([name in surface.cues for name in NAMES], np.float32)
     places = np.zeros(PLACES, np.float32)
     said = ["^", *surface.core, "$"]
     for gram in [*surface.core, *(f"{one} {two}" for one, two in itertools.pairwise(said))]:
         places[zlib.crc32(_shape(gram).encode()) % PLACES] = 1.0
     length = float(np.linalg.norm(places))
-    return np.concatenate([cues, places * (3.0 / length if length else 0.0)])
+    return np.concatenate([cues(surface), places * (3.0 / length if length else 0.0)])
 
 
 def _shape(gram: str) -> str:
@@ -47,26 +51,36 @@ def _shape(gram: str) -> str:
     return "".join("0" if character.isdigit() else character for character in gram)
 
 
-# A question is asked in so many characters at most; an answer of more words is understood without it.
-ASKED = 160
-ANSWER = 8
+def beside(surface: Surface, reading: Reading) -> Floats:
+    """What is weighed as it stands: cues, and where the sentence points to half-way and at the end."""
+    return np.concatenate([cues(surface), way(reading) * MEANING_SCALE, reading.vector * MEANING_SCALE])
 
 
-def meant(text: str, before: str) -> str:
-    """The text whose meaning counts: a short answer means nothing without its question."""
-    before = before.strip()
-    return f"{before[-ASKED:]} {text}" if before.endswith("?") and len(text.split()) <= ANSWER else text
+def way(reading: Reading) -> Floats:
+    """The direction of the mean of the tokens half-way; of length one."""
+    mean = reading.states[:, -len(reading.vector) :].mean(axis=0)
+    turned: Floats = mean / np.linalg.norm(mean)
+    return turned
 
 
-def features(surface: Surface, meaning: Floats | None) -> Floats:
-    own = shown(surface)
-    return own if meaning is None else np.concatenate([own, meaning * MEANING_SCALE])
+def pooled(states: Floats, weights: Weights) -> Floats:
+    """Each token seen with its neighbours; of what is seen, the strongest and the mean over the sentence."""
+    seen = np.maximum(states @ weights["token"] + weights["token_bias"], 0)
+    edge = np.zeros((1, seen.shape[1]), np.float32)
+    padded = np.concatenate([edge, seen, edge])
+    around = np.concatenate([padded[:-2], seen, padded[2:]], axis=1)
+    found = np.maximum(around @ weights["around"] + weights["around_bias"], 0)
+    return np.concatenate([found.max(axis=0), found.mean(axis=0)])
 
 
-def probabilities(surface: Surface, meaning: Floats | None = None) -> dict[str, float]:
-    """How likely each label is; without a meaning, by the weights that were trained without one."""
-    weights = _weights()["words" if meaning is None else "full"]
-    scores = np.append(features(surface, meaning), 1.0) @ weights
+def probabilities(surface: Surface, reading: Reading | None = None) -> dict[str, float]:
+    """How likely each label is; unread, by the weights that were trained on words alone."""
+    weights = _weights()
+    if reading is None:
+        scores = shown(surface) @ weights["words"] + weights["words_bias"]
+    else:
+        scores = pooled(reading.states, weights) @ weights["pooled"] + beside(surface, reading) @ weights["beside"]
+        scores = scores + weights["bias"]
     return dict(zip(LABELS, softmax(scores).tolist(), strict=True))
 
 
@@ -78,9 +92,14 @@ def softmax(scores: Floats) -> Floats:
 
 @cache
 def _weights() -> Weights:
-    """Kept as bytes with a scale per label; read when first needed."""
+    """Read when first needed. Matrices are kept as bytes, with a scale per column."""
     with np.load(WEIGHTS) as stored:
-        return {name: stored[name].astype(np.float32) * stored[f"{name}_scale"] for name in ("words", "full")}
+        return {name: _unpacked(name, stored) for name in stored.files if not name.endswith("_scale")}
+
+
+def _unpacked(name: str, stored: Mapping[str, Floats]) -> Floats:
+    scale = f"{name}_scale"
+    return stored[name].astype(np.float32) * stored[scale] if scale in stored else stored[name]
 
 
 def packed(weights: Floats) -> tuple[NDArray[np.int8], Floats]:

@@ -3,6 +3,7 @@
 Trained by `scripts/train_reader.py` on the pairs under `scripts/pairs/`.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from functools import cache, lru_cache
 import numpy as np
 
 from acumen.learn.rules import keys
-from acumen.learn.rules.classifier import WEIGHTS, Floats
+from acumen.learn.rules.classifier import MEANING_SCALE, WEIGHTS, Floats, way
 from acumen.learn.rules.kinds import kind_in_place
 from acumen.learn.rules.topics import topics
 from acumen.learn.rules.words import Word, words
+from acumen.llm.embed import Reading
 from acumen.model.patterns import later
 
 _CHANGE = later(
@@ -35,45 +37,14 @@ _ENDING = later(
     r"much|little)|"
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
+# From this chance on a statement replaces another.
+REPLACES = 0.42
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
 # So few words that carry meaning are a value without what it is given to.
 MOST_OF_BARE = 2
 _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
 _NEAR = 3  # how many words a number's unit may be away
-
-NAMES = (
-    *(
-        "cosine",
-        "shared",
-        "jaccard",
-        "kind_conflict",
-        "kind_same",
-        "number_conflict",
-        "other_numbers",
-        "number_same",
-        "change",
-        "ending",
-    ),
-    *("ended_mention", "polarity", "mentions_name", "new_name", "cosine_change", "shared_change", "cosine_conflict"),
-    *(
-        "shared_conflict",
-        "cosine_high",
-        "nothing_shared",
-        "conflict_change",
-        "same_attribute",
-        "other_attribute",
-        "shared_ended",
-        "cosine_ended",
-        "additive",
-        "topic",
-        "topic_change",
-        "topic_conflict",
-        "topic_ended",
-        "number_replaced",
-        "bare_value",
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,61 +167,30 @@ def _ended(spoken: Sequence[Word]) -> frozenset[str]:
 
 
 def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
-    shared = old.roots & new.roots
-    least = max(min(len(old.roots), len(new.roots)), 1)
-    ratio = len(shared) / least
-    jaccard = len(shared) / max(len(old.roots | new.roots), 1)
-    kinds = old.kinds.keys() & new.kinds.keys()
-    kind_conflict = any(not old.kinds[kind] & new.kinds[kind] for kind in kinds)
-    kind_same = any(old.kinds[kind] & new.kinds[kind] for kind in kinds)
-    old_counts, new_counts = old.counts, new.counts
-    number_same = bool(old_counts & new_counts)
-    numbers_conflict = number_conflict(old, new)
-    other_numbers = bool(old_counts and new_counts and not number_same and not numbers_conflict)
-    conflict = float(kind_conflict or numbers_conflict)
+    """What is seen of a pair without the new sentence's tokens."""
+    shared = len(old.roots & new.roots) / max(min(len(old.roots), len(new.roots)), 1)
+    same_topic = not old.topics.isdisjoint(new.topics)
+    same_attribute = bool(old.attribute) and old.attribute == new.attribute
+    differ = conflict(old, new)
+    seen = [shared, not old.roots & new.roots, differ, shared * differ, number_conflict(old, new)]
+    seen += [new.change, shared * new.change, differ * new.change, bool(new.ended & old.roots), bool(new.ended)]
+    seen += [same_topic, same_topic * (new.change or bool(new.ended)), same_topic * differ, same_attribute]
+    seen += [(old.negated != new.negated) * shared, bool(old.names & (new.roots | new.names))]
     near = cosine or 0.0
-    topic = float(not old.topics.isdisjoint(new.topics))
-    mention = old.names & (new.roots | new.names)
-    return np.array(
-        [
-            near,
-            ratio,
-            jaccard,
-            kind_conflict,
-            kind_same,
-            numbers_conflict,
-            other_numbers,
-            number_same,
-            new.change,
-            bool(new.ended),
-            min(len(new.ended & old.roots), 3) / 3,
-            (old.negated != new.negated) * ratio,
-            bool(mention),
-            bool(new.names - old.names - old.roots),
-            near * new.change,
-            ratio * new.change,
-            near * conflict,
-            ratio * conflict,
-            max(near - 0.5, 0.0),
-            not shared,
-            conflict * new.change,
-            bool(old.attribute) and old.attribute == new.attribute,
-            bool(old.attribute and new.attribute) and old.attribute.isdisjoint(new.attribute),
-            ratio * bool(new.ended & old.roots),
-            near * bool(new.ended & old.roots),
-            bool(old.adds) and old.adds == new.adds and not new.change and old.negated == new.negated,
-            topic,
-            topic * new.change,
-            topic * conflict,
-            topic * bool(new.ended),
-            # "Sixty has become 85", "from 5 to 10": the old count beside a new one.
-            number_same and bool(new_counts - old_counts) and (new.change or bool(new.ended)),
-            # "Wednesday. Even better.": a value and nothing that it is given to.
-            conflict and new.bare,
-            1.0,
-        ],
-        np.float32,
-    )
+    return np.array([*seen, near, near * new.change, near * differ, 1.0], np.float32)
+
+
+def leans(reading: Reading, cosine: float) -> Floats:
+    """What is seen of a pair by the new sentence's tokens: it says that something changed, and comes near what did."""
+    turned = way(reading) * MEANING_SCALE
+    return np.concatenate([turned, turned * cosine, np.array([cosine, 1.0], np.float32)])
+
+
+def leaning(reading: Reading) -> tuple[float, float]:
+    """How much a sentence says that it replaces something, by itself and by how near it comes to that."""
+    weights = _weights()["leaning"]
+    far, near = leans(reading, 0.0) @ weights, leans(reading, 1.0) @ weights
+    return float(far), float(near - far)
 
 
 def tells_of_change(said: str) -> bool:
@@ -267,7 +207,7 @@ def conflict(old: Saying, new: Saying) -> bool:
     )
 
 
-def chance(old: Saying, new: Saying, cosine: float | None) -> float:
+def chance(old: Saying, new: Saying, cosine: float | None, leaning: tuple[float, float] | None = None) -> float:
     """How likely it is that the new statement replaces the old one; what is said of another place replaces nothing."""
     if any(
         old.kinds.get(scope, _NONE).isdisjoint(new.kinds[scope]) and scope in old.kinds
@@ -279,7 +219,15 @@ def chance(old: Saying, new: Saying, cosine: float | None) -> float:
     if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
         return 1.0
     weights = _weights()["pair_words" if cosine is None else "pair_full"]
-    return float(1 / (1 + np.exp(-features(old, new, cosine) @ weights)))
+    by_words = _sure(float(features(old, new, cosine) @ weights))
+    if leaning is None or cosine is None:
+        return by_words
+    # Each sees what the other does not.
+    return max(by_words, _sure(leaning[0] + leaning[1] * cosine))
+
+
+def _sure(score: float) -> float:
+    return 1 / (1 + math.exp(-score))
 
 
 def _stand_together(old: Saying, new: Saying) -> bool:
@@ -315,4 +263,4 @@ _NONE: frozenset[str] = frozenset()
 @cache
 def _weights() -> dict[str, Floats]:
     with np.load(WEIGHTS) as stored:
-        return {name: stored[name] for name in ("pair_words", "pair_full")}
+        return {name: stored[name] for name in ("pair_words", "pair_full", "leaning")}

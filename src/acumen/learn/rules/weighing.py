@@ -4,23 +4,22 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from acumen.learn.rules import classifier, keys, lifetimes, verbs
+from acumen.learn.rules import classifier, keys, lifetimes, rivals, verbs
 from acumen.learn.rules.classifier import LEARNABLE, likeliest
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import BROKE, advice, is_proposal
 from acumen.learn.rules.said import Said
+from acumen.llm.embed import Reading
 from acumen.model.patterns import later
 from acumen.model.profile import TimeToLive
 
-Vector = NDArray[np.float32]
-# Texts in, a vector for each out, or None for each where there is no model.
-Embed = Callable[[Sequence[str]], Sequence[Vector | None]]
+# Texts in, their readings out, or None where there is no model.
+Read = Callable[[Sequence[str]], Sequence[Reading] | None]
 
+# Up to this chance by its words, a sentence is not read any further.
+IDLE = 0.04
 # From this chance on a sentence is worth keeping.
 WORTH = 0.5
 # The words alone decide where they are this sure; else the sentence's meaning is asked for.
@@ -41,22 +40,14 @@ FAINT = 0.25
 STRONG, LIKELY, HINTED = 12.0, 6.0, 1.6
 
 
-def judge(listed: Sequence[Said], embed: Embed | None) -> None:
-    """By their words; those that the words leave open also by their meaning, in one batch."""
+def judge(listed: Sequence[Said], read: Read | None) -> None:
+    """By their words; all but what is surely nothing by its tokens too, in one batch."""
     for one in listed:
         one.chances = classifier.probabilities(one.seen)
-    unsure = [one for one in listed if _is_open(one)] if embed else []
-    if not unsure or embed is None:
-        return
-    meant = [classifier.meant(said.sentence.text, said.setting.agent) for said in unsure]
-    for one, meaning in zip(unsure, embed(meant), strict=True):
-        if meaning is not None:
-            one.chances = classifier.probabilities(one.seen, meaning)
-
-
-def _is_open(one: Said) -> bool:
-    """Whether its meaning may yet decide; a mere question is one, whatever it means."""
-    return max(one.chances.values()) < SURE and (one.seen.has("forget", "memory") or not _merely_asks(one.seen))
+    unsure = [one for one in listed if one.worth > IDLE]
+    readings = read([one.sentence.text for one in unsure]) if read and unsure else None
+    for one, reading in zip(unsure, readings or (), strict=False):
+        one.chances, one.leaning = classifier.probabilities(one.seen, reading), rivals.leaning(reading)
 
 
 def settled(turn: list[Said]) -> list[Said]:
@@ -271,21 +262,9 @@ def _label(one: Said) -> str:
     chances, seen = one.chances, one.seen
     if wished(seen, chances["forget"]):
         return "forget"
-    if _merely_asks(seen) or _is_hearsay(seen) or one.worth < _needed(one) or _says_nothing(one):
+    if one.worth < _needed(one) or _says_nothing(one):
         return ""
     return likeliest(chances, LEARNABLE[:5])
-
-
-def _merely_asks(seen: Surface) -> bool:
-    """A question; but 'could you always …' and 'would you stop …' ask for something to last."""
-    lasting = seen.has("asks_you", "wants_you") and seen.has("always", "never", "every", "standing", "do_not", "now")
-    lasting = lasting or (seen.has("lasting", "standing") and bool(_MAY.match(" ".join(seen.core))))
-    lasting = lasting or bool(re.search(r"\bwhy (?:do|must) you (?:always|keep)\b|\bmind not \w+ing\b", seen.low))
-    return seen.has("question", "asks_you") and not lasting and not seen.has("remember", "told_before", "starts_denial")
-
-
-# "Could the parcels go next door whenever I am out?"
-_MAY = later(r"(?:could|can|would|may|might) (?!i |it |that |this |there |he |she |they )")
 
 
 def _needed(one: Said) -> float:
@@ -347,9 +326,3 @@ _REJECTS = later(
     r"^(?:no |and |but |so |, )*(?:that|this|it) (?:is|was) (?:not|just|simply|so)? ?(?:what|how|wrong|not|it|"
     r"right)\b[\w ]{0,24}\W*$"
 )
-_HEARSAY = later(r"\b(?:i|me|we|us|our)\b")
-
-
-def _is_hearsay(seen: Surface) -> bool:
-    """'My sister thinks …': of others, and nothing in it of the user."""
-    return seen.has("reports") and seen.has("starts_my") and not _HEARSAY.search(seen.low)
