@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 Vectors = NDArray[np.float32]
 
+# What the model answers.
+EMBEDDING, STATES = "embedding", "states"
+
 # Stored with each vector: vectors of different models cannot be compared.
 NAME = "minilm-l6-v2-int8"
 DIMS = 384
@@ -58,14 +61,14 @@ class Embedder:
         """One row per text, in the order given. Only the first 256 tokens of a text are read."""
         vectors = np.empty((len(texts), self.dims), np.float32)
         for positions, ids in self._batches(texts):
-            vectors[positions] = self._run(ids, "embedding")[0]
+            vectors[positions] = self._run(ids, EMBEDDING)[0]
         return vectors
 
     def read(self, texts: Sequence[str]) -> list[Reading]:
         """As `embed`, with the tokens."""
         readings: dict[int, Reading] = {}
         for positions, ids in self._batches(texts):
-            vectors, states = self._run(ids, "embedding", "states")
+            vectors, states = self._run(ids, EMBEDDING, STATES)
             for row, position in enumerate(positions):
                 readings[position] = Reading(vectors[row], states[row, : len(ids[row])])
         return [readings[position] for position in range(len(texts))]
@@ -113,9 +116,12 @@ def load_embedder(directory: Path = MODEL_DIRECTORY) -> Embedder:
         session = onnxruntime.InferenceSession(
             str(directory / "model.onnx"), _options(), providers=["CPUExecutionProvider"]
         )
-        return Embedder(session, splintr.from_json(str(directory / "tokenizer.json")))
+        embedder = Embedder(session, splintr.from_json(str(directory / "tokenizer.json")))
     except Exception as error:  # onnxruntime and splintr raise their own kinds, without a common base
         raise ModelMissing("The embedding model is damaged: its files cannot be read.") from error
+    if STATES not in {output.name for output in session.get_outputs()}:
+        raise ModelMissing("The embedding model was built for an older version: build it anew with `make install`.")
+    return embedder
 
 
 def _options() -> "SessionOptions":
