@@ -48,6 +48,23 @@ async def test_what_two_users_teach_becomes_one_pending_lesson(org: Org):
     assert (result.clusters_found, result.user_playbooks_processed, result.playbooks_generated) == (1, 2, 1)
 
 
+async def test_a_lesson_that_nobody_approved_is_told_to_others_but_not_put_into_their_prompts(org: Org):
+    await teach(org, *TESTS_FIRST)
+    await aggregate(org)
+    (lesson,) = await shared(org)
+    asked = {"query": "committing code", "user_id": "a stranger"}
+
+    found = await org.sdk.search(**asked)
+    wanted = await org.sdk.search(**asked, agent_playbook_status_filter=["pending"])
+    await org.sdk.update_agent_playbook_status(agent_playbook_id=lesson.agent_playbook_id, playbook_status="approved")
+    approved = await org.sdk.search(**asked)
+
+    assert [one.agent_playbook_id for one in found.agent_playbooks] == [lesson.agent_playbook_id]
+    assert (found.context, [one.reason for one in found.left_out]) == ("", ["waits for a person's approval"])
+    assert lesson.content in wanted.context
+    assert lesson.content in approved.context
+
+
 async def test_what_one_user_teaches_twice_stays_theirs(org: Org):
     for content in TESTS_FIRST:
         await org.sdk.add_user_playbooks(user_playbooks=[playbook(content, "ada", agent_version="v1")])

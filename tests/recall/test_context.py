@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind, MemoryRef
-from acumen.recall.context import Candidate, fit, line_of
+from acumen.recall.context import UNAPPROVED, Candidate, fit, line_of
 from tests.world import a_profile, a_user_playbook, an_agent_playbook
 
 WORDS = st.sampled_from(
@@ -68,6 +68,15 @@ def test_the_best_come_first_and_smaller_ones_fill_what_is_left():
 
     assert [line.ref.id for line in context.shown] == ["best", "small"]
     assert [line.ref.id for line in context.left_out] == ["huge"]
+
+
+def test_what_waits_for_approval_is_left_out_however_well_it_fits():
+    ready, waiting = (Candidate(MemoryRef(Kind.AGENT_PLAYBOOK, name), "- words", 0.9, name == "2") for name in "12")
+
+    context = fit([waiting, ready], 1_000, count_tokens)
+
+    assert [line.ref.id for line in context.shown] == ["1"]
+    assert [(line.ref.id, line.left_out_because) for line in context.left_out] == [("2", UNAPPROVED)]
 
 
 def test_what_is_left_out_is_told_best_first():

@@ -36,6 +36,7 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
         caller_type=asked.caller_type,
         max_tokens=asked.max_tokens,
         agent_version=asked.agent_version,
+        show_unapproved=bool(asked.agent_playbook_status_filter),
     )
     recalled = await call.app.search.memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
@@ -50,7 +51,7 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
         context_tokens=recalled.context.tokens,
         left_out=[
             wire.LeftOut(
-                kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason="over the token budget"
+                kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason=line.left_out_because
             )
             for line in recalled.context.left_out
         ],

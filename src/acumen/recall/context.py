@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories import Memory
-from acumen.model.playbook import Lesson
+from acumen.model.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.profile import Profile
 
 HEADINGS = {
@@ -15,6 +15,9 @@ HEADINGS = {
     Kind.USER_PLAYBOOK: "Learned from this user:",
     Kind.AGENT_PLAYBOOK: "Learned from all users:",
 }
+
+OVER_BUDGET = "over the token budget"
+UNAPPROVED = "waits for a person's approval"
 
 _MARK = re.compile(r"<(/?\s*acumen-context)\s*>", re.IGNORECASE)
 
@@ -26,6 +29,7 @@ class Candidate:
     ref: MemoryRef
     line: str
     score: float
+    waits: bool = False  # it was found, but is not to be shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,16 +37,26 @@ class Line:
     ref: MemoryRef
     text: str
     tokens: int
+    waits: bool = False
+
+    @property
+    def left_out_because(self) -> str:
+        return UNAPPROVED if self.waits else OVER_BUDGET
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`text` never has more than the budget's tokens; `left_out` is what did not fit, best first."""
+    """`text` never has more than the budget's tokens; `left_out` is what did not fit or waits, best first."""
 
     text: str
     tokens: int
     shown: tuple[Line, ...]
     left_out: tuple[Line, ...]
+
+
+def is_unapproved(memory: Memory) -> bool:
+    """A shared lesson that no person has read yet: nobody's agent follows it unless it asks for such."""
+    return isinstance(memory, AgentPlaybook) and memory.approval is Approval.PENDING
 
 
 def line_of(memory: Memory) -> str:
@@ -56,10 +70,10 @@ def _framed(text: str) -> str:
 
 def fit(candidates: Sequence[Candidate], budget: int, count: Callable[[str], int]) -> Context:
     """Takes the best first, skips what no longer fits, and counts the whole text at the end."""
-    lines = [Line(c.ref, c.line, count(c.line)) for c in sorted(candidates, key=lambda c: -c.score)]
+    lines = [Line(c.ref, c.line, count(c.line), c.waits) for c in sorted(candidates, key=lambda c: -c.score)]
     shown: list[Line] = []
     spent = count(_text([])) if lines else 0
-    for line in lines:
+    for line in [line for line in lines if not line.waits]:
         opens = 0 if any(other.ref.kind == line.ref.kind for other in shown) else count(HEADINGS[line.ref.kind]) + 1
         # One more for the line break that joins it to the rest.
         if spent + opens + line.tokens + 1 <= budget:

@@ -15,7 +15,7 @@ from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.profile import NEVER, Profile
 from acumen.model.search import Facet, Filter, Mode, SearchRow
 from acumen.model.usage import Injection
-from acumen.recall.context import Candidate, Context, Line, fit, line_of
+from acumen.recall.context import Candidate, Context, Line, fit, is_unapproved, line_of
 from acumen.recall.index import vector_of, words_of
 from acumen.recall.partition import Hit, Partition, Question
 from acumen.recall.search import Ask
@@ -31,6 +31,7 @@ def kept(ask: Ask, budget: int) -> dict[str, Any]:
         "mode": str(ask.mode),
         "threshold": ask.threshold,
         "max_tokens": budget,
+        "show_unapproved": ask.show_unapproved,
         "filters": {
             str(kind): {name: value for name in _FILTERED if (value := getattr(wanted, name)) is not None}
             for kind, wanted in ask.filters.items()
@@ -119,7 +120,10 @@ async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
         for hit in partition.rank(question, told["top_k"], wanted.admits, told["threshold"]):
             ref = MemoryRef(kind, hit.key)
             hits.append((ref, hit))
-            candidates.append(Candidate(ref, line_of(memories[hit.key]), round(hit.score, 4)))
+            memory = memories[hit.key]
+            # Questions of before this was asked were shown everything.
+            waits = not told.get("show_unapproved", True) and is_unapproved(memory)
+            candidates.append(Candidate(ref, line_of(memory), round(hit.score, 4), waits))
     return Then(at, fit(candidates, told["max_tokens"], count_tokens), hits)
 
 

@@ -15,7 +15,7 @@ from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId
 from acumen.model.memories import Memory
 from acumen.model.search import Filter, Found, Mode, SearchRow
 from acumen.model.usage import PRODUCTION
-from acumen.recall.context import Candidate, Context, fit, line_of
+from acumen.recall.context import Candidate, Context, fit, is_unapproved, line_of
 from acumen.recall.doubles import without_doubles
 from acumen.recall.experiments import assigned
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
@@ -44,6 +44,7 @@ class Ask:
     caller_type: str = PRODUCTION
     max_tokens: int | None = None
     agent_version: str | None = None
+    show_unapproved: bool = False  # in the context; the lists tell of each hit how it stands
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,9 @@ class Search:
         understood = await _understand(ask.query, ask.mode, deps)
         hits = await deps.store.read(lambda tx: self._hits(tx, ask, understood, deps))
         budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
-        candidates = [Candidate(hit.ref, line_of(hit.memory), hit.found.score) for hit in hits if hit.found]
+        candidates = [
+            Candidate(hit.ref, line_of(hit.memory), hit.found.score, _waits(hit, ask)) for hit in hits if hit.found
+        ]
         context = fit(candidates, budget, count_tokens)
         return Recalled(
             injection_id=InjectionId(fresh_id("inj")),
@@ -144,11 +147,11 @@ class Search:
     def _hits(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
         """What a shared lesson and an own one both say is told once; others take the place that falls free."""
         found = self._found(tx, ask, understood, deps)
-        kept = _told_once(tx, found)
+        kept = _told_once(tx, found, ask)
         if len(kept) == len(found):
             return kept
         more = replace(ask, top_k=ask.top_k + len(found) - len(kept))
-        kept = _told_once(tx, self._found(tx, more, understood, deps))
+        kept = _told_once(tx, self._found(tx, more, understood, deps), ask)
         by_kind = ([hit for hit in kept if hit.ref.kind == kind][: ask.top_k] for kind in ask.filters)
         return [hit for hits in by_kind for hit in hits]
 
@@ -222,12 +225,18 @@ class RecalledTurns:
     degraded: str | None
 
 
-def _told_once(tx: Tx, hits: list[Hit]) -> list[Hit]:
+def _waits(hit: Hit, ask: Ask) -> bool:
+    return not ask.show_unapproved and is_unapproved(hit.memory)
+
+
+def _told_once(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
     own = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.found]
     if not own or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
         return hits
     taught = tx.clusters.stand_for(own)
-    return without_doubles(hits, taught, lambda hit: hit.ref, lambda hit: hit.found.score if hit.found else 0.0)
+    # What is not shown must not stand in the way of what would be.
+    score = lambda hit: hit.found.score if hit.found and not _waits(hit, ask) else 0.0  # noqa: E731 - said once
+    return without_doubles(hits, taught, lambda hit: hit.ref, score)
 
 
 def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Recalled:
