@@ -66,6 +66,12 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
     "one, other",
     [
         ("I speak German.", "I also speak some Polish."),
+        ("I work with Go.", "I also work with Rust."),
+        ("We support Chrome.", "We support Firefox as well."),
+        ("I'm free on Mondays.", "I'm free on Fridays too."),
+        ("Our office is in Hamburg.", "We have another office in Berlin."),
+        ("My daughter is 6.", "My son is 9."),
+        ("I have ten years of Java.", "I'm new to Rust."),
         ("My dog is called Gravy.", "We have a second dog, Pudding."),
         ("The web app is written in Svelte.", "The api is written in Kotlin."),
         ("I'm allergic to hazelnuts.", "I'm allergic to kiwi too."),

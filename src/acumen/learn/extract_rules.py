@@ -94,14 +94,24 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
 
 
 def _profile_note(said: Said, content: str) -> Iterator[ProfileNote]:
-    """A fact that is told by a secret is not kept at all."""
-    if content and redact(content) == content:
+    """A fact that is told by a secret, or by pointing at what nobody sees any more, is not kept at all."""
+    if content and not _points(content) and redact(content) == content:
         subject, value = keys.of_text(content)
         yield ProfileNote(
             *(content, subject, value, said.evidence, said.turn.request_id, said.ttl),
             confidence=said.confidence,
             leaning=said.leaning,
         )
+
+
+# So few words that end by pointing say nothing by themselves: "User hates that."
+_POINTING = frozenset("that this those these them it".split())
+_FEW = 5
+
+
+def _points(content: str) -> bool:
+    said = content.rstrip(".!").lower().split()
+    return 0 < len(said) <= _FEW and said[-1] in _POINTING
 
 
 def _leans(said: Said, one: Sequence[str], other: Sequence[str]) -> float:

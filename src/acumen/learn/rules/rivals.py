@@ -62,6 +62,7 @@ class Saying:
     topics: frozenset[str]  # things of which there is mostly one
     bare: bool  # a value of some kind, and hardly anything besides
     adds: str  # a verb that more than one thing can be said with: speak, use, like …
+    more: bool  # says that it comes on top of what is known: also, too, another …
 
     @property
     def counts(self) -> frozenset[str]:
@@ -90,9 +91,12 @@ def _saying(text: str, said: str) -> Saying:
         topics=topics(keys.content_roots(text)),
         bare=len(keys.content_roots(text) - {"prefer", "want"}) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
+        more=bool(_MORE.search(low)),
     )
 
 
+# "Too long" is no addition, "too" at the end of a clause is.
+_MORE = later(r"\b(?:also|as well|another|additionally|in addition|on top of that)\b|\btoo(?= [.,;!?)–—-]|$)")
 _ADDS = frozenset("speak use like love hate eat drink have own know play allergic take add enjoy learn read".split())
 _KIN = frozenset(
     "parent mother father mum dad spouse wife husband sister brother son daughter child friend boss colleague coworker "
@@ -231,13 +235,17 @@ def _sure(score: float) -> float:
 
 
 def _stand_together(old: Saying, new: Saying) -> bool:
-    """'I speak German' and 'I speak Polish'; 'my wife is pregnant' and 'my wife is a vegetarian'."""
-    if new.change or old.negated != new.negated or number_conflict(old, new):
+    """'I speak German' and 'I also speak Polish'; 'my wife is pregnant' and 'my wife is a vegetarian'."""
+    if new.change or old.negated != new.negated:
+        return False
+    if new.more and not new.ended:
+        return True
+    if old.attribute and new.attribute and old.attribute.isdisjoint(new.attribute) and not new.ended:
+        return True  # one is about the daughter, the other about the son
+    if number_conflict(old, new):
         return False
     if old.names and old.names <= new.names and not new.ended & old.roots:
         return True  # the same said at more length
-    if old.attribute and new.attribute and old.attribute.isdisjoint(new.attribute) and not new.ended:
-        return True
     people = bool(old.attribute & new.attribute & _PEOPLE)
     return people or (bool(old.adds) and old.adds == new.adds)
 
