@@ -1,19 +1,41 @@
 """How far each reader has come with a user's turns, as rows."""
 
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 import sqlalchemy as sa
 
 from acumen.errors import Conflict
 from acumen.model.ids import InteractionId, UserId
 from acumen.model.run import RunId
+from acumen.storage.prepared import Statement
 from acumen.storage.scope import Scope
 from acumen.storage.tables import bookmarks, interactions
 
 # Asked for every window: built once.
-_LAST = sa.select(bookmarks.c.last_id).where(
-    bookmarks.c.org_id == sa.bindparam("org"),
-    bookmarks.c.user_id == sa.bindparam("user"),
-    bookmarks.c.extractor == sa.bindparam("extractor"),
+_LAST = Statement(
+    sa.select(bookmarks.c.last_id).where(
+        bookmarks.c.org_id == sa.bindparam("org"),
+        bookmarks.c.user_id == sa.bindparam("user"),
+        bookmarks.c.extractor == sa.bindparam("extractor"),
+    )
 )
+_STANDS = Statement(
+    sa.select(interactions.c.interaction_id).where(
+        interactions.c.interaction_id == sa.bindparam("turn"),
+        interactions.c.org_id == sa.bindparam("org"),
+        interactions.c.user_id == sa.bindparam("user"),
+    )
+)
+
+
+@cache
+def _move(insert: Callable[[sa.Table], Any]) -> Statement:
+    new = insert(bookmarks).values({column.name: sa.bindparam(f"its_{column.name}") for column in bookmarks.c})
+    moved = {"last_id": new.excluded.last_id, "updated_at": new.excluded.updated_at}
+    key, as_seen = ["org_id", "user_id", "extractor"], bookmarks.c.last_id == sa.bindparam("seen")
+    return Statement(new.on_conflict_do_update(index_elements=key, set_=moved, where=as_seen))
 
 
 def of_run(run_id: RunId, extractor: str) -> str:
@@ -27,7 +49,7 @@ class Bookmarks:
 
     def of(self, user: UserId, extractor: str) -> InteractionId:
         """The last turn it has read; 0 before the first."""
-        found = self._scope.one(_LAST, org=self._scope.org, user=user, extractor=extractor)
+        found = _LAST.one(self._scope.conn, org=self._scope.org, user=user, extractor=extractor)
         return InteractionId(found[0] if found else 0)
 
     def drop_run(self, run_id: RunId) -> None:
@@ -41,14 +63,9 @@ class Bookmarks:
         The same when what was read has been erased meanwhile: nothing may be learned from it any more.
         """
         s = self._scope
-        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
-        upsert = s.db.insert(bookmarks).on_conflict_do_update(
-            index_elements=["org_id", "user_id", "extractor"],
-            set_={"last_id": to, "updated_at": s.at},
-            where=bookmarks.c.last_id == seen,
-        )
         s.hold_user(user)
-        if not s.count(interactions, interactions.c.interaction_id == to, interactions.c.user_id == user):
+        if not _STANDS.one(s.conn, org=s.org, user=user, turn=to):
             raise Conflict(f"What {extractor} has read was erased meanwhile.")
-        if s.conn.execute(upsert.execution_options(preserve_rowcount=True), row).rowcount != 1:
+        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
+        if _move(s.db.insert).run(s.conn, [{**row, "seen": seen}]) != 1:
             raise Conflict(f"Another worker has already read on for {extractor}.")

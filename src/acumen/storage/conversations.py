@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -147,8 +148,8 @@ class Conversations:
         return None if found is None else InteractionId(found[0])
 
     def by_request(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
-        rows = self._scope.all(self._scope.mine(requests).where(requests.c.request_id.in_(ids)))
-        return {RequestId(row.request_id): _request(row) for row in rows}
+        rows = _REQUESTS.rows(self._scope.conn, self._scope.org, ids)
+        return {RequestId(row["request_id"]): _request(SimpleNamespace(**row)) for row in rows}
 
     # --- deletion ------------------------------------------------------------------------------------------------
 
@@ -200,6 +201,7 @@ def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
 
 _ADD_TURNS = Prepared(sa.insert(interactions))
 _BY_IDS = ByIds(interactions.c.interaction_id)
+_REQUESTS = ByIds(requests.c.request_id)
 _PICTURE = "image_encoding"
 _WITHOUT_PICTURES = sa.select(
     *(column for column in interactions.c if column.name != _PICTURE), sa.literal("").label(_PICTURE)
