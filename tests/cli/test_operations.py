@@ -66,7 +66,7 @@ def test_a_lesson_is_edited_approved_and_rejected(ask: Run, lesson: dict[str, An
 
     edited = ask("proposals", "edit", number, "--content", "Ask for less.")
     approved = ask("proposals", "approve", number)
-    listed = ask("proposals", "list", "--approval", "approved")
+    listed = ask("proposals", "--approval", "approved")
     rejected = ask("proposals", "reject", number, "--json").json
 
     assert "is pending: Ask for less." in edited.out

@@ -22,6 +22,14 @@ async def test_the_secret_of_a_key_is_not_stored(store: Store):
     assert await store.read(lambda conn: by_secret(conn, "acm_abcdefgh-another")) is None
 
 
+async def test_a_key_knows_when_it_was_made(store: Store):
+    made_at = await store.of(ORG).write(lambda tx: tx.keys.add(KEY, "s") or tx.at)
+
+    (key,) = await store.of(ORG).read(lambda tx: tx.keys.all())
+
+    assert key.created_at == made_at > 0
+
+
 async def test_a_revoked_key_is_valid_no_longer_and_can_be_revoked_once(store: Store):
     await store.of(ORG).write(lambda tx: tx.keys.add(KEY, "s"))
     assert await store.read(any_exist)

@@ -8,13 +8,13 @@ import typer
 from acumen.cli.options import AsJson, Key, Limit, Url, User, examples, server
 
 app = typer.Typer()
-lessons = typer.Typer(help="Lessons that operations suggest: list, approve, edit or reject them.", no_args_is_help=True)
+lessons = typer.Typer()
 app.add_typer(lessons, name="proposals")
 
 Change = Literal["merge", "unmerge", "resolve", "archive", "reopen"]
 Approval = Literal["pending", "approved", "rejected"]
 Decision = Literal["approve", "edit", "reject"]
-Lesson = Annotated[int, typer.Argument(min=1, help="The lesson's id, as `acumen proposals list` shows it.")]
+Lesson = Annotated[int, typer.Argument(min=1, help="The lesson's id, as `acumen proposals` shows it.")]
 
 
 @app.command(
@@ -43,8 +43,12 @@ def failures(
             operations.change(client, group, change, into, as_json=as_json)
 
 
-@lessons.command("list", epilog=examples("acumen proposals list", "acumen proposals list --approval approved"))
-def list_proposals(
+@lessons.callback(
+    invoke_without_command=True,
+    epilog=examples("acumen proposals", "acumen proposals --approval approved", "acumen proposals approve 7"),
+)
+def proposals(
+    context: typer.Context,
     approval: Annotated[Approval | None, typer.Option(help="Only those that stand so.")] = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only those that deserve another look.")] = False,
     limit: Limit = 50,
@@ -52,7 +56,9 @@ def list_proposals(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the lessons that operations suggest."""
+    """List the lessons that operations suggest; then approve, edit or reject them."""
+    if context.invoked_subcommand is not None:
+        return
     from acumen.cli import operations
 
     with server(url, key) as client:

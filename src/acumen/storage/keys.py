@@ -36,7 +36,9 @@ class Keys:
         self._scope = scope
 
     def add(self, key: Key, secret: str) -> None:
-        self._scope.add(api_keys, [row_of(api_keys, key, key_id=key.id, key_hash=hashed(secret))])
+        self._scope.add(
+            api_keys, [row_of(api_keys, key, key_id=key.id, key_hash=hashed(secret), created_at=self._scope.at)]
+        )
 
     def all(self) -> list[Key]:
         return [_key(row) for row in self._scope.all(self._scope.mine(api_keys).order_by(api_keys.c.created_at))]
