@@ -20,6 +20,7 @@ dropped and counted. The ids are made here, so whatever is sent twice is stored 
 import functools
 import inspect
 import os
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -63,7 +64,8 @@ class Observer:
     ) -> None:
         self.source = source
         self.enabled = os.environ.get("ACUMEN_OBSERVE", "on").lower() not in ("off", "0", "false", "no")
-        self._about = about
+        # What a program does from its start to its end belongs together, unless it says what does.
+        self._about = {"session_id": f"run_{uuid.uuid4().hex[:16]}", **about}
         self._outbox = Outbox(
             url or os.environ.get("ACUMEN_URL") or DEFAULT_URL,
             headers_of(key),

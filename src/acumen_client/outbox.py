@@ -64,7 +64,7 @@ class Outbox:
             self._begin()
 
     def flush(self, seconds: float = LAST_FLUSH_SECONDS) -> bool:
-        """Waits until everything noted so far is sent or on disk; False when that took too long."""
+        """Waits until what was noted so far, and lay on disk, is sent or on disk; False when that took too long."""
         give_up_at = time.monotonic() + seconds
         while not (self._queue.empty() and self._idle.is_set()):
             if time.monotonic() > give_up_at:
@@ -101,15 +101,13 @@ class Outbox:
 
     def _send_some(self, http: httpx.Client) -> None:
         batch = self._gathered()
-        if not batch:
-            self._idle.set()
-            if self._spool is not None and self.counts.spooled:
-                self._unspool(self._spool, http)
-            return
-        self._idle.clear()
-        if not self._send(http, batch):
+        if batch:
+            self._idle.clear()
+        if batch and not self._send(http, batch):
             self._keep(batch)
             self._stop.wait(self._delay)
+        elif self._queue.empty() and self._spool is not None and self.counts.spooled:
+            self._unspool(self._spool, http)
         if self._queue.empty():
             self._idle.set()
 

@@ -1,5 +1,6 @@
 """One conversation, in the words an agent thinks in: say, ask for context, finish, tell how it ended."""
 
+import asyncio
 import time
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from acumen_client.client import AsyncClient, Client
 
 _USER_ROLES = frozenset({"user", "human", "customer"})
+# Whoever waits for learning looks so often, for so long; rules take a moment, a model may take longer.
+LOOK_EVERY_SECONDS = 0.05
+LONGEST_WAIT_SECONDS = 60.0
+_UNDER_WAY = ("pending", "processing")
 
 
 class Conversation:
@@ -26,6 +31,7 @@ class Conversation:
         self.source = source
         self.agent_version = agent_version
         self._shown: dict[tuple[str, str], RetrievedLearning] = {}
+        self._last_request: str | None = None
 
     def _turn(self, role: str, content: str, details: dict[str, Any]) -> dict[str, Any]:
         """What to publish. What the agent was shown goes with the first turn that it speaks afterwards."""
@@ -34,9 +40,11 @@ class Conversation:
             turn["retrieved_learnings"] = [*details.get("retrieved_learnings", ()), *self._shown.values()]
         return {**self._self(), "interaction_data_list": [turn], "source": self.source, **self._version()}
 
-    def _spoken(self, role: str) -> None:
+    def _spoken(self, role: str, answer: PublishUserInteractionResponse) -> PublishUserInteractionResponse:
+        self._last_request = answer.request_id
         if not _by_user(role):
             self._shown = {}
+        return answer
 
     def _search(self, question: str, max_tokens: int | None) -> dict[str, Any]:
         version = self._version() if self.agent_version else {}
@@ -83,17 +91,21 @@ class Session(Conversation):
 
     def say(self, role: str, content: str, **details: Any) -> PublishUserInteractionResponse:
         """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`."""
-        answer = self._client.publish(**self._turn(role, content, details))
-        self._spoken(role)
-        return answer
+        return self._spoken(role, self._client.publish(**self._turn(role, content, details)))
 
     def context(self, question: str, *, max_tokens: int | None = None) -> str:
         """What is known that helps with the question, as text for the model; empty when there is nothing."""
         return self._remember(self._client.search(**self._search(question, max_tokens)))
 
-    def finish(self) -> FinalizeSessionResponse:
-        """Say that the conversation is over, so that it is learned from now."""
-        return self._client.finalize_session(**self._self())
+    def finish(self, *, wait: bool = False) -> FinalizeSessionResponse:
+        """Say that the conversation is over, so that it is learned from now; with `wait`, return when it has been."""
+        answer = self._client.finalize_session(**self._self())
+        give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
+        while wait and self._last_request and time.monotonic() < give_up_at:
+            if self._client.learning_status(request_id=self._last_request).status not in _UNDER_WAY:
+                break
+            time.sleep(LOOK_EVERY_SECONDS)
+        return answer
 
     def outcome(self, outcome: SessionOutcomeKind | str, **details: Any) -> SetSessionOutcomeResponse:
         """State how it ended: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
@@ -115,17 +127,21 @@ class AsyncSession(Conversation):
 
     async def say(self, role: str, content: str, **details: Any) -> PublishUserInteractionResponse:
         """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`."""
-        answer = await self._client.publish(**self._turn(role, content, details))
-        self._spoken(role)
-        return answer
+        return self._spoken(role, await self._client.publish(**self._turn(role, content, details)))
 
     async def context(self, question: str, *, max_tokens: int | None = None) -> str:
         """What is known that helps with the question, as text for the model; empty when there is nothing."""
         return self._remember(await self._client.search(**self._search(question, max_tokens)))
 
-    async def finish(self) -> FinalizeSessionResponse:
-        """Say that the conversation is over, so that it is learned from now."""
-        return await self._client.finalize_session(**self._self())
+    async def finish(self, *, wait: bool = False) -> FinalizeSessionResponse:
+        """Say that the conversation is over, so that it is learned from now; with `wait`, return when it has been."""
+        answer = await self._client.finalize_session(**self._self())
+        give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
+        while wait and self._last_request and time.monotonic() < give_up_at:
+            if (await self._client.learning_status(request_id=self._last_request)).status not in _UNDER_WAY:
+                break
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        return answer
 
     async def outcome(self, outcome: SessionOutcomeKind | str, **details: Any) -> SetSessionOutcomeResponse:
         """State how it ended: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""

@@ -216,7 +216,19 @@ def test_what_an_earlier_process_left_on_disk_is_sent(served: Served, tmp_path: 
 
     later = Observer("later", served.url, spool=tmp_path, delay_seconds=0.01)
     later.record("step", "ok")
-    wait_until(lambda: later.counts.sent == 2, 20, "both to be sent")
+    assert later.flush(20)
     later.close()
 
+    assert (later.counts.sent, later.counts.spooled) == (2, 0)
     assert httpx.get(f"{served.url}/stats").json()["by_source"]["earlier"] == 1
+
+
+def test_what_one_program_does_is_one_session_unless_it_says_otherwise(served: Served, observer: Observer):
+    observer.record("step", "ok")
+    observer.record("step", "ok")
+    observer.record("step", "ok", session_id="monday")
+
+    sessions = [one["session_id"] for one in stored(served, observer)]
+
+    assert sessions[0] == sessions[1] != ""
+    assert sessions[2] == "monday"
