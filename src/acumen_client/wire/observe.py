@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from acumen_client.wire.shapes import (
     Answer,
@@ -160,7 +160,6 @@ class PublishUserInteractionRequest(Tolerant):
 
     older_names: ClassVar[dict[str, str]] = {"request_group": "session_id"}
     _harmless_extras: ClassVar[frozenset[str]] = frozenset()
-    _warnings: list[str] = PrivateAttr(default_factory=list)
 
     request_id: Id = Field(default_factory=fresh_request_id)
     user_id: Id
@@ -210,12 +209,12 @@ class PublishUserInteractionRequest(Tolerant):
             places = _shown([str(index) for index in empty])
             warnings.append(f"skipped {len(empty)} empty interaction(s), at index(es) {places}")
         if warnings:
-            self._warnings = warnings
+            self._note("warnings", warnings)
         return self
 
     def warnings(self) -> list[str]:
         """What was left out, in words for the caller: names and places, never values."""
-        return self._warnings
+        return self._noted("warnings")
 
 
 class PublishUserInteractionResponse(Done):

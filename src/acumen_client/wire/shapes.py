@@ -14,7 +14,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     StringConstraints,
     model_validator,
 )
@@ -204,20 +203,26 @@ class Tolerant(Shape):
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
 
-    _unknown: list[str] = PrivateAttr(default_factory=list)
     # Ids that callers repeat on every turn; leaving them out changes nothing, so nobody is warned.
     _harmless_extras: ClassVar[frozenset[str]] = frozenset({"user_id", "session_id"})
 
     @model_validator(mode="after")
     def _set_unknown_aside(self) -> Self:
         if self.__pydantic_extra__:
-            self._unknown = sorted(self.__pydantic_extra__)
+            self._note("unknown", sorted(self.__pydantic_extra__))
             self.__pydantic_extra__ = {}
         return self
 
     def unknown_fields(self) -> list[str]:
-        unknown: list[str] = (self.__pydantic_private__ or {})["_unknown"]  # by name it takes ten times as long
-        return [name for name in unknown if name not in self._harmless_extras] if unknown else []
+        return [name for name in self._noted("unknown") if name not in self._harmless_extras]
+
+    def _note(self, name: str, said: list[str]) -> None:
+        """Kept where private attributes are: to declare one would cost every request, and few have anything to note."""
+        object.__setattr__(self, "__pydantic_private__", {**(self.__pydantic_private__ or {}), name: said})
+
+    def _noted(self, name: str) -> list[str]:
+        noted: list[str] = (self.__pydantic_private__ or {}).get(name, [])
+        return noted
 
 
 class Answer(BaseModel):
