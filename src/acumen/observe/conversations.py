@@ -12,18 +12,34 @@ from acumen.model.job import Job, JobState
 from acumen.storage.store import Tx
 
 
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A request to be stored, and what it causes."""
+
+    request: Request
+    turns: Sequence[Interaction]
+    fact: Published | SessionQuiet
+    at: Millis | None  # when that is due; None: now
+
+    def __len__(self) -> int:
+        return len(self.turns)
+
+
 async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) -> bool:
     """Stored when this returns. False when the very same request had been stored before."""
+    if request.evaluation_only:
+        quiet = SessionQuiet(request.user_id, request.session_id)
+        said = Publication(request, turns, quiet, _quiet_at(request, deps))
+    else:
+        said = Publication(request, turns, Published(request.user_id, request.id), None)
+    return await deps.store.write_together(store_all, said)
 
-    def store(tx: Tx) -> bool:
-        added = tx.conversations.add(request, turns)
-        if added and request.evaluation_only:
-            tx.jobs.add(SessionQuiet(request.user_id, request.session_id), _quiet_at(request, deps))
-        elif added:
-            tx.jobs.add(Published(request.user_id, request.id))
-        return added
 
-    return await deps.store.write(store)
+def store_all(tx: Tx, said: Sequence[Publication]) -> list[bool]:
+    """What several callers published, with the jobs that it causes; of each whether it is new."""
+    added = tx.conversations.add_all([(one.request, one.turns) for one in said])
+    tx.jobs.add_all([(one.fact, one.at) for one, is_new in zip(said, added, strict=True) if is_new])
+    return added
 
 
 def _quiet_at(request: Request, deps: Deps) -> Millis:

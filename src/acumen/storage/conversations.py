@@ -42,14 +42,32 @@ class Conversations:
 
     def add(self, request: Request, turns: Sequence[Interaction]) -> bool:
         """False when the very same request is stored already; Conflict when its id is taken by another."""
+        return self.add_all([(request, turns)])[0]
+
+    def add_all(self, said: Sequence[tuple[Request, Sequence[Interaction]]]) -> list[bool]:
+        """The same for several, of which one that cannot be stored keeps the others from it."""
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
-        s.hold_user(request.user_id)
-        added = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request))])
-        if not added:
-            return _same_again(request, self.request(request.id))
-        _ADD_TURNS.run(s.conn, [s.stamp(_turn_row(turn)) for turn in turns])
-        return True
+        for user in sorted({request.user_id for request, _ in said}):
+            s.hold_user(user)
+        stored = self.by_request([request.id for request, _ in said])
+        added = []
+        for request, _ in said:
+            known = stored.setdefault(request.id, request)
+            added.append(known is request or _same_again(request, known))
+        fresh = [one for one, is_new in zip(said, added, strict=True) if is_new]
+        if fresh:
+            self._insert(fresh)
+        return added
+
+    def _insert(self, fresh: Sequence[tuple[Request, Sequence[Interaction]]]) -> None:
+        s = self._scope
+        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request)) for request, _ in fresh])
+        if written != len(fresh):  # a user of another name took the id at this very moment
+            raise Conflict("A request_id was taken by another request; send this one under a new id.")
+        rows = [s.stamp(_turn_row(turn)) for _, turns in fresh for turn in turns]
+        if rows:
+            _ADD_TURNS.run(s.conn, rows)
 
     def request(self, request_id: RequestId) -> Request | None:
         return self.by_request([request_id]).get(request_id)

@@ -28,8 +28,14 @@ class Jobs:
 
     def add(self, fact: Fact, at: Millis | None = None) -> None:
         """Folds into the waiting job of the same scope, which then runs at the earlier of the two times."""
+        self.add_all([(fact, at)])
+
+    def add_all(self, caused: Sequence[tuple[Fact, Millis | None]]) -> None:
+        """Each with the time at which it is due; None: now."""
         s = self._scope
-        _fold_in(s.db.insert).run(s.conn, [s.stamp(_new_job(s.org, fact, s.at if at is None else at))])
+        rows = [s.stamp(_new_job(s.org, fact, s.at if at is None else at)) for fact, at in caused]
+        if rows:
+            _fold_in(s.db.insert).run(s.conn, rows)
 
     def of_scope(self, fact: str, scope: str) -> list[Job]:
         return self._those(jobs.c.fact == fact, jobs.c.scope == scope)
