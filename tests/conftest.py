@@ -34,6 +34,11 @@ LONG = (
 )
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: many tests wait for a process, a disk or a browser."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get("/".join(item.path.parts[-2:]), len(LONG)))
