@@ -205,7 +205,7 @@ def _folded() -> sa.Subquery:
     query = (
         sa.select(s.user_playbook_id.label("id"), by.label("by"), since.label("since"))
         .join(agent_playbooks, sa.and_(a.org_id == s.org_id, a.playbook_id == s.agent_playbook_id))
-        .where(s.org_id == ORG, a.status == str(Status.CURRENT), a.approval != str(Approval.REJECTED))
+        .where(s.org_id == ORG, a.status == str(Status.CURRENT), a.approval == str(Approval.APPROVED))
     )
     return query.group_by(s.user_playbook_id).subquery("folded")
 
