@@ -11,8 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 LONGEST_SECONDS = 600
 
@@ -22,8 +24,7 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _END_OF_HEAD = b"\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """What the callers saw: how long each waited, in the order of the answers, and how long it took in all."""
 
     latencies_ms: list[float]

@@ -1,13 +1,13 @@
 """What a bench line yields: figures, each with the target it is held against."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Target:
+
+class Target(Struct, frozen=True):
     """A limit that a figure should keep to."""
 
     way: Literal["≤", "≥", "<"]
@@ -34,8 +34,7 @@ def at_least(limit: float) -> Target:
     return Target("≥", limit)
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     """One measured number. `cpu_ms` is what the server's own process computed per request, whoever else was busy."""
 
     name: str
@@ -50,8 +49,7 @@ class Figure:
         return None if self.target is None else self.target.met_by(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One run of the bench. `quick` shows that a line works; its numbers mean nothing."""
 
     folder: Path  # for data that is thrown away afterwards
@@ -61,8 +59,7 @@ class Run:
         return quick if self.quick else usual
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of the table, which runs alone too."""
 
     name: str
@@ -70,8 +67,7 @@ class Line:
     measure: Callable[[Run], Iterator[Figure]]
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """The figures of a line as far as they came, and how busy the machine was around them."""
 
     figures: list[Figure]

@@ -3,8 +3,9 @@
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from acumen.settings import Settings, load
 from acumen.storage import migrate
@@ -12,8 +13,7 @@ from acumen.storage.store import Store, connect
 from bench.figures import Run
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """An empty, migrated database and how a server is told of it."""
 
     data: Path

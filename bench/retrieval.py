@@ -14,13 +14,13 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from acumen.llm.embed import NAME, Embedder, load_embedder
@@ -43,24 +43,21 @@ TARGETS |= {("longmemeval", "any@10"): at_least(0.95)}
 Vectors = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     session: str
     role: str
     text: str
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     text: str
     gold: frozenset[int]
     category: str
     answerable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(Struct, frozen=True):
     """What one search looks through, and what is asked of it."""
 
     name: str
@@ -68,8 +65,7 @@ class Corpus:
     asked: list[Asked]
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What came of the questions of one category."""
 
     ranks: list[list[int]] = field(default_factory=list)  # of the gold turns, from 1; beyond DEPTH: 0

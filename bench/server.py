@@ -8,8 +8,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from bench.machine import cpu_seconds, rss_megabytes
 
@@ -19,8 +20,7 @@ LOOK_EVERY_SECONDS = 0.002
 _HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """A running server. `healthy_after` is from exec to the first 200 of /health, in seconds."""
 
     pid: int

@@ -7,11 +7,11 @@ succeeds more often with a helpful lesson and less often with a harmful one. Nob
 import asyncio
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.app import LOCAL_ORG, App
 from acumen.deps import Deps
@@ -60,8 +60,7 @@ TRUE_LIFT = 0.12
 _SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo zu".split()
 
 
-@dataclass(frozen=True, slots=True)
-class Planted:
+class Planted(Struct, frozen=True):
     """A lesson, the word of the situation that it is for, and what it truly does."""
 
     id: str

@@ -8,7 +8,6 @@ import secrets
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ import psycopg
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.llm.embed import Embedder, load_embedder
 from acumen.llm.gateway import Gateway
@@ -98,8 +99,7 @@ def database(request: pytest.FixtureRequest) -> str:
 once = pytest.mark.parametrize("database", ["sqlite"], indirect=True, scope="session")
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """A migrated database of which each test may have a copy; migrating anew would take longer."""
 
     settings: Settings
@@ -281,8 +281,7 @@ def sdk_to(app: "App", key: str | None = None) -> AsyncClient:
     return AsyncClient(HERE, key, transport=transport_to(app), retry=NEVER_AGAIN)
 
 
-@dataclass(frozen=True, slots=True)
-class Org:
+class Org(Struct, frozen=True):
     """An org on a running app, through the eyes of its admin."""
 
     id: OrgId

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+
+from msgspec import Struct
 
 from acumen.learn.gather import Taught, drafts
 from acumen.llm.embed import Embedder
@@ -14,8 +15,7 @@ from acumen.model.playbook import Lesson, UserPlaybook
 FILE = Path(__file__).parent / "lessons.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """One user's wording of a lesson; lessons of a family are about one topic and are not the same."""
 
     part: str
@@ -24,8 +24,7 @@ class Wording:
     lesson: Lesson
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(Struct, frozen=True):
     """Over pairs of wordings. `found` is the share of lessons of which at least two wordings came together."""
 
     precision: float

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.model.conversation import Interaction
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
@@ -14,8 +15,7 @@ PARTS = ("open", "held")
 _TURN = re.compile(r"^(?P<who>[ua])(?:\[tool (?P<tool>\S+) (?P<status>\S+)\])?: ?(?P<text>.*)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A session, and how it ended in the eyes of the person who wrote it."""
 
     name: str

@@ -6,8 +6,9 @@ alike but mean different things stand beside each other on purpose: to merge the
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 _NAMES = "ana bob carla dmitri elif farid grace hugo ines jonas kim lena".split()
 _TOOLS = "read_file write_file search_web run_tests query_db send_mail deploy fetch_url list_issues".split()
@@ -148,8 +149,7 @@ TRACES = {
 _PLACE = re.compile(r"\{(\w+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Struct, frozen=True):
     label: str
     message: str
 

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from bench.learning.matching import Matcher, Words
 
@@ -25,8 +26,7 @@ NOTHING = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     session_id: str
     role: str
     content: str
@@ -37,8 +37,7 @@ class Turn:
         return self.role == "user"
 
 
-@dataclass(frozen=True, slots=True)
-class Expected:
+class Expected(Struct, frozen=True):
     """A memory that should be current at the end. Turns are counted from 0 over all sessions of the user."""
 
     turn: int
@@ -56,8 +55,7 @@ class Expected:
         return bool(self.ttl) and "infinity" not in self.ttl
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(Struct, frozen=True):
     """What was said in `turn` and must not be current at the end, because of what was said in `by`."""
 
     turn: int
@@ -67,8 +65,7 @@ class Past:
     now: str = ""  # the `about` of what has taken its place; empty where nothing has
 
 
-@dataclass(frozen=True, slots=True)
-class Conversation:
+class Conversation(Struct, frozen=True):
     """All sessions of one user, and what should be known of them afterwards."""
 
     id: str

@@ -1,8 +1,9 @@
 """When the text of a memory says what was expected of it: words and phrases, whatever the sentence around them."""
 
 import re
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 # Alternatives that many matchers share; a matcher names them by their key.
 NAMED: dict[str, tuple[str, ...]] = {
@@ -18,8 +19,7 @@ MOST_CHARACTERS = 400
 Words = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Matcher:
+class Matcher(Struct, frozen=True):
     """Every inner list of `must` needs one of its alternatives, and none of `must_not` may occur."""
 
     must: Words

@@ -9,9 +9,9 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 from rich.console import Console
 from rich.table import Table
 
@@ -58,8 +58,7 @@ console = Console(width=180, highlight=False)
 # --- playing ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Played:
+class Played(Struct):
     """What came of a part, and how long the learning took."""
 
     scored: list[Scored] = field(default_factory=list)

@@ -1,8 +1,9 @@
 """How well was learned: what is current at the end, held against what a reader of the conversation expects."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from bench.learning.cases import Conversation, Expected, Past
 from bench.learning.matching import Matcher, occur
@@ -10,8 +11,7 @@ from bench.learning.matching import Matcher, occur
 Figures = dict[str, "Share"]
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """A memory as it is scored."""
 
     kind: str  # profile | playbook
@@ -41,8 +41,7 @@ class Verdict(StrEnum):
 PRECISE = frozenset({Verdict.EXPECTED, Verdict.ACCEPTABLE, Verdict.CHANGE})
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """So many of so many."""
 
     right: int = 0
@@ -59,8 +58,7 @@ class Share:
         return f"{self.value:.3f} ({self.right}/{self.of})" if self.of else "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(Struct, frozen=True):
     """What came of one conversation."""
 
     conversation: Conversation

@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from acumen import loop
 from acumen.deps import Deps

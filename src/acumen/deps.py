@@ -1,8 +1,9 @@
 """What a step may touch: the store of its org, the models, the clock, the settings."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from acumen.llm.gateway import Llm
 from acumen.llm.meaning import Meaning
@@ -14,8 +15,7 @@ from acumen.settings import Settings
 from acumen.storage.store import OrgStore, Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Findable:
+class Findable(Struct, frozen=True):
     """Text that is about to be stored and shall be found again."""
 
     kind: str
@@ -45,8 +45,7 @@ class FindAlike(Protocol):
     def __call__(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Deps:
+class Deps(Struct, frozen=True):
     """Bound to one org, and as its config is at the moment."""
 
     org: OrgId

@@ -1,13 +1,12 @@
 """From our values to the wire's shapes."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from acumen.api.views import shaped
 from acumen_client.wire.shapes import Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Thing:
+class Thing(Struct, frozen=True):
     name: str
     made_at: int
     ended_at: int | None

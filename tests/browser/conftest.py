@@ -8,10 +8,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests import postgres
@@ -32,8 +32,7 @@ FLAGS = (
 EXPECTED = re.compile(r"status of 4\d\d|Status Error Code 4\d\d")
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     url: str
     data: Path
 

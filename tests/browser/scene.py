@@ -9,9 +9,10 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.app import LOCAL_ORG, App
 from acumen.deps import Deps, Findable
@@ -83,8 +84,7 @@ HOSTILE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     ref: MemoryRef
     memory: Memory
 
@@ -166,8 +166,7 @@ async def _many(deps: Deps, many: int, at: Millis) -> None:
 # --- use -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(Struct, frozen=True):
     """A session in which one memory was shown."""
 
     one: Kept

@@ -3,17 +3,16 @@
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ACUMEN, Open, Site, serving
 
 
-@dataclass(frozen=True, slots=True)
-class Locked:
+class Locked(Struct, frozen=True):
     site: Site
     keys: dict[str, str]
 

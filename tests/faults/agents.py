@@ -7,8 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
@@ -26,8 +27,7 @@ SAYINGS = (
 PAUSE_SECONDS = 0.04
 
 
-@dataclass(slots=True)
-class Ledger:
+class Ledger(Struct):
     """What one agent's user must find again."""
 
     turns: dict[str, list[str]] = field(default_factory=dict)  # by request id
@@ -40,8 +40,7 @@ class Ledger:
     searches: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(Struct, frozen=True):
     endpoint: Endpoint[..., Any]
     asked: Mapping[str, Any]
     note: Callable[[], None]
@@ -177,8 +176,7 @@ class Agent(threading.Thread):
 # --- what must be found again ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """Where the server and the ledger disagree; empty lists are good."""
 
     lost: list[str]

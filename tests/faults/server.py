@@ -11,10 +11,11 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
@@ -27,8 +28,7 @@ JSON = {"Content-Type": "application/json"}
 NO_REPLY = (OSError, http.client.HTTPException)
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     status: int
     headers: Mapping[str, str]
     content: bytes

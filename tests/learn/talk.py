@@ -1,9 +1,10 @@
 """Conversations written as lines, what is learned from them, and memories as they stand after a merge."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from acumen.deps import beside
 from acumen.learn import merge

@@ -1,8 +1,7 @@
 """What people say later replaces what they said before, or is to be forgotten; and nothing else goes with it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.model.ids import SessionId

@@ -1,9 +1,9 @@
 """Where words leave open whether two memories mean the same, a model's verdict decides."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.learn import compare, merge

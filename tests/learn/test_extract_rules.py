@@ -1,10 +1,9 @@
 """The whole reading of a window: the README's example, evidence, secrets, forgetting, tools and experts."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from acumen.model.conversation import Window
 from acumen.model.ids import UserId

@@ -1,8 +1,7 @@
 """Which shared lessons become new, grown, merged, withheld or outdated."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from acumen.learn.gather import Known, Taught, Todo, drafts, fingerprint, plan, wording
 from acumen.model.cluster import Cluster

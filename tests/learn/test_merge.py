@@ -1,10 +1,9 @@
 """New, known, contradicted, outdated or to be forgotten: what notes do to what is known."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from acumen.learn import merge
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, UserId

@@ -1,6 +1,6 @@
 """A window as a model reads it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from acumen.learn.transcript import transcript
 from acumen.llm.tokens import count_tokens

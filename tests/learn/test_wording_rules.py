@@ -1,8 +1,7 @@
 """One lesson out of several: the best wording, completed by the others, with nothing personal in it."""
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from acumen.learn.gather import Taught
 from acumen.learn.wording_rules import materially_other, supports, tells, write

@@ -1,9 +1,9 @@
 """The states of a group of failures."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from msgspec.structs import replace
 
 from acumen.model.failure import (
     COOL_DOWN_MS,

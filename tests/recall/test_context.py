@@ -1,9 +1,8 @@
 """The budget of a context is a guarantee, whatever is in it."""
 
-from dataclasses import replace
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind, MemoryRef

@@ -1,10 +1,10 @@
 """What search holds in memory is in step with what is committed, whoever wrote it."""
 
 import asyncio
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from acumen.llm.embed import DIMS
 from acumen.model.ids import Kind

@@ -115,7 +115,7 @@ async def test_use_is_told_day_by_day(org_store: OrgStore):
 
 
 def _fields(event: UsageEvent) -> dict[str, object]:
-    return {name: getattr(event, name) for name in UsageEvent.__dataclass_fields__}
+    return {name: getattr(event, name) for name in UsageEvent.__struct_fields__}
 
 
 async def test_what_gave_way_to_a_memory_is_found_from_it(org_store: OrgStore):

@@ -1,9 +1,9 @@
 """Memories as rows: what is stored is read back, every change leaves a trace, deletion leaves no words."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, ProfileId, RequestId
 from acumen.model.memory import Origin, Status

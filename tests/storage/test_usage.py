@@ -1,10 +1,10 @@
 """What was shown, counted once however often it is told."""
 
 from collections import Counter
-from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS

@@ -1,9 +1,9 @@
 """One call: what a handler is given, and how handlers are found."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from acumen.app import App
@@ -15,8 +15,7 @@ A = TypeVar("A", bound=BaseModel)
 Q = TypeVar("Q", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     app: App
     keys: Doorkeeper
     caller: Caller

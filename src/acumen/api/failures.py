@@ -1,7 +1,8 @@
 """Groups of failures, over REST."""
 
 from contextlib import suppress
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from acumen.api import proposals
 from acumen.api.call import Call, answers

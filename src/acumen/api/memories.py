@@ -1,7 +1,8 @@
 """Memories, over REST: read, add, change."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook

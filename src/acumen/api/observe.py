@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import time
-from dataclasses import asdict
 from typing import Any
+
+from msgspec.structs import asdict
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, user

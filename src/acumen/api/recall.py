@@ -1,7 +1,8 @@
 """Recall, over REST."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, turn, user, user_playbook

@@ -8,10 +8,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
 
 from acumen import web
 from acumen.api.openapi import STATIC
@@ -50,8 +51,7 @@ SEE_DATABASE = "See Database above."
 REINSTALL = "Run `make install` in the source folder, or install the wheel again."
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """`fix` tells what to do, where there is something to do."""
 
     level: Literal["ok", "warn", "fail"]

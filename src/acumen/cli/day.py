@@ -1,11 +1,11 @@
 """The day that `acumen demo` plays: who asks which agent for what, and when. Words only; what comes of them is real."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Say:
+
+class Say(Struct, frozen=True):
     """One turn. With `cites` the agent names the memories that it was shown as the reason for what it does."""
 
     role: str
@@ -14,20 +14,17 @@ class Say:
     cites: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Recall:
+class Recall(Struct, frozen=True):
     """The agent asks for what is known before its next turn."""
 
     question: str
 
 
-@dataclass(frozen=True, slots=True)
-class LogPrompt:
+class LogPrompt(Struct, frozen=True):
     """The agent's framework logs the prompt as a turn, with all that we put into it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """The agent calls a tool; what it gives and how it ends is recorded as an operation."""
 
     tool: str
@@ -44,8 +41,7 @@ class Call:
 Step = Say | Recall | LogPrompt | Call
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """`days_before` counts back from the day that is played, `at` is the local time of day."""
 
     days_before: int

@@ -5,11 +5,11 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import httpx
+from msgspec import Struct, field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -112,8 +112,7 @@ def _progress(console: Console) -> Progress:
     return Progress(BarColumn(), percent, TimeElapsedColumn(), told, console=console, transient=True)
 
 
-@dataclass(slots=True)
-class Player:
+class Player(Struct):
     """Plays sessions, and tells what the server says as it goes."""
 
     client: AsyncClient

@@ -1,13 +1,13 @@
 """What `acumen demo` tells: each line is read back from the server that played the day."""
 
 import sys
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 import typer
+from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
@@ -39,8 +39,7 @@ USERS = tuple(dict.fromkeys(session.user for session in (*PAST, *WEEKS, *DAY)))
 LOOK_AROUND_PORT = 8062
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """What came of it, as the server tells it; only the searches are counted by the demo that made them."""
 
     data: Path

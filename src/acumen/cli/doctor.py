@@ -1,10 +1,10 @@
 """`acumen doctor`: checks everything a newcomer can get wrong, and says how to put it right."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import typer
+from msgspec.structs import asdict
 
 from acumen.cli import checks
 from acumen.cli.checks import Finding

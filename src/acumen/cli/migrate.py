@@ -1,7 +1,9 @@
 """`acumen migrate`: bring the database to the schema of this version, or tell how far it is from there."""
 
 import asyncio
-from dataclasses import asdict, dataclass
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from acumen.cli.local import database_exists
 from acumen.cli.output import show
@@ -11,8 +13,7 @@ from acumen.storage.database import Database
 from acumen.storage.store import connect
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """Where the schema was and where it is now; None is an empty database."""
 
     before: str | None

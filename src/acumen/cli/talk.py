@@ -3,10 +3,10 @@
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import typer
+from msgspec import Struct
 
 from acumen.cli.output import as_json_text, show, table
 from acumen.cli.turns import Body
@@ -23,8 +23,7 @@ MOST_LEARNED = 1000
 # --- publish ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """One publish, its answer, and the memories that came of it (where that was waited for)."""
 
     body: Body

@@ -4,10 +4,11 @@ import ipaddress
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from acumen.app import LOCAL_ORG, App
 from acumen.door.headers import Scope, headers_of
@@ -22,8 +23,7 @@ REMEMBER_SECONDS = 2.0
 FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     org: OrgId
     role: Role
     key_name: str | None = None

@@ -1,8 +1,8 @@
 """One table from error to status, and the sentence that a caller is told."""
 
 import logging
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from acumen.errors import (
@@ -35,8 +35,7 @@ STATUS: tuple[tuple[type[AcumenError], int, str], ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     status: int
     code: str
     detail: str

@@ -8,7 +8,8 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import Conflict, NotFound
@@ -103,8 +104,7 @@ async def submit(request_id: str, agent_version: str, deps: Deps) -> Run:
     return await deps.store.write(store)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """An aggregation as somebody sees it who asked for it."""
 
     run: Run

@@ -7,9 +7,9 @@ costs the same however large they are. Which pairs are looked at at all is found
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.learn.stance import Stance, agreed, opposed, shared
@@ -36,8 +36,7 @@ SPEAKERS = 8
 COMMON = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """A lesson as it is compared. Lessons of equal text should come as one, with their number as `weight`."""
 
     key: str
@@ -46,8 +45,7 @@ class Point:
     weight: int = 1
 
 
-@dataclass(slots=True)
-class _Group:
+class _Group(Struct):
     members: list[Point]
     total: Floats | None  # the sum of the members' vectors, each times its weight
     weight: int

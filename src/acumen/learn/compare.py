@@ -5,9 +5,9 @@ then decides again with the verdicts in hand.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import Field
 
 from acumen.deps import Nearness
@@ -32,8 +32,7 @@ ALIKE = 0.1
 MEANT = 0.4
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """`near` is how alike the two are, by which the likeliest are chosen."""
 
     place: int

@@ -5,8 +5,10 @@ The answer has the shape that a model gives, too: cause, category, what to adjus
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from acumen.model.failure import FailureGroup
 from acumen.model.patterns import later
@@ -25,8 +27,7 @@ Category = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     cause: str
     category: str
     adjust: str
@@ -39,8 +40,7 @@ class Diagnosis:
         return {**asdict(self), "evidence": list(self.evidence)}
 
 
-@dataclass(frozen=True, slots=True)
-class Advice:
+class Advice(Struct, frozen=True):
     """In words that fit any tool; `{call}` is what was called."""
 
     cause: str

@@ -7,7 +7,9 @@ new does nothing. So a restart loses nothing, and a session judged twice has one
 import asyncio
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
@@ -32,8 +34,7 @@ MOST_USERS = 20
 READER = "sessions"
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """What came of looking at a session: the evaluation's id, or why there is none."""
 
     id: EvaluationId | None = None

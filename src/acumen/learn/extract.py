@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
@@ -20,8 +21,7 @@ N = TypeVar("N", ProfileNote, PlaybookNote)
 BY_RULES = Origin("rules")
 
 
-@dataclass(frozen=True, slots=True)
-class Heard(Generic[N]):
+class Heard(Struct, Generic[N], frozen=True):
     """Notes in the order in which they were said; each has a confidence of its own.
 
     `because` tells why rules have read what a model should have; it is kept with the memories.

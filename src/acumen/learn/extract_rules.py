@@ -7,8 +7,9 @@ third person, as close to the user's own words as can be.
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from threading import Lock
+
+from msgspec.structs import replace
 
 from acumen.learn.rules import keys, parts, verbs, voice
 from acumen.learn.rules.agent_lessons import agent_notes

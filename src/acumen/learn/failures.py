@@ -1,8 +1,10 @@
 """Learn from failures: each group is explained once per evidence, and its lesson proposed."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.learn import proposals
@@ -26,8 +28,7 @@ QUOTED = 200
 KNOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A group with those merged into it, its sessions, and the failures that stand for all."""
 
     group: FailureGroup

@@ -3,7 +3,8 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.learn.cluster import LEAST_MEANING, Floats, Point, clusters, same_rule
 from acumen.learn.personal import without_numbers
@@ -15,8 +16,7 @@ from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.search import SearchRow
 
 
-@dataclass(frozen=True, slots=True)
-class Taught:
+class Taught(Struct, frozen=True):
     """A lesson as one user taught it."""
 
     playbook: UserPlaybook
@@ -28,8 +28,7 @@ class Taught:
         return UserId(self.playbook.user_id or "")
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """Lessons that say the same, by enough users to be shared; the oldest first."""
 
     taught: tuple[Taught, ...]
@@ -43,8 +42,7 @@ class Draft:
         return frozenset(one.user for one in self.taught)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """A shared lesson that there is, or was: None is one that a person has deleted."""
 
     lesson: AgentPlaybook | None
@@ -69,8 +67,7 @@ class Known:
         return self.lesson.approval is Approval.REJECTED or self.lesson.status is not Status.CURRENT
 
 
-@dataclass(frozen=True, slots=True)
-class Todo:
+class Todo(Struct, frozen=True):
     """A lesson to write from these members: a new one, or `lesson` anew; `merged` go into it."""
 
     members: tuple[PlaybookId, ...]
@@ -78,8 +75,7 @@ class Todo:
     merged: tuple[PlaybookId, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     todos: tuple[Todo, ...] = ()
     retired: tuple[PlaybookId, ...] = ()
     unchanged: int = 0

@@ -1,9 +1,11 @@
 """Making memories anew from what was said before: a rerun over all of it, or a look at the last window by hand."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput
@@ -33,8 +35,7 @@ class Mode(StrEnum):
     MANUAL = "manual"  # each user's last window; the outcome is CURRENT
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Struct, frozen=True):
     """What is to be made anew; None means any. Times are those of arrival, in milliseconds."""
 
     mode: Mode
@@ -68,8 +69,7 @@ class Wish:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """One kind of generation, under the name by which its runs are watched and cancelled."""
 
     name: str

@@ -1,9 +1,11 @@
 """Where a memory came from, and how memories changed: told from lineage, as things were at the time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
@@ -18,8 +20,7 @@ from acumen.storage.store import Tx
 # --- where one memory came from ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """The words a memory rests on, in the turn they stand in; without a place where only the turn is known."""
 
     turn: InteractionId
@@ -27,8 +28,7 @@ class Span:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Struct, frozen=True):
     memory: Memory
     turns: Sequence[Interaction]
     status: str  # exact | best_effort | unavailable
@@ -87,8 +87,7 @@ def _span(turn: Interaction, words: str | None) -> Span:
 # --- how profiles changed ------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Change:
+class Change(Struct):
     """What changed at once for one user."""
 
     id: int

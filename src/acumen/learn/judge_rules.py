@@ -4,8 +4,10 @@ Pure. A session is read as a talk: what the user asked, how they took each answe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.learn.reactions import (
     Admission,
@@ -40,8 +42,7 @@ _SATISFIED = frozenset({Reaction.SOLVED, Reaction.PLEASED})
 _DISSATISFIED = frozenset({Reaction.CORRECTION, Reaction.COMPLAINT, Reaction.GIVES_UP, Reaction.ESCALATION})
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Struct, frozen=True):
     """What the user said, and all that the agent did about it before the user spoke again."""
 
     user: str

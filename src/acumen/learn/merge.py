@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.deps import Nearness, beside
 from acumen.learn.rules import keys, rivals
@@ -47,23 +49,20 @@ Verdicts = Mapping[tuple[int, str], Verdict]
 NONE: Verdicts = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Which(Generic[Id]):
+class Which(Struct, Generic[Id], frozen=True):
     """A memory: a known one by its id, or the n-th of `added`."""
 
     known: Id | None = None
     added: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Added(Generic[Note]):
+class Added(Struct, Generic[Note], frozen=True):
     note: Note
     because: str
     place: int  # of the note among those given
 
 
-@dataclass(frozen=True, slots=True)
-class Mentioned(Generic[Id, Note]):
+class Mentioned(Struct, Generic[Id, Note], frozen=True):
     """A memory that was said again later, perhaps in other words."""
 
     which: Which[Id]
@@ -71,8 +70,7 @@ class Mentioned(Generic[Id, Note]):
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Superseded(Generic[Id]):
+class Superseded(Struct, Generic[Id], frozen=True):
     """`old` gave way to `new`. Both may be among the added when one conversation changed its mind."""
 
     old: Which[Id]
@@ -80,22 +78,19 @@ class Superseded(Generic[Id]):
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten(Generic[Id]):
+class Forgotten(Struct, Generic[Id], frozen=True):
     id: Id
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Outdated(Generic[Note]):
+class Outdated(Struct, Generic[Note], frozen=True):
     """A note that says otherwise than a memory with newer evidence: told, not added."""
 
     note: Note
     because: str
 
 
-@dataclass(frozen=True, slots=True)
-class Changes(Generic[Id, Note]):
+class Changes(Struct, Generic[Id, Note], frozen=True):
     """What to write. Empty when the notes say nothing that is not known."""
 
     added: tuple[Added[Note], ...] = ()
@@ -144,8 +139,7 @@ def playbooks(
 _LIVE = frozenset({Status.CURRENT, Status.PENDING})
 
 
-@dataclass(slots=True, eq=False)
-class _Entry(Generic[Id]):
+class _Entry(Struct, Generic[Id], eq=False):
     """A memory or a note in the form they are compared in."""
 
     content: str
@@ -205,8 +199,7 @@ def _entry(
     return _Entry(content, which, frozenset(seen), saying(content, said), words, said, leaning=leaning, live=live)
 
 
-@dataclass(slots=True)
-class _Merge(Generic[Id, Note]):
+class _Merge(Struct, Generic[Id, Note]):
     """One pass over the notes, oldest first; each meets all that is known by then."""
 
     entries: list[_Entry[Id]]

@@ -1,8 +1,9 @@
 """Runs as whoever asked for them sees them: how far they are, what failed, and how to stop them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.deps import Deps
 from acumen.learn.runs import totals
@@ -14,8 +15,7 @@ from acumen.storage.store import Tx
 MOST_ITEMS_TOLD = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """A run as it stands. `lost` says why nobody works on it any more, though it is not over."""
 
     run: Run

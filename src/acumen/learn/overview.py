@@ -1,7 +1,9 @@
 """How sessions ended, added up: now against the time before, bucket by bucket, and by the memories that were cited."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.learn.shadow import COMPARE
@@ -25,23 +27,20 @@ MOST_RECENT = 20
 MOST_SOURCES = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Bucket:
+class Bucket(Struct, frozen=True):
     at: Millis
     totals: Totals
     compared: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A memory that was cited, by the name a person knows it by; without one where it is gone."""
 
     attribution: Attribution
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """All sessions of a period, or those of some sources."""
 
     now: Totals
@@ -52,15 +51,13 @@ class Part:
     rules: list[Rule]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSet:
+class SourceSet(Struct, frozen=True):
     sources: Sequence[str]
     part: Part
     sessions: list[SessionKey]
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     state: str
     part: Part
     wins: list[tuple[Millis, Wins]]

@@ -5,8 +5,9 @@ What several users said alike is not personal; so a name or number that at least
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.kinds import kind_of
@@ -47,8 +48,7 @@ _NO_PERSONS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
+class Cleaned(Struct, frozen=True):
     text: str
     marks: int  # how much was taken out
 

@@ -1,6 +1,6 @@
 """Learn lessons for the agent: trigger, instruction, pitfall, with the words they rest on."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.learn import merge

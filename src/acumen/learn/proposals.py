@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.model.hazards import hazards
@@ -22,8 +24,7 @@ NAME = "operations"
 MOST_EVIDENCE = 50
 
 
-@dataclass(frozen=True, slots=True)
-class Suggested:
+class Suggested(Struct, frozen=True):
     """A lesson, and what it rests on, before it meets what is known under its key."""
 
     key: str

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable, Nearness
 from acumen.errors import Conflict
@@ -28,8 +30,7 @@ M = TypeVar("M", Profile, UserPlaybook)
 N = TypeVar("N", ProfileNote, PlaybookNote)
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(Struct, frozen=True):
     """By which extractor, from whom, when. `because` tells why by rules, where a model should have read."""
 
     extractor: str
@@ -38,8 +39,7 @@ class Learned:
     because: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(Struct, frozen=True):
     """One extractor's way through a user's turns: what comes next, how far it is, and what becomes of it."""
 
     user: UserId
@@ -67,8 +67,7 @@ class _Overtaken(Exception):
     """What is known has changed since it was compared with what was heard."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reader(Generic[M, N]):
+class Reader(Struct, Generic[M, N], frozen=True):
     """What differs between learning facts and learning lessons."""
 
     kind: Kind

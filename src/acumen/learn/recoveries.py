@@ -3,8 +3,9 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.learn import proposals
@@ -24,8 +25,7 @@ MOST_CALLS = 500
 CONFIDENCE = 0.6
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+class Recovery(Struct, frozen=True):
     failed: Operation
     succeeded: Operation
     changed: dict[str, Any]  # by name, the new value

@@ -6,9 +6,9 @@ only where somebody told: an expert who wrote the right answer, or a user who co
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import BaseModel, Field
 
 from acumen.learn.reactions import Reaction, content_words, plain, reaction, rejected_words
@@ -28,8 +28,7 @@ LONGEST_REASON = 500
 BY_RULES = Origin("rules", confidence=0.6)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """One answer with its shadow, what the user had asked before, and what they said after."""
 
     turn: Interaction
@@ -37,8 +36,7 @@ class Pair:
     reply: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     preference: Preference
     reason: str
     origin: Origin

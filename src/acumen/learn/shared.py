@@ -6,10 +6,11 @@ A lesson and the fingerprint of what it was written from are stored together, so
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
@@ -29,8 +30,7 @@ from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """Some work of a run on lessons of one version and one name. No words and no users: only ids."""
 
     version: str
@@ -70,8 +70,7 @@ def vector_of(row: SearchRow | None, deps: Deps) -> Floats | None:
 # --- writing -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """What a lesson is written from, as it was read."""
 
     todo: Todo
@@ -81,8 +80,7 @@ class _Read:
     cluster: Cluster | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Ready:
+class _Ready(Struct, frozen=True):
     """A lesson that only needs to be stored. `after` is None where a model found that it is no one lesson."""
 
     read: _Read

@@ -6,11 +6,11 @@ only says when ("before committing").
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from threading import Lock
 
 import Stemmer
+from msgspec import Struct, field
 
 from acumen.learn.rules import keys, verbs
 from acumen.learn.rules.kinds import kind_of
@@ -93,8 +93,7 @@ NUMBER = "number"
 _DATE_FORMAT = later(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Stance:
+class Stance(Struct, frozen=True):
     """Roots of words, wanted and unwanted; `said` is all of them; values by kind ("region": {"us-west-2"})."""
 
     wanted: frozenset[str] = frozenset()

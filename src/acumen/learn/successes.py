@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.learn import proposals
@@ -25,8 +26,7 @@ LOOKED_AT, MOST_EXAMPLES = 200, 10
 LONGEST_VALUE = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """One way of calling, over its latest calls."""
 
     successes: Sequence[Operation]

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.llm.tokens import count_tokens, truncate
 from acumen.model.conversation import Turn, Window
@@ -13,8 +14,7 @@ MOST_OF_ROOM = 0.4
 TOOL_CHARACTERS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """`turns` are those that are shown, by the number they are shown under."""
 
     text: str

@@ -4,7 +4,9 @@ Planned before the transaction that erases them, because new words need vectors;
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
@@ -24,8 +26,7 @@ from acumen.storage.store import Tx
 BECAUSE = Because("what one of its sources had said was erased", actor="caller")
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """A shared lesson and what becomes of it; `after` is None where its words owe nothing to those who are gone."""
 
     before: AgentPlaybook
@@ -35,8 +36,7 @@ class _Change:
     cluster: Cluster | None  # as it shall be; None: too few are left, and it is forgotten
 
 
-@dataclass(frozen=True, slots=True)
-class Unshared:
+class Unshared(Struct, frozen=True):
     """What becomes of shared lessons when some of their sources go."""
 
     gone: frozenset[PlaybookId] = frozenset()

@@ -1,7 +1,8 @@
 """Versions of what was learned: an upgrade makes a rerun's outcome current, a downgrade goes back. All or nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
@@ -20,8 +21,7 @@ DOWNGRADE = Because("a downgrade to the version before", actor="downgrade")
 Owners = Mapping[str, str | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Which:
+class Which(Struct, frozen=True):
     """The memories that are meant; None means any."""
 
     user_id: UserId | None = None
@@ -41,8 +41,7 @@ class Which:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Upgraded:
+class Upgraded(Struct, frozen=True):
     """How many became current, were archived, were deleted; and whose rerun had failed and so stayed as they were."""
 
     promoted: int = 0
@@ -51,8 +50,7 @@ class Upgraded:
     left_alone: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Downgraded:
+class Downgraded(Struct, frozen=True):
     demoted: int = 0
     restored: int = 0
 

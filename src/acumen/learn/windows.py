@@ -1,7 +1,8 @@
 """What an extractor reads next: new turns with the ones before them as context, cleaned of our own words."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.model.config import Extractor
@@ -19,8 +20,7 @@ LOOK_AHEAD = 1000
 Admits = Callable[[Request], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True):
     """A window to be read. `seen` is where the bookmark stood, `until` where it moves when the window is read."""
 
     window: Window
@@ -33,8 +33,7 @@ class Due:
         return sum(turn.is_new for turn in self.window.turns)
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(Struct, frozen=True):
     """What lies after a bookmark: turns to be read, and where the bookmark may move."""
 
     turns: Sequence[Interaction]

@@ -3,7 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
@@ -18,8 +20,7 @@ log = logging.getLogger(__name__)
 BY_RULES = Origin("rules")
 
 
-@dataclass(frozen=True, slots=True)
-class Worded:
+class Worded(Struct, frozen=True):
     lesson: Lesson
     origin: Origin
 

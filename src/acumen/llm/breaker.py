@@ -1,11 +1,11 @@
 """A breaker per model: after too many failures in a row it is left alone, then one question tries it again."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(slots=True)
-class Breaker:
+class Breaker(Struct):
     """Times are seconds of a clock that never goes back."""
 
     failures_allowed: int

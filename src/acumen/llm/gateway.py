@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from acumen.errors import ModelFailed, ModelOverBudget, ModelResting, ModelUnavailable
@@ -25,14 +26,12 @@ log = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer(Generic[T]):
+class Answer(Struct, Generic[T], frozen=True):
     value: T
     origin: Origin
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """What a question has used so far: it counts however the question ends."""
 
     model: str = ""

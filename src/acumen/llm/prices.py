@@ -2,9 +2,10 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.errors import BadSettings
 
@@ -12,8 +13,7 @@ TABLE = Path(__file__).with_name("prices.toml")
 MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Prices:
+class Prices(Struct, frozen=True):
     """Dollars per million tokens, read and written, by the beginning of a model's name."""
 
     table: Mapping[str, tuple[float, float]]

@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 
 from acumen.llm.tokens import count_tokens, fits, truncate
@@ -42,8 +43,7 @@ FENCED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Question(Generic[T]):
+class Question(Struct, Generic[T], frozen=True):
     """Ready to be asked. `shown` is what the model reads, `instructions` what it is told to do with it."""
 
     name: str

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from acumen.errors import BadSettings
 from acumen.model.llm_call import Role
 from acumen.model.llm_choice import LlmChoice
@@ -13,8 +15,7 @@ from acumen.settings import Llm
 ENDPOINT = "endpoint"
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """`able` does what wants understanding, `quick` what must be cheap and fast. All but Anthropic speak OpenAI's."""
 
     url: str
@@ -57,8 +58,7 @@ class Endpoint:
         return urlsplit(self.url).netloc.rpartition("@")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Which model is asked for what; an empty name is whatever the endpoint serves first."""
 
     endpoint: Endpoint

@@ -3,9 +3,9 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from acumen.llm.providers import Endpoint
@@ -19,8 +19,7 @@ Said = Line | Callable[[str], Line]
 NAME = "scripted"
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     role: Role
     instructions: str
     shown: str

@@ -4,10 +4,11 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 import httpx2
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic_ai import Agent, NativeOutput, PromptedOutput, ToolOutput
 from pydantic_ai.exceptions import (
@@ -52,8 +53,7 @@ UNNAMED = "default"
 # --- the way to a model --------------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Line:
+class Line(Struct):
     """A way to one model. `schemas` turns False when the endpoint turns out not to know them."""
 
     model: Model

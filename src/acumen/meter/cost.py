@@ -1,6 +1,7 @@
 """What language models cost: every question is written down, and a day has its budget."""
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.facts import Hour
@@ -10,8 +11,7 @@ from acumen.model.profile import DAY_MS
 from acumen.storage.store import OrgStore, Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Ledger:
+class Ledger(Struct, frozen=True):
     """An org's calls, in its database."""
 
     store: OrgStore

@@ -1,7 +1,8 @@
 """What was said, learned and judged, day by day and against the time before."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.model.figures import Period, Totals
@@ -15,8 +16,7 @@ PLAYBOOKS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)
 PerDay = Mapping[Millis, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(Struct, frozen=True):
     """Of one period."""
 
     interactions: int
@@ -25,8 +25,7 @@ class Sums:
     ended: Totals
 
 
-@dataclass(frozen=True, slots=True)
-class Dashboard:
+class Dashboard(Struct, frozen=True):
     """`days` are the beginnings of all days of the series, in order."""
 
     now: Sums

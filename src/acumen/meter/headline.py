@@ -1,7 +1,8 @@
 """The state of memory in one sentence: which memories take most of the tokens without ever being cited. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.meter.price import Tag
 
@@ -11,8 +12,7 @@ MOST = 5
 PART = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(Struct, frozen=True):
     """`count` memories took `share` of all tokens and were never cited. No count: nothing of the kind."""
 
     tokens: int
@@ -32,8 +32,7 @@ def headline(tags: Sequence[Tag], all_tokens: int) -> Headline:
     return Headline(all_tokens, count, taken / all_tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """One memory of the Pareto chart: what it wasted, and how much of all waste it and those before it make."""
 
     tag: Tag

@@ -1,6 +1,6 @@
 """Does a lesson help? Sessions that were shown it, against those that were not, and before against after."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
@@ -13,8 +13,7 @@ from acumen.storage.store import Tx
 LEAST_SESSIONS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Struct, frozen=True):
     """Of the sessions that made the call, those in which it failed in this way."""
 
     sessions: int
@@ -29,8 +28,7 @@ class Rate:
         return wilson(self.failed, self.sessions) if self.sessions else None
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     shown: Rate
     not_shown: Rate
     before: Rate

@@ -1,6 +1,6 @@
 """Did a memory help: sessions with it against sessions without it. Pure."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from acumen.model.intervals import Interval, newcombe
 
@@ -9,8 +9,7 @@ ENOUGH = 20
 NOT_ENOUGH = "not enough data"
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(Struct, frozen=True):
     """Sessions whose outcome is known."""
 
     cases: int = 0
@@ -25,8 +24,7 @@ class Sessions:
         return Sessions(self.cases - others.cases, self.successes - others.successes)
 
 
-@dataclass(frozen=True, slots=True)
-class Lift:
+class Lift(Struct, frozen=True):
     """How much more often sessions `here` succeed than those `there`; None without enough of either."""
 
     here: Sessions

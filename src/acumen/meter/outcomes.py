@@ -1,7 +1,8 @@
 """Did it help: compare how sessions ended, for one memory when asked, for all of them every hour."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
@@ -19,8 +20,7 @@ HARMFUL = "harmful"
 DAYS_BACK = 90
 
 
-@dataclass(frozen=True, slots=True)
-class Helped:
+class Helped(Struct, frozen=True):
     with_and_without: Lift
     after_and_before: Lift
     covered_since: Millis | None

@@ -1,8 +1,9 @@
 """Price tags: what showing memories cost, by memory, user, agent version or day."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.llm.prices import MILLION, Prices
@@ -12,8 +13,7 @@ from acumen.model.usage import GroupBy, Use
 from acumen.storage.store import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Tag:
+class Tag(Struct, frozen=True):
     """One group's price tag. `key` names the group; `title` the memory, if it is one and still exists."""
 
     key: tuple[Any, ...]
@@ -21,8 +21,7 @@ class Tag:
     title: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Bill:
+class Bill(Struct, frozen=True):
     tags: Sequence[Tag]
     total: int
     all_together: Use

@@ -1,7 +1,8 @@
 """Count what was shown, echoed and cited."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from acumen.deps import Deps
 from acumen.model.conversation import Interaction
@@ -107,8 +108,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Unread:
+class _Unread(Struct, frozen=True):
     """Turns that were not looked through yet, and what is needed to understand them."""
 
     seen: InteractionId
@@ -180,8 +180,7 @@ def _said_of(turn: Interaction, name: str, ref: MemoryRef, unread: _Unread) -> U
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Struct, frozen=True):
     """A page of memories by how often they were shown, with the titles of those that exist."""
 
     stats: Sequence[InjectionStat]
@@ -202,8 +201,7 @@ async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> Stats:
     return await deps.store.read(read)
 
 
-@dataclass(frozen=True, slots=True)
-class Citations:
+class Citations(Struct, frozen=True):
     """A page of memories by how often agents cited them, and how many citations named no memory."""
 
     stats: Sequence[CitationStat]

@@ -1,9 +1,10 @@
 """What a person does to memories in review, and what is remembered of it so that it can be taken back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NewType
+
+from msgspec import Struct, field
 
 from acumen.model.ids import MemoryRef, Millis
 
@@ -31,8 +32,7 @@ class Doing(StrEnum):
     UNDO = "undo"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """What a person has said about a memory. `dismissed` holds the numbers, by signal, that did not convince."""
 
     pinned: bool = False
@@ -52,16 +52,14 @@ class Mark:
 UNMARKED = Mark()
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A memory to act on. `version` is the one the caller has seen; None takes it as it is."""
 
     ref: MemoryRef
     version: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """An action as it was asked for; only the fields its kind needs are read."""
 
     doing: Doing
@@ -74,8 +72,7 @@ class Asked:
     confirm: str = ""  # delete: what the person typed
 
 
-@dataclass(frozen=True, slots=True)
-class ActionItem:
+class ActionItem(Struct, frozen=True):
     """What an action did, or would do, to one memory: `why` says why nothing, if nothing."""
 
     ref: MemoryRef
@@ -86,8 +83,7 @@ class ActionItem:
     after: Snapshot | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One row of the audit log."""
 
     id: ActionId

@@ -1,15 +1,15 @@
 """When lessons of several users become one for all, as an org wants it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 # Older clients cannot read a null in its place, so the wire says this where nobody has said anything.
 WIRE_SIMILARITY = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregation:
+class Aggregation(Struct, frozen=True):
     least_users: int = 2  # who must have taught a lesson, each by themselves
     due_after: int = 2  # new lessons that make an agent version due again
     similarity: float | None = None  # the least cosine between lessons of one cluster; None: as measured to be good

@@ -1,10 +1,11 @@
 """Something is wrong with what we observe, and a person should hear of it. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.model.failure import HOUR_MS, FailureGroup, GroupState
 from acumen.model.ids import Millis
@@ -31,8 +32,7 @@ class AlertKind(StrEnum):
     ANALYSIS = "analysis_failing"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What is wrong now. Kind and subject say whether it is the same as before."""
 
     kind: AlertKind
@@ -41,8 +41,7 @@ class Problem:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """A problem from the look that found it to the look that no longer did."""
 
     id: str
@@ -57,8 +56,7 @@ class DeliveryState(StrEnum):
     FAILED = "failed"  # tried too often
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """One message to the webhook: what it says, and what became of it."""
 
     id: str

@@ -1,14 +1,14 @@
 """A cluster: lessons of several users that say the same, and the shared lesson that was written from them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.model.ids import Millis, PlaybookId
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """`lesson` is the agent playbook; it may be rejected, edited or deleted by now. 0: found to be no one lesson."""
 
     id: str
@@ -20,8 +20,7 @@ class Cluster:
     wording: str  # a hash of the lesson as it was written; empty: a person had written it before
 
 
-@dataclass(frozen=True, slots=True)
-class AggregationChange:
+class AggregationChange(Struct, frozen=True):
     """What one aggregation did, as it was at that time. Lessons are snapshots, not references."""
 
     id: int
@@ -34,8 +33,7 @@ class AggregationChange:
     removed: Sequence[Mapping[str, Any]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """How far aggregation has come with the lessons of one agent version, when, and how long it took."""
 
     last: PlaybookId = PlaybookId(0)

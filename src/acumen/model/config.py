@@ -1,8 +1,10 @@
 """How one org wants to be learned from: the part of its configuration that steps read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from acumen.model import aggregation, judging, llm_choice
 from acumen.model.aggregation import Aggregation
@@ -28,8 +30,7 @@ LESSONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Extractor:
+class Extractor(Struct, frozen=True):
     """One reader of conversations, with a bookmark of its own."""
 
     name: str
@@ -45,15 +46,14 @@ class Extractor:
 
     def __post_init__(self) -> None:
         if not self.bookmark:
-            object.__setattr__(self, "bookmark", self.name)
+            force_setattr(self, "bookmark", self.name)
 
 
 PROFILES = Extractor("profiles", definition=FACTS)
 PLAYBOOKS = Extractor("playbooks", definition=LESSONS)
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     profile_extractors: tuple[Extractor, ...] = (PROFILES,)
     playbook_extractors: tuple[Extractor, ...] = (PLAYBOOKS,)
     idle_seconds: int = SIX_HOURS

@@ -1,13 +1,13 @@
 """What was said: requests, and the interactions (turns) they carried."""
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(Struct, frozen=True):
     """One turn. `id` is 0 until stored; order of ids is the order of arrival per user."""
 
     id: InteractionId
@@ -36,8 +36,7 @@ class Interaction:
 USER_ROLES = frozenset({"user", "human", "customer"})
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One publish call: some turns of one session, stored or refused together."""
 
     id: RequestId
@@ -55,8 +54,7 @@ class Request:
     experiment_arm: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     """A turn as an extractor reads it: text cleaned of what we injected ourselves."""
 
     id: InteractionId
@@ -70,8 +68,7 @@ class Turn:
     at: Millis = Millis(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Consecutive turns of one user, oldest first; the old ones are context."""
 
     user_id: UserId

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.model.ids import MemoryRef
 
@@ -15,16 +16,14 @@ CONTEXT_CLOSE = "</acumen-context>"
 _WORD = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """A memory as it was rendered into a context."""
 
     ref: MemoryRef
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """What is left of a turn when our own words are blanked, every other character in its old place."""
 
     text: str

@@ -1,9 +1,11 @@
 """How sessions end: what a judge makes of them, what their callers say of them, and which of two answers was better."""
 
 import json
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NewType
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
@@ -55,8 +57,7 @@ class Preference(StrEnum):
     SHADOW = "shadow_is_better"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What a judge makes of one session. `signals` are its grounds in words, the weightiest first."""
 
     is_success: bool
@@ -69,8 +70,7 @@ class Judgement:
     signals: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(Struct, frozen=True):
     """What a caller said of how a session ended; a later word of theirs is a new revision."""
 
     user_id: UserId
@@ -98,8 +98,7 @@ def effective(judged: Judgement, stated: Outcome | None) -> bool:
     return judged.is_success if stated in (None, Outcome.UNKNOWN) else stated is Outcome.SUCCESS
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """A session's newest turn and how many there are: by both one sees that nothing was added or taken away."""
 
     last_id: InteractionId = InteractionId(0)
@@ -107,8 +106,7 @@ class Extent:
     first_at: Millis = Millis(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """A session as it stands: what was said in it, whether it is over, and what its caller says of it.
 
     Of a long one only the newest turns are at hand; `extent` tells how many there are.
@@ -137,8 +135,7 @@ class Session:
         return last.session_finished or (self.finished_at is not None and self.finished_at >= last.created_at)
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True):
     """A session's verdict. `is_success` is what counts: what the caller stated, or else what was judged."""
 
     id: EvaluationId
@@ -184,8 +181,7 @@ def restated(known: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | No
     return replace(known, stated=outcome, is_success=effective(judged, outcome), updated_at=at)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The part of an evaluation that others count by."""
 
     user_id: UserId
@@ -199,8 +195,7 @@ class Verdict:
     ended_at: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowVerdict:
+class ShadowVerdict(Struct, frozen=True):
     """One turn's answer against its shadow. `regular_first` tells in which place the judge saw the regular one."""
 
     id: int

@@ -1,7 +1,8 @@
 """A holdout experiment: some users are shown no memories, so that what memories are worth can be measured."""
 
 import hashlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.model.ids import Millis
 
@@ -9,8 +10,7 @@ TREATMENT = "treatment"
 HOLDOUT = "holdout"
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(Struct, frozen=True):
     """`holdout_percentage` of the users see nothing, from `started_at` until it is stopped."""
 
     id: str
@@ -25,8 +25,7 @@ class Experiment:
         return HOLDOUT if share * 100 < self.holdout_percentage else TREATMENT
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """Which arm of which experiment somebody is in."""
 
     experiment_id: str

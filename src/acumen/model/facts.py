@@ -1,14 +1,15 @@
 """Facts: what happened, in the past tense. `loop.py` says which step each one causes."""
 
-from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from acumen.model.ids import RequestId, SessionId, UserId
 from acumen.model.run import RunId
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """Facts of one name and one scope coalesce: the step reads the state of the data, not the message."""
 
     name: ClassVar[str]
@@ -16,19 +17,17 @@ class Fact:
     @property
     def scope(self) -> str:
         """The first field, unless a fact says otherwise."""
-        first, *_ = fields(self)
-        return str(getattr(self, first.name))
+        return str(getattr(self, self.__struct_fields__[0]))
 
     def payload(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return asdict(self)
 
     @classmethod
     def of(cls, payload: dict[str, Any]) -> Self:
         return cls(**payload)
 
 
-@dataclass(frozen=True, slots=True)
-class Published(Fact):
+class Published(Fact, frozen=True):
     """A user's conversation grew; it is committed and can be read."""
 
     name: ClassVar[str] = "published"
@@ -36,8 +35,7 @@ class Published(Fact):
     request_id: RequestId
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEnded(Fact):
+class SessionEnded(Fact, frozen=True):
     """Nothing more will be said in this session."""
 
     name: ClassVar[str] = "session_ended"
@@ -45,8 +43,7 @@ class SessionEnded(Fact):
     session_id: SessionId
 
 
-@dataclass(frozen=True, slots=True)
-class SessionQuiet(Fact):
+class SessionQuiet(Fact, frozen=True):
     """Nothing has been said in this session for a while, or nothing more will be."""
 
     name: ClassVar[str] = "session_quiet"
@@ -63,16 +60,14 @@ class SessionQuiet(Fact):
         return f"{len(user)}:{user}:"
 
 
-@dataclass(frozen=True, slots=True)
-class Failed(Fact):
+class Failed(Fact, frozen=True):
     """A group of failures has enough new evidence to be worth explaining."""
 
     name: ClassVar[str] = "failed"
     group_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered(Fact):
+class Recovered(Fact, frozen=True):
     """A call that had failed in a session has succeeded in it."""
 
     name: ClassVar[str] = "recovered"
@@ -85,24 +80,21 @@ class Recovered(Fact):
         return f"{self.session_id}\x1f{self.source}\x1f{self.endpoint}"
 
 
-@dataclass(frozen=True, slots=True)
-class Ended(Fact):
+class Ended(Fact, frozen=True):
     """An outcome or a verdict was recorded for a session."""
 
     name: ClassVar[str] = "ended"
     op_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Worked(Fact):
+class Worked(Fact, frozen=True):
     """One way of calling an endpoint has succeeded often enough to be looked at."""
 
     name: ClassVar[str] = "worked"
     way_key: str
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewOpened(Fact):
+class ReviewOpened(Fact, frozen=True):
     """Somebody wants to review memories of which too many to wait for have not been looked at yet."""
 
     name: ClassVar[str] = "review_opened"
@@ -112,29 +104,25 @@ class ReviewOpened(Fact):
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class RunAsked(Fact):
+class RunAsked(Fact, frozen=True):
     """Somebody asked for long work; each service has its own kind of this."""
 
     run_id: RunId
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationAsked(RunAsked):
+class GenerationAsked(RunAsked, frozen=True):
     """Memories are to be made anew from what was said before."""
 
     name: ClassVar[str] = "generation_asked"
 
 
-@dataclass(frozen=True, slots=True)
-class RegenerationAsked(RunAsked):
+class RegenerationAsked(RunAsked, frozen=True):
     """Sessions that were judged before, or never, are to be judged anew."""
 
     name: ClassVar[str] = "regeneration_asked"
 
 
-@dataclass(frozen=True, slots=True)
-class Hour(Fact):
+class Hour(Fact, frozen=True):
     """An hour has passed: time for what runs on a schedule."""
 
     name: ClassVar[str] = "hour"
@@ -144,8 +132,7 @@ class Hour(Fact):
         return "hour"
 
 
-@dataclass(frozen=True, slots=True)
-class Minutes(Fact):
+class Minutes(Fact, frozen=True):
     """Some minutes have passed: time to look whether something is wrong."""
 
     name: ClassVar[str] = "minutes"
@@ -155,24 +142,21 @@ class Minutes(Fact):
         return "minutes"
 
 
-@dataclass(frozen=True, slots=True)
-class Alerted(Fact):
+class Alerted(Fact, frozen=True):
     """There is something to tell the owner's webhook."""
 
     name: ClassVar[str] = "alerted"
     delivery_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class LessonsGrew(Fact):
+class LessonsGrew(Fact, frozen=True):
     """Enough new lessons came for an agent version to look again for those that several users share."""
 
     name: ClassVar[str] = "lessons_grew"
     agent_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class AggregationAsked(RunAsked):
+class AggregationAsked(RunAsked, frozen=True):
     """Lessons of users shall become lessons for all."""
 
     name: ClassVar[str] = "aggregation_asked"

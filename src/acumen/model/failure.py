@@ -1,10 +1,11 @@
 """Failures that are one and the same: their group, its state, and when it deserves a look. Pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from math import log
 from statistics import median
+
+from msgspec import Struct
 
 from acumen.model.ids import Millis
 
@@ -30,8 +31,7 @@ class GroupState(StrEnum):
     ARCHIVED = "archived"  # out of sight until it escalates
 
 
-@dataclass(frozen=True, slots=True)
-class FailureGroup:
+class FailureGroup(Struct, frozen=True):
     id: str
     version: str  # of the grouping that made it
     source: str

@@ -1,6 +1,6 @@
 """Sums over many sessions, as the database adds them up."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from acumen.model.ids import MemoryRef, Millis, SessionId
 
@@ -8,8 +8,7 @@ from acumen.model.ids import MemoryRef, Millis, SessionId
 MOST_CORRECTIONS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """From `since` to `until`, both included."""
 
     since: Millis
@@ -25,8 +24,7 @@ class Period:
         return self.since <= at <= self.until
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
+class Totals(Struct, frozen=True):
     """Of sessions that ended in a period."""
 
     sessions: int = 0
@@ -60,8 +58,7 @@ class Totals:
         return self.escalations / self.sessions if self.sessions else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+class Attribution(Struct, frozen=True):
     """How the sessions ended in which a memory was cited."""
 
     ref: MemoryRef
@@ -74,8 +71,7 @@ class Attribution:
         return self.successes - self.failures
 
 
-@dataclass(frozen=True, slots=True)
-class Wins:
+class Wins(Struct, frozen=True):
     """How answers did against their shadows."""
 
     wins: int = 0

@@ -2,9 +2,10 @@
 
 import random
 import time
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NewType
+
+from msgspec import Struct
 
 OrgId = NewType("OrgId", str)
 UserId = NewType("UserId", str)
@@ -27,8 +28,7 @@ class Kind(StrEnum):
     AGENT_PLAYBOOK = "agent_playbook"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class MemoryRef:
+class MemoryRef(Struct, frozen=True, order=True):
     """Names one memory: ids repeat across kinds, so the kind is part of the name."""
 
     kind: Kind

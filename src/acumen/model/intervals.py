@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 # Two-sided 95 %.
 Z95 = 1.959963984540054
@@ -38,8 +39,7 @@ def newcombe(successes: int, cases: int, other_successes: int, other_cases: int)
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """The cases of one user: how many, and how many of them succeeded."""
 
     cases: int

@@ -1,8 +1,9 @@
 """A job: a fact on its way to the steps it causes."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.model.ids import Millis, OrgId
 
@@ -13,8 +14,7 @@ class JobState(StrEnum):
     DEAD = "dead"  # tried too often; `last_error` says why
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     id: int
     org_id: OrgId
     fact: str

@@ -1,8 +1,9 @@
 """How one org wants its sessions judged: the part of its configuration that evaluation reads."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 SECTION = "agent_success_config"
 USUAL_NAME = "agent_success"
@@ -18,16 +19,14 @@ USUAL_RATE = 0.05
 USUAL_STRATUM = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """Which share of the sessions is judged at all, and which share by the model if there is one."""
 
     all: float = 1.0
     by_model: float = USUAL_RATE
 
 
-@dataclass(frozen=True, slots=True)
-class Judging:
+class Judging(Struct, frozen=True):
     on: bool = True
     name: str | None = USUAL_NAME
     definition: str = SUCCESS

@@ -1,7 +1,8 @@
 """A call to a language model: what it was for, how it ended, what it cost."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Role(StrEnum):
@@ -26,8 +27,7 @@ class Outcome(StrEnum):
     STOPPED = "stopped"  # we were told to stop meanwhile
 
 
-@dataclass(frozen=True, slots=True)
-class LlmCall:
+class LlmCall(Struct, frozen=True):
     """One question. Tokens and cost are summed over all requests that were made for it."""
 
     role: Role
@@ -44,8 +44,7 @@ class LlmCall:
     request_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Struct, frozen=True):
     """What an org has asked of models in some time."""
 
     calls: int = 0

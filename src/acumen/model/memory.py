@@ -1,9 +1,10 @@
 """What all memories share: status, evidence, where they came from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
+
+from msgspec import Struct
 
 from acumen.model.ids import InteractionId
 
@@ -40,8 +41,7 @@ def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The words a memory rests on: characters `start` to `end` of a turn."""
 
     interaction_id: InteractionId
@@ -50,8 +50,7 @@ class Evidence:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Struct, frozen=True):
     """What produced a memory: enough to lead back to the words that caused it."""
 
     engine: str = "caller"  # caller | rules | model

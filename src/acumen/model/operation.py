@@ -1,10 +1,11 @@
 """What an agent did and how it ended: the deed behind the words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, NewType
+
+from msgspec import Struct
 
 from acumen.model.ids import Millis
 
@@ -103,8 +104,7 @@ class Receipt(NamedTuple):
     group_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCounts:
+class SourceCounts(Struct, frozen=True):
     """Operations of one source, over all that is kept."""
 
     source: str

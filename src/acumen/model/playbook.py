@@ -1,8 +1,9 @@
 """Playbooks: lessons for an agent, learned from one user or shared by all."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, PlaybookId, RequestId, UserId
 from acumen.model.memory import Evidence, Origin, Status
@@ -16,8 +17,7 @@ class Approval(StrEnum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True)
-class Lesson:
+class Lesson(Struct, frozen=True):
     """The teaching itself, the same for user and agent playbooks."""
 
     content: str  # the instruction
@@ -32,8 +32,7 @@ class Lesson:
         return "\n".join(part for part in (self.trigger, self.content, self.pitfall) if part)
 
 
-@dataclass(frozen=True, slots=True)
-class UserPlaybook:
+class UserPlaybook(Struct, frozen=True):
     id: PlaybookId
     user_id: UserId | None
     lesson: Lesson
@@ -59,8 +58,7 @@ class UserPlaybook:
     version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class AgentPlaybook:
+class AgentPlaybook(Struct, frozen=True):
     id: PlaybookId
     lesson: Lesson
     created_at: Millis
@@ -77,8 +75,7 @@ class AgentPlaybook:
     version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class PlaybookNote:
+class PlaybookNote(Struct, frozen=True):
     """A lesson an extractor read, before it is compared with what is known."""
 
     lesson: Lesson

@@ -1,9 +1,10 @@
 """A profile: one fact about one user."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, ProfileId, RequestId, UserId
 from acumen.model.memory import Evidence, Origin, Status
@@ -35,8 +36,7 @@ _DAYS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Struct, frozen=True):
     id: ProfileId
     user_id: UserId
     content: str
@@ -63,8 +63,7 @@ class Profile:
     version: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileNote:
+class ProfileNote(Struct, frozen=True):
     """What an extractor read about the user, before it is compared with what is known."""
 
     content: str

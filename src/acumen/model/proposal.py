@@ -1,8 +1,9 @@
 """A lesson that operations suggest: what was concluded, what it rests on, and how sure we are."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.model.ids import Millis, PlaybookId
 from acumen.model.memory import Origin
@@ -25,8 +26,7 @@ class AnalysisState(StrEnum):
     WEAK = "weak"  # too few distinct sessions for a lesson
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Struct, frozen=True):
     """Concluded once from the evidence, whose hash is its identity."""
 
     id: str
@@ -41,8 +41,7 @@ class Analysis:
     created_at: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """One per key. Whether it is approved is told by its playbook."""
 
     key: str

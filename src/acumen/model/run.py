@@ -1,9 +1,10 @@
 """A run: long work that somebody asked for, done item by item so that it can be watched, stopped and taken up again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NewType
+
+from msgspec import Struct, field
 
 from acumen.model.ids import Millis
 
@@ -29,8 +30,7 @@ class ItemState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class RunItem:
+class RunItem(Struct, frozen=True):
     """`detail` is what came of it, in counts that can be summed."""
 
     place: int
@@ -40,8 +40,7 @@ class RunItem:
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     id: RunId
     service: str
     state: RunState
@@ -55,8 +54,7 @@ class Run:
     finished_at: Millis | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far a run is, in items."""
 
     total: int = 0

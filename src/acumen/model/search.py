@@ -1,7 +1,8 @@
 """What search reads of a memory or turn, and what it answers."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from acumen.model.ids import Millis, UserId
 from acumen.model.memory import Status
@@ -18,8 +19,7 @@ class Mode(StrEnum):
 TURN = "turn"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRow:
+class SearchRow(Struct, frozen=True):
     """The words and the vector by which one row is found, each with the name of what made it."""
 
     kind: str
@@ -31,8 +31,7 @@ class SearchRow:
     model: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Facet:
+class Facet(Struct, frozen=True):
     """What a search may filter by."""
 
     user_id: str
@@ -50,8 +49,7 @@ class Facet:
     extractors: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Struct, frozen=True):
     """Which rows may be listed or found; None means "any"."""
 
     user_id: UserId | None = None
@@ -90,8 +88,7 @@ class Filter:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """How well one row answers, and what each arm of the search said."""
 
     entity_id: str

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import MemoryRef, Millis
 from acumen.model.profile import DAY_MS
@@ -57,8 +59,7 @@ class Window:
         return max(1.0, (self.at - since) / DAY_MS)
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(Struct, frozen=True):
     """What an org may set; where it has set nothing, the server's settings count."""
 
     least_wasted_tokens: int = 30
@@ -67,8 +68,7 @@ class Thresholds:
     similarity: float = 0.92
 
 
-@dataclass(frozen=True, slots=True)
-class Replaced:
+class Replaced(Struct, frozen=True):
     """What may take the memory's place: another memory, and how we know."""
 
     by: str
@@ -76,8 +76,7 @@ class Replaced:
     since: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class Flagged:
+class Flagged(Struct, frozen=True):
     """What the watch found: one of the signals that rest on more than counts."""
 
     signal: str
@@ -85,8 +84,7 @@ class Flagged:
     since: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class Twin:
+class Twin(Struct, frozen=True):
     """Another memory that says nearly the same."""
 
     id: str

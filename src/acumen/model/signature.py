@@ -1,7 +1,8 @@
 """What failures are grouped by. Pure."""
 
 import hashlib
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 # Whatever changes which failures are one changes this; groups of an older version keep their ids.
 VERSION = "g3"
@@ -12,8 +13,7 @@ def hashed(*parts: str) -> str:
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:40]
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(Struct, frozen=True):
     """All that a failure is grouped by. `key` is exact; `tokens` are for the template."""
 
     key: str
@@ -34,7 +34,6 @@ class Signature:
         return hashed("leaf", self.bucket, str(len(self.tokens)), ANY if "<" in first else first)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     group_id: str
     template: str

@@ -1,8 +1,9 @@
 """What showing memories cost, and what came of it."""
 
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from acumen.model.ids import InjectionId, Millis
 
@@ -17,8 +18,7 @@ UNRESOLVED = "learning_citation_unresolved"  # the agent named something that is
 PRODUCTION = "production_agent"
 
 
-@dataclass(frozen=True, slots=True)
-class Injection:
+class Injection(Struct, frozen=True):
     """One search's answer, kept so that it can be shown again byte for byte."""
 
     id: InjectionId
@@ -46,8 +46,7 @@ class Unanswered(NamedTuple):
     last_at: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class UsageEvent:
+class UsageEvent(Struct, frozen=True):
     id: str
     name: str
     at: Millis
@@ -65,8 +64,7 @@ class UsageEvent:
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionStat:
+class InjectionStat(Struct, frozen=True):
     """How often one memory was shown and what it cost."""
 
     kind: str
@@ -79,8 +77,7 @@ class InjectionStat:
     last_session: str
 
 
-@dataclass(frozen=True, slots=True)
-class CitationStat:
+class CitationStat(Struct, frozen=True):
     """How often agents named one memory as what they went by."""
 
     kind: str

@@ -1,13 +1,12 @@
 """An auditor's word on a subject: what was found, and how often the same was found elsewhere."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from acumen.model.ids import Millis
 from acumen.model.proposal import confidence, level
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The signature says what kind of fault it is, wherever it is found."""
 
     op_id: str
@@ -19,8 +18,7 @@ class Finding:
     created_at: Millis = Millis(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Recurrence:
+class Recurrence(Struct, frozen=True):
     signature: str
     count: int
     subjects: int

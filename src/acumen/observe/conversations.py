@@ -1,7 +1,8 @@
 """Accept what was said."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
@@ -12,8 +13,7 @@ from acumen.model.job import Job, JobState
 from acumen.storage.store import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(Struct, frozen=True):
     """A request to be stored, and what it causes."""
 
     request: Request
@@ -61,8 +61,7 @@ async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
     await deps.store.write(store)
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far learning has come with one request."""
 
     status: str  # pending | processing | done | failed | not_tracked

@@ -1,8 +1,9 @@
 """Accept what was done and how it ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked

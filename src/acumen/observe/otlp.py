@@ -4,8 +4,9 @@ import base64
 import binascii
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from acumen.observe.protobuf import Value, bytes_of, double, fields, int_of, signed, text
 
@@ -14,14 +15,12 @@ DEEPEST = 16
 ERROR = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     name: str
     attributes: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Ids are hexadecimal, times are epoch nanoseconds; zero was not said."""
 
     trace_id: str = ""

@@ -3,8 +3,10 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
@@ -18,8 +20,7 @@ from acumen.storage.store import Tx
 CLOCKS_DIFFER_MS = 300_000
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """A caller's word. The user may be left out where only one has a session of that id."""
 
     session_id: SessionId

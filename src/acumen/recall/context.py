@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN
 from acumen.model.ids import Kind, MemoryRef
@@ -22,8 +23,7 @@ UNAPPROVED = "waits for a person's approval"
 _MARK = re.compile(r"<(/?\s*acumen-context)\s*>", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A memory that was found, as it would be shown."""
 
     ref: MemoryRef
@@ -32,8 +32,7 @@ class Candidate:
     waits: bool = False  # it was found, but is not to be shown
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     ref: MemoryRef
     text: str
     tokens: int
@@ -44,8 +43,7 @@ class Line:
         return UNAPPROVED if self.waits else OVER_BUDGET
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """`text` never has more than the budget's tokens; `left_out` is what did not fit or waits, best first."""
 
     text: str

@@ -1,7 +1,8 @@
 """The days a question names, so that what was said on them can be preferred."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",
@@ -26,8 +27,7 @@ _PERHAPS = re.compile(rf"\d{{4}}|\b(?:{_NAME})\b", re.IGNORECASE)
 LONGEST = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     """A day or a month; the year may be left to guess."""
 
     month: int

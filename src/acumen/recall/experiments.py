@@ -1,8 +1,10 @@
 """Holdout experiments: start, stop, who is in which arm, and what came of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict, NotFound
@@ -42,8 +44,7 @@ def assigned(experiment: Experiment | None, user: str | None) -> Assignment | No
     return Assignment(experiment.id, experiment.arm(user)) if experiment and user else None
 
 
-@dataclass(frozen=True, slots=True)
-class Arm:
+class Arm(Struct, frozen=True):
     """What became of the users of one arm; averages are over evaluated sessions, None where none tells."""
 
     name: str
@@ -66,8 +67,7 @@ class Arm:
         return sum(cluster.successes for cluster in self.clusters) / cases if cases else None
 
 
-@dataclass(frozen=True, slots=True)
-class Results:
+class Results(Struct, frozen=True):
     experiment: Experiment
     treatment: Arm
     holdout: Arm

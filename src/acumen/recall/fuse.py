@@ -1,8 +1,7 @@
 """How words and meaning become one score from 0 to 1 that means the same for every question. Pure."""
 
-from dataclasses import dataclass
-
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
@@ -79,8 +78,7 @@ def memory(words: Floats, meanings: Floats, known: Flags) -> Floats:
     return np.where(known, fused, words)
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
+class Meant(Struct, frozen=True):
     """The meaning of turns: their own, and together with their neighbours."""
 
     alone: Floats

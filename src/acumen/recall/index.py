@@ -1,9 +1,9 @@
 """Make text findable: its words always, its meaning when there is a model."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.llm.embed import DIMS

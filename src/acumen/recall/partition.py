@@ -1,10 +1,10 @@
 """An index in memory over the rows of one scope, exact over all of them. Not thread-safe: give each its lock."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 
 from acumen.model.search import Mode
 from acumen.recall import fuse
@@ -28,8 +28,7 @@ BY_WORDS = 10
 NOTHING = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
+class Question(Struct, frozen=True, eq=False):
     """What is asked. Without a vector a hybrid question is answered by its words."""
 
     terms: Sequence[str]
@@ -55,8 +54,7 @@ class Question:
         return max(usual if threshold is None else threshold, NOTHING)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A row that was found; `reasons` holds what each arm of the search said of it."""
 
     key: str

@@ -3,9 +3,9 @@
 from array import array
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.recall import fuse
@@ -23,8 +23,7 @@ BYTES_PER_WORD = 200
 BYTES_PER_ENTRY = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(Struct, frozen=True):
     """One word of a question: how much it tells, and how firmly which rows hold it."""
 
     weight: float

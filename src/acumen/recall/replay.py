@@ -2,8 +2,10 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import NotFound
@@ -21,7 +23,7 @@ from acumen.recall.partition import Hit, Partition, Question
 from acumen.recall.search import Ask
 from acumen.storage.store import Tx
 
-_FILTERED = tuple(field.name for field in fields(Filter))
+_FILTERED = Filter.__struct_fields__
 
 
 def kept(ask: Ask, budget: int) -> dict[str, Any]:
@@ -54,8 +56,7 @@ def _filters(told: Mapping[str, Any], at: Millis) -> dict[Kind, Filter]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Then:
+class Then(Struct, frozen=True):
     """What a question would have found at a moment."""
 
     at: Millis
@@ -67,8 +68,7 @@ class Then:
         return {line.ref: line for line in self.context.shown}
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     injection: Injection
     earlier: Then
     later: Then

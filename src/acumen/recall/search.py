@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Nearness, beside
 from acumen.llm.embed import NAME
@@ -29,8 +31,7 @@ T = TypeVar("T")
 ALIKE = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """A question. `filters` names the kinds to look through and what may come of each."""
 
     query: str | None
@@ -47,8 +48,7 @@ class Ask:
     show_unapproved: bool = False  # in the context; the lists tell of each hit how it stands
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A memory, and how well it answers; listed rather than found when nothing was asked."""
 
     memory: Memory
@@ -56,8 +56,7 @@ class Hit:
     found: Found | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """The fact that a search was answered: with what, for whom, at what cost."""
 
     injection_id: InjectionId
@@ -80,14 +79,12 @@ class Recalled:
         return [(hit.memory, hit.found) for hit in self.hits if isinstance(hit.memory, kind)]
 
 
-@dataclass(frozen=True, slots=True)
-class TurnHit:
+class TurnHit(Struct, frozen=True):
     turn: Interaction
     found: Found | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Understood:
+class _Understood(Struct, frozen=True):
     """The question as the partitions take it."""
 
     question: Question | None
@@ -204,8 +201,7 @@ def _beside(vector: Vector | None, others: Sequence[Vector | None]) -> dict[str,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class AskTurns:
+class AskTurns(Struct, frozen=True):
     """A question about what a user and an agent said."""
 
     user_id: UserId
@@ -217,8 +213,7 @@ class AskTurns:
     threshold: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledTurns:
+class RecalledTurns(Struct, frozen=True):
     injection_id: InjectionId
     hits: Sequence[TurnHit]
     mode: Mode

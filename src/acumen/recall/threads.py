@@ -3,9 +3,9 @@
 import time
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.model.conversation import USER_ROLES
@@ -24,8 +24,7 @@ AGENT_ROLES = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "
 NAMELESS = USER_ROLES | AGENT_ROLES | {""}
 
 
-@dataclass(frozen=True, slots=True)
-class Links:
+class Links(Struct, frozen=True):
     """For every row the one before and the one after it in its session, NONE at the ends."""
 
     before: Ints

@@ -1,10 +1,10 @@
 """An index over the turns of conversations: what was said around a turn speaks for it too. Not thread-safe."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
@@ -129,8 +129,7 @@ class TurnPartition(Generic[F]):
                 part.sweep(kept)
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """What turns and their sessions hold of a question's words."""
 
     words: Floats

@@ -1,10 +1,10 @@
 """What rows mean: vectors kept small, compared fast, exact where it counts."""
 
 from array import array
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.recall.fuse import Floats
@@ -151,8 +151,7 @@ class Vectors:
         self._numbers, self._signs = numbers, signs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Owned:
+class Owned(Struct, frozen=True, eq=False):
     """Whose vectors stand where."""
 
     owners: NDArray[np.int32]  # the row of each vector

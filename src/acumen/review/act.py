@@ -1,8 +1,10 @@
 """Act on memories: look first, then change all in one transaction, remember who did it, and take it back."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
@@ -21,8 +23,7 @@ Flagged = Mapping[MemoryRef, Mapping[str, Any]]
 CONFLICTS_SHOWN = 5
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(Struct, frozen=True):
     """A memory and what was said about it, as they are now."""
 
     memory: Memory

@@ -1,8 +1,10 @@
 """What a person does to memories: add, edit, approve, archive, delete, clear a user."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
@@ -197,8 +199,7 @@ def _forget_verdicts(tx: Tx, sessions: Sequence[SessionKey]) -> None:
     tx.sessions.delete_empty(sessions)
 
 
-@dataclass(frozen=True, slots=True)
-class Erased:
+class Erased(Struct, frozen=True):
     """How much of each kind went, and the ids."""
 
     counts: dict[str, int]

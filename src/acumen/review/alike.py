@@ -1,8 +1,9 @@
 """Memories that say nearly the same, as a person merges them: pair by pair, or all that hang together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.model.action import UNMARKED, Mark
@@ -16,8 +17,7 @@ from acumen.storage.flags import Pair
 from acumen.storage.store import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """A memory, with how often it was shown in the usual window."""
 
     id: str
@@ -25,8 +25,7 @@ class Member:
     shown: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+class Cluster(Struct, frozen=True):
     """Memories of one kind and owner that hang together by their pairs; the one most shown first."""
 
     pairs: Sequence[Pair]

@@ -1,7 +1,9 @@
 """Groups of failures, as a person sees them and what a person does about them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput, NotFound
@@ -21,8 +23,7 @@ OPEN = (GroupState.NEW, GroupState.ONGOING, GroupState.ESCALATING, GroupState.RE
 _STATES = {"resolve": GroupState.RESOLVED, "archive": GroupState.ARCHIVED, "reopen": GroupState.ONGOING}
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A group and those that are merged into it, counted together."""
 
     group: FailureGroup
@@ -53,16 +54,14 @@ class Listed:
         return sorted({one.source for one in self.together})
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """How many there were in each hour of a day and on each day of a month, oldest first."""
 
     hours: Sequence[int]
     days: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     listed: Listed
     course: Course
     examples: Sequence[Operation]

@@ -6,7 +6,8 @@ asks for secrets, sends data away, hides from the user, runs what it fetches, or
 
 import hashlib
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.model.patterns import later
 
@@ -45,8 +46,7 @@ _UNSEEN = later("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e0
 _WORDS_SHOWN = 80
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """What gives a text away, and the words that do."""
 
     what: str

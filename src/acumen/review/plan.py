@@ -1,8 +1,10 @@
 """What an action would change, and what not and why. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.errors import BadInput
 from acumen.model.action import Asked, Doing, Mark
@@ -18,8 +20,7 @@ WORDS = frozenset({"content", "trigger", "rationale", "pitfall"})
 IN_USE = frozenset({Status.CURRENT, Status.PENDING})
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Struct, frozen=True):
     """What becomes of one memory. `why` is set when nothing does; `gone` when it is deleted."""
 
     memory: Memory | None = None

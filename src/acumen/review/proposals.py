@@ -1,8 +1,10 @@
 """What a person says to a lesson that operations suggest."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
@@ -17,8 +19,7 @@ from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
 
-@dataclass(frozen=True, slots=True)
-class Proposed:
+class Proposed(Struct, frozen=True):
     """A proposal with its playbook, what is risky about its words, and lessons about the same call."""
 
     proposal: Proposal
@@ -27,8 +28,7 @@ class Proposed:
     similar: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class WantedProposals:
+class WantedProposals(Struct, frozen=True):
     approval: Approval | None = None
     about: str | None = None
     flagged: bool = False

@@ -1,7 +1,8 @@
 """Takes back everything that came of an operation, a session or a source."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.model.ids import Kind
@@ -15,8 +16,7 @@ PURGED = Because("what it rested on was purged", actor="caller")
 AT_ONCE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Purged:
+class Purged(Struct, frozen=True):
     operations: int = 0
     groups: int = 0
     proposals: int = 0

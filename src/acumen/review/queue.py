@@ -1,8 +1,9 @@
 """Which memories deserve a look, the most pressing first."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
@@ -47,8 +48,7 @@ class Candidate(NamedTuple):
 _NAMING = frozenset({"duplicate", "supersedeable"})
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which candidates: of one user or (None) of all, over how many days, with which signals (None: any)."""
 
     user: UserId | None
@@ -57,8 +57,7 @@ class Wanted:
     by_waste: bool = False  # wasted tokens decide the order, not the score
 
 
-@dataclass(frozen=True, slots=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """A page of candidates, how many there are in all and by signal, and since when use has been counted."""
 
     candidates: Sequence[Candidate]

@@ -1,9 +1,9 @@
 """Watch over memories as they change: texts that give orders, texts that are too long, texts that say the same."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.llm.tokens import count_tokens
@@ -27,8 +27,7 @@ MOST_TWINS = 10
 TEXT_SIGNALS = (INSTRUCTION_LIKE, OVERSIZED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
+class _Seen(Struct, frozen=True):
     """Memories that changed since the watch last looked, up to a number of search's own count."""
 
     generation: int

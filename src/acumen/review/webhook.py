@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 import logging
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.alert import Delivery, DeliveryState

@@ -1,10 +1,10 @@
 """How far aggregation has come, and what it changed when, as rows."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from acumen.model.cluster import AggregationChange, Mark
 from acumen.model.ids import Millis, PlaybookId

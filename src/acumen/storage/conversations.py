@@ -16,8 +16,8 @@ from acumen.storage.tables import bookmarks, interactions, requests, sessions
 
 _JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
 # The fields that are columns of the same name.
-_TURN = [name for name in Interaction.__dataclass_fields__ if name != "id"]
-_REQUEST = [name for name in Request.__dataclass_fields__ if name != "id"]
+_TURN = [name for name in Interaction.__struct_fields__ if name != "id"]
+_REQUEST = [name for name in Request.__struct_fields__ if name != "id"]
 
 
 # Run for every window that is learned from: built once.

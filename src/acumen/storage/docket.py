@@ -1,10 +1,10 @@
 """Which memories deserve a look, judged where they are stored: of thousands only a page leaves the database."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.action import Mark
 from acumen.model.ids import Kind, MemoryRef, Millis
@@ -30,8 +30,7 @@ _REPLACED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """Which memories, by which rules, in which order; `user` None is everyone's, `signals` None is any."""
 
     kinds: Sequence[Kind]
@@ -42,8 +41,7 @@ class Question:
     by_waste: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Docketed:
+class Docketed(Struct, frozen=True):
     """A page, in order; how many fit in all and what acting on them saves; and by signal, whatever was asked for."""
 
     page: Sequence[Filed]

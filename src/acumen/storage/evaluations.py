@@ -1,10 +1,11 @@
 """How sessions ended, as rows: one per session, and one per answer that was compared with its shadow."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from acumen.model.evaluation import (
     Evaluation,
@@ -26,8 +27,7 @@ from acumen.storage.tables import evaluations, shadow_verdicts
 PAIRS_AT_ONCE = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which evaluations; None means "any". Times are those at which they were first made."""
 
     user_id: UserId | None = None

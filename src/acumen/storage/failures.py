@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.failure import HOUR_MS, WEEK_HOURS, FailureGroup, GroupState
 from acumen.model.ids import Millis
@@ -26,8 +26,7 @@ from acumen.storage.tables import (
 _TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
 
 
-@dataclass(frozen=True, slots=True)
-class WantedGroups:
+class WantedGroups(Struct, frozen=True):
     """Which groups; None means any."""
 
     states: tuple[GroupState, ...] | None = None
@@ -230,7 +229,7 @@ def _wanted(wanted: WantedGroups) -> list[sa.ColumnElement[bool]]:
     return [*equal, *states, *since]
 
 
-_GROUP = tuple(name for name in FailureGroup.__dataclass_fields__ if name not in ("id", "state", "merged_into"))
+_GROUP = tuple(name for name in FailureGroup.__struct_fields__ if name not in ("id", "state", "merged_into"))
 
 
 def _group(row: Row | sa.RowMapping) -> FailureGroup:

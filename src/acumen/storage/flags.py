@@ -1,10 +1,10 @@
 """What the watch over memories found, as rows: flags on single memories, and pairs that say nearly the same."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Status
@@ -13,8 +13,7 @@ from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import duplicate_pairs, memory_flags, orgs
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """Why one memory deserves a look; `detail` holds the numbers, `since` when it was first seen."""
 
     kind: Kind
@@ -25,8 +24,7 @@ class Flag:
     since: Millis = Millis(0)
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two memories that say nearly the same; `left` sorts before `right`."""
 
     kind: Kind

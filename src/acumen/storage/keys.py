@@ -1,18 +1,17 @@
 """API keys, as rows. Only a hash is kept; the key itself is shown once, when it is made."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.ids import Millis, OrgId
 from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import api_keys
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Struct, frozen=True):
     id: str
     org_id: OrgId
     name: str

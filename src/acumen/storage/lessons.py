@@ -1,10 +1,10 @@
 """What was concluded from operations, and the lessons that it suggests, as rows."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
 from acumen.model.memory import Origin

@@ -1,10 +1,10 @@
 """Memories and sessions as a person leafs through them: filtered, counted, a page at a time."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
@@ -24,8 +24,7 @@ from acumen.storage.tables import (
 _LESSON_COLUMNS = ("name", "trigger", "agent_version")
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
+class Shelf(Struct, frozen=True):
     """Which memories; None means "any". `refs` narrows to memories that are named."""
 
     text: str | None = None
@@ -38,8 +37,7 @@ class Shelf:
     refs: tuple[MemoryRef, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """A memory in a list: enough to name it and to act on it."""
 
     ref: MemoryRef
@@ -53,8 +51,7 @@ class Entry:
     updated_at: Millis
 
 
-@dataclass(frozen=True, slots=True)
-class SessionEntry:
+class SessionEntry(Struct, frozen=True):
     user_id: UserId
     session_id: SessionId
     agent_version: str

@@ -1,11 +1,10 @@
 """What came from what: every change to a memory, with its reason, append-only."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct, field, to_builtins
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
@@ -13,8 +12,7 @@ from acumen.storage.scope import Scope, in_batches, org_of
 from acumen.storage.tables import lineage
 
 
-@dataclass(frozen=True, slots=True)
-class Because:
+class Because(Struct, frozen=True):
     """Why a memory changed, who changed it, and from what."""
 
     reason: str
@@ -126,4 +124,4 @@ def _row(ref: MemoryRef, op: str, because: Because, user: str | None) -> dict[st
 
 
 def _snapshot(memory: Any) -> dict[str, Any] | None:
-    return None if memory is None else dataclasses.asdict(memory)
+    return None if memory is None else to_builtins(memory)

@@ -1,9 +1,9 @@
 """Calls to language models, as rows."""
 
-from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
 from acumen.model.llm_call import LlmCall, Outcome, Role, Spent
@@ -30,7 +30,7 @@ class LlmCalls:
     def latest(self, since: Millis, limit: int) -> list[LlmCall]:
         """The latest first."""
         c = llm_calls.c
-        query = sa.select(*(c[name] for name in LlmCall.__dataclass_fields__)).order_by(c.call_id.desc())
+        query = sa.select(*(c[name] for name in LlmCall.__struct_fields__)).order_by(c.call_id.desc())
         rows = self._scope.rows(query.where(c.org_id == self._scope.org, c.created_at >= since).limit(limit))
         return [LlmCall(**{**row, "role": Role(row["role"]), "outcome": Outcome(row["outcome"])}) for row in rows]
 

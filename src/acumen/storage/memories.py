@@ -1,8 +1,10 @@
 """The one door through which memories change: the row, what search reads of it, and its lineage move together."""
 
-import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef
 from acumen.model.memories import title
@@ -15,8 +17,7 @@ from acumen.storage.reviewed import Reviewed
 from acumen.storage.search_rows import SearchRows
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """Many memories, by id and owner, on their way from one status to another."""
 
     owners: Mapping[str, str | None]
@@ -44,7 +45,7 @@ class Memories:
     def add(self, kind: Kind, memory: Any, found_by: SearchRow, because: Because) -> MemoryRef:
         """`found_by` is made before the id is known; it is filed under the memory's own."""
         ref = MemoryRef(kind, self._rows[kind].insert(memory))
-        self._search.put([dataclasses.replace(found_by, entity_id=ref.id)])
+        self._search.put([replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, "add", because, after=memory, user=_owner(memory))
         if memory.status is Status.CURRENT and self._evidence.hidden(_turns(memory)):
             self._settle([memory])
@@ -53,7 +54,7 @@ class Memories:
     def change(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
         """`found_by` is None when the words stay the same. Returns the memory as stored."""
         self._search.hold()  # before any row, so that two who change the same never wait for each other
-        after = dataclasses.replace(after, version=before.version + 1)
+        after = replace(after, version=before.version + 1)
         self._rows[ref.kind].replace(ref.id, after)
         self._follow(ref, before, after, found_by, because)
         return after
@@ -61,7 +62,7 @@ class Memories:
     def put_back(self, ref: MemoryRef, now: Any, then: Any, found_by: SearchRow | None, because: Because) -> Any:
         """As it was `then`, its time of change included; only its version grows, so that no number is used twice."""
         self._search.hold()
-        then = dataclasses.replace(then, version=now.version + 1)
+        then = replace(then, version=now.version + 1)
         self._rows[ref.kind].replace(ref.id, then, changed_at=then.updated_at)
         self._follow(ref, now, then, found_by, because)
         return then
@@ -70,7 +71,7 @@ class Memories:
         if found_by is None:
             self._search.touch(ref.kind, ref.id)
         else:
-            self._search.put([dataclasses.replace(found_by, entity_id=ref.id)])
+            self._search.put([replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, _op(before, after), because, before=before, after=after, user=_owner(after))
         if before.status != after.status:
             self._settle([after])

@@ -1,11 +1,12 @@
 """The table of one kind of memory: what profiles and playbooks share as rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Status
@@ -18,8 +19,7 @@ M = TypeVar("M")
 SHARED_FACETS = ("status", "created_at", "updated_at", "source", "tags")
 
 
-@dataclass(frozen=True, slots=True)
-class Mapping(Generic[M]):
+class Mapping(Struct, Generic[M], frozen=True):
     """How one kind of memory is written as a row and read back."""
 
     kind: Kind

@@ -3,12 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.model.ids import Millis
 from acumen.model.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
@@ -25,8 +26,7 @@ MOST_VALUES = 20
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which operations; None means any. `since` and `until` are the times of receipt, both included."""
 
     source: str | None = None

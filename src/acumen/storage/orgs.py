@@ -1,9 +1,9 @@
 """Orgs and their configuration, as rows."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.errors import Conflict
 from acumen.model.config import REVIEW
@@ -12,8 +12,7 @@ from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs
 
 
-@dataclass(frozen=True, slots=True)
-class StoredConfig:
+class StoredConfig(Struct, frozen=True):
     """`version` counts the changes, so that two writers cannot overwrite each other unseen."""
 
     version: int

@@ -42,7 +42,7 @@ def _user_from_row(values: dict[str, Any]) -> UserPlaybook:
 def _agent_from_row(values: dict[str, Any]) -> AgentPlaybook:
     told = {"id": values["playbook_id"], "approval": Approval(values["approval"]), "metadata": values["metadata"] or ""}
     told |= {"lesson": _take_lesson(values), **take_shared(values)}
-    same = {name: values[name] for name in AgentPlaybook.__dataclass_fields__.keys() - told.keys()}
+    same = {name: values[name] for name in set(AgentPlaybook.__struct_fields__) - told.keys()}
     return AgentPlaybook(**same, **told)
 
 

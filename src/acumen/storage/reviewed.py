@@ -1,7 +1,8 @@
 """What review and meter keep about memories, beside the memories themselves: it goes when they go."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.model.ids import Kind
 from acumen.storage.actions import Actions
@@ -11,8 +12,7 @@ from acumen.storage.marks import Marks
 from acumen.storage.views import Views
 
 
-@dataclass(frozen=True, slots=True)
-class Reviewed:
+class Reviewed(Struct, frozen=True):
     actions: Actions
     marks: Marks
     flags: Flags

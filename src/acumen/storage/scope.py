@@ -1,19 +1,16 @@
 """What every repository stands on: a connection bound to one org."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.ids import Millis, OrgId
 from acumen.storage.database import Database
 
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
 V = TypeVar("V")
-D = TypeVar("D", bound="DataclassInstance")
+D = TypeVar("D", bound=Struct)
 
 # Postgres takes 65,535 values in a statement, and none of them needs to be that long.
 MOST_VALUES = 10_000
@@ -36,8 +33,7 @@ def org_of(id_column: sa.Column[Any]) -> sa.ColumnElement[str]:
     return sa.func.coalesce(org, "") if alone else org
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     conn: sa.Connection
     db: Database
     org: OrgId
@@ -115,7 +111,7 @@ class Scope:
 
 def value_of(kind: type[D], row: Any, /, **told: Any) -> D:
     """A value from a row: fields called like a column are that column's, the others are told."""
-    same = kind.__dataclass_fields__.keys() - told.keys()
+    same = set(kind.__struct_fields__) - told.keys()
     return kind(**{name: getattr(row, name) for name in same}, **told)
 
 

@@ -1,11 +1,11 @@
 """What search reads: words and vectors, numbered in the order of their commits."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.search import SearchRow
 from acumen.storage.prepared import Statement
@@ -16,8 +16,7 @@ from acumen.storage.tables import orgs, search_rows
 FEW = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """How far search has read. A higher `generation` means: forget what you hold and read anew."""
 
     generation: int
@@ -145,8 +144,8 @@ def _put(insert: Callable[[sa.Table], Any]) -> Any:
 
 
 def _values(row: SearchRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in SearchRow.__dataclass_fields__}
+    return {name: getattr(row, name) for name in SearchRow.__struct_fields__}
 
 
 def _row(found: Any) -> SearchRow:
-    return SearchRow(*(getattr(found, name) for name in SearchRow.__dataclass_fields__))
+    return SearchRow(*(getattr(found, name) for name in SearchRow.__struct_fields__))

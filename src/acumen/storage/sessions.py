@@ -1,10 +1,10 @@
 """What is known of a session beyond its turns, as rows: whether it is over, and how its caller says it ended."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
@@ -12,8 +12,7 @@ from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import interactions, requests, sessions
 
 
-@dataclass(frozen=True, slots=True)
-class Grown:
+class Grown(Struct, frozen=True):
     """A session to which something was added."""
 
     session_id: SessionId
@@ -22,16 +21,14 @@ class Grown:
     finished: bool  # whether a request said that it is over
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """A session of the past, with the version of the agent that took part."""
 
     key: SessionKey
     agent_version: str
 
 
-@dataclass(frozen=True, slots=True)
-class WantedOutcomes:
+class WantedOutcomes(Struct, frozen=True):
     """Which stated outcomes; None means "any". Times are those at which the caller says it ended."""
 
     sessions: Sequence[SessionId] | None = None

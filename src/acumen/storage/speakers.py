@@ -1,9 +1,9 @@
 """Who said something that fits a filter, and what of it: what a rerun reads."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.model.conversation import Request
 from acumen.model.ids import Millis, UserId
@@ -11,8 +11,7 @@ from acumen.storage.scope import Scope
 from acumen.storage.tables import requests
 
 
-@dataclass(frozen=True, slots=True)
-class Heard:
+class Heard(Struct, frozen=True):
     """Which requests are meant; None means any. Times are those of arrival, `until` included."""
 
     user_id: UserId | None = None

@@ -6,12 +6,12 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from msgspec import Struct
 from pysqlite3 import dbapi2
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -34,15 +34,13 @@ dbapi2.register_adapter(type(None), {}.get)
 dbapi2.register_adapter(bool, int)
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(Struct):
     fn: Callable[[sa.Connection], Any]
     loop: asyncio.AbstractEventLoop
     future: "asyncio.Future[Any]"
 
 
-@dataclass(slots=True)
-class _Outcome:
+class _Outcome(Struct):
     waiting: _Waiting
     value: Any = None
     error: BaseException | None = None

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
@@ -47,8 +48,7 @@ DONE_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Struct, frozen=True):
     """What an action would do. `saving` is the tokens a day that those it takes out of use cost."""
 
     asked: Asked

@@ -1,9 +1,10 @@
 """What charts that are drawn on the server show: places, sizes and the sentence beside them. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
+
+from msgspec import Struct
 
 from acumen.meter.price import Tag
 from acumen.model.ids import Kind, MemoryRef
@@ -16,8 +17,7 @@ WEEKS = 26
 WIDTH, HEIGHT, LARGEST = 600, 240, 14
 
 
-@dataclass(frozen=True, slots=True)
-class Dot:
+class Dot(Struct, frozen=True):
     """A memory by what a showing of it costs and how often it is cited; where it lies on the chart, and how large."""
 
     ref: MemoryRef
@@ -35,8 +35,7 @@ class Dot:
         return self.tokens / self.shown
 
 
-@dataclass(frozen=True, slots=True)
-class Scatter:
+class Scatter(Struct, frozen=True):
     """`usual` is the tokens of a showing in the middle of all; `middle` is where that lies."""
 
     dots: Sequence[Dot]
@@ -82,8 +81,7 @@ def level(count: int, most: int) -> int:
     return 0 if not count else 1 + (LEVELS - 1) * (count - 1) // max(1, most - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A day of the calendar; no count where the day is still to come."""
 
     day: int

@@ -2,16 +2,16 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from difflib import SequenceMatcher
+
+from msgspec import Struct
 
 _WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 # Comparing takes time by the square of the words; beyond this the texts are shown side by side.
 MOST_WORDS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """`how` is `same`, `gone` or `new`."""
 
     how: str

@@ -1,10 +1,9 @@
 """The library of memories, and one memory with its whole life."""
 
-import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from msgspec import Struct, json
 from starlette.responses import Response
 
 from acumen.meter import outcomes
@@ -121,8 +120,7 @@ def _lines(entries: Iterable[Entry]) -> Iterable[Sequence[object]]:
 # --- one memory ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """One event of a memory's life. `pieces` tell how its words changed; None where they were erased."""
 
     at: Millis
@@ -135,14 +133,12 @@ class Version:
     status: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     at: Millis
     use: Use
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(Struct, frozen=True):
     memory: Memory
     mark: Mark
     use: Use
@@ -189,7 +185,7 @@ def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Life:
         shown=showings(tx, ref, since, SHOWINGS),
         actions=actions,
         kin=_kin(tx, ref, found),
-        raw=json.dumps(asdict(found), indent=2, ensure_ascii=False, default=str),
+        raw=json.format(json.encode(found), indent=2).decode(),
     )
 
 

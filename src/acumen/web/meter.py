@@ -1,9 +1,9 @@
 """What memories cost: the overview, and the costs by memory, user, agent version and day."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.meter import price
@@ -32,8 +32,7 @@ AGES = {"under a week": 7, "1 to 4 weeks": 28, "1 to 3 months": 90, "3 to 12 mon
 MOST_WASTEFUL = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Day:
+class Day(Struct, frozen=True):
     at: Millis
     use: Use
 
@@ -76,8 +75,7 @@ def _ages(tx: Tx, at: Millis) -> dict[str, Any]:
     return {"age_names": names, "age_rows": rows, "idle": idle}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """So many of so many; of none, where nothing is known."""
 
     name: str

@@ -1,8 +1,8 @@
 """Sessions: what was said, what was injected, what was cited, and how they ended."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.errors import NotFound
@@ -38,8 +38,7 @@ def _listed(tx: Tx, user: str | None, session: str | None, offset: int) -> tuple
 # --- one session ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """A turn, an injection or an operation that failed, in the order of time.
 
     `cited` names the memories that the turn went by.
@@ -52,8 +51,7 @@ class Moment:
     cited: Sequence[MemoryRef] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     entry: SessionEntry
     moments: Sequence[Moment]
     evaluation: Evaluation | None

@@ -1,12 +1,12 @@
 """One visit to a page: what a page is given, how pages are found, and how one is rendered."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from msgspec import Struct, field
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -37,8 +37,7 @@ TEMPLATES.filters.update(words.FILTERS)
 TEMPLATES.globals.update(words.GLOBALS, version=__version__, ROOT=ROOT)
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(Struct, frozen=True):
     """A page's request, after it is known who asks."""
 
     app: App
@@ -107,8 +106,7 @@ class Visit:
 Handler = Callable[[Visit], Awaitable[Response]]
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     path: str
     method: str
     role: Role

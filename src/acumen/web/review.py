@@ -3,8 +3,8 @@
 import csv
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.errors import NotFound
@@ -97,8 +97,7 @@ def as_csv(name: str, heads: Sequence[str], lines: Iterable[Sequence[object]]) -
 # --- one memory, beside the list -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Likeness:
+class Likeness(Struct, frozen=True):
     """Another memory that says nearly the same, and what it says otherwise."""
 
     ref: MemoryRef
@@ -106,8 +105,7 @@ class Likeness:
     pieces: Sequence[Piece]
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """One time that the memory was put into a context, the agent's answer to it, and what came back."""
 
     event: UsageEvent
@@ -116,8 +114,7 @@ class Shown:
     echoed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
+class Panel(Struct, frozen=True):
     ref: MemoryRef
     memory: Memory
     mark: Mark

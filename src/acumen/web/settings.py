@@ -1,9 +1,10 @@
 """Settings: what this server was started with, and the thresholds that an org sets for itself, tried before kept."""
 
 import json
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
@@ -35,8 +36,7 @@ DECIDES = {
 LONGEST_WINDOW_DAYS = 90
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """A setting of the server. Of what is secret only whether it is set."""
 
     name: str
@@ -45,8 +45,7 @@ class Row:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """One that can be changed: as it is, as it is tried, and as the server has it."""
 
     name: str
@@ -103,8 +102,7 @@ def _thresholds(visit: Visit, now: Thresholds, tried: Thresholds) -> list[Thresh
 # --- trying and keeping --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Flagged:
+class Flagged(Struct, frozen=True):
     """How many memories a signal flags, and would flag; `at_least` while texts were not looked at that closely."""
 
     signal: str

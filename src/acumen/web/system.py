@@ -1,9 +1,9 @@
 """The system itself: is it well, what is it doing, how much does it hold, since when does it count."""
 
 import shutil
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.llm.embed import DIMS
@@ -31,8 +31,7 @@ MONTH_MS = 30 * DAY_MS
 TIMED = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """Who sends operations: how they ended, and how long the latest took."""
 
     counts: SourceCounts
@@ -40,8 +39,7 @@ class Source:
     timed: int
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     database: str
     size: int
     jobs: dict[str, dict[str, int]]

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from acumen.learn.rules import keys
 from acumen.learn.rules.commands import instruction
@@ -35,8 +36,7 @@ _BLOCKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     turn: Turn
     tool: str
     status: str

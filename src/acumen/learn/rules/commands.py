@@ -1,7 +1,9 @@
 """What the user asks of the agent, as a command: 'could you stop using tabs' → 'Do not use tabs.'."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.framing import unasked
@@ -21,8 +23,7 @@ _OPENS_COMMAND = frozenset("always never do use only instead not keep stop".spli
 MOST_LEADING = 14
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A clause to obey. `words` begin with its verb where it has one."""
 
     words: tuple[Word, ...]
@@ -44,8 +45,7 @@ class Command:
         return phrase([verbs.gerund(self.verb), *named[1:]]) if self.verb else phrase(named)
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """One or two commands in a situation, and why."""
 
     commands: tuple[Command, ...]

@@ -1,7 +1,8 @@
 """What the surface of a sentence shows: small signs of what it is, each named, none decisive alone."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.words import Word, words
@@ -175,8 +176,7 @@ _FINITE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surface:
+class Surface(Struct, frozen=True):
     """A sentence as the reader sees it at first sight."""
 
     text: str

@@ -1,7 +1,8 @@
 """Phrases that frame what is said without being part of it: taken off, what remains is easier to write down."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.cues import FILLERS

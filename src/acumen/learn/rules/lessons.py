@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.learn.rules import keys, verbs, voice
 from acumen.learn.rules.commands import Command, Instruction, instruction
@@ -31,8 +33,7 @@ _OUTPUT = frozenset(
 _NOW = frozenset("now right currently just already here . ! … ... : again".split())
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """What a sentence is said into: the agent's words before it, the request they answered, the tool in use."""
 
     agent: str = ""

@@ -6,10 +6,10 @@ Trained by `scripts/train_reader.py` on the pairs under `scripts/pairs/`.
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from acumen.learn.rules import keys
 from acumen.learn.rules.classifier import MEANING_SCALE, WEIGHTS, Floats, way
@@ -47,8 +47,7 @@ _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs":
 _NEAR = 3  # how many words a number's unit may be away
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(Struct, frozen=True):
     """A statement in the form it is compared in."""
 
     roots: frozenset[str]

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from acumen.learn.rules import parts
 from acumen.learn.rules.classifier import LEARNABLE
@@ -25,8 +26,7 @@ ECHO_WORDS = 6
 ECHO_CHARACTERS = 20_000
 
 
-@dataclass(slots=True)
-class Said:
+class Said(Struct):
     """A sentence of a new user turn, what it is, and all that is needed to write it down."""
 
     turn: Turn

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from acumen.model.patterns import later
 
@@ -13,8 +14,7 @@ MAX_CHARACTERS = 200_000
 MAX_SENTENCES = 1200
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
+class Sentence(Struct, frozen=True):
     """Characters `start` to `end` of a turn; `text` has the same length, with straight quotes."""
 
     start: int

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from acumen.learn.rules import classifier, keys, lifetimes, rivals, verbs
 from acumen.learn.rules.classifier import LEARNABLE, likeliest
