@@ -1,5 +1,7 @@
 """How words and meaning become one score from 0 to 1 that means the same for every question. Pure."""
 
+import math
+
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -55,7 +57,7 @@ FLOOR = 0.1
 
 def rarity(rows: int, holding: int) -> float:
     """The information in a word: BM25's inverse document frequency, in the form that is never negative."""
-    return float(np.log1p((rows - holding + 0.5) / (holding + 0.5)))
+    return math.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
 def hold(counts: Floats, lengths: Floats, mean_length: float) -> Floats:
@@ -73,9 +75,14 @@ def meaning(cosines: Floats, unrelated: float = UNRELATED, paraphrase: float = P
 
 def memory(words: Floats, meanings: Floats, known: Flags) -> Floats:
     """The score of a text that stands by itself. One that has no vector yet is judged by its words alone."""
-    trust = np.float32(CHANCE) + np.float32(1 - CHANCE) * np.minimum(meanings / np.float32(AGREES), 1)
-    fused = np.float32(1 - MEANING) * words * trust + np.float32(MEANING) * meanings
-    return np.where(known, fused, words)
+    trust = meanings * np.float32((1 - CHANCE) / AGREES)
+    np.minimum(trust, np.float32(1 - CHANCE), out=trust)
+    trust += np.float32(CHANCE)
+    trust *= words
+    trust *= np.float32(1 - MEANING)
+    fused: Floats = np.float32(MEANING) * meanings
+    fused += trust
+    return fused if known.all() else np.where(known, fused, words)
 
 
 class Meant(Struct, frozen=True):

@@ -36,6 +36,7 @@ class Postings:
     def __init__(self) -> None:
         self._lists: dict[str, array[int]] = {}
         self._lengths = array("f")
+        self._read_lengths: Floats | None = None
         self._entries = 0
 
     @property
@@ -48,12 +49,16 @@ class Postings:
         return len(self._lengths)
 
     def lengths(self) -> Floats:
-        return np.array(self._lengths, np.float32)
+        """Not to be written to: they are the same until rows come or go."""
+        if self._read_lengths is None:
+            self._read_lengths = np.array(self._lengths, np.float32)
+        return self._read_lengths
 
     def append(self, words: Sequence[str]) -> None:
         row = len(self._lengths) << COUNT_BITS
         counts = Counter(words)
         self._lengths.append(len(words))
+        self._read_lengths = None
         self._entries += len(counts)
         lists = self._lists
         for word, count in counts.items():
@@ -75,7 +80,7 @@ class Postings:
             if len(moved):
                 self._lists[word] = array("I", moved.tobytes())
                 self._entries += len(moved)
-        self._lengths = array("f", self.lengths()[kept].tobytes())
+        self._lengths, self._read_lengths = array("f", self.lengths()[kept].tobytes()), None
 
     def holdings(self, words: Sequence[str], alive: NDArray[np.bool_]) -> list[Holding]:
         """What living rows hold of each word. A word that none holds weighs too: it was asked for."""
@@ -87,7 +92,7 @@ class Postings:
         if living < len(lengths):
             still = alive[entries >> COUNT_BITS]
             entries, ends = entries[still], np.concatenate([[0], np.cumsum(still)])[ends]
-            lengths[~alive] = 0
+            lengths = np.where(alive, lengths, np.float32(0))
         rows = (entries >> COUNT_BITS).astype(np.intp)
         counts = (entries & MOST).astype(np.float32)
         mean = max(float(lengths.sum()) / living, 1.0) if living else 1.0
@@ -99,7 +104,8 @@ class Postings:
         ]
 
     def _entries_of(self, word: str) -> NDArray[np.uint32]:
-        entries = np.array(self._lists.get(word, ()), np.uint32)
+        # A view: the list cannot grow while the caller looks at it, and the caller looks at it under the lock.
+        entries = np.frombuffer(self._lists[word], np.uint32) if word in self._lists else _NO_ENTRIES
         if word.isascii() or not is_one_sign(word):
             return entries
         pairs = [np.array(self._lists[pair], np.uint32) for pair in self._pairs_of(word)]

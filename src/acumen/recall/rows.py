@@ -26,6 +26,7 @@ class Rows(Generic[F]):
         self._keys: list[str] = []
         self._facets: list[F] = []
         self._alive = bytearray()
+        self._living: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self._of_key)
@@ -53,8 +54,11 @@ class Rows(Generic[F]):
         return self._facets[self._of_key[key]]
 
     def alive(self) -> NDArray[np.bool_]:
-        # A copy, because a view would forbid the rows to grow for as long as anyone holds it.
-        return np.array(self._alive, np.bool_)
+        """Not to be written to: it is the same until rows come or go."""
+        if self._living is None:
+            # A copy, because a view would forbid the rows to grow for as long as anyone holds it.
+            self._living = np.array(self._alive, np.bool_)
+        return self._living
 
     def add(self, key: str, facet: F) -> int:
         row = len(self._keys)
@@ -62,6 +66,7 @@ class Rows(Generic[F]):
         self._keys.append(key)
         self._facets.append(facet)
         self._alive.append(1)
+        self._living = None
         return row
 
     def kill(self, key: str) -> int | None:
@@ -69,6 +74,7 @@ class Rows(Generic[F]):
         row = self._of_key.pop(key, None)
         if row is not None:
             self._alive[row] = 0
+            self._living = None
         return row
 
     def sweep(self) -> RowIds | None:
@@ -79,7 +85,7 @@ class Rows(Generic[F]):
         self._keys = [self._keys[row] for row in kept.tolist()]
         self._facets = [self._facets[row] for row in kept.tolist()]
         self._of_key = {key: row for row, key in enumerate(self._keys)}
-        self._alive = bytearray(b"\x01" * len(self._keys))
+        self._alive, self._living = bytearray(b"\x01" * len(self._keys)), None
         return kept
 
     def first(self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None) -> RowIds:

@@ -42,14 +42,16 @@ class Vectors:
         self._count = array("i")
         self._waiting: dict[int, Floats] = {}
         self._in_order = True  # the first vector is the first row's, the second the second's, and so on
+        self._owned: Owned | None = None  # the columns as a question reads them, from the first one after a change on
 
     @property
     def bytes(self) -> int:
-        columns = len(self._owners) + len(self._first)
+        columns = 2 * (len(self._owners) + len(self._first))
         waiting = sum(vectors.nbytes for vectors in self._waiting.values())
         return self._numbers.nbytes + self._signs.nbytes + columns * 8 + waiting
 
     def append(self, vector: Floats | None) -> None:
+        self._owned = None
         self._first.append(0)
         self._count.append(0)
         if vector is not None:
@@ -68,6 +70,7 @@ class Vectors:
     def sweep(self, kept: RowIds) -> None:
         """Only the rows in `kept` go on, renumbered."""
         self._pack()
+        self._owned = None
         place = np.full(len(self._first) + 1, _NO_ROW, np.int32)  # one more, which index _NO_ROW finds
         place[kept] = np.arange(len(kept))
         owners = place[np.array(self._owners, np.int32)]
@@ -88,19 +91,26 @@ class Vectors:
         if self._dims:
             self._check(np.atleast_2d(question))
         used = len(self._owners)
-        owned = Owned(
-            np.array(self._owners, np.int32),
-            np.array(self._first, np.int32),
-            np.array(self._count, np.int32),
-            one_each=self._in_order and used == len(self._first),
-        )
+        if self._owned is None:
+            self._owned = self._columns()
         return Near(
             CHOSEN + CHOSEN_PER_WANTED * wanted + used // CHOSEN_ONE_IN,
             question / np.float32(max(float(np.linalg.norm(question)), 1e-12)),
             self._numbers[:used].reshape(used, len(question)),
             self._signs[:, :used],
+            self._owned,
+        )
+
+    def _columns(self) -> "Owned":
+        """Copies, because views would forbid the columns to grow for as long as anyone holds them."""
+        count = np.array(self._count, np.int32)
+        return Owned(
+            np.array(self._owners, np.int32),
+            np.array(self._first, np.int32),
+            count,
             np.array(self._scales, np.float32),
-            owned,
+            known=count > 0,
+            one_each=self._in_order and len(self._owners) == len(count),
         )
 
     def _check(self, vectors: Floats) -> None:
@@ -112,7 +122,7 @@ class Vectors:
         if not self._waiting:
             return
         rows, vectors = _sound(self._waiting)
-        self._waiting = {}
+        self._waiting, self._owned = {}, None
         lengths = np.linalg.norm(vectors, axis=1)
         peaks = np.abs(vectors).max(axis=1)
         place = self._place(rows)
@@ -157,6 +167,8 @@ class Owned(Struct, frozen=True, eq=False):
     owners: NDArray[np.int32]  # the row of each vector
     first: NDArray[np.int32]  # of each row's vectors
     count: NDArray[np.int32]
+    scales: Floats
+    known: NDArray[np.bool_]  # whether a row has any
     one_each: bool  # every row has one, in the order of the rows
 
 
@@ -169,14 +181,12 @@ class Near:
         question: Floats,
         numbers: NDArray[np.int8],
         signs: NDArray[np.uint64],
-        scales: Floats,
         owned: Owned,
     ) -> None:
         self._question = question
         self._numbers = numbers
-        self._scales = scales
         self._owned = owned
-        self.known = owned.count > 0
+        self.known = owned.known
         if len(owned.owners) <= ALL_EXACT:
             self._sharp = np.ones(len(owned.count), np.bool_)
             self.cosines = self._closest_of_row(self._exact(np.arange(len(owned.owners))))
@@ -222,7 +232,7 @@ class Near:
 
     def _exact(self, slots: RowIds) -> Floats:
         numbers = self._numbers.take(slots, axis=0)
-        cosines: Floats = numbers.astype(np.float32) @ self._question * self._scales.take(slots)
+        cosines: Floats = numbers.astype(np.float32) @ self._question * self._owned.scales.take(slots)
         return cosines
 
 
