@@ -184,9 +184,15 @@ class App:
         by_org: dict[OrgId, list[Recalled]] = {}
         for org, recalled in noted:
             by_org.setdefault(org, []).append(recalled)
-        for org, shown in by_org.items():
-            injections = [_injection(recalled) for recalled in shown]
-            await usage.record(injections, [one.duration_ms for one in shown], await self.deps_for(org))
+        each = (self._record_usage_of(org, shown) for org, shown in by_org.items())
+        ended = await asyncio.gather(*each, return_exceptions=True)
+        for wrong in ended:
+            if wrong is not None:
+                raise wrong
+
+    async def _record_usage_of(self, org: OrgId, shown: Sequence[Recalled]) -> None:
+        injections = [_injection(recalled) for recalled in shown]
+        await usage.record(injections, [one.duration_ms for one in shown], await self.deps_for(org))
 
 
 def prepare(store: Store, settings: Settings) -> None:

@@ -14,10 +14,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from acumen.errors import BadSettings
 
 PREFIX = "ACUMEN_"
-# Variables of ours that are not settings of the server: the client's, and where the TOML file lies.
 # What a newcomer writes first, in one word.
 SHORT = {f"ACUMEN_LLM_{name}": f"ACUMEN_LLM__{name}" for name in ("URL", "PROVIDER", "API_KEY", "MODEL")}
-NOT_SETTINGS = frozenset({"ACUMEN_URL", "ACUMEN_KEY", "ACUMEN_CONFIG", "ACUMEN_BENCH_DATA"})
+# Variables of ours that are not settings of the server: the client's, and where the TOML file lies.
+NOT_SETTINGS = frozenset({"ACUMEN_URL", "ACUMEN_KEY", "ACUMEN_OBSERVE", "ACUMEN_CONFIG", "ACUMEN_BENCH_DATA"})
 
 
 class Section(BaseModel):
@@ -220,6 +220,8 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
         place = given
         for section in sections:
             place = place.setdefault(section, {})
+            if not isinstance(place, dict):
+                raise BadSettings(f"{name} cannot be set: {PREFIX}{section.upper()} gives all of {section} one value.")
         place[leaf] = value
     return given
 

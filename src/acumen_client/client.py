@@ -198,5 +198,5 @@ def _error(reply: httpx.Response) -> AcumenError:
         body = ErrorBody.model_validate_json(reply.content)
     except ValidationError:
         body = ErrorBody(detail=f"{reply.request.method} {reply.url} was answered with {reply.status_code}")
-    request_id = body.request_id or reply.headers.get("X-Correlation-ID", "")
+    request_id = body.request_id or reply.headers.get("X-Request-ID") or reply.headers.get("X-Correlation-ID", "")
     return kind(body.detail, code=body.code, request_id=request_id, status=reply.status_code)

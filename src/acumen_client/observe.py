@@ -30,6 +30,7 @@ import httpx
 
 from acumen_client.client import DEFAULT_URL, headers_of
 from acumen_client.outbox import LAST_FLUSH_SECONDS, TIMEOUT_SECONDS, Counts, Outbox
+from acumen_client.secret_names import is_secret
 from acumen_client.spool import Spool
 from acumen_client.watched import Watched
 from acumen_client.wire.operations import fresh_operation_id
@@ -39,8 +40,6 @@ R = TypeVar("R")
 
 QUEUE, BATCH, DELAY_SECONDS = 2048, 512, 1.0
 SPOOL_BYTES = 64 * 1024 * 1024
-# Names of values that never leave this process.
-_SECRET_NAMES = ("password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "credential", "cookie")
 _LONGEST = 2_000
 
 
@@ -151,9 +150,7 @@ def _arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str
     with suppress(Exception):
         bound = _signature(function).bind(*args, **kwargs).arguments
         told = {
-            name: _short(value)
-            for name, value in bound.items()
-            if name not in ("self", "cls") and not any(secret in name.lower() for secret in _SECRET_NAMES)
+            name: _short(value) for name, value in bound.items() if name not in ("self", "cls") and not is_secret(name)
         }
         return told or None
     return None

@@ -54,13 +54,16 @@ class Outbox:
         self._lock = threading.Lock()
 
     def put(self, operation: dict[str, Any]) -> None:
-        """Returns at once; what finds no room is counted as dropped."""
+        """Returns at once; what finds no room, or comes after the end, is counted as dropped."""
+        if self._stop.is_set():
+            self.counts.dropped += 1
+            return
         self._idle.clear()
         try:
             self._queue.put_nowait(operation)
         except Full:
             self.counts.dropped += 1
-        if self._sender is None:
+        if self._sender is None or not self._sender.is_alive():
             self._begin()
 
     def flush(self, seconds: float = LAST_FLUSH_SECONDS) -> bool:
@@ -82,11 +85,13 @@ class Outbox:
         self._put_away()
 
     def _begin(self) -> None:
+        """A process that was forked has the queue, but not the thread."""
         with self._lock:
             if self._sender is None:
+                atexit.register(self.close)
+            if self._sender is None or not self._sender.is_alive():
                 self._sender = threading.Thread(target=self._serve, name="acumen-observe", daemon=True)
                 self._sender.start()
-                atexit.register(self.close)
 
     def _serve(self) -> None:
         try:
@@ -127,7 +132,11 @@ class Outbox:
         try:
             content = json.dumps({"operations": batch}, default=str)
             headers = {"Content-Type": "application/json"}
-            return self._judged(http.post("/api/record_operations", content=content, headers=headers), batch)
+            reply = http.post("/api/record_operations", content=content, headers=headers)
+            if reply.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE and len(batch) > 1:
+                middle = len(batch) // 2
+                return self._send(http, batch[:middle]) and self._send(http, batch[middle:])
+            return self._judged(reply, batch)
         except (httpx.TransportError, OSError):
             return False
         except (TypeError, ValueError, RecursionError):  # it cannot be told, or something else answered

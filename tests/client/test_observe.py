@@ -18,6 +18,21 @@ from tests.cli.conftest import Served, serving
 from tests.faults.server import free_port, wait_until
 
 NOWHERE = "http://127.0.0.1:9"
+FORKED = """
+import os, sys
+from acumen_client.observe import Observer
+
+observer = Observer("forked", sys.argv[1], delay_seconds=0.05)
+with observer.operation("parent"):
+    pass
+assert observer.flush(10)
+child = os.fork()
+if not child:
+    with observer.operation("child"):
+        pass
+    os._exit(0 if observer.flush(10) else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +56,15 @@ def stored(served: Served, observer: Observer) -> list[dict[str, Any]]:
 
 def test_a_watched_function_returns_what_it_did_and_is_seen(served: Served, observer: Observer):
     @observer.watch
-    def add(one: int, two: int = 3, password: str = "hidden") -> int:
+    def add(one: int, max_tokens: int = 9, two: int = 3, password: str = "hidden") -> int:
         """Adds."""
         return one + two
 
-    result = add(4, password="hunter2")
+    result = add(4, 9, password="hunter2")
     (found,) = stored(served, observer)
 
     assert (result, add.__name__, add.__doc__) == (7, "add", "Adds.")
-    assert (found["endpoint"], found["status"], found["arguments"]) == ("add", "ok", {"one": 4})
+    assert (found["endpoint"], found["status"], found["arguments"]) == ("add", "ok", {"one": 4, "max_tokens": 9})
     assert "hunter2" not in str(found)
 
 
@@ -140,6 +155,24 @@ def test_what_fits_nowhere_is_dropped_and_counted():
 
     counts = observer.counts
     assert (counts.sent, counts.spooled, counts.dropped) == (0, 0, 500)
+
+
+def test_what_is_put_in_after_the_end_is_counted(observer: Observer):
+    observer.close()
+    with observer.operation("late"):
+        pass
+
+    assert observer.counts.dropped == 1
+
+
+def test_a_forked_process_sends_what_it_notes(served: Served, tmp_path: Path):
+    program = tmp_path / "forked.py"
+    program.write_text(FORKED)
+
+    subprocess.run([sys.executable, str(program), served.url], check=True, timeout=30)
+
+    reply = httpx.post(f"{served.url}/api/get_operations", json={"source": "forked", "limit": 10})
+    assert sorted(one["endpoint"] for one in reply.json()["operations"]) == ["child", "parent"]
 
 
 def test_what_was_noted_last_is_not_lost_when_the_process_ends(served: Served, tmp_path: Path):

@@ -21,6 +21,8 @@ class Disk:
         self.batches.append(list(items))
         if "bad" in items:
             raise BadInput("bad")
+        if "full" in items:
+            raise Unavailable("full")
         return [item.upper() for item in items]
 
 
@@ -44,6 +46,17 @@ async def test_what_is_wrong_with_one_is_told_to_that_one_only():
 
     assert (answers[0], answers[2]) == ("A", "C")
     assert isinstance(answers[1], BadInput)
+
+
+async def test_a_database_that_is_away_is_asked_once_for_all_of_them():
+    disk = Disk()
+    gathered = Together(disk.write, most_waiting=10)
+    disk.free.set()
+
+    answers = await asyncio.gather(*(gathered.add(item) for item in ("full", "b", "c")), return_exceptions=True)
+
+    assert all(isinstance(answer, Unavailable) for answer in answers)
+    assert disk.batches == [["full", "b", "c"]]
 
 
 async def test_whoever_goes_away_leaves_the_others_their_answers():

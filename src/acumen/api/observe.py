@@ -21,7 +21,8 @@ from acumen_client.wire import observe as wire
 
 # A caller who waits for the learning waits this long at most; the learning goes on without them.
 LONGEST_WAIT_SECONDS = 60.0
-LOOK_EVERY_SECONDS = 0.02
+# Most windows are learned at once; who waits longer looks less and less often.
+FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS = 0.02, 0.25
 
 
 @answers(Calls.publish)
@@ -49,13 +50,14 @@ async def _when_learned(request_id: RequestId, call: Call) -> dict[str, Any]:
 
 async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
     """Waits until the request is learned from, and tells what came of it."""
-    give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
+    give_up_at, pause = time.monotonic() + LONGEST_WAIT_SECONDS, FIRST_LOOK_SECONDS
     progress = await conversations.progress(request_id, call.deps)
     while progress.status in ("pending", "processing") and progress.reason != "waiting_for_window":
         if time.monotonic() > give_up_at:
             progress = Progress("deferred", "wait_timeout")
             break
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        await asyncio.sleep(pause)
+        pause = min(pause * 1.2, LAST_LOOK_SECONDS)
         progress = await conversations.progress(request_id, call.deps)
     profiles, playbooks = await call.deps.store.read(lambda tx: tx.lineage.caused_by(request_id))
     return {

@@ -20,8 +20,12 @@ _TURN = [name for name in Interaction.__struct_fields__ if name != "id"]
 _REQUEST = [name for name in Request.__struct_fields__ if name != "id"]
 
 
-# Run for every window that is learned from: built once.
-_OF_USER = sa.select(interactions).where(
+_PICTURE = "image_encoding"
+_WITHOUT_PICTURES = sa.select(
+    *(column for column in interactions.c if column.name != _PICTURE), sa.literal("").label(_PICTURE)
+)
+# Run for every window that is learned from: built once. A picture may be megabytes, and nothing is learned from it.
+_OF_USER = _WITHOUT_PICTURES.where(
     interactions.c.org_id == sa.bindparam("org"), interactions.c.user_id == sa.bindparam("user")
 )
 _turn_id = interactions.c.interaction_id
@@ -220,10 +224,6 @@ def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
 _ADD_TURNS = Prepared(sa.insert(interactions))
 _BY_IDS = ByIds(interactions.c.interaction_id)
 _REQUESTS = ByIds(requests.c.request_id)
-_PICTURE = "image_encoding"
-_WITHOUT_PICTURES = sa.select(
-    *(column for column in interactions.c if column.name != _PICTURE), sa.literal("").label(_PICTURE)
-)
 
 
 def _between(

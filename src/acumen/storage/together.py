@@ -54,11 +54,13 @@ class Together(Generic[I, O]):
         try:
             answers = await self._write([item for item, _ in some])
         except Exception as wrong:  # noqa: BLE001 - told to whoever caused it
-            if len(some) > 1:  # one of them has it coming; the others shall not suffer for it
+            if len(some) > 1 and not isinstance(wrong, Unavailable):  # one has it coming; the others shall not suffer
                 for one in some:
                     await self._answer([one])
-            elif not some[0][1].done():
-                some[0][1].set_exception(wrong)
+                return
+            for _, future in some:
+                if not future.done():
+                    future.set_exception(wrong)
             return
         for (_, future), answer in zip(some, answers, strict=True):
             if not future.done():
