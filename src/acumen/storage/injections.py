@@ -12,9 +12,9 @@ from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
-from acumen.storage.prepared import Prepared
-from acumen.storage.scope import Scope, row_of, value_of
-from acumen.storage.tables import injections, lineage
+from acumen.storage.prepared import ByIds, Prepared
+from acumen.storage.scope import Scope, in_batches, row_of, value_of
+from acumen.storage.tables import injections, lineage, search_rows
 
 # Text that comes back later than this was more likely said anew than repeated.
 ECHO_DAYS = 7
@@ -41,9 +41,22 @@ class Injections:
         self._scope = scope
 
     def add(self, shown: Sequence[Injection]) -> None:
+        """As they were given; but for the words of what was deleted between the answer and now."""
         s = self._scope
-        if shown:
-            _add(s.db.insert).run(s.conn, [s.stamp(_row(injection)) for injection in shown])
+        if not shown:
+            return
+        s.db.in_order(s.conn, f"meter:{s.org}")
+        known = self._known({(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]})
+        _add(s.db.insert).run(s.conn, [s.stamp(_without_deleted(_row(one), known)) for one in shown])
+
+    def _known(self, refs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Of some memories, those that still exist."""
+        by_kind: dict[str, list[str]] = {}
+        for kind, own in sorted(refs):
+            by_kind.setdefault(kind, []).append(own)
+        s = self._scope
+        asked = [(kind, some) for kind, ids in by_kind.items() for some in in_batches(ids)]
+        return {(kind, row["entity_id"]) for kind, ids in asked for row in _KNOWN.rows(s.conn, s.org, ids, kind=kind)}
 
     def get(self, injection_id: str) -> Injection | None:
         row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
@@ -80,6 +93,8 @@ class Injections:
 
         That they were shown stays counted. What belongs to a user was shown only to that user's agents.
         """
+        # Nobody writes down meanwhile what was shown a moment ago: `add` leaves out what it finds deleted.
+        self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
         if owners is None:
             self._scope.delete(injections)
         if not owners:
@@ -105,11 +120,30 @@ class Injections:
         return Millis(min(at for _, at in found) - DAY_MS if found and len(found) == len(ids) else 0)
 
     def _erase(self, row: Any, lines: Sequence[str]) -> None:
-        c, rendered = injections.c, row.rendered
-        for line in lines:
-            rendered = rendered.replace(line, ERASED)
-        hits = [{**hit, "line": ""} if hit["line"] in lines else hit for hit in row.hits]
-        self._scope.update(injections, c.injection_id == row.injection_id, hits=hits, rendered=rendered)
+        hits, rendered = _erased(row.hits, row.rendered, lines)
+        its = injections.c.injection_id == row.injection_id
+        self._scope.update(injections, its, hits=hits, rendered=rendered)
+
+
+_KNOWN = ByIds(
+    search_rows.c.entity_id,
+    [search_rows.c.entity_id],
+    where=sa.and_(search_rows.c.kind == sa.bindparam("kind"), sa.not_(search_rows.c.gone)),
+)
+
+
+def _without_deleted(row: dict[str, Any], known: set[tuple[str, str]]) -> dict[str, Any]:
+    lines = [hit["line"] for hit in row["hits"] if hit["line"] and (hit["kind"], hit["id"]) not in known]
+    if not lines:
+        return row
+    hits, rendered = _erased(row["hits"], row["rendered"], lines)
+    return {**row, "hits": hits, "rendered": rendered}
+
+
+def _erased(hits: Sequence[Any], rendered: str, lines: Sequence[str]) -> tuple[list[Any], str]:
+    for line in lines:
+        rendered = rendered.replace(line, ERASED)
+    return [{**hit, "line": ""} if hit["line"] in lines else hit for hit in hits], rendered
 
 
 def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:
