@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
+from acumen.model.search import SearchRow
 from acumen.model.usage import CITED, ECHOED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.storage.store import OrgStore
 from tests.world import Clock
@@ -21,7 +22,7 @@ async def test_an_event_told_twice_is_counted_once(org_store: OrgStore, clock: C
     for _ in range(2):
         await org_store.write(lambda tx: tx.usage.add([shown("e1", clock())]))
 
-    (stat,), total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+    (stat,), total = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
     assert (stat.shown, stat.tokens, total) == (1, 5, 1)
 
 
@@ -36,8 +37,8 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
     ]
     await org_store.write(lambda tx: tx.usage.add(events))
 
-    stats, total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), None, 0))
-    page, _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 1, 1))
+    stats, total = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), None, 0))
+    page, _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 1, 1))
 
     assert total == 3
     assert [(one.id, one.shown, one.sessions, one.tokens) for one in stats] == [
@@ -53,7 +54,7 @@ async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
     events = [shown("e1", 1), shown("e2", 2), replace(shown("e3", 3), kind="user_playbook")]
     await org_store.write(lambda tx: tx.usage.add(events))
 
-    stats, total = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+    stats, total = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
 
     assert [(one.kind, one.id, one.shown) for one in stats] == [("profile", "p1", 2), ("user_playbook", "p1", 1)]
     assert total == 2
@@ -62,7 +63,7 @@ async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
 async def test_stats_count_from_the_beginning_of_their_window(org_store: OrgStore):
     await org_store.write(lambda tx: tx.usage.add([shown("e1", 1_000), shown("e2", 2_000)]))
 
-    (stat,), _ = await org_store.read(lambda tx: tx.usage.stats(Millis(2_000), 10, 0))
+    (stat,), _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(2_000), 10, 0))
 
     assert stat.shown == 1
 
@@ -89,7 +90,7 @@ async def test_what_was_shown_long_ago_is_no_echo(org_store: OrgStore, clock: Cl
 
 
 async def test_an_injection_is_kept_word_for_word(org_store: OrgStore, clock: Clock):
-    hits = [{"kind": "profile", "id": "p1", "score": 0.5, "reasons": {"fts": 1.0}, "shown": True}]
+    hits = [{"kind": "profile", "id": "p1", "score": 0.5, "reasons": {"fts": 1.0}, "shown": True, "line": ""}]
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "internal", "wo?", "<acumen-context>é…", 7, hits, clock())
     await org_store.write(lambda tx: tx.injections.add([kept]))
 
@@ -115,7 +116,7 @@ async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_the
 
     gone = await org_store.write(lambda tx: tx.usage.expire(Millis(DAY_MS + 7), 1_000))
 
-    (stat,), _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+    (stat,), _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
     assert (gone, stat.first_at, stat.shown) == (1, DAY_MS, 2)
     assert await org_store.read(lambda tx: tx.usage.metered_since()) == DAY_MS
 
@@ -135,7 +136,7 @@ async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_st
     await org_store.write(lambda tx: tx.usage.add([shown(f"e{at}", at, tokens=at % 7) for at in times]))
 
     for since in (0, 1, DAY_MS // 2 + 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 2 * DAY_MS + 4, 3 * DAY_MS):
-        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.stats(Millis(since), 10, 0))
+        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.ranked.shown(Millis(since), 10, 0))
 
         left = [at for at in times if at >= since]
         assert [(one.shown, one.tokens) for one in stats] == ([(len(left), sum(at % 7 for at in left))] if left else [])
@@ -186,7 +187,7 @@ async def test_erasing_a_user_leaves_sums_that_speak_of_the_others_only(org_stor
 
     gone = await org_store.write(lambda tx: tx.usage.delete_user("ada", ["r9"], []))
 
-    stats, _ = await org_store.read(lambda tx: tx.usage.stats(Millis(0), 10, 0))
+    stats, _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
     assert gone == 3
     assert {(one.id, one.shown) for one in stats} == {("7", 1), ("p-bob", 1)}
     groups, _, together = await org_store.read(lambda tx: tx.usage.sums.grouped(GroupBy.USER, 0, 10, 0))
@@ -201,7 +202,8 @@ async def test_a_deleted_memory_leaves_no_words_in_what_was_rendered(org_store: 
     text = "About this user:\n- Lives in Paris\n- Likes tea"
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "production_agent", "q", text, 7, hits, Millis(1))
     event = replace(shown("e1", 1), injection_id="i1")
-    await org_store.write(lambda tx: (tx.injections.add([kept]), tx.usage.add([event])))
+    found_by = [SearchRow("profile", name, "ada", "", "") for name in ("p1", "p2")]
+    await org_store.write(lambda tx: (tx.search_rows.put(found_by), tx.injections.add([kept]), tx.usage.add([event])))
 
     await org_store.write(lambda tx: tx.injections.forget_words(Kind.PROFILE, {"p1": "ada"}))
 
@@ -216,7 +218,8 @@ async def test_a_shared_lessons_words_are_taken_out_of_what_everybody_was_shown(
         Injection(InjectionId(user), user, "s", None, "production_agent", "q", "- Use uv", 3, [line], Millis(1))
         for user in ("ada", "bob")
     ]
-    await org_store.write(lambda tx: tx.injections.add(shown_to))
+    found_by = [SearchRow("agent_playbook", "7", "", "", "")]
+    await org_store.write(lambda tx: (tx.search_rows.put(found_by), tx.injections.add(shown_to)))
 
     await org_store.write(lambda tx: tx.injections.forget_words(Kind.AGENT_PLAYBOOK, {"7": None}))
 
@@ -248,6 +251,26 @@ async def test_however_events_arrive_counters_tell_what_the_events_do(org_store:
         assert {name: (use[0], use[1]) for name, use in used.items() if use[0] or use[1]} == {
             name: (some[SHOWN], some[CITED]) for name, some in counted.items() if some
         }
+
+
+async def test_a_page_of_the_most_used_is_a_part_of_them_all(org_store: OrgStore):
+    random = Random(7)
+    names = [f"p{random.randrange(6) * random.randrange(8)}" for _ in range(300)]
+    events = [
+        replace(_any(f"e{number}", random.randrange(9 * DAY_MS), random), memory_id=name)
+        for number, name in enumerate(names)
+    ]
+    await org_store.write(lambda tx: tx.usage.add(events))
+
+    for since in (Millis(0), Millis(3 * DAY_MS + 7_000_000), Millis(8 * DAY_MS - 7_000_000)):
+        for rank in ("shown", "cited"):
+            every, total = await org_store.read(
+                lambda tx, r=rank, since=since: getattr(tx.usage.ranked, r)(since, None, 0)
+            )
+            page = await org_store.read(lambda tx, r=rank, since=since: getattr(tx.usage.ranked, r)(since, 2, 1))
+
+            assert page == (every[1:3], total)
+            assert total == len(every) > 3
 
 
 def _any(name: str, at: int, random: Random) -> UsageEvent:

@@ -83,33 +83,40 @@ class Sums:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def by_memory(self, since: Millis, kind: str | None = None, ids: Sequence[str] | None = None) -> sa.Subquery:
-        """Per memory that was ever used: its use from a moment on, and when it was first and last shown at all."""
+    def by_memory(
+        self, since: Millis, kind: str | None = None, ids: Sequence[str] | None = None, *where: Any
+    ) -> sa.Subquery:
+        """Per memory that was ever used: its use from a moment on, and when it was first and last shown at all.
+
+        Where only some are asked for by their totals (`where`), others may appear with a part of their use.
+        """
         t = memory_totals.c
         # From the nearer end of the day, so that fewer events are read.
         day, sign = (day_of(since), -1) if since % DAY_MS < DAY_MS // 2 else (day_of(since) + 1, 1)
         joined, own = from_day(day, memory_totals, self._scope.db)
-        if since % DAY_MS:
-            edge = day * DAY_MS
-            part = self._part_of_day(min(edge, since), max(edge, since), kind, ids)
-            joined = joined.outerjoin(part, sa.and_(part.c.kind == t.kind, part.c.entity_id == t.entity_id))
-            own = {name: value + sign * sa.func.coalesce(part.c[name], 0) for name, value in own.items()}
-        columns = [value.label(name) for name, value in own.items()]
-        query = sa.select(t.kind, t.entity_id, *columns, *(t[name] for name in TIMES)).select_from(joined)
-        return query.where(t.org_id == self._scope.org, *_only(t.kind, t.entity_id, kind, ids)).subquery("used")
+        counts = [value.label(name) for name, value in own.items()]
+        whole = sa.select(t.kind, t.entity_id, *counts, *(t[name] for name in TIMES)).select_from(joined)
+        whole = whole.where(t.org_id == self._scope.org, *_only(t.kind, t.entity_id, kind, ids), *where)
+        if since % DAY_MS == 0:
+            return whole.subquery("used")
+        edge = day * DAY_MS
+        part = self._part_of_day(min(edge, since), max(edge, since), sign)
+        part = part.where(*_only(usage_events.c.entity_type, usage_events.c.entity_id, kind, ids))
+        # Added up, not joined: where Postgres takes the part of a day for empty, it would compare all with all.
+        both = sa.union_all(whole, part).subquery("both").c
+        summed = [sa.cast(sa.func.sum(both[name]), sa.BigInteger).label(name) for name in MEMORY_COUNTS]
+        times = [sa.func.max(both[name]).label(name) for name in TIMES]
+        query = sa.select(both.kind, both.entity_id, *summed, *times).group_by(both.kind, both.entity_id)
+        return query.subquery("used")
 
-    def _part_of_day(self, since: int, until: int, kind: str | None, ids: Sequence[str] | None) -> sa.Subquery:
-        e = usage_events.c
-        # Not the columns themselves, lest SQLite walks all events in the order of the index over these two.
-        its_kind, its_id = sa.cast(e.entity_type, sa.Text), sa.cast(e.entity_id, sa.Text)
-        query = (
-            sa.select(its_kind.label("kind"), its_id.label("entity_id"), *_summed_events())
-            .select_from(_EVENTS)
-            .where(e.org_id == self._scope.org, e.event_name.in_((SHOWN, CITED, ECHOED)), e.entity_id.is_not(None))
-            .where(e.created_at >= since, e.created_at < until, *_only(its_kind, its_id, kind, ids))
-            .group_by(its_kind, its_id)
-        )
-        return query.subquery("part")
+    def _part_of_day(self, since: int, until: int, sign: int) -> sa.Select[Any]:
+        """What each event between two moments adds to its memory's use, or takes from it."""
+        e, never = usage_events.c, sa.cast(sa.null(), sa.BigInteger)
+        adds = {name: sa.case((condition, sign * value), else_=0) for name, condition, value in _cases()}
+        counts = [adds[name].label(name) for name in MEMORY_COUNTS]
+        query = sa.select(e.entity_type.label("kind"), e.entity_id, *counts, *(never.label(name) for name in TIMES))
+        query = query.select_from(_EVENTS).where(e.org_id == self._scope.org, e.entity_id.is_not(None))
+        return query.where(e.event_name.in_((SHOWN, CITED, ECHOED)), e.created_at >= since, e.created_at < until)
 
     def of_kind(self, kind: str, since: Millis, ids: Sequence[str] | None = None) -> dict[str, Use]:
         """By memory; those that were never used are left out."""

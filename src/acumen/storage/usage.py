@@ -8,24 +8,22 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, CitationStat, InjectionStat, UsageEvent
+from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, UsageEvent
 from acumen.storage.deltas import Deltas, day_of
 from acumen.storage.injections import ECHO_DAYS
 from acumen.storage.many import Many
 from acumen.storage.prepared import ByIds, Statement
+from acumen.storage.ranked import Ranked
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.sums import IDS_AT_ONCE, Sums
 from acumen.storage.tables import injections, orgs, usage_events
-
-# Memories named in one statement; each takes three values.
-PAGE = 2_000
-PerMemory = dict[tuple[str, str], Any]
 
 
 class Usage:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self.sums = Sums(scope)
+        self.ranked = Ranked(scope, self.sums)
 
     def add(self, events: Sequence[UsageEvent]) -> None:
         """Events carry ids made from what they count, so the same fact counted twice is one row."""
@@ -84,48 +82,6 @@ class Usage:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def stats(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionStat], int]:
-        """Per memory, the most shown first; and how many memories were shown at all."""
-        used = self.sums.by_memory(since)
-        order = (used.c.shown.desc(), used.c.last_at.desc(), used.c.kind, used.c.entity_id)
-        page, total = self._scope.page(sa.select(used).where(used.c.shown > 0).order_by(*order), limit, offset)
-        at, c = [(row.kind, row.entity_id, row.last_at) for row in page], usage_events.c
-        shown = sa.select().where(c.org_id == self._scope.org, c.event_name == SHOWN, c.created_at >= since)
-        sessions = self._of_each(at, shown.add_columns(sa.func.count(c.session_id.distinct())))
-        first = self._of_each(at, shown.add_columns(sa.func.min(c.created_at)))
-        last = self._last_of(SHOWN, at, c.session_id)
-        return [_stat(row, sessions, first, last) for row in page], total
-
-    def _last_of(self, name: str, refs: Sequence[tuple[str, str, int]], wanted: Any) -> PerMemory:
-        """Of the event at each memory's last time, one column."""
-        c = usage_events.c
-        found = sa.select(sa.func.max(wanted)).where(c.org_id == self._scope.org, c.event_name == name)
-        return self._of_each(refs, found, at_its_time=True)
-
-    def _of_each(
-        self, refs: Sequence[tuple[str, str, int]], wanted: sa.Select[Any], *, at_its_time: bool = False
-    ) -> PerMemory:
-        """One value per memory. Asked memory by memory, within one statement: SQLite would walk all events to join."""
-        c = usage_events.c
-        found: PerMemory = {}
-        for start in range(0, len(refs), PAGE):
-            page = _page(refs[start : start + PAGE])
-            own = wanted.where(c.entity_type == page.c.kind, c.entity_id == page.c.id)
-            own = own.where(c.created_at == page.c.at) if at_its_time else own
-            value = own.correlate(page).scalar_subquery()
-            for row in self._scope.all(sa.select(page.c.kind, page.c.id, value).select_from(page)):
-                found[row[0], row[1]] = row[2]
-        return found
-
-    def citations(self, since: Millis, limit: int | None, offset: int) -> tuple[list[CitationStat], int]:
-        """Per memory, the most cited first; and how many memories were cited at all."""
-        used = self.sums.by_memory(since)
-        order = (used.c.citations.desc(), used.c.last_cited_at.desc(), used.c.kind, used.c.entity_id)
-        page, total = self._scope.page(sa.select(used).where(used.c.citations > 0).order_by(*order), limit, offset)
-        at = [(row.kind, row.entity_id, row.last_cited_at) for row in page]
-        told = self._last_of(CITED, at, usage_events.c.metadata_json)
-        return [_citation_stat(row, told.get((row.kind, row.entity_id))) for row in page], total
-
     def count_of(self, name: str, since: Millis) -> int:
         c = usage_events.c
         return self._scope.count(usage_events, c.event_name == name, c.created_at >= since)
@@ -136,14 +92,6 @@ class Usage:
         query = sa.select(c.duration_ms).where(c.org_id == self._scope.org, c.event_name == SEARCHED)
         rows = self._scope.all(query.order_by(c.created_at.desc()).limit(limit))
         return [row[0] for row in rows if row[0] is not None]
-
-    def sessions_of(self, refs: Sequence[MemoryRef], since: Millis) -> dict[MemoryRef, int]:
-        """Of some memories, in how many sessions each was shown."""
-        c = usage_events.c
-        shown = sa.select(sa.func.count(c.session_id.distinct())).where(c.org_id == self._scope.org)
-        shown = shown.where(c.event_name == SHOWN, c.created_at >= since)
-        found = self._of_each([(str(ref.kind), ref.id, 0) for ref in refs], shown)
-        return {MemoryRef(Kind(kind), own): count for (kind, own), count in found.items()}
 
     def events_of(self, ref: MemoryRef, since: Millis, limit: int) -> list[UsageEvent]:
         """The memory's latest showings, echoes and citations, the last first."""
@@ -266,31 +214,6 @@ _EVENT_COLUMNS = (
 )
 _ADD_EVENTS = Many(sa.insert(usage_events).prefix_with("OR FAIL", dialect="sqlite"), _EVENT_COLUMNS)
 _KNOWN = ByIds(usage_events.c.event_id, [usage_events.c.event_id])
-
-
-def _page(refs: Sequence[tuple[str, str, int]]) -> Any:
-    """Some memories as a table: kind, id and a time."""
-    columns = (sa.column("kind", sa.Text), sa.column("id", sa.Text), sa.column("at", sa.BigInteger))
-    return sa.values(*columns, name="page").data(list(refs)).cte("page")
-
-
-def _stat(row: Any, sessions: PerMemory, first: PerMemory, last: PerMemory) -> InjectionStat:
-    ref = (row.kind, row.entity_id)
-    return InjectionStat(
-        kind=row.kind,
-        id=row.entity_id,
-        shown=int(row.shown),
-        sessions=int(sessions.get(ref, 0)),
-        tokens=int(row.tokens),
-        first_at=Millis(first.get(ref) or row.first_at),
-        last_at=Millis(row.last_at),
-        last_session=last.get(ref) or "",
-    )
-
-
-def _citation_stat(row: Any, told: str | None) -> CitationStat:
-    turn = json.loads(told or "{}").get("interaction_id")
-    return CitationStat(row.kind, row.entity_id, int(row.citations), Millis(row.last_cited_at), turn)
 
 
 def _event(row: Any) -> UsageEvent:

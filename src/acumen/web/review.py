@@ -38,7 +38,9 @@ async def review_queue(visit: Visit) -> Response:
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)
     refs = [one.ref for one in found.candidates]
     since = Millis(visit.deps.now() - wanted.days_back * DAY_MS)
-    views, sessions = await visit.deps.store.read(lambda tx: (tx.views.of("review"), tx.usage.sessions_of(refs, since)))
+    views, sessions = await visit.deps.store.read(
+        lambda tx: (tx.views.of("review"), tx.usage.ranked.sessions_of(refs, since))
+    )
     return visit.html(
         "review.html",
         queue=found,
