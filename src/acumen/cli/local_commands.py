@@ -92,6 +92,20 @@ def migrate(
     room.run(settings_of(data, config), only_check=check, as_json=as_json)
 
 
+@app.command(epilog=examples("acumen backup ~/acumen-monday.db", "acumen backup /mnt/copies/acumen.db --data ./memory"))
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file; best on another disk.")],
+    data: Data = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Copy the SQLite database while the server runs, and check the copy."""
+    from acumen.cli import backup as room
+    from acumen.cli.local import settings_of
+
+    room.run(settings_of(data, config), file, as_json=as_json)
+
+
 @app.command(epilog=examples("acumen doctor", "acumen doctor --port 9000 --data ./memory"))
 def doctor(
     host: Host = None, port: Port = None, data: Data = None, config: ConfigFile = None, as_json: AsJson = False

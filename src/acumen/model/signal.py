@@ -59,6 +59,11 @@ class Window:
         return max(1.0, (self.at - since) / DAY_MS)
 
 
+# Texts are looked at this closely whatever an org has set, so that what other thresholds would flag is known at once.
+LOOKED_AT_TOKENS = 50
+LOOKED_AT_SIMILARITY = 0.85
+
+
 class Thresholds(Struct, frozen=True):
     """What an org may set; where it has set nothing, the server's settings count."""
 

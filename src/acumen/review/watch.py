@@ -12,7 +12,7 @@ from acumen.model.ids import Kind
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.memory import Status
 from acumen.model.search import SearchRow
-from acumen.model.signal import INSTRUCTION_LIKE, OVERSIZED
+from acumen.model.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
 from acumen.review.duplicates import near, same_words
 from acumen.review.orders import order_in
 from acumen.storage.flags import Flag, Pair
@@ -98,11 +98,11 @@ def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[Flag]:
     order = order_in(text)
     if order is not None:
         found.append(Flag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
-    most = deps.thresholds.oversized_tokens
+    most = min(deps.thresholds.oversized_tokens, LOOKED_AT_TOKENS)
     # A token is at least one byte, so short texts need not be counted.
     tokens = count_tokens(text) if len(text.encode()) > most else 0
     if tokens > most:
-        found.append(Flag(kind, name, OVERSIZED, user, {"tokens": tokens, "most": most}))
+        found.append(Flag(kind, name, OVERSIZED, user, {"tokens": tokens}))
     return found
 
 
@@ -114,7 +114,7 @@ def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list
     with_vector = [row for row in rows if row.vector is not None and row.model == model]
     known = {row.entity_id for row in with_vector}
     without = [row for row in rows if row.entity_id not in known]
-    by_meaning = _by_meaning(with_vector, changed, deps.thresholds.similarity)
+    by_meaning = _by_meaning(with_vector, changed, min(deps.thresholds.similarity, LOOKED_AT_SIMILARITY))
     named = [(*pair, "meaning") for pair in by_meaning] + [(*pair, "words") for pair in _by_words(without, changed)]
     return [
         Pair(kind, min(left, right), max(left, right), user or None, alike, how) for left, right, alike, how in named

@@ -58,6 +58,13 @@ class Jobs:
             counted.setdefault(fact, {})[state] = number
         return counted
 
+    def overdue_since(self) -> Millis | None:
+        """Since when the oldest that is due waits; None when none does."""
+        c = jobs.c
+        due = self._scope.mine(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
+        found = self._scope.one(due.order_by(c.run_at).limit(1))
+        return Millis(found.run_at) if found else None
+
     def dead(self, limit: int) -> list[Job]:
         c = jobs.c
         query = self._scope.mine(jobs).where(c.state == JobState.DEAD)

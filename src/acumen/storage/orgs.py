@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from acumen.errors import Conflict
 from acumen.model.config import REVIEW
-from acumen.model.ids import OrgId
+from acumen.model.ids import Millis, OrgId
 from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs
 
@@ -26,6 +26,10 @@ class Orgs:
     def ensure(self) -> None:
         """An org exists from the first time it is named."""
         self._scope.add_new(orgs, [{"config": None, "config_version": 0, "search_seq": 0, "generation": 0}])
+
+    def first_created_at(self) -> Millis:
+        """When the first org of this database came to be, and with it the database."""
+        return Millis(self._scope.conn.execute(sa.select(sa.func.min(orgs.c.created_at))).scalar_one())
 
     def config(self) -> StoredConfig:
         row = self._scope.one(self._scope.mine(orgs.c.config, orgs.c.config_version))

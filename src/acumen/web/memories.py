@@ -156,7 +156,9 @@ async def memory(visit: Visit) -> Response:
     await visit.app.counted()
     ref = ref_of(visit)
     since = Millis(visit.deps.now() - USE_DAYS * DAY_MS)
-    life = await visit.deps.store.read(lambda tx: _life(tx, ref, since, visit.deps.now()))
+    life = await visit.deps.store.read(
+        lambda tx: _life(tx, ref, since, visit.deps.now(), visit.deps.thresholds.similarity)
+    )
     helped = await outcomes.of_memory(ref, LIFT_DAYS, visit.deps)
     return visit.html(
         "memory.html",
@@ -171,7 +173,7 @@ async def memory(visit: Visit) -> Response:
     )
 
 
-def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Life:
+def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis, least: float) -> Life:
     found = memory_of(tx, ref)
     actions, _ = tx.actions.page(10, 0, ref)
     uses = dict(tx.usage.sums.days_of(ref, since // DAY_MS))
@@ -181,7 +183,7 @@ def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Life:
         use=tx.usage.sums.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
         days=[Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in _days(uses, at)],
         versions=[_version(event) for event in reversed(tx.lineage.of(ref))],
-        twins=twins_of(tx, ref, found),
+        twins=twins_of(tx, ref, found, least),
         shown=showings(tx, ref, since, SHOWINGS),
         actions=actions,
         kin=_kin(tx, ref, found),

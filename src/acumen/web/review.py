@@ -132,7 +132,7 @@ async def panel(visit: Visit) -> Response:
     days = visit.days(queue.USUAL_DAYS)
     since = Millis(visit.deps.now() - days * DAY_MS)
     signals = (await queue.signals_against([ref], days, visit.deps)).get(ref, ())
-    told = await visit.deps.store.read(lambda tx: _panel(tx, ref, since, signals))
+    told = await visit.deps.store.read(lambda tx: _panel(tx, ref, since, signals, visit.deps.thresholds.similarity))
     return visit.html("part/panel.html", panel=told, days=days, interval=rate_of(told.use))
 
 
@@ -150,7 +150,7 @@ def memory_of(tx: Tx, ref: MemoryRef) -> Memory:
     return found
 
 
-def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal]) -> Panel:
+def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], least: float) -> Panel:
     memory = memory_of(tx, ref)
     return Panel(
         ref=ref,
@@ -158,13 +158,13 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal]) -> 
         mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),
         use=tx.usage.sums.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
         signals=signals,
-        twins=twins_of(tx, ref, memory),
+        twins=twins_of(tx, ref, memory, least),
         shown=showings(tx, ref, since, INJECTIONS_SHOWN),
     )
 
 
-def twins_of(tx: Tx, ref: MemoryRef, memory: Memory) -> list[Likeness]:
-    pairs = tx.flags.pairs(ref.kind, ids=[ref.id])
+def twins_of(tx: Tx, ref: MemoryRef, memory: Memory, least: float) -> list[Likeness]:
+    pairs = tx.flags.pairs(ref.kind, least=least, ids=[ref.id])
     others = {pair.right if pair.left == ref.id else pair.left: pair.similarity for pair in pairs[:TWINS_SHOWN]}
     found: dict[str, Memory] = dict(tx.by_kind[ref.kind].by_ids(list(others)))
     return [

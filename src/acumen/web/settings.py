@@ -9,8 +9,15 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.signal import DUPLICATE, HIGH_COST_LOW_CITE, OVERSIZED, Thresholds
-from acumen.review import queue, thresholds
+from acumen.model.signal import (
+    DUPLICATE,
+    HIGH_COST_LOW_CITE,
+    LOOKED_AT_SIMILARITY,
+    LOOKED_AT_TOKENS,
+    OVERSIZED,
+    Thresholds,
+)
+from acumen.review import queue, thresholds, watch
 from acumen.review.queue import Wanted
 from acumen.settings import PREFIX, Settings
 from acumen.storage.store import Tx
@@ -26,12 +33,12 @@ SECTIONS = {
     "Metering": ("meter.enabled", "meter.flush_seconds", "meter.model"),
     "Alerts": ("alerts.every_minutes", "alerts.silent_minutes", "alerts.webhook_url", "alerts.webhook_secret"),
 }
-# The signal that a threshold decides, and whether a lower one finds more only when all texts were looked at again.
+# The signal that a threshold decides, and below which value texts were not looked at yet.
 DECIDES = {
-    "least_wasted_tokens": (HIGH_COST_LOW_CITE, False),
-    "grace_days": (HIGH_COST_LOW_CITE, False),
-    "oversized_tokens": (OVERSIZED, True),
-    "similarity": (DUPLICATE, True),
+    "least_wasted_tokens": (HIGH_COST_LOW_CITE, 0),
+    "grace_days": (HIGH_COST_LOW_CITE, 0),
+    "oversized_tokens": (OVERSIZED, LOOKED_AT_TOKENS),
+    "similarity": (DUPLICATE, LOOKED_AT_SIMILARITY),
 }
 LONGEST_WINDOW_DAYS = 90
 
@@ -72,8 +79,11 @@ async def settings(visit: Visit) -> Response:
     )
 
 
-def _keys_and_sources(tx: Tx) -> tuple[Any, Any]:
-    return tx.keys.all(), tx.hours.by_source()
+def _keys_and_sources(tx: Tx) -> tuple[Any, list[tuple[str, Any]]]:
+    """Each source with the moment at which it was last heard; the hour, where its operations are no longer kept."""
+    return tx.keys.all(), [
+        (one.source, tx.hours.last_heard(one.source) or one.last_hour) for one in tx.hours.by_source()
+    ]
 
 
 def _row(given: Settings, path: str) -> Row:
@@ -112,10 +122,13 @@ class Flagged(Struct, frozen=True):
 
 
 async def _flagged(visit: Visit, now: Thresholds, tried: Thresholds) -> list[Flagged]:
+    unseen = await watch.before_review(visit.deps)
     before = await queue.candidates(Wanted(None), 1, 0, visit.deps)
     after = before if tried == now else await queue.candidates(Wanted(None), 1, 0, visit.deps, tried)
     closer = {
-        signal for name, (signal, texts) in DECIDES.items() if texts and getattr(tried, name) < getattr(now, name)
+        signal
+        for name, (signal, known) in DECIDES.items()
+        if (known and unseen) or getattr(tried, name) < min(known, getattr(now, name))
     }
     return [
         Flagged(signal, before.by_signal.get(signal, 0), after.by_signal.get(signal, 0), signal in closer)

@@ -1,6 +1,7 @@
 """The system itself: is it well, what is it doing, how much does it hold, since when does it count."""
 
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -8,6 +9,7 @@ from starlette.responses import Response
 
 from acumen.llm.embed import DIMS
 from acumen.model.alert import Alert, Delivery
+from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Kind, Millis
 from acumen.model.job import Job
 from acumen.model.llm_call import Spent
@@ -15,7 +17,8 @@ from acumen.model.memory import Status
 from acumen.model.operation import SourceCounts
 from acumen.model.profile import DAY_MS
 from acumen.model.search import Filter
-from acumen.model.usage import UNRESOLVED
+from acumen.model.usage import SEARCHED, UNRESOLVED
+from acumen.storage import backup
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
 from acumen.web import charts
@@ -27,6 +30,8 @@ DELIVERIES_SHOWN = 5
 # With less room than this the next writes may well fail.
 LEAST_FREE_BYTES = 50 * 1024 * 1024
 MONTH_MS = 30 * DAY_MS
+MINUTE_MS = 60_000
+HOURS_SHOWN = 24
 # Of so many of the latest it is told how long they took.
 TIMED = 1_000
 
@@ -37,6 +42,23 @@ class Source(Struct, frozen=True):
     counts: SourceCounts
     took: tuple[float, float, float] | None
     timed: int
+
+
+class Ingest(Struct, frozen=True):
+    """What comes in: operations by hour, the last of which is not over; and for how long what is due has waited."""
+
+    hours: Sequence[int]
+    a_minute: float
+    searches: int
+    lag_ms: int | None
+
+
+class Room(Struct, frozen=True):
+    """On the disk of the data folder; `why` says why it is not known for how many days that is enough."""
+
+    free: int | None
+    days: float | None
+    why: str = ""
 
 
 class State(Struct, frozen=True):
@@ -55,6 +77,8 @@ class State(Struct, frozen=True):
     searched: int
     sources: list[Source]
     models: Spent
+    ingest: Ingest
+    room: Room
 
 
 @page("/system")
@@ -66,6 +90,7 @@ async def system(visit: Visit) -> Response:
         state=state,
         most_of_a_source=max((one.counts.total for one in state.sources), default=1),
         checks=_checks(visit),
+        backup=None if visit.app.settings.database_url else backup.last(visit.app.settings),
         dims=DIMS,
         kinds=list(Kind),
         statuses=list(Status),
@@ -90,7 +115,32 @@ def _state(tx: Tx, visit: Visit) -> State:
         searched=len(latencies),
         sources=_sources(tx),
         models=tx.llm_calls.spent(Millis(tx.at - DAY_MS)),
+        ingest=_ingest(tx),
+        room=_room(tx, visit, database.size_bytes(conn)),
     )
+
+
+def _ingest(tx: Tx) -> Ingest:
+    this_hour = tx.at - tx.at % HOUR_MS
+    came, overdue = tx.hours.lately(Millis(this_hour - HOUR_MS * (HOURS_SHOWN - 1))), tx.jobs.overdue_since()
+    hours = [came.get(this_hour - HOUR_MS * back, 0) for back in reversed(range(HOURS_SHOWN))]
+    return Ingest(
+        hours=hours,
+        a_minute=sum(hours[-2:]) / (60 + (tx.at - this_hour) / MINUTE_MS),
+        searches=tx.usage.count_of(SEARCHED, Millis(tx.at - HOUR_MS)),
+        lag_ms=None if overdue is None else tx.at - overdue,
+    )
+
+
+def _room(tx: Tx, visit: Visit, size: int) -> Room:
+    """For how many days the disk is enough, if the database goes on to grow as it did on average since it began."""
+    if visit.app.settings.database_url:
+        return Room(None, None, "the database server has a disk of its own")
+    free = shutil.disk_usage(visit.app.settings.data_dir).free
+    days = (tx.at - tx.orgs.first_created_at()) / DAY_MS
+    if days < 1:
+        return Room(free, None, "the database is younger than a day, so it is not known how fast it grows")
+    return Room(free, free / (size / days))
 
 
 def _sources(tx: Tx) -> list[Source]:

@@ -186,6 +186,7 @@ document.addEventListener("focusin", (event) => {
 document.addEventListener("change", (event) => {
   if (event.target.id === "pickpage") pickAll(event.target.checked);
   else if (event.target.name === "item" || event.target.id === "every") told();
+  else if (event.target.id === "zone") localStorage.setItem("acumen-zone", event.target.value), zonedTimes(document);
   else if (event.target.id === "quick") localStorage.setItem("acumen-keys", event.target.checked ? "on" : "off");
 });
 
@@ -206,15 +207,33 @@ function keepWhileLooking(toast) {
   wait();
 }
 
-function localTimes(within) {
+// --- times: in the zone that was chosen here, or the browser's own ----------------------------------------------------
+
+const zone = () => localStorage.getItem("acumen-zone") || Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+function zonedTimes(within) {
+  const chosen = zone();
+  // The Swedes write a moment as the server does: 2026-11-16 09:00:00.
+  const moment = new Intl.DateTimeFormat("sv-SE", { timeZone: chosen, dateStyle: "short", timeStyle: "medium" });
   for (const time of all("time[datetime]", within)) {
-    const at = new Date(time.dateTime);
-    if (!time.title.includes("·")) time.title += ` · ${at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" })} here`;
+    const told = moment.format(new Date(time.dateTime));
+    time.dataset.utc ??= time.title;
+    time.title = chosen === "UTC" ? time.dataset.utc : `${told} ${chosen} · ${time.dataset.utc}`;
+    if (time.dataset.shows) time.textContent = { date: told.slice(0, 10), clock: told.slice(11), exact: told }[time.dataset.shows];
   }
 }
 
+function offerZones() {
+  const offered = one("#zone");
+  if (!offered) return;
+  for (const name of Intl.supportedValuesOf("timeZone")) if (name !== "UTC") offered.add(new Option(name.replaceAll("_", " "), name));
+  offered.value = localStorage.getItem("acumen-zone") || "";
+}
+
+// --- what arrives ---------------------------------------------------------------------------------------------------
+
 function arrived(within) {
-  localTimes(within);
+  zonedTimes(within);
   told();
   markHere();
   for (const toast of all(".toast:not([data-kept])")) {
@@ -225,6 +244,7 @@ function arrived(within) {
 
 document.addEventListener("DOMContentLoaded", () => {
   arrived(document);
+  offerZones();
   const quickBox = one("#quick");
   if (quickBox) quickBox.checked = quick();
 });
