@@ -71,6 +71,6 @@ LINES = (
     Line(
         "health-postgres",
         "stats and review over a million usage events, PostgreSQL",
-        partial(health.measure, make_place=places.postgres, targets=False),
+        partial(health.measure, make_place=places.postgres),
     ),
 )

@@ -1,6 +1,7 @@
 """What the two databases have in common: the shape of a connection to either."""
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -51,6 +52,10 @@ class Database(Protocol):
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """From here to COMMIT no other transaction passes the same key: ids are committed in their order."""
+        ...
+
+    def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:
+        """For a statement over all memories: without statistics it is planned as if it were over many, not over one."""
         ...
 
     def scrub(self) -> None:

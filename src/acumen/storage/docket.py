@@ -61,7 +61,9 @@ class Docket:
         if query is None:
             query = _STATEMENTS[self._scope.db.name, shape] = _statement(shape, self._scope.db)
         wanted = SIGNALS if asked.signals is None else asked.signals
-        rows = self._scope.all(query, **self._values(asked), wanted=list(wanted), limit=limit, offset=offset)
+        values = {**self._values(asked), "wanted": list(wanted), "limit": limit, "offset": offset}
+        with self._scope.db.guarded(self._scope.conn):
+            rows = self._scope.all(query, **values)
         counts = {name: int(rows[0]._mapping[f"all_{name}"] or 0) for name in SIGNALS}  # noqa: SLF001 - public
         return Docketed(
             self._filed([row for row in rows if row.id is not None], asked.thresholds),

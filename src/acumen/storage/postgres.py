@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Semaphore
 from typing import Any, TypeVar
 
@@ -83,6 +84,13 @@ class Postgres:
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))
+
+    @contextmanager
+    def guarded(self, conn: sa.Connection) -> Iterator[None]:
+        """Right after a load it takes a table for empty, and would compare each row with all; LATERAL stays a loop."""
+        conn.execute(sa.text("SET LOCAL enable_nestloop = off"))
+        yield
+        conn.execute(sa.text("SET LOCAL enable_nestloop = on"))
 
     def scrub(self) -> None:
         """Gives the room of erased rows free to be overwritten; the server's own log and backups are its owner's."""

@@ -6,6 +6,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -98,6 +99,10 @@ class Sqlite:
 
     def in_order(self, conn: sa.Connection, key: str) -> None:
         """One writer: everything is in order already."""
+
+    def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - the twin's
+        """It has no statistics to be misled by."""
+        return nullcontext()
 
     def scrub(self) -> None:
         """In the file, `secure_delete` has overwritten what was erased; here the log of writes is emptied."""
