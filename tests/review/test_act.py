@@ -125,6 +125,51 @@ async def test_a_superseded_memory_names_its_successor_in_its_metadata_too(org: 
     assert (one.superseded_by, one.playbook_metadata) == (new, {"superseded_by": new})
 
 
+async def test_what_one_user_taught_becomes_everyones_and_is_taken_back_and_erased_with_its_user(org: Org):
+    (own,) = await lessons(org, "Deploy zebras to us-west-2")
+    shared = {"action": "change_scope", "items": [item(str(own), "user_playbook")], "scope": {"everyone": True}}
+
+    async def found() -> tuple[list[str], list[str]]:
+        """By somebody else, in what is everyone's; and by who taught it, in their own."""
+        other = await org.sdk.search(query="deploy zebras", user_id="bob")
+        ada = await org.sdk.search(query="deploy zebras", user_id="ada")
+        return [one.content for one in other.agent_playbooks], [one.content for one in ada.user_playbooks]
+
+    looked = await org.sdk.review_memories(**shared, dry_run=True)
+    before = await found()
+    done = await org.sdk.review_memories(**shared)
+    as_everyones = await found()
+    undone = await org.sdk.undo_review(action_id=done.action_id)
+    taken_back = await found()
+    await org.sdk.undo_review(action_id=undone.action_id)
+    again = await found()
+    await org.sdk.clear_user_data(user_id="ada")
+
+    lesson = "Deploy zebras to us-west-2"
+    assert looked.items[0].changes["status"] == ["current", "archived"]
+    assert [one.kind for one in done.items] == ["user_playbook", "agent_playbook"]
+    assert (before, as_everyones, taken_back) == (([], [lesson]), ([lesson], []), ([], [lesson]))
+    assert again == as_everyones
+    assert "zebras to" not in str(await org.rows("bookmarks"))
+
+
+async def test_a_lesson_counts_for_another_agent_version_and_a_profile_for_all(org: Org):
+    (own,) = await lessons(org, "Use us-east-1")
+    await remember(org, "p")
+
+    done = await org.sdk.review_memories(
+        action="change_scope",
+        items=[item(str(own), "user_playbook"), item("p")],
+        scope={"agent_version": "9.9"},
+    )
+    (one,) = (await org.sdk.user_playbooks()).user_playbooks
+
+    assert one.agent_version == "9.9"
+    assert [line.why for line in done.items] == [None, "a profile counts for agents of every version"]
+    with pytest.raises(BadInput, match="one of the two"):
+        await org.sdk.review_memories(action="change_scope", items=[item("p")])
+
+
 async def test_a_successor_must_exist_differ_be_of_the_kind_and_not_lead_back(org: Org):
     first, second = await lessons(org, "Use us-east-1", "Use us-west-2")
     await remember(org, "p")

@@ -5,7 +5,7 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
-from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
+from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import searchable, title
 from acumen.model.profile import DAY_MS
@@ -112,6 +112,7 @@ def _asked(asked: wire.ReviewMemoriesRequest, call: Call) -> Asked:
         successor=asked.into if asked.action is wire.ReviewAction.MERGE else asked.superseded_by,
         until=until,
         confirm=asked.confirm,
+        reach=Reach(**asked.scope.model_dump()) if asked.scope else Reach(),
     )
 
 

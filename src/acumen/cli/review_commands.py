@@ -29,6 +29,7 @@ Doing = Literal[
     "snooze",
     "mark_useful",
     "dismiss",
+    "change_scope",
     "delete",
 ]
 CostGroup = Literal["memory", "user", "agent_version", "day"]
@@ -68,6 +69,7 @@ def memory_review(
     epilog=examples(
         "acumen memory-review apply archive user_playbook:7 user_playbook:9 --dry-run",
         "acumen memory-review apply merge user_playbook:7 user_playbook:9 --into 9",
+        "acumen memory-review apply change_scope user_playbook:7 --everyone",
         'acumen memory-review apply edit profile:prof_1 --content "Lives in Oslo"',
     )
 )
@@ -80,6 +82,10 @@ def apply(
     by: Annotated[str | None, typer.Option(help="supersede_by: the id of the one that takes its place.")] = None,
     days: Annotated[int, typer.Option(min=1, help="snooze: for how long.")] = 30,
     content: Annotated[str | None, typer.Option(help="edit: what it says from now on.")] = None,
+    everyone: Annotated[
+        bool, typer.Option("--everyone", help="change_scope: a user's lesson becomes everyone's.")
+    ] = False,
+    agent_version: Annotated[str | None, typer.Option(help="change_scope: for agents of this version.")] = None,
     confirm: Annotated[str, typer.Option(help='delete: "delete" and how many.')] = "",
     url: Url = None,
     key: Key = None,
@@ -97,6 +103,7 @@ def apply(
         "superseded_by": by,
         "until": int(time.time()) + days * 86_400 if action == "snooze" else None,
         "changes": {"content": content} if content is not None else None,
+        "scope": {"everyone": everyone, "agent_version": agent_version} if action == "change_scope" else None,
         # A look needs no oath.
         "confirm": f"delete {len(memories)}" if action == "delete" and dry_run else confirm,
     }

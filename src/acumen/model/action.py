@@ -27,6 +27,7 @@ class Doing(StrEnum):
     SNOOZE = "snooze"  # do not flag it before a time
     MARK_USEFUL = "mark_useful"
     DISMISS = "dismiss"  # do not flag it for these numbers
+    CHANGE_SCOPE = "change_scope"  # for whom it counts
     DELETE = "delete"
     CONFIGURE = "configure"  # other thresholds for all memories
     UNDO = "undo"
@@ -59,6 +60,13 @@ class Target(Struct, frozen=True):
     version: int | None = None
 
 
+class Reach(Struct, frozen=True):
+    """For whom a lesson shall count: for everyone instead of one user, or for agents of another version."""
+
+    everyone: bool = False
+    agent_version: str | None = None
+
+
 class Asked(Struct, frozen=True):
     """An action as it was asked for; only the fields its kind needs are read."""
 
@@ -70,6 +78,7 @@ class Asked(Struct, frozen=True):
     successor: str | None = None  # supersede_by and merge: the id of the memory that stays, of the same kind
     until: Millis | None = None  # snooze
     confirm: str = ""  # delete: what the person typed
+    reach: Reach = Reach()  # change_scope
 
 
 class ActionItem(Struct, frozen=True):

@@ -13,6 +13,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.search import SearchRow
 from acumen.review.plan import Planned, check, plan
+from acumen.review.sharing import share
 from acumen.review.thresholds import put_back
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
@@ -55,8 +56,7 @@ async def act(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
         action = _prepared(asked, fresh_action(), at, _items(tx, asked, now, flagged, at))
         if not action.changed:
             return replace(action, id=ActionId(""))
-        _apply(tx, asked, now, flagged, rows, action)
-        return action
+        return _apply(tx, asked, now, flagged, rows, action)
 
     return await deps.store.write(store)
 
@@ -83,7 +83,13 @@ def _known(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, _Known]:
 async def _findable(
     asked: Asked, seen: Mapping[MemoryRef, _Known], at: Millis, deps: Deps
 ) -> dict[MemoryRef, SearchRow]:
-    """Words and vectors of what is about to say something else."""
+    """Words and vectors of what is about to say something else, or the same to everyone."""
+    if asked.reach.everyone:
+        told = {
+            ref: known.memory for ref, known in seen.items() if plan(asked, known.memory, known.mark, {}, at).memory
+        }
+        made = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", searchable(one)) for one in told.values()])
+        return dict(zip(told, made, strict=True))
     if asked.doing is not Doing.EDIT:
         return {}
     planned = {ref: plan(asked, known.memory, known.mark, {}, at).memory for ref, known in seen.items()}
@@ -194,7 +200,13 @@ def _sides(tx: Tx, ref: MemoryRef, known: _Known, planned: Planned) -> tuple[Sna
 
 
 def _prepared(asked: Asked, action_id: ActionId, at: Millis, items: Sequence[ActionItem]) -> Action:
-    params = {"successor": asked.successor, "until": asked.until, "fields": sorted(asked.changes) or None}
+    reach = "everyone" if asked.reach.everyone else asked.reach.agent_version
+    params = {
+        "successor": asked.successor,
+        "until": asked.until,
+        "fields": sorted(asked.changes) or None,
+        "reach": reach,
+    }
     told = {name: value for name, value in params.items() if value is not None}
     return Action(action_id, asked.doing, asked.actor, at, asked.reason, told, items=items)
 
@@ -206,21 +218,40 @@ def _apply(
     flagged: Flagged,
     rows: Mapping[MemoryRef, SearchRow],
     action: Action,
-) -> None:
+) -> Action:
+    """As it was done: with the memories that it made."""
     because = Because(_reason(action), actor=action.actor, request_id=action.id)
+    made: list[ActionItem] = []
     for item in action.items:
         if not item.changed:
             continue
         known = now[item.ref]
         planned = plan(asked, known.memory, known.mark, flagged.get(item.ref, {}), action.created_at)
-        if planned.memory is not None:
+        if planned.memory is not None and asked.reach.everyone:
+            made += _shared(tx, item, known.memory, planned.memory, rows[item.ref], because)
+        elif planned.memory is not None:
             tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
         if planned.mark is not None:
             tx.marks.put(item.ref, planned.mark, item.user_id)
     if asked.doing is Doing.DELETE:
         for kind in Kind:
             tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
+    if made:
+        shared = {item.ref for item in made}
+        action = replace(action, items=[*(item for item in action.items if item.ref not in shared), *made])
     tx.actions.add(action)
+    return action
+
+
+def _shared(
+    tx: Tx, item: ActionItem, taught: Any, after: Any, found_by: SearchRow, because: Because
+) -> list[ActionItem]:
+    """The lesson for everyone, and the user's own, which names it from now on."""
+    lesson = share(tx, taught, found_by, because)
+    after = replace(after, metadata={**after.metadata, "shared_as": int(lesson.ref.id)})
+    stored = tx.memories.change(item.ref, taught, after, None, because)
+    rows: Any = tx.by_kind[item.ref.kind]
+    return [replace(item, after={"memory": rows.mapping.to_row(stored)}), lesson]
 
 
 def _reason(action: Action) -> str:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.errors import BadInput
-from acumen.model.action import Asked, Doing, Mark
+from acumen.model.action import Asked, Doing, Mark, Reach
 from acumen.model.ids import Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Status
@@ -37,6 +37,8 @@ def plan(asked: Asked, memory: Memory, mark: Mark, flagged: Mapping[str, Any], a
         case Doing.EDIT:
             after = changed(memory, asked.changes)
             return Planned(why="it says that already") if after == memory else Planned(after)
+        case Doing.CHANGE_SCOPE:
+            return _moved_to_everyone(memory) if asked.reach.everyone else _moved_to_version(memory, asked.reach)
         case Doing.DELETE:
             return Planned(gone=True)
         case _:
@@ -59,6 +61,26 @@ def _moved(asked: Asked, memory: Memory, at: Millis) -> Planned:
             return Planned(why=f"it is {status} already")
         return Planned(replace(memory, status=Status.MERGED, merged_into=_pointer(memory, asked.successor)))
     return Planned(_superseded(memory, asked.successor))
+
+
+def _moved_to_everyone(memory: Memory) -> Planned:
+    """What one user taught is archived; the shared lesson that takes its place is made when it is done."""
+    if isinstance(memory, Profile):
+        return Planned(why="a profile is about one user, and is never everyone's")
+    if not isinstance(memory, UserPlaybook):
+        return Planned(why="it is everyone's already")
+    if memory.status is not Status.CURRENT:
+        return Planned(why=f"it is {memory.status}")
+    shared = {**memory.metadata, "shared_as": "a new agent_playbook"}
+    return Planned(replace(memory, status=Status.ARCHIVED, metadata=shared))
+
+
+def _moved_to_version(memory: Memory, reach: Reach) -> Planned:
+    if isinstance(memory, Profile):
+        return Planned(why="a profile counts for agents of every version")
+    if memory.agent_version == reach.agent_version:
+        return Planned(why="it counts there already")
+    return Planned(replace(memory, agent_version=reach.agent_version or ""))
 
 
 def _superseded(memory: Memory, successor: str | None) -> Memory:
@@ -132,6 +154,8 @@ def check(asked: Asked, at: Millis) -> None:
         _check_successor_given(asked)
     if asked.doing is Doing.EDIT:
         _check_changes(asked)
+    if asked.doing is Doing.CHANGE_SCOPE and asked.reach.everyone == (asked.reach.agent_version is not None):
+        raise BadInput("scope must say one of the two: everyone, or an agent_version.")
     if asked.doing is Doing.SNOOZE and (asked.until is None or asked.until <= at):
         raise BadInput("until must lie in the future.")
     if asked.doing is Doing.DELETE and asked.confirm != (wanted := f"delete {len(asked.targets)}"):

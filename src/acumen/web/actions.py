@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Target
+from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.profile import DAY_MS
@@ -42,6 +42,7 @@ DONE_WORDS = {
     Doing.SNOOZE: "snoozed",
     Doing.MARK_USEFUL: "marked useful",
     Doing.DISMISS: "dismissed",
+    Doing.CHANGE_SCOPE: "given another scope",
     Doing.DELETE: "deleted",
     Doing.CONFIGURE: "thresholds changed",
     Doing.UNDO: "put back",
@@ -86,6 +87,9 @@ async def preview(visit: Visit) -> Response:
     if doing is Doing.EDIT and not _changes(visit):
         titles, tags = await visit.deps.store.read(lambda tx: _tagged(tx, targets))
         return visit.html("preview.html", choose="tags", targets=targets, titles=titles, tags=tags, doing=doing)
+    if doing is Doing.CHANGE_SCOPE and not visit.form.get("reach"):
+        titles = await visit.deps.store.read(lambda tx: tx.memories.titles([one.ref for one in targets[:8]]))
+        return visit.html("preview.html", choose="reach", targets=targets, titles=titles, doing=doing)
     if doing is Doing.MERGE and len(targets) < 2 and not visit.form.get("successor"):
         raise BadInput("Select at least two memories to merge: one stays, the others point to it.")
     told = await _look(visit, _asked(visit, doing, targets))
@@ -200,7 +204,14 @@ def _asked(visit: Visit, doing: Doing, targets: Sequence[Target]) -> Asked:
         successor=successor if doing in (Doing.MERGE, Doing.SUPERSEDE_BY) else None,
         until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is Doing.SNOOZE else None,
         confirm=visit.form.get("confirm"),
+        reach=_reach(visit) if doing is Doing.CHANGE_SCOPE else Reach(),
     )
+
+
+def _reach(visit: Visit) -> Reach:
+    if visit.form.get("reach") == "everyone":
+        return Reach(everyone=True)
+    return Reach(agent_version=visit.form.get("agent_version").strip()[:1_000])
 
 
 def _changes(visit: Visit) -> dict[str, Any]:

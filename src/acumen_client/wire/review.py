@@ -123,6 +123,7 @@ class ReviewAction(StrEnum):
     SNOOZE = "snooze"
     MARK_USEFUL = "mark_useful"
     DISMISS = "dismiss"
+    CHANGE_SCOPE = "change_scope"
     DELETE = "delete"
 
 
@@ -145,11 +146,19 @@ class MemoryChanges(Request):
     tags: Tags | None = None
 
 
+class NewScope(Request):
+    """One of the two. For `everyone`, a user's lesson becomes a shared one, approved; the user's own is archived."""
+
+    everyone: bool = False
+    agent_version: Label | None = None
+
+
 class ReviewMemoriesRequest(Request):
     """One action on one or many memories, all or nothing. `dry_run` tells what would change and what not, and why.
 
     `edit` needs `changes`, `supersede_by` needs `superseded_by`, `merge` needs `into` (the one that stays), `snooze`
-    takes `until` (30 days when left out), `delete` needs `confirm`: the word and how many, such as "delete 3".
+    takes `until` (30 days when left out), `change_scope` needs `scope`, `delete` needs `confirm`: the word and how
+    many, such as "delete 3".
     """
 
     action: ReviewAction
@@ -160,6 +169,7 @@ class ReviewMemoriesRequest(Request):
     superseded_by: MaybeId = None
     into: MaybeId = None
     until: Seconds | None = None
+    scope: NewScope | None = None
     confirm: Label = ""
 
 
