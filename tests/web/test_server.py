@@ -327,6 +327,23 @@ async def test_a_selection_that_cannot_be_read_is_refused(org: Org, memory: Memo
     assert (await http.post(f"{ROOT}/actions", data=form, headers={"Origin": HERE})).status_code == 422
 
 
+async def test_a_change_of_scope_asks_for_whom_looks_and_is_done(org: Org):
+    lesson = await org.app.store.of(org.id).write(lambda tx: keep(tx, a_user_playbook("Use uv")))
+    http = visit(org, org.key)
+    form = {"token": await _token(http), "action": "change_scope", "item": _item(lesson)}
+    asking = {"Origin": HERE, "HX-Request": "true"}
+
+    asked = await http.post(f"{ROOT}/actions/preview", data=form, headers=asking)
+    looked = await http.post(f"{ROOT}/actions/preview", data={**form, "reach": "everyone"}, headers=asking)
+    done = await http.post(f"{ROOT}/actions", data={**form, "reach": "everyone"}, headers=asking)
+
+    assert "For whom shall it count?" in asked.text
+    assert "1 will change" in looked.text
+    assert 'name="reach" value="everyone"' in looked.text
+    assert "given another scope" in done.text
+    assert "Use uv" in (await http.get(f"{ROOT}/memories?kind=agent_playbook")).text
+
+
 async def test_thresholds_are_tried_kept_and_taken_back(org: Org):
     long = a_profile("word " * 60, "ada")
     await org.app.store.of(org.id).write(lambda tx: keep(tx, long))

@@ -21,7 +21,7 @@ from acumen.model.usage import SEARCHED, UNRESOLVED
 from acumen.storage import backup
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
-from acumen.web import charts
+from acumen.web import charts, words
 from acumen.web.page import Visit, page
 
 DEAD_SHOWN = 20
@@ -93,7 +93,7 @@ async def system(visit: Visit) -> Response:
         backup=None if visit.app.settings.database_url else backup.last(visit.app.settings),
         dims=DIMS,
         kinds=list(Kind),
-        statuses=list(Status),
+        statuses=[status for status in Status if any(some[status] for some in state.memories.values())],
     )
 
 
@@ -164,7 +164,7 @@ def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
     meaning, problem = app.meaning, app.worker_problem
     workers = app.settings.jobs.workers
     worker = problem or (f"{workers} at once in this process" if workers else "none in this process")
-    words = f"search goes by words only: {meaning.problem}" if meaning.problem else f"{meaning.name}, {DIMS} dimensions"
+    by = f"search goes by words only: {meaning.problem}" if meaning.problem else f"{meaning.name}, {DIMS} dimensions"
     model = (
         f"{app.settings.llm.model or app.settings.llm.provider or app.settings.llm.url}" or "none: rules do its work"
     )
@@ -172,7 +172,7 @@ def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
         ("Database", True, app.storage_label),
         _disk(visit),
         ("Worker", problem is None, worker),
-        ("Meaning", meaning.problem is None, words),
+        ("Meaning", meaning.problem is None, by),
         ("Language model", True, model),
         (
             "Metering",
@@ -187,4 +187,4 @@ def _disk(visit: Visit) -> tuple[str, bool, str]:
     if visit.app.settings.database_url:
         return "Disk", True, "the database server's own"
     free = shutil.disk_usage(visit.app.settings.data_dir).free
-    return "Disk", free > LEAST_FREE_BYTES, f"{free // 1024**2:,} MiB free in the data folder"
+    return "Disk", free > LEAST_FREE_BYTES, f"{words.size(free)} free in the data folder"
