@@ -301,9 +301,9 @@ class Calls:
     injection_stats = post("get_injection_stats", READER, "Tell how often each memory was shown, and what that cost.")(
         meter.GetInjectionStatsRequest, meter.GetInjectionStatsResponse
     )
-    memory_review = post("get_memory_review", READER, "List the memories that deserve a person's look, and why.")(
-        review.GetMemoryReviewRequest, review.GetMemoryReviewResponse
-    )
+    memory_review = post(
+        "get_memory_review", READER, "List the memories that deserve a person's look, and why.", exclude_none=False
+    )(review.GetMemoryReviewRequest, review.GetMemoryReviewResponse)
 
     # --- how sessions end ------------------------------------------------------------------------------------------
 

@@ -33,6 +33,10 @@ def number(value: float | None) -> str:
     return DASH if value is None else f"{round(value):,}"
 
 
+def times(value: int) -> str:
+    return "once" if value == 1 else f"{value:,} times"
+
+
 def compact(value: float | None) -> str:
     """Three digits that matter: 1,234,567 is 1.23M."""
     if value is None:
@@ -172,6 +176,7 @@ FILTERS: dict[str, Any] = {
     "shorten": shorten,
     "signal_word": signal_word,
     "size": size,
+    "times": times,
 }
 GLOBALS: dict[str, Any] = {
     "SIGNALS": SIGNALS,
