@@ -201,6 +201,21 @@ async def test_a_dead_job_keeps_its_cause_and_does_not_stop_the_next_of_its_scop
     assert after.payload["request_id"] == "r2"
     assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {"published": {"dead": 1, "running": 1}}
 
+    await store.lease(lambda leases: leases.finish(after, "one"))
+    assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {}
+
+
+async def test_a_dead_job_that_nothing_made_good_is_forgotten_in_the_end(store: Store, clock: Clock):
+    await add(store)
+    (job,) = await claim(store, clock)
+    await store.lease(lambda leases: leases.fail(job, "one", "ValueError: never", None))
+
+    before_it = await store.of(ORG).write(lambda tx: tx.jobs.forget_dead(Millis(clock() - 3_600_000)))
+    clock.forward(hours=1)
+    after_it = await store.of(ORG).write(lambda tx: tx.jobs.forget_dead(clock()))
+
+    assert (before_it, after_it) == (0, 1)
+
 
 async def test_forgetting_a_user_leaves_the_work_of_others_and_the_schedule(store: Store):
     """Whatever the user is called."""

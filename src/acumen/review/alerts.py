@@ -71,4 +71,10 @@ def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
 
 
 async def expire(_fact: Hour, deps: Deps) -> None:
-    await deps.store.write(lambda tx: tx.alerts.expire(Millis(tx.at - KEEP_DAYS * DAY_MS)))
+    """Alerts that are over, and jobs that died and were never made good."""
+    await deps.store.write(lambda tx: _expire(tx, Millis(tx.at - KEEP_DAYS * DAY_MS)))
+
+
+def _expire(tx: Tx, before: Millis) -> None:
+    tx.alerts.expire(before)
+    tx.jobs.forget_dead(before)

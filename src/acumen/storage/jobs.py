@@ -10,7 +10,7 @@ from acumen.model.facts import Fact, Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.job import Job, JobState
 from acumen.storage.database import Database
-from acumen.storage.prepared import Prepared
+from acumen.storage.prepared import Prepared, Statement
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import jobs
 
@@ -69,6 +69,9 @@ class Jobs:
         c = jobs.c
         query = self._scope.mine(jobs).where(c.state == JobState.DEAD)
         return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
+
+    def forget_dead(self, before: Millis) -> int:
+        return self._scope.delete(jobs, jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
 
     def delete_user(self, user: UserId) -> int:
         """What was to be done about a user; the schedule is nobody's, whatever the user is called."""
@@ -146,7 +149,9 @@ class JobLeases:
         )
 
     def finish(self, job: Job, owner: str) -> None:
-        self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job.id, jobs.c.lease_owner == owner))
+        """What died of the same scope is made good by it: a step does all there is to do."""
+        done = {"org": job.org_id, "fact": job.fact, "scope": job.scope, "job": job.id, "owner": owner}
+        _FINISH.run(self._conn, [done])
 
     def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
         """Back to waiting until `retry_at`; None dead-letters it."""
@@ -210,6 +215,19 @@ class JobLeases:
 def _lane(row: Any) -> tuple[str, str, str]:
     """What only one worker at a time may be at."""
     return row.org_id, "a user" if row.fact in ABOUT_A_USER else row.fact, row.scope
+
+
+_FINISH = Statement(
+    sa.delete(jobs).where(
+        jobs.c.org_id == sa.bindparam("org"),
+        jobs.c.fact == sa.bindparam("its_fact"),
+        jobs.c.scope == sa.bindparam("its_scope"),
+        sa.or_(
+            sa.and_(jobs.c.job_id == sa.bindparam("job"), jobs.c.lease_owner == sa.bindparam("owner")),
+            jobs.c.state == sa.literal_column(f"'{JobState.DEAD}'"),
+        ),
+    )
+)
 
 
 @cache
