@@ -24,10 +24,11 @@ async def expire(_fact: Hour, deps: Deps) -> None:
     """What is past its time is marked so; search has passed it over since that moment."""
 
     def store(tx: Tx) -> None:
-        for profile in tx.profiles.past(deps.now()):
-            after = replace(profile, status=Status.EXPIRED)
-            ref = MemoryRef(Kind.PROFILE, profile.id)
-            tx.memories.change(ref, profile, after, None, Because("its time to live has passed"))
+        with tx.memories.changing_many():
+            for profile in tx.profiles.past(deps.now()):
+                after = replace(profile, status=Status.EXPIRED)
+                ref = MemoryRef(Kind.PROFILE, profile.id)
+                tx.memories.change(ref, profile, after, None, Because("its time to live has passed"))
 
     await deps.store.write(store)
 

@@ -221,6 +221,28 @@ def _apply(
 ) -> Action:
     """As it was done: with the memories that it made."""
     because = Because(_reason(action), actor=action.actor, request_id=action.id)
+    with tx.memories.changing_many():
+        made = _change(tx, asked, now, flagged, rows, action, because)
+        if asked.doing is Doing.DELETE:
+            for kind in Kind:
+                tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
+    if made:
+        shared = {item.ref for item in made}
+        action = replace(action, items=[*(item for item in action.items if item.ref not in shared), *made])
+    tx.actions.add(action)
+    return action
+
+
+def _change(
+    tx: Tx,
+    asked: Asked,
+    now: Mapping[MemoryRef, _Known],
+    flagged: Flagged,
+    rows: Mapping[MemoryRef, SearchRow],
+    action: Action,
+    because: Because,
+) -> list[ActionItem]:
+    """Each memory as it was planned; the ones that it made."""
     made: list[ActionItem] = []
     for item in action.items:
         if not item.changed:
@@ -233,14 +255,7 @@ def _apply(
             tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
         if planned.mark is not None:
             tx.marks.put(item.ref, planned.mark, item.user_id)
-    if asked.doing is Doing.DELETE:
-        for kind in Kind:
-            tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
-    if made:
-        shared = {item.ref for item in made}
-        action = replace(action, items=[*(item for item in action.items if item.ref not in shared), *made])
-    tx.actions.add(action)
-    return action
+    return made
 
 
 def _shared(
@@ -280,7 +295,8 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
         )
         changed = put_back(tx, again)
         undoing = Action(fresh_action(), Doing.UNDO, actor, at, params=changed, undoes=action_id, items=items)
-        _put_back(tx, undoing, known, rows)
+        with tx.memories.changing_many():
+            _put_back(tx, undoing, known, rows)
         return undoing
 
     return await deps.store.write(store)

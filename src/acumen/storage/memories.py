@@ -1,6 +1,7 @@
 """The one door through which memories change: the row, what search reads of it, and its lineage move together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
@@ -41,6 +42,15 @@ class Memories:
         self._lineage = lineage
         self._evidence = evidence
         self._reviewed = reviewed
+        self._unsettled: list[Any] | None = None  # memories whose turns wait to be settled together
+
+    @contextmanager
+    def changing_many(self) -> Iterator[None]:
+        """The turns that these memories rest on are looked at once, after the last change."""
+        self._unsettled = []
+        yield
+        waiting, self._unsettled = self._unsettled, None
+        self._settle(waiting)
 
     def add(self, kind: Kind, memory: Any, found_by: SearchRow, because: Because) -> MemoryRef:
         """`found_by` is made before the id is known; it is filed under the memory's own."""
@@ -121,6 +131,9 @@ class Memories:
 
     def _settle(self, memories: Sequence[Any]) -> None:
         """The turns that these memories rest on are found or not, as is now right."""
+        if self._unsettled is not None:
+            self._unsettled.extend(memories)
+            return
         turns: dict[str, set[InteractionId]] = {}
         for memory in memories:
             if user := _owner(memory):
