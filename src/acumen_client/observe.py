@@ -22,9 +22,9 @@ import inspect
 import os
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import Any, ParamSpec, Self, TypeVar, overload
 
 import httpx
 
@@ -99,7 +99,7 @@ class Observer:
     @overload
     def watch(self, *, endpoint: str | None = None, **said: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
     def watch(self, function: Any = None, *, endpoint: str | None = None, **said: Any) -> Any:
-        """Every call of the function, sync or async, is an operation named after it."""
+        """Every call of the function, sync or async, is an operation; one that yields lasts to its end."""
         if function is None:
             return functools.partial(self._watched, endpoint=endpoint, said=said)
         return self._watched(function, endpoint=endpoint, said=said)
@@ -115,6 +115,26 @@ class Observer:
                     return await function(*args, **kwargs)
 
             return awaited
+
+        if inspect.isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def streamed(*args: Any, **kwargs: Any) -> Any:
+                with self._of_call(name, function, args, kwargs, said):
+                    async with aclosing(function(*args, **kwargs)) as parts:
+                        async for part in parts:
+                            yield part
+
+            return streamed
+
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def yielded(*args: Any, **kwargs: Any) -> Any:
+                with self._of_call(name, function, args, kwargs, said):
+                    return (yield from function(*args, **kwargs))
+
+            return yielded
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
@@ -139,6 +159,12 @@ class Observer:
     def flush(self, seconds: float = LAST_FLUSH_SECONDS) -> bool:
         """Waits until everything noted so far is sent or on disk; False when that took too long."""
         return self._outbox.flush(seconds)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_ended: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Sends what is left, for a few seconds at most; what cannot be sent goes to disk, or is counted."""

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,30 @@ def test_async_functions_are_watched_too(served: Served, observer: Observer):
 
     assert first["duration_ms"] >= 20
     assert (second["status"], second["error_type"]) == ("cancelled", "CancelledError")
+
+
+def test_what_yields_is_watched_to_its_end(served: Served, observer: Observer):
+    @observer.watch
+    def parts() -> Iterator[int]:
+        yield 1
+        raise KeyError("second")
+
+    @observer.watch
+    async def later_parts() -> AsyncIterator[int]:
+        yield 1
+        await asyncio.sleep(0.02)
+        yield 2
+
+    async def gathered() -> list[int]:
+        return [part async for part in later_parts()]
+
+    with pytest.raises(KeyError):
+        list(parts())
+    assert asyncio.run(gathered()) == [1, 2]
+    first, second = stored(served, observer)
+
+    assert (first["status"], first["error_type"]) == ("error", "KeyError")
+    assert (second["status"], second["duration_ms"] >= 20) == ("ok", True)
 
 
 def test_a_context_tells_what_was_set_in_it(served: Served, observer: Observer):
