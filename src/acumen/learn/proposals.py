@@ -18,8 +18,6 @@ from acumen.model.search import SearchRow
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
-# The name under which proposals are listed among the shared lessons.
-NAME = "operations"
 # Enough to see what a lesson rests on; what was counted is counted.
 MOST_EVIDENCE = 50
 
@@ -99,7 +97,6 @@ def _first(tx: Tx, suggested: Suggested, found_by: SearchRow) -> Proposal:
         created_at=tx.at,
         updated_at=tx.at,
         agent_version=last.agent_version or "",
-        name=NAME,
         approval=Approval.PENDING,
         status=Status.PENDING,  # no search finds it before a person has approved it
         tags=[str(suggested.about)],

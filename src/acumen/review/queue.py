@@ -75,7 +75,7 @@ async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps, rules:
 
 
 def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, thresholds: Thresholds) -> Queue:
-    window = _window(tx, wanted.days_back, at)
+    window = window_of(tx, wanted.days_back, at)
     asked = Question(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
     found = tx.docket.page(asked, limit, offset)
     titles = tx.memories.titles(one.ref for one in found.page)
@@ -89,7 +89,7 @@ def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, threshol
     )
 
 
-def _window(tx: Tx, days_back: int, at: Millis) -> Window:
+def window_of(tx: Tx, days_back: int, at: Millis) -> Window:
     return Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
 
 
@@ -116,7 +116,7 @@ async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps)
     at, thresholds = deps.now(), deps.thresholds
 
     def read(tx: Tx) -> dict[MemoryRef, tuple[Signal, ...]]:
-        window = _window(tx, days_back, at)
+        window = window_of(tx, days_back, at)
         found = {}
         for kind in {ref.kind for ref in refs}:
             ids = [ref.id for ref in refs if ref.kind is kind]

@@ -28,7 +28,6 @@ from acumen_client.wire.shapes import Role
 
 MOST_AT_ONCE = 1_000
 SNOOZE_DAYS = (30, 7, 90)
-USE_DAYS = 30
 # What a form may send of an edit.
 EDITABLE = ("content", "trigger", "rationale", "pitfall")
 DONE_WORDS = {
@@ -116,11 +115,12 @@ _TAKES_OUT = frozenset({Doing.ARCHIVE, Doing.MERGE, Doing.SUPERSEDE_BY, Doing.DE
 
 
 def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
-    since = Millis(at - USE_DAYS * DAY_MS)
-    covered = tx.usage.metered_since()
-    days = max(1.0, (at - max(since, covered or at)) / DAY_MS)
-    used = {kind: tx.usage.sums.of_kind(kind, since, [ref.id for ref in refs if ref.kind == kind]) for kind in Kind}
-    return sum(used[ref.kind][ref.id].tokens for ref in refs if ref.id in used[ref.kind]) / days
+    """Over the time that the queue looks at, so that both tell the same."""
+    window = queue.window_of(tx, queue.USUAL_DAYS, at)
+    used = {
+        kind: tx.usage.sums.of_kind(kind, window.since, [ref.id for ref in refs if ref.kind == kind]) for kind in Kind
+    }
+    return sum(used[ref.kind][ref.id].tokens for ref in refs if ref.id in used[ref.kind]) / window.counted_days
 
 
 def _edited(tx: Tx, asked: Asked) -> list[Piece]:

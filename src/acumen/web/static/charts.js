@@ -3,6 +3,7 @@
 
 // Whole numbers only: nothing is shown half a time.
 const STEPS = [1, 2, 5].flatMap((digit) => [...Array(12).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
+const DAY = 86_400;
 const DASHES = [[], [6, 4], [2, 3]];
 
 // A canvas wants a colour, not a name of one that depends on the theme.
@@ -49,7 +50,7 @@ function draw(figure) {
   const { names, data, texts } = columns(figure.querySelector("table"));
   const lines = Number(figure.dataset.lines);
   plot.replaceChildren();
-  if (data[0].length < 2) return;
+  if (!data[0].length) return;
   const series = names.slice(1, lines + 1).map((name, at) => ({
     label: name,
     stroke: css(`--chart-${at + 1}`),
@@ -64,7 +65,8 @@ function draw(figure) {
       height: 210,
       legend: { show: false },
       cursor: { y: false, points: { size: 7 } },
-      scales: { y: { range: (_, low, high) => [0, Math.max(high * 1.08, 1)] } },
+      // A first day stands alone in the middle.
+      scales: { x: { range: (_, first, last) => (first === last ? [first - DAY, last + DAY] : [first, last]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.08, 1)] } },
       axes: [axis(44), { ...axis(46), incrs: STEPS, values: (_, ticks) => ticks.map(short) }],
       series: [{}, ...series],
       hooks: { setCursor: [(at) => readout(figure, names, texts, at.cursor.idx)] },
