@@ -14,10 +14,9 @@ from acumen.model.facts import Recovered
 from acumen.model.failure import LEAST_SESSIONS
 from acumen.model.hazards import commands, hazards
 from acumen.model.memory import Origin
-from acumen.model.operation import Operation, OperationKind
+from acumen.model.operation import Operation
 from acumen.model.playbook import Lesson
 from acumen.model.proposal import About, Analysis, AnalysisState
-from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
 
 LONGEST_VALUE = 60
@@ -73,10 +72,8 @@ def _compared(failed: Operation, succeeded: Operation) -> Recovery | None:
 
 async def learn(fact: Recovered, deps: Deps) -> None:
     """Remember each recovery once; a change that helped in two sessions is proposed."""
-    wanted = Wanted(
-        session_id=fact.session_id, source=fact.source, endpoint=fact.endpoint, kind=OperationKind.OPERATION
-    )
-    calls = await deps.store.read(lambda tx: tx.operations.find(wanted, MOST_CALLS, oldest_first=True))
+    call = (fact.session_id, fact.source, fact.endpoint)
+    calls = await deps.store.read(lambda tx: tx.operations.since_failure(*call, MOST_CALLS))
     for recovery in recoveries(sorted(calls, key=lambda one: one.started_at or one.received_at)):
         await _remember(recovery, deps)
 

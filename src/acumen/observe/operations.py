@@ -1,7 +1,7 @@
 """Accept what was done and how it ended."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -59,37 +59,31 @@ def store_all(tx: Tx, calls: Sequence[Sequence[New]]) -> list[list[Receipt]]:
 
 def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
     """In one transaction: the operations, their groups, all counts, and the jobs that they cause."""
-    hashes = tx.operations.hashes([new.operation.id for new in sent])
-    receipts: list[Receipt] = []
+    known = tx.operations.hashes([new.operation.id for new in sent])
     fresh: dict[str, New] = {}
     for new in sent:
-        one = new.operation
-        known = hashes.get(one.id)
-        if known is None:
-            hashes[one.id] = one.body_hash
-            fresh[one.id] = new
-        receipts.append(Receipt(one.id, _stored(known, one.body_hash)))
-    if not fresh:
-        return receipts
-    groups = _groups(tx, fresh)
-    stored = [_in_group(new.operation, groups) for new in fresh.values()]
-    tx.hours.count(stored, tx.operations.add(stored))
-    _count_failures(tx, [one for one in stored if one.group_id is not None])
-    _notice(tx, stored)
-    return [_in_group(one, groups) for one in receipts] if groups else receipts
+        if new.operation.id not in known:
+            fresh.setdefault(new.operation.id, new)
+    groups = _groups(tx, fresh) if fresh else {}
+    if fresh:
+        stored = [_in_group(new, groups) for new in fresh.values()]
+        tx.hours.count(stored, tx.operations.add(stored))
+        _count_failures(tx, [one for one in stored if one.group_id is not None])
+        _notice(tx, stored)
+    return [Receipt(new.operation.id, _stored(new, fresh, known), groups.get(new.operation.id)) for new in sent]
 
 
-T = TypeVar("T", Operation, Receipt)
+def _in_group(new: New, groups: Mapping[str, str]) -> Operation:
+    return new.operation if new.signature is None else new.operation._replace(group_id=groups[new.operation.id])
 
 
-def _in_group(one: T, groups: Mapping[str, str]) -> T:
-    return one._replace(group_id=groups[one.id]) if one.id in groups else one
-
-
-def _stored(known: str | None, body_hash: str) -> Stored:
-    if known is None:
+def _stored(new: New, fresh: Mapping[str, New], known: Mapping[str, str]) -> Stored:
+    one = new.operation
+    first = fresh.get(one.id)
+    if first is new:
         return Stored.STORED
-    return Stored.KNOWN if known == body_hash else Stored.CONFLICT
+    body_hash = known[one.id] if first is None else first.operation.body_hash
+    return Stored.KNOWN if body_hash == one.body_hash else Stored.CONFLICT
 
 
 def _groups(tx: Tx, fresh: Mapping[str, New]) -> dict[str, str]:

@@ -44,9 +44,9 @@ class Many:
 
     def _runs(self, conn: sa.Connection, rows: Sequence[Values]) -> Iterator[Any]:
         in_lists = conn.dialect.name == "postgresql"
+        columns = enumerate(zip(*rows, strict=True))
+        used = tuple([place for place, values in columns if values.count(None) < len(rows)])
         for some in _parts(rows, len(rows) if in_lists else MOST_ROWS):
-            columns = enumerate(zip(*some, strict=True))
-            used = tuple([place for place, values in columns if values.count(None) < len(some)])
             key = (conn.dialect.name, 0 if in_lists else len(some), used)
             text, in_order = self._forms.get(key) or self._compiled(key, conn.dialect)
             given = map(in_order, some)

@@ -23,6 +23,8 @@ _RENAMED = {"id": "op_id", "received_at": "created_at"}
 # By what a tail is narrowed, and how many values of each are offered.
 FACETS = ("source", "status", "endpoint", "agent")
 MOST_VALUES = 20
+# By so much what was done later may have been told earlier.
+OUT_OF_ORDER_MS = 3_600_000
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
 
@@ -141,6 +143,16 @@ class Operations:
         rows = _FAILED_IN.rows(self._scope.conn, self._scope.org, sorted({call[0] for call in wanted}))
         return sorted(wanted & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
 
+    def since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
+        """A session's calls of one endpoint from about its first failure on, oldest first."""
+        failed = Wanted(source=source, endpoint=endpoint, session_id=session_id, status=OperationStatus.ERROR)
+        query = sa.select(sa.func.min(operations.c.created_at)).where(operations.c.org_id == self._scope.org)
+        first = self._scope.one(query.where(*_conditions(failed)))[0]
+        if first is None:
+            return []
+        calls = replace(failed, status=None, kind=OperationKind.OPERATION, since=Millis(first - OUT_OF_ORDER_MS))
+        return self.find(calls, limit, oldest_first=True)
+
     def sessions_of_call(
         self, source: str, endpoints: Sequence[str], group_ids: Sequence[str]
     ) -> dict[str, tuple[Millis, bool]]:
@@ -241,9 +253,12 @@ def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
 
 def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
     c = operations.c
-    names = ("source", "kind", "status", "endpoint", "agent", "session_id", "user_id", "way_key")
+    names = ("source", "endpoint", "agent", "session_id", "user_id", "way_key")
     given = [(name, getattr(wanted, name)) for name in names]
-    equal = [c[name] == str(value) for name, value in given if value is not None]
+    equal = [c[name] == value for name, value in given if value is not None]
+    # Spelled out, since an index of some rows serves only those who are seen to ask for such rows.
+    words = (("kind", wanted.kind), ("status", wanted.status))
+    equal += [c[name] == sa.literal_column(f"'{value.value}'") for name, value in words if value is not None]
     lists = ((c.group_id, wanted.group_ids), (c.op_id, wanted.ids))
     among = [column.in_(values) for column, values in lists if values is not None]
     since = [c.created_at >= wanted.since] if wanted.since is not None else []

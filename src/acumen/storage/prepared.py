@@ -2,6 +2,8 @@
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import chain, repeat
 from typing import Any
 
 import sqlalchemy as sa
@@ -124,13 +126,14 @@ class ByIds:
         size = 1 << (len(ids) - 1).bit_length()
         text, values = self._forms.get((conn.dialect.name, size)) or self._compiled(conn.dialect, size)
         read = self._readers.get(conn.dialect.name) or self._reader(conn.dialect)
-        given = values({"org": org, **more, **{f"id_{place}": ids[place % len(ids)] for place in range(size)}})
+        gaps = dict(zip(_gaps(size), chain(ids, repeat(ids[-1])), strict=False))
+        given = values({"org": org, **more, **gaps})
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
             cursor.execute(text, given)
             return [read(row) for row in cursor.fetchall()]
 
     def _compiled(self, dialect: sa.Dialect, size: int) -> Form:
-        ids: list[sa.BindParameter[Any]] = [sa.bindparam(f"id_{place}") for place in range(size)]
+        ids: list[sa.BindParameter[Any]] = [sa.bindparam(gap) for gap in _gaps(size)]
         mine = (org_of(self._id) == sa.bindparam("org"), self._id.in_(ids), *self._where)
         query = sa.select(*self._columns).where(*mine)
         if self._where:
@@ -154,6 +157,11 @@ class ByIds:
             return values
 
         return self._readers.setdefault(dialect.name, read)
+
+
+@cache
+def _gaps(size: int) -> list[str]:
+    return [f"id_{place}" for place in range(size)]
 
 
 @contextlib.contextmanager
