@@ -1,6 +1,5 @@
 """Secrets leave an operation before it is stored. Pure."""
 
-from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -15,8 +14,16 @@ _NOT_SECRET = ("tokens", "max_tokens", "token_count")
 
 def cleaned(one: Operation) -> Operation:
     """The very same one where there is nothing to take out."""
-    said = _SAID(one)
-    kept = tuple([value and clean(value) for value, clean in zip(said, _CLEAN, strict=True)])
+    said = endpoint, error_type, message, given, returned, arguments, attributes = _SAID(one)
+    kept = (
+        _name(endpoint),
+        error_type and _name(error_type),
+        message and redact(message),
+        given and redact(given),
+        returned and redact(returned),
+        arguments and _without_secrets(arguments),
+        attributes and _without_secrets(attributes),
+    )
     return one if kept == said else one._replace(**dict(zip(_FREE, kept, strict=True)))
 
 
@@ -42,4 +49,3 @@ def _is_secret(name: str, value: Any) -> bool:
 _name = lru_cache(4096)(redact)
 _FREE = ("endpoint", "error_type", "error_message", "input_summary", "output_summary", "arguments", "attributes")
 _SAID = attrgetter(*_FREE)
-_CLEAN: tuple[Callable[[Any], Any], ...] = (_name, _name, redact, redact, redact, _without_secrets, _without_secrets)

@@ -1,6 +1,7 @@
 """Accept what was done and how it ended."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -46,9 +47,15 @@ def _prepared(new: New) -> New:
     if one.arguments:
         one = one._replace(way_key=way_key(one.source, one.endpoint, one.arguments))
     if not one.failed:
-        return New(one)
-    known = signature(one.source, one.endpoint, one.error_type, one.error_message, new.fingerprint)
+        return new if one is new.operation else New(one)
+    said = (one.source, one.endpoint, one.error_type, one.error_message, new.fingerprint)
+    known = signature(*said) if len(one.error_message or "") > LONGEST_REMEMBERED else _known_signature(*said)
     return New(one, new.fingerprint, known)
+
+
+# What fails mostly fails again in the same words.
+_known_signature = lru_cache(2048)(signature)
+LONGEST_REMEMBERED = 1_000
 
 
 def store_all(tx: Tx, calls: Sequence[Sequence[New]]) -> list[list[Receipt]]:
