@@ -47,6 +47,12 @@ class Observe(Section):
     """What is kept of agents' operations."""
 
     keep_days: int = Field(90, ge=1, description="Operations older than this are removed; groups and counts stay.")
+    keep_history_days: int = Field(
+        400,
+        ge=1,
+        description="Groups of failures unseen for longer are removed unless a person or a lesson holds them; "
+        "conclusions and findings that are older, too.",
+    )
     otlp_content: bool = Field(
         False, description="Keep messages, arguments and results that traces carry; off keeps their sizes only."
     )

@@ -243,6 +243,51 @@ async def test_operations_leave_when_their_time_is_over_and_their_counts_stay(st
     assert [(one["count"], one["sessions"]) for one in rows["failure_groups"]] == [(3, 3)]
 
 
+async def test_what_nobody_holds_is_forgotten_in_the_end(start: Start, clock):
+    here = local(await start(observe={"keep_days": 30, "keep_history_days": 60}))
+    for number in range(3):
+        await record(here, *(done(f"{what} {number}", **failing(what, number)) for what in ("lost", "put", "taught")))
+    await here.sdk.record_verdict(subject="pr-1", overall="block", findings=[{"severity": "warn", "message": "m"}])
+    await here.learn()
+    groups = {row["endpoint"]: row["group_id"] for row in (await here.rows())["failure_groups"]}
+    await here.sdk.change_failure(group_id=groups["put"], change="archive")
+    clock.forward(days=70)
+
+    await here.app.worker.run_due()
+
+    rows = await here.rows()
+    held = {groups["put"], groups["taught"]}
+    assert {row["group_id"] for row in rows["failure_groups"]} == held
+    assert {row["group_id"] for row in rows["failure_keys"]} == held
+    assert {row["key"] for row in rows["analyses"]} == {groups["taught"]}
+    assert rows["findings"] == []
+    assert (await here.send("GET", "/stats")).json()["failures"] == 9
+
+
+def failing(what: str, number: int) -> dict[str, Any]:
+    session = f"s{number}" if what == "taught" else "s"
+    return {"status": "error", "endpoint": what, "error_message": f"{what} it", "session_id": session}
+
+
+async def test_words_that_are_heard_again_are_remembered_and_others_forgotten(start: Start, clock):
+    here = local(await start(observe={"keep_days": 30, "keep_history_days": 60}))
+
+    def say(name: str) -> dict[str, Any]:
+        return done(status="error", error_message=f"could not find the package {name} in the archive")
+
+    for name in ("numpy", "pandas", "polars"):
+        await record(here, say(name))
+    keys = len((await here.rows())["failure_keys"])
+    for _ in range(3):
+        clock.forward(days=25)
+        await record(here, say("pandas"))
+    await here.app.worker.run_due()
+
+    rows = await here.rows()
+    assert keys == 3
+    assert (len(rows["failure_groups"]), len(rows["failure_keys"])) == (1, 2), "the first names the group"
+
+
 # --- the earlier shapes ----------------------------------------------------------------------------------------------
 
 

@@ -66,19 +66,53 @@ async def fill(org: Org) -> None:
     await org.learn()
 
 
-async def test_purging_an_operation_takes_its_lesson_and_its_counts_along(org: Org):
+async def test_a_lesson_stays_without_what_was_purged_as_long_as_enough_is_left(org: Org):
     await fill(org)
-    before = {one["about"] for one in await proposed(org)}
+    (lesson,) = [one for one in await proposed(org) if one["about"] == "failure"]
+    await org.sdk.decide_proposal(agent_playbook_id=lesson["agent_playbook_id"], decision="approve")
 
     told = await org.sdk.purge_operations(op_id="op-1")
 
-    assert before == {"failure", "success"}
-    assert (told.operations, told.proposals) == (1, 1)
-    assert [one["about"] for one in await proposed(org)] == ["success"]
+    assert (told.operations, told.proposals, told.proposals_kept) == (1, 0, 1)
+    (kept,) = [one for one in await proposed(org) if one["about"] == "failure"]
+    assert (kept["approval"], kept["count"], kept["distinct_sessions"]) == ("approved", 3, 2)
+    assert kept["content"] == lesson["content"]
     rows = await org.rows()
     assert "op-1" not in str({name: rows[name] for name in rows if name != "lineage"})
     assert [row["count"] for row in rows["failure_groups"] if row["endpoint"] == "slow"] == [3]
     assert (await org.send("GET", "/stats")).json()["failures"] == 4
+
+
+async def test_a_lesson_goes_with_the_session_without_which_nobody_had_proposed_it(org: Org):
+    await fill(org)
+    for one in await proposed(org):
+        await org.sdk.decide_proposal(agent_playbook_id=one["agent_playbook_id"], decision="approve")
+
+    told = await org.sdk.purge_operations(session_id="s1")
+
+    assert (told.operations, told.proposals, told.proposals_kept) == (3, 2, 0)
+    assert await proposed(org) == []
+    rows = await org.rows()
+    assert "s1" not in {row["session_id"] for row in rows["operations"]}
+    assert [row for row in rows["analyses"] if "s1" in row["scopes"]] == []
+
+
+async def test_words_of_what_was_purged_leave_the_group_and_the_lesson_which_is_drawn_anew(org: Org):
+    for number, message in enumerate(("canary of eve was refused", *["upstream said no"] * 4)):
+        given = {"op_id": f"op-{number}", "fingerprint": ["refusal"], "duration_ms": number}
+        await record(org, failed(message, f"s{number % 3}", **given))
+    await org.learn()
+    (lesson,) = await proposed(org)
+    await org.sdk.decide_proposal(agent_playbook_id=lesson["agent_playbook_id"], decision="approve")
+
+    told = await org.sdk.purge_operations(op_id="op-0")
+    await org.learn()
+
+    assert "canary of eve" in lesson["pitfall"]
+    assert (told.proposals, told.proposals_kept) == (1, 0)
+    (again,) = await proposed(org)
+    assert (again["key"], again["approval"], again["count"]) == (lesson["key"], "pending", 4)
+    assert "canary" not in str({name: rows for name, rows in (await org.rows()).items() if name != "lineage"})
 
 
 async def test_purging_a_session_and_a_source_leaves_nothing_of_them(org: Org):

@@ -53,7 +53,9 @@ async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.Les
 async def purge_operations(asked: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
     ids = None if asked.op_id is None else (asked.op_id,)
     gone = await purge(Wanted(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
-    return PurgeOperationsResponse(operations=gone.operations, groups=gone.groups, proposals=gone.proposals)
+    return PurgeOperationsResponse(
+        operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.kept)
+    )
 
 
 def _rate(one: Rate) -> wire.RateView:

@@ -138,5 +138,6 @@ def purge(client: Client, op_id: str | None, session_id: str | None, source: str
     show(
         as_json,
         told,
-        f"Removed {told.operations} operation(s), {told.groups} group(s) of failures, {told.proposals} lesson(s).",
+        f"Removed {told.operations} operation(s), {told.groups} group(s) of failures, {told.proposals} lesson(s); "
+        f"{told.proposals_kept} lesson(s) stay with less behind them.",
     )

@@ -1,6 +1,7 @@
 """Accept what was done and how it ended."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ from acumen.observe.clean import cleaned
 from acumen.observe.grouping import group_of, signature
 from acumen.observe.shapes import way_key
 from acumen.storage.store import Tx
+
+log = logging.getLogger(__name__)
 
 
 class New(NamedTuple):
@@ -194,3 +197,19 @@ async def expire(_fact: Hour, deps: Deps) -> None:
         tx.failures.expire(before, Millis(tx.at - KEEP_HOURS_MS))
 
     await deps.store.write(counts)
+    await _forget(deps)
+
+
+async def _forget(deps: Deps) -> None:
+    """What was drawn from operations stays longer than they do, and for good where a person or a lesson holds it."""
+    days = max(deps.settings.observe.keep_days, deps.settings.observe.keep_history_days)
+    before = Millis(deps.now() - days * DAY_MS)
+    steps: dict[str, Callable[[Tx], int]] = {
+        "groups of failures": lambda tx: tx.failures.forget(before),
+        "conclusions": lambda tx: tx.lessons.expire(before),
+        "findings": lambda tx: tx.verdicts.expire(before),
+        "ways of calling": lambda tx: tx.operations.forget_ways(before),
+    }
+    for what, forget in steps.items():
+        if number := await deps.store.write(forget):
+            log.info("%d %s were older than %d days and are removed", number, what, days)

@@ -21,6 +21,7 @@ from acumen.storage.tables import (
     failure_keys,
     failure_sessions,
     operations,
+    proposals,
 )
 
 _TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
@@ -139,6 +140,26 @@ class Failures:
         """Which sessions and hours they fell into; how many they were stays with the groups."""
         self._scope.delete(failure_sessions, failure_sessions.c.created_at < sessions_before)
         self._scope.delete(failure_hours, failure_hours.c.hour < hours_before)
+
+    def forget(self, before: Millis) -> int:
+        """Groups that were not seen since, that nobody decided on and no lesson is about. Returns how many.
+
+        Of the others, the words that were not heard since; a group is named after the first, which stay.
+        """
+        c, p, a, k = failure_groups.c, proposals.c, failure_aliases.c, failure_keys.c
+        decided = [str(GroupState.RESOLVED), str(GroupState.ARCHIVED)]
+        taught = sa.exists().where(p.org_id == c.org_id, p.group_id == c.group_id)
+        merged = sa.exists().where(a.org_id == c.org_id, sa.or_(a.group_id == c.group_id, a.merged_into == c.group_id))
+        old = self._scope.mine(c.group_id).where(c.last_seen < before, c.state.not_in(decided), ~taught, ~merged)
+        ids = [row.group_id for row in self._scope.all(old)]
+        for table in _TABLES:
+            self._scope.delete_those(table.c.group_id, ids)
+        first = k.group_id == sa.literal("grp_").concat(sa.func.substr(k.key, 1, 24))
+        self._scope.delete(failure_keys, k.updated_at < before, ~first)
+        return len(ids)
+
+    def rename(self, group_id: str, template: str) -> None:
+        self._scope.update(failure_groups, failure_groups.c.group_id == group_id, template=template)
 
     def recount(self, gone: Mapping[str, Sequence[Operation]]) -> list[str]:
         """After operations were removed: what stays of their groups. Returns the groups of which nothing does."""

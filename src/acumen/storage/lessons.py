@@ -1,5 +1,6 @@
 """What was concluded from operations, and the lessons that it suggests, as rows."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
 from acumen.model.memory import Origin
-from acumen.model.proposal import Analysis, AnalysisState, Proposal
+from acumen.model.proposal import About, Analysis, AnalysisState, Proposal
 from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import analyses, proposals
 
@@ -77,15 +78,38 @@ class Lessons:
 
     # --- removing ------------------------------------------------------------------------------------------------
 
-    def drop_resting_on(self, op_ids: Sequence[str], keys: Sequence[str]) -> list[Proposal]:
-        """Analyses and proposals of which one of the operations is evidence; returns the proposals."""
-        s, db = self._scope, self._scope.db
-        told = sa.or_(db.has_any(analyses.c.evidence, op_ids), analyses.c.key.in_(keys))
-        s.delete(analyses, told)
-        resting = sa.or_(db.has_any(proposals.c.evidence, op_ids), proposals.c.key.in_(keys))
-        gone = self._proposals(resting, most=None)
-        s.delete(proposals, proposals.c.key.in_([one.key for one in gone]))
-        return gone
+    def drop_analyses(self, op_ids: Sequence[str], keys: Sequence[str]) -> Counter[str]:
+        """Those of these keys, and those of which one of the operations is evidence; how many of each key."""
+        c = analyses.c
+        gone = sa.or_(self._scope.db.has_any(c.evidence, op_ids), c.key.in_(keys))
+        dropped = Counter(row.key for row in self._scope.all(self._scope.mine(c.key).where(gone)))
+        self._scope.delete(analyses, gone)
+        return dropped
+
+    def resting_on(self, op_ids: Sequence[str], keys: Sequence[str]) -> list[Proposal]:
+        """Proposals of these keys, and those of which one of the operations is evidence."""
+        evidence = self._scope.db.has_any(proposals.c.evidence, op_ids)
+        return self._proposals(sa.or_(evidence, proposals.c.key.in_(keys)), most=None)
+
+    def forget_scopes(self, key: str, sessions: Sequence[str]) -> None:
+        """What was concluded stays concluded, without these sessions."""
+        c = analyses.c
+        query = self._scope.mine(c.analysis_id, c.scopes).where(
+            c.key == key, self._scope.db.has_any(c.scopes, sessions)
+        )
+        for row in self._scope.all(query):
+            left = [scope for scope in row.scopes if scope not in sessions]
+            self._scope.update(analyses, c.analysis_id == row.analysis_id, scopes=left)
+
+    def drop(self, key: str) -> None:
+        self._scope.delete(proposals, proposals.c.key == key)
+
+    def expire(self, before: Millis) -> int:
+        """What was concluded before, but for the last conclusion behind each lesson."""
+        c, later, p = analyses.c, analyses.alias("later").c, proposals.c
+        newer = sa.exists().where(later.org_id == c.org_id, later.key == c.key, later.created_at > c.created_at)
+        taught = sa.exists().where(p.org_id == c.org_id, p.key == c.key)
+        return self._scope.delete(analyses, c.created_at < before, sa.or_(newer, ~taught))
 
     def _proposals(self, *where: sa.ColumnElement[bool], most: int | None = _LATEST) -> list[Proposal]:
         """The latest changed first."""
@@ -98,6 +122,7 @@ def _analysis(row: Any) -> Analysis:
         Analysis,
         row,
         id=row.analysis_id,
+        about=About(row.about),
         evidence=tuple(row.evidence or ()),
         scopes=tuple(row.scopes or ()),
         state=AnalysisState(row.state),
@@ -108,4 +133,4 @@ def _analysis(row: Any) -> Analysis:
 
 def _proposal(row: Any) -> Proposal:
     told = {"evidence": tuple(row.evidence or ()), "scopes": tuple(row.scopes or ()), "detail": row.detail or {}}
-    return value_of(Proposal, row, **told)
+    return value_of(Proposal, row, about=About(row.about), **told)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -16,7 +16,7 @@ from acumen.model.operation import AHEAD_MS, Operation, OperationId, OperationKi
 from acumen.storage.many import Many
 from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
-from acumen.storage.tables import findings, operations, tool_versions, ways
+from acumen.storage.tables import findings, operations, proposals, tool_versions, ways
 
 # The column and the field, where they differ.
 _RENAMED = {"id": "op_id", "received_at": "created_at"}
@@ -169,6 +169,12 @@ class Operations:
         rows = self._scope.all(query.group_by(c.session_id))
         return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
 
+    def sessions_among(self, sessions: Collection[str], wanted: Wanted) -> set[str]:
+        """Those of these sessions that have such operations."""
+        c = operations.c
+        query = self._scope.mine(c.session_id).where(*_conditions(wanted)).distinct()
+        return {row.session_id for row in self._scope.those(query, c.session_id, sessions)}
+
     def last_of(self, source: str) -> Millis:
         """When something of the source came last; 0 if that is no longer kept."""
         c = operations.c
@@ -182,6 +188,12 @@ class Operations:
         c = operations.c
         ids = sa.select(c.op_id).where(c.org_id == self._scope.org, c.created_at < before).limit(most)
         return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
+
+    def forget_ways(self, before: Millis) -> int:
+        """Ways of calling that nobody went since, and that no lesson is about."""
+        c, p = ways.c, proposals.c
+        taught = sa.exists().where(p.org_id == c.org_id, p.key == c.way_key)
+        return self._scope.delete(ways, c.updated_at < before, ~taught)
 
     def remove(self, gone: Sequence[Operation]) -> int:
         """As if they had never come."""

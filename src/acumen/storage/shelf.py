@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from acumen.model.failure import GroupState
+from acumen.model.failure import DAY_MS, GroupState
 from acumen.model.signature import VERSION, Candidate, Signature
-from acumen.storage.prepared import ByIds
+from acumen.storage.prepared import ByIds, Statement
 from acumen.storage.scope import Scope
 from acumen.storage.tables import failure_groups, failure_keys
 
@@ -21,10 +21,12 @@ class Shelf:
         self._rooms: dict[str, int] = {}
 
     def look_up(self, keys: Sequence[str]) -> None:
-        """Asks for all of them at once."""
+        """Asks for all of them at once. When words were last heard is kept to the day."""
         s = self._scope
-        wanted = list(dict.fromkeys(keys))
-        self._known |= {row["key"]: row["group_id"] for row in _BY_KEY.rows(s.conn, s.org, wanted)}
+        found = _BY_KEY.rows(s.conn, s.org, list(dict.fromkeys(keys)))
+        self._known |= {row["key"]: row["group_id"] for row in found}
+        unheard = [row["key"] for row in found if row["updated_at"] < s.at - DAY_MS]
+        _HEARD.run(s.conn, [{"mine": s.org, "at": s.at, "heard": key} for key in unheard])
 
     def by_key(self, key: str) -> str | None:
         return self._known.get(key)
@@ -85,4 +87,9 @@ class Shelf:
         self._scope.add(failure_keys, [{"key": key, "group_id": group_id}])
 
 
-_BY_KEY = ByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id))
+_BY_KEY = ByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id, failure_keys.c.updated_at))
+_HEARD = Statement(
+    sa.update(failure_keys)
+    .where(failure_keys.c.org_id == sa.bindparam("mine"), failure_keys.c.key == sa.bindparam("heard"))
+    .values(updated_at=sa.bindparam("at"))
+)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
+from acumen.model.ids import Millis
 from acumen.model.verdict import Finding, Recurrence
 from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import findings
@@ -35,6 +36,9 @@ class Verdicts:
             .order_by(subjects.desc(), c.signature)
         )
         return [Recurrence(row[0], int(row[1]), int(row[2])) for row in self._scope.all(query)]
+
+    def expire(self, before: Millis) -> int:
+        return self._scope.delete(findings, findings.c.created_at < before)
 
     def _find(self, where: sa.ColumnElement[bool], limit: int) -> list[Finding]:
         query = self._scope.mine(findings).where(where).order_by(findings.c.finding_id.desc())

@@ -28,7 +28,7 @@ from acumen_client.wire.shapes import Role
 
 # What a person asks of a server, and the settings that answer it.
 SECTIONS = {
-    "Retention": ("meter.keep_days", "meter.keep_rows", "observe.keep_days"),
+    "Retention": ("meter.keep_days", "meter.keep_rows", "observe.keep_days", "observe.keep_history_days"),
     "Redaction": ("observe.otlp_content", "llm.org_models"),
     "Metering": ("meter.enabled", "meter.flush_seconds", "meter.model"),
     "Alerts": ("alerts.every_minutes", "alerts.silent_minutes", "alerts.webhook_url", "alerts.webhook_secret"),

@@ -330,6 +330,9 @@ class PurgeOperationsRequest(Request):
 
 
 class PurgeOperationsResponse(Done):
+    """How many went. `proposals_kept` rested on what was purged, but on enough else besides."""
+
     operations: int
     groups: int
     proposals: int
+    proposals_kept: int = 0
