@@ -21,9 +21,9 @@ from tests.world import Template
 
 @pytest.fixture
 def empty(template: Template, tmp_path) -> Iterator[Settings]:
-    """A database without any table."""
+    """A database without any table, beside that of `store`."""
     if template.postgres is None:
-        yield Settings(data=tmp_path)
+        yield Settings(data=tmp_path / "empty")
         return
     url = template.postgres.create()
     yield Settings(data=tmp_path, database_url=url)
