@@ -41,3 +41,12 @@ def test_what_has_no_secret_is_the_very_same():
     operation = an_operation("Good morning, one question before the meeting about the order")
 
     assert cleaned(operation) is operation
+
+
+def test_what_is_called_a_secret_is_one_whatever_it_looks_like():
+    called = {"password": 1234, "cookies": ["sid=abc"], "credentials": {"pw": "x"}, "token": "short"}
+    plain = {"max_tokens": 100, "token_count": 3, "has_password": True, "api_key": None}
+
+    kept = cleaned(an_operation("x")._replace(arguments={**called, **plain})).arguments
+
+    assert kept == dict.fromkeys(called, "[redacted]") | plain

@@ -6,10 +6,7 @@ from typing import Any
 
 from acumen.model.operation import Operation
 from acumen.model.secrets import redact
-
-# Values under such a name are secret whatever they look like.
-_SECRET_NAMES = ("password", "passwd", "secret", "token", "api_key", "apikey", "authorization", "credential", "cookie")
-_NOT_SECRET = ("tokens", "max_tokens", "token_count")
+from acumen_client.secret_names import is_secret
 
 
 def cleaned(one: Operation) -> Operation:
@@ -34,18 +31,18 @@ def _without_secrets(value: Any) -> Any:
         return [_without_secrets(inner) for inner in value]
     if isinstance(value, dict):
         return {
-            name: "[redacted]" if _is_secret(name, inner) else _without_secrets(inner) for name, inner in value.items()
+            name: "[redacted]" if _tells(inner) and is_secret(name) else _without_secrets(inner)
+            for name, inner in value.items()
         }
     return value
 
 
-def _is_secret(name: str, value: Any) -> bool:
-    lowered = name.lower()
-    named = isinstance(value, str) and any(secret in lowered for secret in _SECRET_NAMES)
-    return named and not lowered.endswith(_NOT_SECRET)
+def _tells(value: Any) -> bool:
+    """That a secret is there, or is not, is none."""
+    return value is not None and not isinstance(value, bool)
 
 
-# A place may be an address with a password in it; there are few of them, and they come again and again.
+# An endpoint may be a URL with a password in it. There are few endpoints, and they come again and again.
 _name = lru_cache(4096)(redact)
 _FREE = ("endpoint", "error_type", "error_message", "input_summary", "output_summary", "arguments", "attributes")
 _SAID = attrgetter(*_FREE)

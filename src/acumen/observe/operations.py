@@ -169,9 +169,9 @@ async def settle(_fact: Hour, deps: Deps) -> None:
 
     def calm(tx: Tx) -> None:
         this = tx.at - tx.at % HOUR_MS
-        unsettled = tx.failures.unsettled()
-        counted = tx.failures.hours([group.id for group in unsettled], Millis(this))
-        for group in unsettled:
+        groups = tx.failures.held([group.id for group in tx.failures.unsettled()])
+        counted = tx.failures.hours(list(groups), Millis(this))
+        for group in groups.values():
             this_hour = counted.get(group.id, {}).get(this, 0)
             state = settled(group, tx.at, this_hour, tx.failures.week(group))
             if state is not group.state:

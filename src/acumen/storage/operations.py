@@ -186,7 +186,7 @@ class Operations:
     def expire(self, before: Millis, most: int) -> int:
         """The oldest go first, so many at a time; what was counted of them stays counted."""
         c = operations.c
-        ids = sa.select(c.op_id).where(c.org_id == self._scope.org, c.created_at < before).limit(most)
+        ids = self._scope.mine(c.op_id).where(c.created_at < before).order_by(c.created_at).limit(most)
         return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
 
     def forget_ways(self, before: Millis) -> int:
