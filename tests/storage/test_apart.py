@@ -204,7 +204,7 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "pause metering": lambda tx: tx.usage.pause_metering(),
     "expire hours": lambda tx: tx.hours.expire(Millis(9_999_999_999_999)),
     "expire failures": lambda tx: tx.failures.expire(Millis(9_999_999_999_999), Millis(9_999_999_999_999)),
-    "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999), 1),
+    "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999)),
     "forget words shown": lambda tx: tx.injections.forget_words(Kind.PROFILE, None),
     "sum again": lambda tx: tx.usage.sums.sum_again([PROFILE], ["ada"]),
     "take back": lambda tx: tx.actions.take_back(ActionId("act_1"), ActionId("act_2")),

@@ -110,11 +110,19 @@ async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_
     assert (first, await since()) == (1_000, 3_000)
 
 
+async def expire(org_store: OrgStore, before: Millis, most_rows: int) -> int:
+    start = await org_store.read(lambda tx: tx.usage.kept_from(before, most_rows))
+    assert start is not None
+    gone = await org_store.write(lambda tx: tx.usage.expire(start))
+    assert await org_store.read(lambda tx: tx.usage.kept_from(before, most_rows)) is None
+    return gone
+
+
 async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_there(org_store: OrgStore):
     events = [shown("old", DAY_MS - 1), shown("new", DAY_MS), shown("newer", DAY_MS + 5)]
     await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1_000)), tx.usage.add(events)))
 
-    gone = await org_store.write(lambda tx: tx.usage.expire(Millis(DAY_MS + 7), 1_000))
+    gone = await expire(org_store, Millis(DAY_MS + 7), 1_000)
 
     (stat,), _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
     assert (gone, stat.first_at, stat.shown) == (1, DAY_MS, 2)
@@ -125,7 +133,7 @@ async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store:
     events = [shown(f"{day}-{number}", day * DAY_MS + number) for day in range(4) for number in range(3)]
     await org_store.write(lambda tx: (tx.usage.begin_metering(Millis(1)), tx.usage.add(events)))
 
-    gone = await org_store.write(lambda tx: tx.usage.expire(Millis(0), 5))
+    gone = await expire(org_store, Millis(0), 5)
 
     assert gone == 6
     assert await org_store.read(lambda tx: tx.usage.metered_since()) == 2 * DAY_MS
@@ -235,7 +243,7 @@ async def test_however_events_arrive_counters_tell_what_the_events_do(org_store:
     while events:
         batch = [events.pop() for _ in range(min(len(events), random.randrange(1, 9)))]
         await org_store.write(lambda tx, batch=batch: tx.usage.add(batch))
-    await org_store.write(lambda tx: tx.usage.expire(Millis(2 * DAY_MS), 1_000))
+    await org_store.write(lambda tx: tx.usage.expire(Millis(2 * DAY_MS)))
 
     refs = [MemoryRef(Kind.PROFILE, name) for name in ("p1", "p2")]
     windows = [Millis(random.randrange(2 * DAY_MS, 10 * DAY_MS)) for _ in range(6)]

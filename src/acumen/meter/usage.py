@@ -224,4 +224,7 @@ async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Cita
 async def expire(_fact: Hour, deps: Deps) -> None:
     """Old counts are removed, whole days at a time; from when on they are complete is remembered."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
-    await deps.store.write(lambda tx: tx.usage.expire(before, deps.settings.meter.keep_rows))
+    # Millions are counted for this, so it is asked apart: nobody waits to write meanwhile.
+    start = await deps.store.read(lambda tx: tx.usage.kept_from(before, deps.settings.meter.keep_rows))
+    if start is not None:
+        await deps.store.write(lambda tx: tx.usage.expire(start))

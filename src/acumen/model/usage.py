@@ -13,6 +13,7 @@ WITHHELD = "learning_withheld"  # one per search of a user whom an experiment sh
 ECHOED = "learning_echo"  # a memory's text came back in what was published
 CITED = "learning_citation"  # the agent named it as what it went by
 UNRESOLVED = "learning_citation_unresolved"  # the agent named something that is no memory of ours, or not this user's
+EVENTS = (SHOWN, SEARCHED, WITHHELD, ECHOED, CITED, UNRESOLVED)
 
 # Only what a production agent was shown counts as use.
 PRODUCTION = "production_agent"

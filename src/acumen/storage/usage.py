@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, UsageEvent
+from acumen.model.usage import CITED, ECHOED, EVENTS, SEARCHED, SHOWN, UsageEvent
 from acumen.storage.deltas import Deltas, day_of
 from acumen.storage.injections import ECHO_DAYS
 from acumen.storage.many import Many
@@ -114,7 +114,7 @@ class Usage:
                 c.org_id == self._scope.org,
                 c.entity_type == str(kind),
                 c.entity_id == memory_id,
-                c.event_name == "learning_injection",
+                c.event_name == SHOWN,
                 c.session_id.is_not(None),
             )
         )
@@ -138,13 +138,22 @@ class Usage:
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 
-    def expire(self, before: Millis, most_rows: int) -> int:
-        """Removes whole days: those that ended before a moment, and the oldest until about `most_rows` are left."""
-        first_day = max(day_of(before), self._first_day_of_last(most_rows))
-        start = first_day * DAY_MS
+    def kept_from(self, before: Millis, most_rows: int) -> Millis | None:
+        """Whole days leave: those that ended before a moment, and the oldest until about `most_rows` are left.
+
+        None when there is nothing so old.
+        """
+        start = Millis(max(day_of(before), self._first_day_of_last(most_rows)) * DAY_MS)
+        e, i = usage_events.c, injections.c
+        events = self._scope.mine(e.event_id).where(e.event_name.in_(EVENTS), e.created_at < start).limit(1)
+        shown = self._scope.mine(i.injection_id).where(i.created_at < start).limit(1)
+        return start if self._scope.one(events) or self._scope.one(shown) else None
+
+    def expire(self, start: Millis) -> int:
+        """What is older leaves, and counting is complete from there on."""
         gone = self._scope.delete(usage_events, usage_events.c.created_at < start)
         self._scope.delete(injections, injections.c.created_at < start)
-        self.sums.expire(first_day)
+        self.sums.expire(day_of(start))
         self._scope.conn.execute(
             sa.update(orgs)
             .where(orgs.c.org_id == self._scope.org, orgs.c.metered_since < start)
