@@ -1,6 +1,7 @@
 """Every page: without barriers, in both themes, on a narrow screen, light to load, and unmoved by hostile text."""
 
 from itertools import product
+import re
 from pathlib import Path
 
 import pytest
@@ -178,3 +179,12 @@ def test_a_theme_that_was_chosen_stays_chosen(system: str, chosen: str, site: Si
 
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 15, 18)"
     assert dark == (chosen == "dark")
+
+
+def test_times_are_told_in_the_zone_that_was_chosen_and_in_utc(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/settings")
+    page.get_by_label("Time zone of these pages").select_option("Asia/Tokyo")
+
+    page.goto(f"{site.url}/ui/memories/user_playbook/1")
+
+    expect(page.locator("main time").first).to_have_attribute("title", re.compile(r" Asia/Tokyo · .* UTC$"))

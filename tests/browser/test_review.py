@@ -148,6 +148,7 @@ def test_words_are_edited_after_a_look_at_what_changes(own_site: Site, open_page
     page.locator("#dialog").get_by_role("button", name="Edit").click()
 
     expect(page.locator("h1")).to_contain_text("eu-west-1")
+    expect(page.locator("figure.chart canvas")).to_have_count(1)
     expect(page.locator(".events ins").first).to_contain_text("west")
 
 

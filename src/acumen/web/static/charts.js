@@ -92,3 +92,7 @@ document.addEventListener("DOMContentLoaded", () => {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 });
 document.addEventListener("acumen:theme", drawAll);
+// A part of the page that was loaded again brings its chart as a table only.
+document.addEventListener("htmx:afterSwap", () => {
+  for (const figure of document.querySelectorAll("figure.chart")) if (!figure.querySelector(".plot > *")) draw(figure);
+});
