@@ -1,7 +1,7 @@
 """Every page: without barriers, in both themes, on a narrow screen, light to load, and unmoved by hostile text."""
 
-from itertools import product
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
