@@ -266,6 +266,13 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (target.id === "notices") target.scrollIntoView({ block: "nearest" });
 });
 
+// A list that is being loaded when something else is done (an undo on the heels of its action) is loaded once more.
+let late = false;
+document.addEventListener("acumen:changed", () => (late = !!one("#list.htmx-request")), true);
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (late && event.target.id === "list") htmx.trigger(document.body, "acumen:changed");
+});
+
 // What was done is done: the dialog has nothing more to ask.
 document.addEventListener("acumen:changed", () => one("#dialog")?.close());
 document.addEventListener("htmx:responseError", () => one("#dialog")?.close());
