@@ -76,9 +76,10 @@ class Endpoint(Generic[P, A]):
         return call
 
     def built(self, *args: P.args, **kwargs: P.kwargs) -> BaseModel:
-        """The request, or `BadInput` before anything is sent."""
+        """The request, or `BadInput` before anything is sent. Its fields may come as one dictionary, too."""
+        fields: Any = args[0] if len(args) == 1 and isinstance(args[0], Mapping) and self.shape is None else None
         try:
-            return self.request(*args, **kwargs)
+            return self.request(*args, **kwargs) if fields is None else self.request_model(**fields, **kwargs)
         except ValidationError as wrong:
             raise BadInput(in_words(wrong), code="bad_input") from wrong
 

@@ -75,6 +75,14 @@ def test_a_call_is_a_request_and_an_answer():
     assert found.context == "Ada likes tea."
 
 
+def test_the_fields_of_a_request_may_come_as_one_dictionary():
+    server = Server(httpx.Response(200, json={"success": True}))
+
+    client(server).injection_stats({"days_back": 7}, limit=5)
+
+    assert (server.bodies[0]["days_back"], server.bodies[0]["limit"]) == (7, 5)
+
+
 def test_a_get_carries_its_parameters_in_the_query():
     server = Server(httpx.Response(200, json={"success": True}))
 
