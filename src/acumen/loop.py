@@ -99,14 +99,14 @@ async def run(job: Job, deps: Deps) -> None:
     """Every step the fact causes; one that fails does not keep the others from running."""
     kind = FACTS[job.fact]
     fact = kind.of(job.payload)
-    failures: list[Exception] = []
+    raised: list[Exception] = []
     for step in CAUSES[kind]:
         try:
             await _take(step, fact, deps)
         except Exception as failure:  # noqa: BLE001 - collected here, raised below
-            failures.append(failure)
-    if failures:
-        raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} steps failed", failures)
+            raised.append(failure)
+    if raised:
+        raise raised[0] if len(raised) == 1 else ExceptionGroup(f"{len(raised)} steps failed", raised)
 
 
 async def _take(step: Step, fact: Fact, deps: Deps) -> None:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from acumen.app import LOCAL_ORG, App
 from acumen.door.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
-from acumen.model.ids import Millis, OrgId, fresh_id
+from acumen.model.ids import Millis, OrgId, fresh_id, now
 from acumen.storage.keys import Key, any_exist, by_id, by_secret, hashed
 from acumen.storage.store import Tx
 from acumen_client.wire.shapes import Role
@@ -110,7 +110,7 @@ class Doorkeeper:
 
 
 def _holder(key: Key | None) -> Caller:
-    if key is None or not key.valid_at(Millis(time.time_ns() // 1_000_000)):
+    if key is None or not key.valid_at(now()):
         raise NotAuthenticated("This key is unknown, expired or revoked.")
     return Caller(key.org_id, Role(key.role), key.name, key.id)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 
 class Breaker(Struct):
@@ -13,7 +13,7 @@ class Breaker(Struct):
     clock: Callable[[], float]
     failures: int = 0
     rests_until: float = 0.0
-    trying: bool = field(default=False)
+    trying: bool = False
 
     @property
     def resting(self) -> float:

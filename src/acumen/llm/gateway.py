@@ -5,7 +5,6 @@ import importlib
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -138,17 +137,16 @@ class Gateway:
         return self._lines[key]
 
 
-@dataclass(frozen=True, slots=True)
-class Llm:
+class Llm(Struct, frozen=True):
     """The model as one org may use it."""
 
     gateway: Gateway
     route: Route
     ledger: Ledger
-    prices: Prices = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "prices", self.gateway.prices)
+    @property
+    def prices(self) -> Prices:
+        return self.gateway.prices
 
     async def ask(self, question: Question[T]) -> Answer[T]:
         """A typed answer, or a ModelUnavailable that says why there is none. Nothing waits longer than it may."""

@@ -11,6 +11,7 @@ from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.action import UNMARKED, Action, ActionId, ActionItem, Asked, Doing, Mark, Snapshot
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories import Memory, owner, searchable
+from acumen.model.memory import Status
 from acumen.model.search import SearchRow
 from acumen.review.plan import Planned, check, plan
 from acumen.review.sharing import share
@@ -137,7 +138,7 @@ def _check_successor(tx: Tx, asked: Asked) -> None:
         raise BadInput(f"There is no {kind} {asked.successor} that could take their place.")
     if not replaced:
         raise BadInput("A memory cannot take its own place.")
-    if asked.doing is Doing.MERGE and not found.status == "current":
+    if asked.doing is Doing.MERGE and found.status is not Status.CURRENT:
         raise BadInput(f"{kind} {asked.successor} is {found.status}: restore it first, or name another.")
     refuse_circle(tx, kind, found, replaced)
 

@@ -18,7 +18,7 @@ from acumen.door.failures import Failure, failure_of
 from acumen.door.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import Config
-from acumen.web import (
+from acumen.web import (  # noqa: F401 - importing a room is what registers its pages
     actions,
     duplicates,
     failures,
@@ -39,24 +39,6 @@ from acumen.web.front import ROOT
 from acumen.web.page import HERE, PAGES, Page, Visit
 from acumen.web.session import Sessions, visitor
 from acumen_client.wire.shapes import Role
-
-# Importing a room is what registers its pages.
-ROOMS = (
-    actions,
-    duplicates,
-    failures,
-    login,
-    memories,
-    meter,
-    observe,
-    operations,
-    proposals,
-    recall,
-    review,
-    settings,
-    system,
-    views,
-)
 
 STATIC = HERE / "static"
 HEADERS = {
