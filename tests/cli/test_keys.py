@@ -43,7 +43,7 @@ def test_a_server_demands_a_key_as_soon_as_there_is_one_and_only_a_valid_one_wil
         _wait_until(lambda: run("status", *url, "--key", made["secret"]).code == 1)
 
     assert open_door == 0
-    assert "Authentication required" in without.err
+    assert "give it with --key, or in ACUMEN_KEY" in without.err
     assert with_key.code == 0
 
 

@@ -14,6 +14,8 @@ def _said(failure: BaseException) -> str:
         return f"{failure} ({_cause(failure.__cause__)})"
     if isinstance(failure, client.Unavailable) and failure.code == "unreachable":
         return f"{str(failure).rstrip('.')}. Is the server running there? `acumen serve` starts one."
+    if isinstance(failure, client.NotAuthenticated):
+        return "This server asks for a key, or does not know this one: give it with --key, or in ACUMEN_KEY."
     if isinstance(failure, AcumenError | client.AcumenError):
         return str(failure)
     if isinstance(failure, OSError) and failure.strerror:

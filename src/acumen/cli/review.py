@@ -81,6 +81,8 @@ def apply(client: Client, action: str, names: Sequence[str], *, as_json: bool, *
     given = {name: value for name, value in more.items() if value not in (None, "", [])}
     done = client.review_memories(action=ReviewAction(action), items=[_named(one) for one in names], **given)
     show(as_json, done, _done(done))
+    if not any(one.changed for one in done.items):
+        raise typer.Exit(1)
 
 
 def _named(name: str) -> ReviewItem:

@@ -91,7 +91,7 @@ def apply(
     key: Key = None,
     as_json: AsJson = False,
 ) -> None:
-    """Act on memories. All of them or none; what was done can be undone, except a deletion."""
+    """Act on memories, in one step: what cannot change is named with the reason. All but a deletion can be undone."""
     from acumen.cli import review
 
     if action == "delete" and not confirm and not dry_run:
