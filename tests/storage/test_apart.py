@@ -171,6 +171,7 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "search rows by ids": lambda tx: tx.search_rows.by_ids("turn", ["1"]),
     "jobs of scope": lambda tx: tx.jobs.of_scope("published", "ada"),
     "jobs counted": lambda tx: tx.jobs.counts(),
+    "jobs overdue": lambda tx: tx.jobs.overdue_since(),
     "spent": lambda tx: tx.llm_calls.spent(Millis(0)).calls,
 }
 

@@ -258,3 +258,16 @@ async def test_workers_that_claim_at_once_never_share_a_scope(store: Store, cloc
     assert clashes == []
     assert set(ran) == {f"user-{n}" for n in range(4)}
     assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {}
+
+
+async def test_only_what_is_due_and_waits_is_overdue(store: Store, clock: Clock):
+    async def since() -> Millis | None:
+        return await store.of(ORG).read(lambda tx: tx.jobs.overdue_since())
+
+    await add(store, published("bob"), Millis(clock() + 5_000))
+    before = await since()
+    await add(store, published("ada"), Millis(clock() - 5_000))
+    waiting = await since()
+    await claim(store, clock)
+
+    assert (before, waiting, await since()) == (None, clock() - 5_000, None)

@@ -327,6 +327,21 @@ async def test_a_selection_that_cannot_be_read_is_refused(org: Org, memory: Memo
     assert (await http.post(f"{ROOT}/actions", data=form, headers={"Origin": HERE})).status_code == 422
 
 
+async def test_the_system_tells_what_comes_in_and_of_backups_and_sources_when_they_were_heard(org: Org):
+    operation = {"op_id": "o1", "source": "ci", "endpoint": "build", "status": "ok"}
+    await org.send("POST", "/api/record_operations", {"operations": [operation]})
+    http = visit(org, org.key)
+
+    system = " ".join((await http.get(f"{ROOT}/system")).text.split())
+    settings = (await http.get(f"{ROOT}/settings")).text
+
+    heard = re.search(r'ci</bdi></a> <span class="faint">last heard <time datetime="([^"]+)"', settings)
+    assert heard is not None
+    assert not heard.group(1).endswith(":00:00Z")  # to the moment, not to the hour
+    assert "1 in 24 hours" in system
+    assert re.search(r"none is known of|Postgres is copied with its own tools", system)
+
+
 async def test_a_change_of_scope_asks_for_whom_looks_and_is_done(org: Org):
     lesson = await org.app.store.of(org.id).write(lambda tx: keep(tx, a_user_playbook("Use uv")))
     http = visit(org, org.key)
