@@ -12,14 +12,16 @@ from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
-from acumen.storage.prepared import ByIds, Prepared
+from acumen.storage.prepared import ByIds, Prepared, Statement
 from acumen.storage.scope import Scope, in_batches, row_of, value_of
-from acumen.storage.tables import injections, lineage, search_rows
+from acumen.storage.tables import injections, lineage, orgs, search_rows
 
 # Text that comes back later than this was more likely said anew than repeated.
 ECHO_DAYS = 7
 ECHO_INJECTIONS = 50
 ERASED = "- (erased)"
+# No transaction takes as long, and no two clocks are so far apart.
+MINUTE_MS = 60_000
 # Memories whose ids are looked for in the text of what was shown; of more, all is read.
 FEW = 20
 
@@ -46,8 +48,12 @@ class Injections:
         if not shown:
             return
         s.db.in_order(s.conn, f"meter:{s.org}")
-        known = self._known({(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]})
-        _add(s.db.insert).run(s.conn, [s.stamp(_without_deleted(_row(one), known)) for one in shown])
+        rows = [s.stamp(_row(one)) for one in shown]
+        changed = _CHANGED.one(s.conn, org=s.org)
+        if changed is None or changed[0] > min(one.created_at for one in shown) - MINUTE_MS:
+            known = self._known({(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]})
+            rows = [_without_deleted(row, known) for row in rows]
+        _add(s.db.insert).run(s.conn, rows)
 
     def _known(self, refs: set[tuple[str, str]]) -> set[tuple[str, str]]:
         """Of some memories, those that still exist."""
@@ -125,6 +131,8 @@ class Injections:
         self._scope.update(injections, its, hits=hits, rendered=rendered)
 
 
+# When a memory was last changed or deleted; stamped with the beginning of that transaction.
+_CHANGED = Statement(sa.select(orgs.c.updated_at).where(orgs.c.org_id == sa.bindparam("org")))
 _KNOWN = ByIds(
     search_rows.c.entity_id,
     [search_rows.c.entity_id],
