@@ -41,6 +41,10 @@ class Database(Protocol):
         """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
         ...
 
+    def listed(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+        """Objects of a JSON list as rows with these columns: one text, however many they are."""
+        ...
+
     def with_first(
         self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:

@@ -74,6 +74,11 @@ class Postgres:
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
 
+    def listed(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+        columns = [sa.column(c.name, c.type) for c in shape.c]
+        rows = sa.func.json_to_recordset(sa.cast(given, sa.JSON)).table_valued(*columns)
+        return sa.select(*rows.render_derived(name="listed", with_types=True).c)
+
     def with_first(
         self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:

@@ -13,8 +13,6 @@ from acumen.storage.scope import Scope
 from acumen.storage.sums import Sums
 from acumen.storage.tables import memory_totals, usage_events
 
-# Memories named in one statement; each takes three values.
-AT_ONCE = 2_000
 # Of the memories that were used most at all, so many times as are asked for tell what the last of those has at least.
 TRIED = 4
 
@@ -86,17 +84,14 @@ class Ranked:
     def _of_each(self, refs: Sequence[At], *wanted: sa.Select[Any]) -> dict[tuple[str, str], Sequence[Any]]:
         """By memory, a value of each query. Asked memory by memory: SQLite would walk all events to join."""
         values = [one.correlate(_PAGE).scalar_subquery() for one in wanted]
-        query = sa.select(_PAGE.c.kind, _PAGE.c.id, *values)
-        found: dict[tuple[str, str], Sequence[Any]] = {}
-        for start in range(0, len(refs), AT_ONCE):
-            page = sa.values(*_COLUMNS, name="page").data(refs[start : start + AT_ONCE]).cte("page")
-            found |= {(row[0], row[1]): row[2:] for row in self._scope.all(query.add_cte(page))}
-        return found
+        page = self._scope.db.listed(sa.bindparam("refs", type_=sa.Text), _PAGE).cte("page")
+        query = sa.select(_PAGE.c.kind, _PAGE.c.id, *values).add_cte(page)
+        listed = json.dumps([{"kind": kind, "id": own, "at": at} for kind, own, at in refs])
+        return {(row[0], row[1]): row[2:] for row in self._scope.all(query, refs=listed)}
 
 
-_COLUMNS = (sa.column("kind", sa.Text), sa.column("id", sa.Text), sa.column("at", sa.BigInteger))
 # Some memories as a table; which ones is said where it is asked.
-_PAGE = sa.table("page", *(sa.column(one.name, one.type) for one in _COLUMNS))
+_PAGE = sa.table("page", sa.column("kind", sa.Text), sa.column("id", sa.Text), sa.column("at", sa.BigInteger))
 
 
 def _stat(row: Any, sessions: int, first: int, last: str | None) -> InjectionStat:
