@@ -13,6 +13,7 @@ from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
+from acumen.review.orders import order_in
 
 LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})
 # Fields that make sense for one memory only: two memories with the same words are duplicates.
@@ -71,6 +72,8 @@ def _moved_to_everyone(memory: Memory) -> Planned:
         return Planned(why="it is everyone's already")
     if memory.status is not Status.CURRENT:
         return Planned(why=f"it is {memory.status}")
+    if order := order_in(searchable(memory)):
+        return Planned(why=f"it {order.what}: edit it before everyone's agents read it")
     shared = {**memory.metadata, "shared_as": "a new agent_playbook"}
     return Planned(replace(memory, status=Status.ARCHIVED, metadata=shared))
 

@@ -106,6 +106,9 @@ async def _look(visit: Visit, asked: Asked) -> Preview:
 def _told(tx: Tx, asked: Asked, action: Action, at: Millis) -> Preview:
     refs = [item.ref for item in action.items]
     titles = tx.memories.titles(refs)
+    if asked.reach.everyone:  # whoever shows it to everyone reads all of it first
+        own = tx.by_kind[Kind.USER_PLAYBOOK].by_ids([ref.id for ref in refs if ref.kind is Kind.USER_PLAYBOOK])
+        titles |= {MemoryRef(Kind.USER_PLAYBOOK, name): searchable(one) for name, one in own.items()}
     leaving = [item.ref for item in action.items if item.changed and asked.doing in _TAKES_OUT]
     choices = refs if asked.doing is Doing.MERGE else ()
     return Preview(asked, action, titles, _tokens_a_day(tx, leaving, at), _edited(tx, asked), choices)
