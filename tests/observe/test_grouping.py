@@ -71,6 +71,7 @@ def test_lines_of_well_known_systems_find_their_groups(name: str):
         ("the link eth0 is up again now", "the link eth0 is down again now"),
         ("task moved on from NEW to READY", "task moved on from READY to DONE"),
         ("the disk limit is not told, so there is none", "the cpu limit is not told, so there is none"),
+        ("the receiver x+ of the torus has lost its way", "the receiver y- of the torus has lost its way"),
         ("the peer 7 of the ring is reachable", "the peer 7 of the ring is unreachable"),
     ],
 )

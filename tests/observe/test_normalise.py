@@ -37,6 +37,7 @@ SAME = [
     ("Launching attempt_1445_0020_r_000007_0 now", "Launching attempt_<id> now"),
     ("(acpi_id[0x1c] lapic_id[0xaa] enabled)", "(acpi_id[<hex>] lapic_id[<hex>] enabled)"),
     ("(estimated size 5.2 B, free 530.0 MB)", "(estimated size <num>, free <num>)"),
+    ("[IB][mad_recv][/lib/mad.c:7]Sending LID = 3", "[IB] [mad_recv] [<path>] Sending LID = <num>"),
     ("isScreenOn true", "isScreenOn <bool>"),
     ("started com.tencent.mm/.ui.LauncherUI", "started <name>"),
     ("by com.android.wm.State.destroySurface:71", "by com.android.wm.State.destroySurface:<num>"),

@@ -1,4 +1,7 @@
-"""What uvicorn leaves open about the head of a request: how long it may be, and how a bad one is refused."""
+"""What uvicorn leaves open about heads: how long they may be, how a bad one is refused, when that of a reply is sent."""
+
+import asyncio
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -9,11 +12,40 @@ from acumen_client.wire.shapes import ErrorBody
 MOST_BYTES = 512 * 1024
 
 
+class InOnePiece:
+    """A transport that sends what is written in one step of the loop at once: a head does not go ahead of its body."""
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._written: list[bytes] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if not self._written:
+            self._loop.call_soon(self._send)
+        self._written.append(data)
+
+    def close(self) -> None:
+        self._send()
+        self._transport.close()
+
+    def _send(self) -> None:
+        if self._written:
+            self._transport.write(b"".join(self._written))
+            self._written.clear()
+
+
 class BoundedHeads(HttpToolsProtocol):
     """Hangs up on a request whose path, query and headers do not come to an end."""
 
     _in_head = False
     _read = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(cast("asyncio.Transport", InOnePiece(transport, self.loop)))
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)

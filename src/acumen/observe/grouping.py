@@ -136,8 +136,8 @@ def similarity(template: Sequence[str], tokens: Sequence[str]) -> tuple[float, i
 # Words after which a plain word is a name; anywhere else, another word says something else.
 _INTRODUCE = frozenset(
     "user for from by to host name as login account client server node job queue table topic process device on at file "
-    "package key id named called tag tool agent model field column index bucket via service module program "
-    "command".split()
+    "package key id named called tag tool agent model field column index bucket via service module program command "
+    "worker database schema volume partition container role plugin branch zone group".split()
 )
 
 
@@ -161,6 +161,8 @@ _OPPOSITES = frozenset(
         "online/offline first/last begin/end enter/leave push/pull input/output upload/download"
     ).split()
 )
+# `x+` and `y-`, `to` and `of`: nothing is called like that.
+LONGEST_PARTICLE = 2
 _NOT = ("un", "in", "dis", "non", "not", "im", "ir")
 
 
@@ -170,7 +172,8 @@ def _say_otherwise(one: str, two: str) -> bool:
     ended = any(one.endswith(end) and two.endswith(end) for end in _ENDINGS)
     short, long = sorted((one.lower(), two.lower()), key=len)
     negated = long.endswith(short) and long.removesuffix(short).rstrip("-") in _NOT
-    return capitals or ended or negated or frozenset((short, long)) in _OPPOSITES
+    no_name = len(long) <= LONGEST_PARTICLE
+    return capitals or ended or negated or no_name or frozenset((short, long)) in _OPPOSITES
 
 
 def _least(template: Sequence[str], tokens: Sequence[str]) -> float:

@@ -42,6 +42,8 @@ _DATE_WORDS = frozenset("Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr Jun Jul Aug
 # A size that is told a second time in other words, and units that stand apart from their number.
 _SIZE_AGAIN = later(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
 _UNITS = later(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b")
+# What stands in brackets is a word of its own: `[ib][/lib/mad.c:7]Sending`.
+_BRACKET = later(r"\](?=[\w\[])")
 _LESS = later(r"[<>]=?(?=\d)")
 _TIME = later(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T_-]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -87,9 +89,11 @@ def normalise(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without what says the same number again."""
+    """Without what says the same number again, and with room between brackets."""
     if "bytes (" in text:
         text = _SIZE_AGAIN.sub("", text)
+    if "]" in text:
+        text = _BRACKET.sub("] ", text)
     return _LESS.sub("", _UNITS.sub("", text))
 
 
