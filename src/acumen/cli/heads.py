@@ -1,4 +1,4 @@
-"""What uvicorn leaves open about heads: how long they may be, how a bad one is refused, when that of a reply is sent."""
+"""What uvicorn leaves open about heads: how long they may be, how a bad one is refused, when a reply goes out."""
 
 import asyncio
 from typing import Any, cast
