@@ -150,9 +150,13 @@ class Observer:
         return Watched(self.record, name, given)
 
     def observed(self, endpoint: str, body: Any, description: str = "", **said: Any) -> httpx.Response:
-        """POSTs JSON to an address and notes how it went: status, time, what came back. Returns the reply as it is."""
+        """POSTs JSON to an address and notes how it went: status, time, what came back. Returns the reply as it is.
+
+        A path alone is one of the gateway's, at `GATEWAY_URL`.
+        """
         with self.operation(endpoint, input_summary=description or None, **said) as op:
-            reply = httpx.post(endpoint, json=body, timeout=TIMEOUT_SECONDS)
+            gateway = os.environ.get("GATEWAY_URL", "").rstrip("/") if endpoint.startswith("/") else ""
+            reply = httpx.post(gateway + endpoint, json=body, timeout=TIMEOUT_SECONDS)
             op.judge(reply)
             return reply
 

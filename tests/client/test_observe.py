@@ -218,8 +218,11 @@ def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch):
     assert observer.flush(0.1)
 
 
-def test_an_observed_call_is_judged_by_its_status_and_its_body(served: Served, observer: Observer):
-    fine = observer.observed(f"{served.url}/api/get_failures", {}, "list failures")
+def test_an_observed_call_is_judged_by_its_status_and_its_body(
+    served: Served, observer: Observer, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("GATEWAY_URL", served.url)
+    fine = observer.observed("/api/get_failures", {}, "list failures")
     refused = observer.observed(f"{served.url}/api/search", {"nonsense": 1})
     with pytest.raises(httpx.ConnectError):
         observer.observed(NOWHERE, {})

@@ -144,13 +144,14 @@ class Operations:
         return sorted(wanted & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
 
     def since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
-        """A session's calls of one endpoint from about its first failure on, oldest first."""
-        failed = Wanted(source=source, endpoint=endpoint, session_id=session_id, status=OperationStatus.ERROR)
+        """A session's calls of one endpoint, from about the first failure in it on, oldest first."""
+        failed = Wanted(session_id=session_id, status=OperationStatus.ERROR)
         query = sa.select(sa.func.min(operations.c.created_at)).where(operations.c.org_id == self._scope.org)
         first = self._scope.one(query.where(*_conditions(failed)))[0]
         if first is None:
             return []
-        calls = replace(failed, status=None, kind=OperationKind.OPERATION, since=Millis(first - OUT_OF_ORDER_MS))
+        since = Millis(first - OUT_OF_ORDER_MS)
+        calls = Wanted(source, OperationKind.OPERATION, endpoint=endpoint, session_id=session_id, since=since)
         return self.find(calls, limit, oldest_first=True)
 
     def sessions_of_call(

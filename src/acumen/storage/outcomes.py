@@ -81,15 +81,20 @@ class Outcomes:
     def output_tokens(self, since: Millis, until: Millis) -> dict[str, tuple[int, int]]:
         """Per user: what models wrote in evaluated sessions, and in how many of them operations tell it."""
         e, o = evaluations.c, operations.c
-        its = sa.and_(
-            o.org_id == e.org_id, o.session_id == e.session_id, sa.func.coalesce(o.user_id, e.user_id) == e.user_id
-        )
-        query = (
-            sa.select(e.user_id, sa.func.sum(o.tokens_out), sa.func.count(e.session_id.distinct()))
-            .select_from(evaluations.join(operations, its))
-            .where(*self._ended(since, until, None), o.tokens_out.is_not(None))
-        )
-        return {row[0]: (int(row[1]), int(row[2])) for row in self._scope.all(query.group_by(e.user_id))}
+        ended = self._scope.all(sa.select(e.user_id, e.session_id).where(*self._ended(since, until, None)))
+        query = self._scope.mine(o.session_id, o.user_id, sa.func.sum(o.tokens_out).label("tokens"))
+        query = query.where(o.tokens_out.is_not(None)).group_by(o.session_id, o.user_id)
+        wrote: dict[str, dict[str | None, int]] = {}
+        # Joined, SQLite would begin with the operations, which are many more.
+        for row in self._scope.those(query, o.session_id, {row.session_id for row in ended}):
+            wrote.setdefault(row.session_id, {})[row.user_id] = int(row.tokens)
+        told: dict[str, tuple[int, int]] = {}
+        for user, session in ended:
+            its = [tokens for whose, tokens in wrote.get(session, {}).items() if whose in (None, user)]
+            if its:
+                tokens, sessions = told.get(user, (0, 0))
+                told[user] = (tokens + sum(its), sessions + 1)
+        return told
 
     def published_sessions(self, since: Millis, until: Millis) -> dict[str, int]:
         """How many sessions of each user were published in."""
