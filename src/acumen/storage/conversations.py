@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from acumen.errors import Conflict
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.storage.prepared import ByIds, Prepared, Row
+from acumen.storage.prepared import ByIds, Prepared, Row, Select
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import bookmarks, interactions, requests, sessions
 
@@ -29,9 +29,9 @@ _OF_USER = _WITHOUT_PICTURES.where(
     interactions.c.org_id == sa.bindparam("org"), interactions.c.user_id == sa.bindparam("user")
 )
 _turn_id = interactions.c.interaction_id
-_AFTER = _OF_USER.where(_turn_id > sa.bindparam("bookmark")).order_by(_turn_id)
-_SOME_AFTER = _AFTER.limit(sa.bindparam("most", type_=sa.Integer))
-_BEFORE = (
+_after = _OF_USER.where(_turn_id > sa.bindparam("bookmark")).order_by(_turn_id)
+_AFTER, _SOME_AFTER = Select(_after), Select(_after.limit(sa.bindparam("most", type_=sa.Integer)))
+_BEFORE = Select(
     _OF_USER.where(_turn_id <= sa.bindparam("bookmark"))
     .order_by(_turn_id.desc())
     .limit(sa.bindparam("most", type_=sa.Integer))
@@ -156,12 +156,13 @@ class Conversations:
     def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
         """Turns of a user that came after the bookmark, oldest first."""
         given = {"org": self._scope.org, "user": user, "bookmark": bookmark}
-        query = _AFTER if limit is None else _SOME_AFTER
-        return [_turn(row) for row in self._scope.rows(query, **given, **({} if limit is None else {"most": limit}))]
+        conn = self._scope.conn
+        rows = _AFTER.rows(conn, **given) if limit is None else _SOME_AFTER.rows(conn, **given, most=limit)
+        return [_turn(row) for row in rows]
 
     def before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
         """The last turns up to and with the bookmark, oldest first."""
-        rows = self._scope.rows(_BEFORE, org=self._scope.org, user=user, bookmark=bookmark, most=limit)
+        rows = _BEFORE.rows(self._scope.conn, org=self._scope.org, user=user, bookmark=bookmark, most=limit)
         return [_turn(row) for row in reversed(rows)]
 
     def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:

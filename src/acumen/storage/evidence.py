@@ -1,4 +1,5 @@
-"""Turns as evidence: a turn whose every memory was taken back is not shown in its place.
+"""Turns as evidence: a turn whose every memory was taken back is not shown in its place, nor one that tells what was
+to be forgotten, whatever else it tells.
 
 What is hidden follows from the memories alone, so whatever brings a memory back brings its turns back too.
 """
@@ -11,9 +12,13 @@ import sqlalchemy as sa
 from acumen.model.ids import InteractionId
 from acumen.model.memory import TAKEN_BACK, Status, part_of_a_rerun
 from acumen.model.search import TURN
+from acumen.storage.prepared import ByIds
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.search_rows import SearchRows
 from acumen.storage.tables import interactions, profiles, search_rows, user_playbooks
+
+_entity = search_rows.c.entity_id
+_HIDDEN = ByIds(_entity, [_entity], where=sa.and_(search_rows.c.kind == TURN, search_rows.c.gone))
 
 
 class Evidence:
@@ -23,25 +28,24 @@ class Evidence:
 
     def hidden(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         """Those of them that search must not find."""
-        c = search_rows.c
-        query = self._scope.mine(c.entity_id).where(c.kind == TURN, c.gone)
-        found = self._scope.those(query, c.entity_id, [str(turn) for turn in turns])
-        return {InteractionId(int(row.entity_id)) for row in found}
+        ids = [str(turn) for turn in turns]
+        found = (row for some in in_batches(ids) for row in _HIDDEN.rows(self._scope.conn, self._scope.org, some))
+        return {InteractionId(int(row["entity_id"])) for row in found}
 
     def settle(self, user: str, turns: Iterable[InteractionId]) -> None:
         """Hides and shows these turns of a user as the memories that rest on them say."""
         asked = set(turns)
-        taken_back = asked & self._taken_back(user)
+        taken_back, forgotten = (asked & some for some in self._taken_back(user))
         hidden = self.hidden(asked)
         if taken_back or hidden:
-            hide = self._existing(taken_back - self._standing(user))
+            hide = self._existing(forgotten | (taken_back - self._standing(user)))
             self._hide(user, sorted(hide - hidden))
             self._show(sorted(self._existing(hidden - hide)))
 
     def settle_all(self, users: set[str]) -> None:
         """The same for every turn of these users that any memory was taken back from."""
         for user in sorted(users & self._with_taken_back()):
-            self.settle(user, self._taken_back(user))
+            self.settle(user, self._taken_back(user)[0])
 
     def _with_taken_back(self) -> set[str]:
         found = set()
@@ -50,13 +54,20 @@ class Evidence:
             found |= {row.user_id for row in self._scope.all(query.distinct())}
         return found - {None}
 
-    def _taken_back(self, user: str) -> set[InteractionId]:
-        """What memories that were taken back rest on; what a rerun took back within itself is its own affair."""
+    def _taken_back(self, user: str) -> tuple[set[InteractionId], set[InteractionId]]:
+        """What memories that were taken back rest on, and of these the forgotten ones.
+
+        What a rerun took back within itself is its own affair.
+        """
         turns: set[InteractionId] = set()
+        forgotten: set[InteractionId] = set()
         for rows in self._memories(user, Status.PENDING, *TAKEN_BACK):
             rerun = part_of_a_rerun({row.id: (Status(row.status), row.superseded_by) for row in rows})
-            turns.update(turn for row in rows if row.id not in rerun for turn in row.interaction_ids or ())
-        return turns
+            for row in rows:
+                its = set() if row.id in rerun else set(row.interaction_ids or ())
+                turns |= its
+                forgotten |= its if row.status == Status.FORGOTTEN else set()
+        return turns, forgotten
 
     def _standing(self, user: str) -> set[InteractionId]:
         """What current memories rest on."""

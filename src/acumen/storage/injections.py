@@ -12,7 +12,7 @@ from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
-from acumen.storage.prepared import ByIds, Prepared, Statement
+from acumen.storage.prepared import ByIds, Prepared, Select, Statement
 from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import injections, lineage, orgs, search_rows
 
@@ -26,7 +26,7 @@ MINUTE_MS = 60_000
 FEW = 20
 
 # Asked for every window that is learned from: built once.
-_SHOWN = (
+_SHOWN = Select(
     sa.select(injections.c.hits)
     .where(
         injections.c.org_id == sa.bindparam("org"),
@@ -90,8 +90,9 @@ class Injections:
 
     def shown_lately(self, user: str, at: Millis) -> list[Shown]:
         """The memories put before this user's agents in the days up to `at`, as they were rendered."""
-        rows = self._scope.all(_SHOWN, org=self._scope.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)
-        hits = [hit for row in rows for hit in row.hits or () if hit["shown"]]
+        s = self._scope
+        rows = _SHOWN.rows(s.conn, org=s.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)
+        hits = [hit for row in rows for hit in row["hits"] or () if hit["shown"]]
         return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})
 
     def forget_words(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct, field, to_builtins
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
+from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope, in_batches, org_of
 from acumen.storage.tables import lineage
 
@@ -21,6 +22,9 @@ class Because(Struct, frozen=True):
     sources: Sequence[str] = field(default=())
 
 
+_RECORD = Prepared(sa.insert(lineage))
+
+
 class Lineage:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -28,8 +32,8 @@ class Lineage:
     def record(
         self, ref: MemoryRef, op: str, because: Because, *, before: Any = None, after: Any = None, user: str | None
     ) -> None:
-        row = _row(ref, op, because, user)
-        self._scope.add(lineage, [{**row, "before": _snapshot(before), "after": _snapshot(after)}])
+        row = {**_row(ref, op, because, user), "before": _snapshot(before), "after": _snapshot(after)}
+        _RECORD.run(self._scope.conn, [self._scope.stamp(row)])
 
     def of(self, ref: MemoryRef) -> list[dict[str, Any]]:
         """The memory's life, oldest event first."""

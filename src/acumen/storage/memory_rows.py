@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Status
 from acumen.model.search import Facet, Filter
-from acumen.storage.prepared import ByIds, Row
+from acumen.storage.prepared import ByIds, Prepared, Row
 from acumen.storage.scope import Scope, in_batches, org_of, row_of
 
 M = TypeVar("M")
@@ -54,8 +54,7 @@ class MemoryRows(Generic[M]):
     def insert(self, memory: M) -> str:
         """Returns the id, which the database gives to playbooks."""
         row = self._scope.stamp(self.mapping.to_row(memory))
-        result = self._scope.conn.execute(sa.insert(self._table), row)
-        return str(row.get(self.mapping.id_column) or result.inserted_primary_key[0])  # type: ignore[index]
+        return str(_insert(self._id, self._id.name in row).returned(self._scope.conn, row)[0])
 
     def replace(self, memory_id: str, memory: M, *, changed_at: Millis | None = None) -> None:
         """Changed now, unless it is said when."""
@@ -188,6 +187,11 @@ class MemoryRows(Generic[M]):
             (wanted.unexpired_at is not None and "expires_at" in c, lambda: c.expires_at > wanted.unexpired_at),
         )
         return query.where(*(condition() for asked, condition in conditions if asked))
+
+
+@cache
+def _insert(id_column: sa.Column[Any], _numbered: bool) -> Prepared:  # noqa: FBT001 - rows of one always name the same columns
+    return Prepared(sa.insert(id_column.table).returning(id_column))
 
 
 @cache

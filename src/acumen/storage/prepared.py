@@ -29,6 +29,13 @@ class Prepared:
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
 
+    def returned(self, conn: sa.Connection, row: Row) -> Any:
+        """What the database answers to one row."""
+        text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(row))
+        with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
+            cursor.execute(text, values(row))
+            return cursor.fetchone()
+
     def _columns_of(self, row: Row) -> list[str]:
         """A row may know more than the table."""
         return [name for name in row if name in self._statement.table.c]
@@ -116,7 +123,7 @@ class ByIds:
         self._where = [] if where is None else [where]
         self._held = held
         self._forms: dict[tuple[str, int], Form] = {}
-        self._readers: dict[str, Callable[[Sequence[Any]], Row]] = {}
+        self._read = _Reader(self._columns)
 
     def rows(self, conn: sa.Connection, org: str, ids: Sequence[Any], **more: Any) -> list[Row]:
         """Those that exist, by the names of their columns; `more` fills the gaps of `where`."""
@@ -125,7 +132,7 @@ class ByIds:
         # Asked for in few sizes, so that few texts are compiled: to ask for an id again finds nothing more.
         size = 1 << (len(ids) - 1).bit_length()
         text, values = self._forms.get((conn.dialect.name, size)) or self._compiled(conn.dialect, size)
-        read = self._readers.get(conn.dialect.name) or self._reader(conn.dialect)
+        read = self._read.of(conn.dialect)
         gaps = dict(zip(_gaps(size), chain(ids, repeat(ids[-1])), strict=False))
         given = values({"org": org, **more, **gaps})
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
@@ -143,7 +150,30 @@ class ByIds:
         compiled = query.compile(dialect=dialect)
         return self._forms.setdefault((dialect.name, size), (str(compiled), _into(compiled)))
 
-    def _reader(self, dialect: sa.Dialect) -> Callable[[Sequence[Any]], Row]:
+
+class Select(Statement):
+    """A SELECT of columns with named gaps, read by their names."""
+
+    def __init__(self, statement: sa.Select[Any]) -> None:
+        super().__init__(statement)
+        self._read = _Reader(list(statement.selected_columns))
+
+    def rows(self, conn: sa.Connection, **values: Any) -> list[Row]:
+        read = self._read.of(conn.dialect)
+        return [read(row) for row in self.all(conn, **values)]
+
+
+class _Reader:
+    """How what a driver answers becomes a row."""
+
+    def __init__(self, columns: Sequence[Any]) -> None:
+        self._columns = columns
+        self._made: dict[str, Callable[[Sequence[Any]], Row]] = {}
+
+    def of(self, dialect: sa.Dialect) -> Callable[[Sequence[Any]], Row]:
+        return self._made.get(dialect.name) or self._make(dialect)
+
+    def _make(self, dialect: sa.Dialect) -> Callable[[Sequence[Any]], Row]:
         names = [column.name for column in self._columns]
         # All other types of ours come from both drivers as what they are.
         unlike = [column for column in self._columns if isinstance(column.type, sa.JSON | sa.Boolean)]
@@ -156,7 +186,7 @@ class ByIds:
                 values[name] = process(values[name])
             return values
 
-        return self._readers.setdefault(dialect.name, read)
+        return self._made.setdefault(dialect.name, read)
 
 
 @cache

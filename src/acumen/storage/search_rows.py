@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.search import SearchRow
-from acumen.storage.prepared import Statement
+from acumen.storage.prepared import Prepared, Statement
 from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs, search_rows
 
@@ -25,8 +25,30 @@ class Mark(Struct, frozen=True):
 
 _MARK = Statement(sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org")))
 
+_LATEST = Statement(
+    sa.select(sa.func.max(search_rows.c.seq)).where(
+        search_rows.c.org_id == sa.bindparam("org"),
+        search_rows.c.kind == sa.bindparam("kind"),
+        search_rows.c.user_id == sa.bindparam("user"),
+    )
+)
+_its_org = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org"))
 # Changes nothing, and so holds the row.
-_HOLD = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org")).values(search_seq=orgs.c.search_seq)
+_HOLD = Statement(_its_org.values(search_seq=orgs.c.search_seq))
+_ADVANCE = Statement(
+    _its_org.values(
+        search_seq=orgs.c.search_seq + sa.bindparam("by"), updated_at=sa.bindparam("its_updated_at")
+    ).returning(orgs.c.search_seq)
+)
+_TOUCH = Statement(
+    sa.update(search_rows)
+    .where(
+        search_rows.c.org_id == sa.bindparam("org"),
+        search_rows.c.kind == sa.bindparam("its_kind"),
+        search_rows.c.entity_id == sa.bindparam("its_entity_id"),
+    )
+    .values(seq=sa.bindparam("its_seq"), updated_at=sa.bindparam("its_updated_at"))
+)
 
 
 class SearchRows:
@@ -72,8 +94,9 @@ class SearchRows:
 
     def touch(self, kind: str, entity_id: str) -> None:
         """What it is filtered by has changed, its words have not."""
-        c = search_rows.c
-        self._scope.update(search_rows, c.kind == kind, c.entity_id == entity_id, seq=self._advance(1))
+        s = self._scope
+        row = {"org": s.org, "kind": kind, "entity_id": entity_id, "seq": self._advance(1), "updated_at": s.at}
+        _TOUCH.run(s.conn, [row])
 
     def touch_all(self, kind: str, ids: Sequence[str]) -> None:
         """The same for a few; for many it is cheaper that everybody reads anew."""
@@ -85,13 +108,12 @@ class SearchRows:
 
     def latest(self, kind: str, user: str) -> Mark:
         """Differs whenever something of the scope has changed."""
-        c = search_rows.c
-        query = sa.select(sa.func.max(c.seq)).where(c.org_id == self._scope.org, c.kind == kind, c.user_id == user)
-        return Mark(self.mark().generation, int(self._scope.conn.execute(query).scalar() or 0))
+        found = _LATEST.one(self._scope.conn, org=self._scope.org, kind=kind, user=user)
+        return Mark(self.mark().generation, int(found[0] or 0))
 
     def hold(self) -> None:
         """From here to COMMIT nobody else of this org changes what search reads."""
-        self._scope.conn.execute(_HOLD, {"org": self._scope.org})
+        _HOLD.run(self._scope.conn, [{"org": self._scope.org}])
 
     def drop(self, kind: str, owners: Mapping[str, str]) -> None:
         """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
@@ -124,22 +146,21 @@ class SearchRows:
             return
         first = self._advance(len(rows)) - len(rows) + 1
         values = [self._scope.stamp({**_values(row), "seq": seq, "gone": gone}) for seq, row in enumerate(rows, first)]
-        self._scope.conn.execute(_put(self._scope.db.insert), values)
+        _put(self._scope.db.insert).run(self._scope.conn, values)
 
     def _advance(self, by: int) -> int:
-        conn, org = self._scope.conn, self._scope.org
-        moved = {"search_seq": orgs.c.search_seq + by, "updated_at": self._scope.at}
-        statement = sa.update(orgs).where(orgs.c.org_id == org).values(moved)
-        return int(conn.execute(statement.returning(orgs.c.search_seq)).scalar_one())
+        return int(_ADVANCE.one(self._scope.conn, org=self._scope.org, by=by, updated_at=self._scope.at)[0])
 
 
 @cache
-def _put(insert: Callable[[sa.Table], Any]) -> Any:
+def _put(insert: Callable[[sa.Table], Any]) -> Prepared:
     """Built once per database: building costs more than running."""
     new = insert(search_rows)
     changed = ("user_id", "seq", "gone", "analyser", "terms", "model", "vector", "updated_at")
-    return new.on_conflict_do_update(
-        index_elements=["org_id", "kind", "entity_id"], set_={name: new.excluded[name] for name in changed}
+    return Prepared(
+        new.on_conflict_do_update(
+            index_elements=["org_id", "kind", "entity_id"], set_={name: new.excluded[name] for name in changed}
+        )
     )
 
 
