@@ -1,4 +1,4 @@
-"""Train what tells what a sentence is and whether it replaces another, from the lines under scripts/reader/ and pairs/.
+"""Train what tells what a sentence is, from the lines under scripts/reader/.
 
     PYTHONPATH=src:. python -m scripts.train_reader            # writes src/acumen/learn/rules/reader.npz
     PYTHONPATH=src:. python -m scripts.train_reader --check    # how well others are understood than were learned from
@@ -14,25 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from acumen.learn.rules import classifier, rivals, voice
+from acumen.learn.rules import classifier
 from acumen.learn.rules.classifier import LABELS, LEARNABLE, WEIGHTS, Floats, packed, shown, softmax
 from acumen.learn.rules.cues import surface
-from acumen.learn.rules.framing import bare
-from acumen.learn.rules.words import words as words_of
 from acumen.llm.embed import load_embedder
 from scripts import reader_network as network
 from scripts.reader_network import Examples
 
 FOLDER = Path(__file__).parent / "reader"
-PAIRS = Path(__file__).parent / "pairs"
 # Each of these files was written by somebody else, so that each tells what is understood of people not learned from.
 WRITERS = ("engineering", "freelance", "household", "office")
 STEPS = 400
 RATE = 0.05
 DECAY = 2e-3
-PAIR_STEPS = 500
-PAIR_DECAY = 1e-3
-LEFT_ALONE = 3
 
 
 def read() -> list[dict[str, Any]]:
@@ -103,50 +97,6 @@ def _tell(name: str, chances: Floats, wanted: Floats) -> None:
         print(f"  {label:13} recall {right[those].mean():.2f}  precision {right[told].mean():.2f}  of {those.sum()}")
 
 
-def pairs() -> tuple[dict[str, Floats], Floats, list[str]]:
-    """What is seen of each pair by words, by words and nearness, and by the new sentence's tokens; whether one rivals
-    the other; and the file. Each new statement is also held against old ones of other pairs, which it leaves alone.
-    """
-    rows = _lines(PAIRS)
-    met = [(row["old"], row["new"], row["rival"], row["file"]) for row in rows]
-    others = np.random.default_rng(3).integers(len(rows), size=(len(rows), LEFT_ALONE))
-    met += [
-        (rows[other]["old"], row["new"], False, row["file"])
-        for row, some in zip(rows, others, strict=True)
-        for other in some
-        if row["old"] != rows[other]["old"]
-    ]
-    embedder = load_embedder()
-    readings = embedder.read([new for _, new, *_ in met])
-    # Memories are compared as they are written down.
-    vectors = embedder.embed([text for old, new, *_ in met for text in (old, voice.fact(bare(words_of(new))))])
-    near = (vectors[::2] * vectors[1::2]).sum(axis=1).tolist()
-    seen = [(rivals.saying(old), rivals.saying(new)) for old, new, *_ in met]
-    given = {
-        "pair_words": np.stack([rivals.features(old, new, None) for old, new in seen]),
-        "pair_full": np.stack([rivals.features(*one, cosine) for one, cosine in zip(seen, near, strict=True)]),
-        "leaning": np.stack([rivals.leans(one, cosine) for one, cosine in zip(readings, near, strict=True)]),
-    }
-    return given, np.array([[rival] for _, _, rival, _ in met], np.float32), [file for *_, file in met]
-
-
-def fit_pairs(given: Floats, wanted: Floats) -> Floats:
-    even = np.ones((len(given), 1), np.float32)
-    return _descend(given, wanted, lambda scores: 1 / (1 + np.exp(-scores)), even, PAIR_STEPS, PAIR_DECAY)[:, 0]
-
-
-def check_pairs() -> None:
-    given, wanted, files = pairs()
-    for name, seen in given.items():
-        chances = np.zeros(len(wanted))
-        for file in WRITERS:
-            told = np.array(files) == file
-            chances[told] = 1 / (1 + np.exp(-seen[told] @ fit_pairs(seen[~told], wanted[~told])))
-        judged = np.isin(files, WRITERS)
-        told, right = chances[judged] > rivals.REPLACES, wanted[judged, 0] > 0
-        print(f"{name}: recall {told[right].mean():.2f}, precision {right[told].mean():.2f} of {right.sum()} rivals")
-
-
 def stored(words: Floats, examples: Examples) -> dict[str, Floats]:
     """All that is kept: matrices as bytes with a scale per column, the rest as it is."""
     by_words = fit(words, examples.wanted)
@@ -158,8 +108,7 @@ def stored(words: Floats, examples: Examples) -> dict[str, Floats]:
             kept[name], kept[f"{name}_scale"] = packed(weights)
         else:
             kept[name] = weights
-    given, rival, _ = pairs()
-    return kept | {name: fit_pairs(seen, rival) for name, seen in given.items()}
+    return kept
 
 
 def main() -> None:
@@ -170,7 +119,6 @@ def main() -> None:
     words, examples = given(rows)
     if asked.check:
         check(rows, words, examples)
-        check_pairs()
         return
     np.savez_compressed(WEIGHTS, **stored(words, examples))
     print(f"{len(rows)} sentences, {WEIGHTS.stat().st_size} bytes in {WEIGHTS}")

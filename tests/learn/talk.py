@@ -8,9 +8,11 @@ from msgspec.structs import replace
 
 from acumen.deps import beside
 from acumen.learn import merge
+from acumen.learn.changes import PlaybookChanges, ProfileChanges
 from acumen.learn.extract_rules import playbook_notes, profile_notes
-from acumen.learn.merge import PlaybookChanges, ProfileChanges
+from acumen.learn.merge import Answers, Question
 from acumen.llm.embed import Embedder, load_embedder
+from acumen.llm.rivalry import Rivalry, load_rivalry
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
 from acumen.model.memories import searchable
@@ -38,13 +40,18 @@ def embedder() -> Embedder:
     return load_embedder()
 
 
+@cache
+def rivalry() -> Rivalry:
+    return load_rivalry(embedder())
+
+
 def told(seen: Window) -> list[ProfileNote]:
     """What is to be kept as facts; what only ends other facts is left out."""
-    return [note for note in profile_notes(seen, embedder().read) if not note.denies]
+    return [note for note in profile_notes(seen, embedder().read) if not note.denies and not note.faint]
 
 
 def taught(seen: Window) -> list[PlaybookNote]:
-    return [note for note in playbook_notes(seen, embedder().read) if not note.denies]
+    return [note for note in playbook_notes(seen, embedder().read) if not note.denies and not note.faint]
 
 
 def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[str]) -> list[dict[str, float | None]]:
@@ -57,12 +64,22 @@ def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[
     return [dict(zip(ids, map(float, row), strict=True)) for row in mine @ theirs.T]
 
 
+def answers(asked: Sequence[Question]) -> Answers:
+    """What the network says to them."""
+    scores = rivalry().scores([(one.old, one.new) for one in asked])
+    return {(one.place, one.key): one.chance(score) for one, score in zip(asked, scores, strict=True)}
+
+
 def merged_profiles(known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis = NOON) -> ProfileChanges:
-    return merge.profiles(known, notes, at, near=nearness(known, [note.content for note in notes]))
+    near = nearness(known, [note.content for note in notes])
+    asked = answers(merge.profiles.questions(known, notes, at, near))
+    return merge.profiles(known, notes, at, near=near, answers=asked)
 
 
 def merged_playbooks(known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote]) -> PlaybookChanges:
-    return merge.playbooks(known, notes, NOON, near=nearness(known, [note.lesson.searchable for note in notes]))
+    near = nearness(known, [note.lesson.searchable for note in notes])
+    asked = answers(merge.playbooks.questions(known, notes, NOON, near))
+    return merge.playbooks(known, notes, NOON, near=near, answers=asked)
 
 
 def facts(*lines: str) -> list[str]:

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.learn import compare, merge
+from acumen.learn.changes import ProfileChanges
 from acumen.learn.compare import Pair
-from acumen.learn.merge import ProfileChanges, Verdict
+from acumen.learn.merge import Verdict
 from acumen.llm.scripted import Script
 from acumen.model.ids import InteractionId, ProfileId, RequestId, UserId
 from acumen.model.llm_call import Role

@@ -12,7 +12,8 @@ from pydantic import Field
 
 from acumen.deps import Nearness
 from acumen.errors import ModelUnavailable
-from acumen.learn.merge import Added, Changes, Verdict, Verdicts
+from acumen.learn.changes import Added, Changes
+from acumen.learn.merge import Verdict, Verdicts
 from acumen.learn.rules.keys import content_roots
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm

@@ -29,7 +29,7 @@ from acumen.learn.rules.lessons import (
 )
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
-from acumen.learn.rules.weighing import Read, judge, points_back, settled
+from acumen.learn.rules.weighing import Read, judge, points_back, settled, undecided
 from acumen.learn.rules.words import Word, words
 from acumen.model.conversation import Window
 from acumen.model.playbook import Lesson, PlaybookNote
@@ -54,7 +54,7 @@ def said_in(window: Window, read: Read | None = None) -> list[Said]:
     if known is None:
         said = list(turns(window))
         judge([one for turn in said for one in turn], read)
-        known = [one for turn in said for one in settled(turn)]
+        known = [one for turn in said for one in (*settled(turn), *undecided(turn))]
         with _LOCK:
             _READ[key] = known
             while len(_READ) > REMEMBERED_WINDOWS:
@@ -83,6 +83,8 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
         yield ProfileNote(
             wish, subject, last, said.evidence, said.turn.request_id, forget=True, confidence=said.confidence
         )
+    elif not said.label:
+        yield from (replace(note, faint=True) for content in _facts(said) for note in _profile_note(said, content))
     elif _tells(said):
         for content in _facts(said):
             yield from _profile_note(said, content)
@@ -101,7 +103,6 @@ def _profile_note(said: Said, content: str) -> Iterator[ProfileNote]:
         yield ProfileNote(
             *(content, subject, value, said.evidence, said.turn.request_id, said.ttl),
             confidence=said.confidence,
-            leaning=said.leaning,
         )
 
 
@@ -219,6 +220,8 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
         yield PlaybookNote(
             Lesson(wish), subject, last, said.evidence, said.turn.request_id, forget=True, confidence=said.confidence
         )
+    elif not said.label:
+        yield from (replace(note, faint=True) for note in _playbook_note(said, _lesson(said)))
     elif said.label == "confirmation":
         yield from _playbook_note(said, _confirmed(said))
     elif _asks(said) and said.ttl is TimeToLive.INFINITY:
@@ -286,5 +289,4 @@ def _playbook_note(said: Said, told: Lesson | None) -> Iterator[PlaybookNote]:
     yield PlaybookNote(
         *(lesson, subject, value, said.evidence, said.turn.request_id),
         confidence=said.confidence,
-        leaning=said.leaning,
     )

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acumen.deps import Nearness, beside
+from acumen.learn.changes import Added, Changes, Forgotten, Id, Mentioned, Note, Outdated, Superseded, Which
 from acumen.learn.rules import keys, rivals
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
 from acumen.learn.rules.lessons import WORKED
@@ -19,8 +20,7 @@ from acumen.model.patterns import later
 from acumen.model.playbook import PlaybookNote, UserPlaybook
 from acumen.model.profile import NEVER, Profile, ProfileNote
 
-Id = TypeVar("Id", ProfileId, PlaybookId)
-Note = TypeVar("Note", ProfileNote, PlaybookNote)
+M = TypeVar("M", Profile, UserPlaybook)
 
 # Shared words of two statements that say the same, as a part of all their words (Jaccard); and how near in meaning.
 SAME_WORDS = 0.75
@@ -34,6 +34,9 @@ FORGET_NEAREST = 0.25
 FORGET_CLEARLY = 0.1
 # Allergy and allergic, wed and wedding: words that begin alike are taken for one here.
 STEM = 5
+# Each note is held against so many memories at most, those that are likeliest by their words.
+MOST_ASKED = 5
+MOST_ASKED_TO_FORGET = 8
 
 
 class Verdict(StrEnum):
@@ -49,91 +52,64 @@ Verdicts = Mapping[tuple[int, str], Verdict]
 NONE: Verdicts = {}
 
 
-class Which(Struct, Generic[Id], frozen=True):
-    """A memory: a known one by its id, or the n-th of `added`."""
+class Question(Struct, frozen=True):
+    """Whether what was said leaves room for what was known: of the note at `place` and the memory under `key`."""
 
-    known: Id | None = None
-    added: int | None = None
+    place: int
+    key: str
+    old: str
+    new: str
+    leaning: float  # what their words say for it
 
-
-class Added(Struct, Generic[Note], frozen=True):
-    note: Note
-    because: str
-    place: int  # of the note among those given
-
-
-class Mentioned(Struct, Generic[Id, Note], frozen=True):
-    """A memory that was said again later, perhaps in other words."""
-
-    which: Which[Id]
-    note: Note
-    because: str
+    def chance(self, score: float) -> float:
+        """How likely it is, by the network's score and by their words."""
+        return rivals.sure(score + self.leaning)
 
 
-class Superseded(Struct, Generic[Id], frozen=True):
-    """`old` gave way to `new`. Both may be among the added when one conversation changed its mind."""
-
-    old: Which[Id]
-    new: Which[Id]
-    because: str
+# The answers: how likely the new replaces the old, or how likely it is what a wish to forget means.
+Answers = Mapping[tuple[int, str], float]
 
 
-class Forgotten(Struct, Generic[Id], frozen=True):
-    id: Id
-    because: str
-
-
-class Outdated(Struct, Generic[Note], frozen=True):
-    """A note that says otherwise than a memory with newer evidence: told, not added."""
-
-    note: Note
-    because: str
-
-
-class Changes(Struct, Generic[Id, Note], frozen=True):
-    """What to write. Empty when the notes say nothing that is not known."""
-
-    added: tuple[Added[Note], ...] = ()
-    mentioned: tuple[Mentioned[Id, Note], ...] = ()
-    superseded: tuple[Superseded[Id], ...] = ()
-    forgotten: tuple[Forgotten[Id], ...] = ()
-    outdated: tuple[Outdated[Note], ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.mentioned or self.superseded or self.forgotten)
-
-
-ProfileChanges = Changes[ProfileId, ProfileNote]
-PlaybookChanges = Changes[PlaybookId, PlaybookNote]
-
-
-def profiles(
-    known: Sequence[Profile],
-    notes: Sequence[ProfileNote],
-    at: Millis,
-    verdicts: Verdicts = NONE,
-    near: Sequence[Nearness] = (),
-) -> ProfileChanges:
-    """What the notes change in the profiles of one user.
+class Comparison(Struct, Generic[M, Note, Id], frozen=True):
+    """How notes of one kind meet the memories of one user.
 
     `near` tells for each note which of the known it comes near; without it each note meets them all, by words only.
-    `known` may hold replaced and expired profiles too: they are never mentioned or replaced again, but they keep
+    `known` may hold replaced and expired memories too: they are never mentioned or replaced again, but they keep
     their own words from being learned twice, and a wish to forget reaches them.
     """
-    entries = [_of_profile(profile, at) for profile in known]
-    return _Merge(entries, _of_profile_note, verdicts, near).run(notes)
 
+    of_memory: "Callable[[M, Millis], _Entry[Id]]"
+    of_note: "Callable[[Note], _Entry[Id]]"
 
-def playbooks(
-    known: Sequence[UserPlaybook],
-    notes: Sequence[PlaybookNote],
-    _at: Millis,
-    verdicts: Verdicts = NONE,
-    near: Sequence[Nearness] = (),
-) -> PlaybookChanges:
-    """What the notes change in the lessons of one user. Lessons do not expire; the time is for the twin's sake."""
-    entries = [_of_playbook(playbook) for playbook in known]
-    return _Merge(entries, _of_playbook_note, verdicts, near).run(notes)
+    def __call__(
+        self,
+        known: Sequence[M],
+        notes: Sequence[Note],
+        at: Millis,
+        verdicts: Verdicts = NONE,
+        near: Sequence[Nearness] = (),
+        answers: Answers | None = None,
+    ) -> Changes[Id, Note]:
+        """What the notes change. Without answers words and nearness decide."""
+        entries = [self.of_memory(memory, at) for memory in known]
+        return _Merge(entries, self.of_note, verdicts, near, answers).run(notes)
+
+    def questions(
+        self, known: Sequence[M], notes: Sequence[Note], at: Millis, near: Sequence[Nearness]
+    ) -> list[Question]:
+        """What is worth asking before notes and memories are compared."""
+        entries = [self.of_memory(memory, at) for memory in known]
+        found: list[Question] = []
+        for place, note in enumerate(notes):
+            entry = self.of_note(note)
+            live = [(one, near[place].get(one.key)) for one in entries if one.live]
+            met = [(one, cosine) for one, cosine in live if one.key in near[place]]
+            asked = _worth_forgetting(entry, live) if note.forget else _worth_asking(entry, met)
+            found += [_question(place, entry, one, cosine) for one, cosine in asked]
+            if not note.forget and not note.denies:
+                entry.place = place
+                entries.append(entry)
+        return found
 
 
 _LIVE = frozenset({Status.CURRENT, Status.PENDING})
@@ -149,7 +125,6 @@ class _Entry(Struct, Generic[Id], eq=False):
     words: frozenset[str]  # all by which a wish to forget may mean it
     said: str = ""  # the sentence it was read from
     place: int = -1  # of a note among those given
-    leaning: tuple[float, float] | None = None
     live: bool = True
     gone: bool = False  # replaced in this pass
     forgotten: bool = False
@@ -158,6 +133,11 @@ class _Entry(Struct, Generic[Id], eq=False):
     def key(self) -> str:
         """By which its nearness is told."""
         return beside(self.place) if self.which.known is None else str(self.which.known)
+
+    @property
+    def spoken(self) -> str:
+        """In the user's words, unless more was needed to write down what they mean."""
+        return self.content if len(self.content.split()) > len(self.said.split()) + 1 else self.said
 
     @property
     def newest(self) -> int:
@@ -169,7 +149,7 @@ def _of_profile(profile: Profile, at: Millis) -> _Entry[ProfileId]:
     return _entry(profile.content, profile.content, profile.interaction_ids, Which(profile.id), live=live)
 
 
-def _of_playbook(playbook: UserPlaybook) -> _Entry[PlaybookId]:
+def _of_playbook(playbook: UserPlaybook, _at: Millis) -> _Entry[PlaybookId]:
     lesson = playbook.lesson
     live = playbook.status in _LIVE
     findable = " ".join([lesson.searchable, lesson.pitfall or "", lesson.rationale or ""])
@@ -195,8 +175,37 @@ def _entry(
     live: bool = True,
 ) -> _Entry[Id]:
     words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
-    said, leaning = (note.evidence.text, note.leaning) if note else ("", None)
-    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, leaning=leaning, live=live)
+    said = note.evidence.text if note else ""
+    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
+
+
+profiles = Comparison(_of_profile, _of_profile_note)
+playbooks = Comparison(_of_playbook, _of_playbook_note)
+
+
+Met = list[tuple[_Entry[Id], float | None]]
+
+
+def _question(place: int, note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> Question:
+    """The newer of the two is the one that may replace."""
+    old, new = _in_order(note, other)
+    leaning = rivals.leaning(old.saying, new.saying, cosine)
+    return Question(place, other.key, old.content, new.spoken, leaning)
+
+
+def _worth_asking(note: _Entry[Id], met: Met[Id]) -> Met[Id]:
+    """Those that the note may replace; the likeliest, where there are many."""
+    apart = [(one, cosine) for one, cosine in met if not _one_breath(note, one) and not _same(note, one, cosine)]
+    chances = [rivals.worth_asking(one.saying, note.saying, cosine) for one, cosine in apart]
+    ranked = sorted(zip(chances, range(len(apart)), strict=True), reverse=True)
+    return [apart[place] for chance, place in ranked[:MOST_ASKED] if chance >= rivals.ASKED]
+
+
+def _worth_forgetting(wish: _Entry[Id], met: Met[Id]) -> Met[Id]:
+    """The nearest."""
+    if wish.content in (EVERYTHING, LAST):
+        return []
+    return sorted(met, key=lambda one: one[1] or 0.0, reverse=True)[:MOST_ASKED_TO_FORGET]
 
 
 class _Merge(Struct, Generic[Id, Note]):
@@ -206,6 +215,7 @@ class _Merge(Struct, Generic[Id, Note]):
     entry_of: Callable[[Note], _Entry[Id]]
     verdicts: Verdicts
     near: Sequence[Nearness]
+    answers: Answers | None
     added: list[Added[Note]] = field(default_factory=list)
     mentioned: list[Mentioned[Id, Note]] = field(default_factory=list)
     superseded: list[Superseded[Id]] = field(default_factory=list)
@@ -240,32 +250,35 @@ class _Merge(Struct, Generic[Id, Note]):
             return  # read before
         same = next((other for other in alike if other.live), None)
         others = [(other, cosine) for other, cosine in met if other.live and other not in alike]
-        newer = next(
-            (
-                other
-                for other, cosine in others
-                if _is_newer(other, entry) and self._replaces(place, other, entry, cosine)
-            ),
-            None,
-        )
+        rival = [other for other, cosine in others if self._rivals(place, entry, other, cosine, faint=note.faint)]
+        if note.faint and (same or not rival):
+            return  # worth keeping for what it replaces, or not at all
+        newer = next((other for other in rival if _is_newer(other, entry)), None)
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
             return
         which = self._mention(note, entry, same) if same else self._add(note, entry, place)
-        for rival, cosine in others:
-            if self._replaces(place, entry, rival, cosine):
-                rival.gone = True
-                self.superseded.append(Superseded(rival.which, which, f'"{entry.content}" replaces "{rival.content}"'))
+        for other in rival:
+            other.gone = True
+            self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
 
     def _is_same(self, place: int, entry: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
         verdict = self.verdicts.get((place, str(other.which.known)))
         return _same(entry, other, cosine) if verdict is None else verdict is Verdict.SAME
 
-    def _replaces(self, place: int, new: _Entry[Id], old: _Entry[Id], cosine: float | None) -> bool:
-        """One of the two is a note of this pass, the other may be known."""
-        known = old.which.known if old.which.known is not None else new.which.known
-        verdict = self.verdicts.get((place, str(known)))
-        return _replaces(new, old, cosine) if verdict is None else verdict is Verdict.CONTRADICTS
+    def _rivals(
+        self, place: int, note: _Entry[Id], other: _Entry[Id], cosine: float | None, *, faint: bool = False
+    ) -> bool:
+        """Whether the newer of the two leaves no room for the older."""
+        verdict = self.verdicts.get((place, str(other.which.known)))
+        if verdict is not None:
+            return verdict is Verdict.CONTRADICTS
+        if _one_breath(note, other):
+            return False
+        if self.answers is not None:
+            return self.answers.get((place, other.key), 0.0) >= (rivals.SURELY if faint else rivals.REPLACES)
+        old, new = _in_order(note, other)
+        return not faint and rivals.by_words(old.saying, new.saying, cosine) >= rivals.BY_WORDS
 
     def _mention(self, note: Note, entry: _Entry[Id], same: _Entry[Id]) -> Which[Id]:
         """Said twice in one turn is said once."""
@@ -284,7 +297,7 @@ class _Merge(Struct, Generic[Id, Note]):
         """What the words leave no room for, and nothing newer has replaced, ends: what follows is of another kind."""
         entry = self.entry_of(note)
         for other, cosine in self._met(place):
-            if other.live and other.newest < entry.newest and _replaces(entry, other, cosine):
+            if other.live and other.newest < entry.newest and self._rivals(place, entry, other, cosine):
                 self._end(other, f'The user said otherwise: "{note.evidence.text}"')
 
     def _forget(self, note: Note, place: int) -> None:
@@ -298,16 +311,22 @@ class _Merge(Struct, Generic[Id, Note]):
             for entry in self.entries
             if not entry.forgotten and (entry.which.known is None or entry.newest < asked)
         ]
-        meant = [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
+        meant = [entry for entry in older if self._means(place, entry)] or [
+            entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)
+        ]
         live = [one for one in older if one.live and not one.gone]
         for entry in meant or _of_topic(wish, live) or _nearest(wish, live, near):
-            self._end(entry, f'The user asked to forget: "{note.evidence.text}"')
+            self._end(entry, f'The user asked to forget: "{note.evidence.text}"', note.evidence.interaction_id)
 
-    def _end(self, entry: _Entry[Id], because: str) -> None:
+    def _means(self, place: int, entry: _Entry[Id]) -> bool:
+        """Whether a wish to forget means this memory."""
+        return self.answers is not None and self.answers.get((place, entry.key), 0.0) >= rivals.MEANT
+
+    def _end(self, entry: _Entry[Id], because: str, asked: InteractionId | None = None) -> None:
         entry.forgotten = entry.gone = True
         self._unlink(entry.which)
         if entry.which.known is not None:
-            self.forgotten.append(Forgotten(entry.which.known, because))
+            self.forgotten.append(Forgotten(entry.which.known, because, asked))
 
     def _unlink(self, forgotten: Which[Id]) -> None:
         """What it had replaced in this pass stands again, or points to what replaced it in turn."""
@@ -374,6 +393,11 @@ def _is_newer(known: _Entry[Id], note: _Entry[Id]) -> bool:
     return known.which.known is not None and known.newest >= note.newest
 
 
+def _in_order(note: _Entry[Id], other: _Entry[Id]) -> tuple[_Entry[Id], _Entry[Id]]:
+    """The older first."""
+    return (note, other) if _is_newer(other, note) else (other, note)
+
+
 def _same(note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
     """Whether two statements say the same thing: the same values, the same sign, and nearly the same words."""
     one, two = note.saying, other.saying
@@ -387,12 +411,10 @@ def _same(note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
     return cosine is not None and cosine >= SAME_MEANING and one.names == two.names
 
 
-def _replaces(new: _Entry[Id], old: _Entry[Id], cosine: float | None) -> bool:
-    """Whether the new words leave no room for the old. What was said in one breath stands; what worked, worked."""
-    if (
-        new.seen & old.seen
+def _one_breath(new: _Entry[Id], old: _Entry[Id]) -> bool:
+    """What was said in one breath stands; what worked, worked; and what was only said again replaces nothing."""
+    return (
+        bool(new.seen & old.seen)
         or WORKED in (new.content[: len(WORKED)], old.content[: len(WORKED)])
-        or (_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))
-    ):
-        return False
-    return rivals.chance(old.saying, new.saying, cosine, new.leaning) >= rivals.REPLACES
+        or bool(_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))
+    )

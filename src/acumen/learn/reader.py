@@ -10,13 +10,14 @@ from msgspec.structs import replace
 from acumen.deps import Deps, Findable, Nearness
 from acumen.errors import Conflict
 from acumen.learn import compare
+from acumen.learn.changes import Added, Changes, Which
 from acumen.learn.extract import Heard
-from acumen.learn.merge import NONE, Added, Changes, Verdicts, Which
+from acumen.learn.merge import NONE, Answers, Comparison
 from acumen.learn.runs import Cancelled
 from acumen.learn.windows import Due, come_back, next_due
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
-from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, UserId
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId
 from acumen.model.memories import searchable
 from acumen.model.memory import Origin, Status, part_of_a_rerun
 from acumen.model.playbook import AgentPlaybook, PlaybookNote, UserPlaybook
@@ -72,7 +73,7 @@ class Reader(Struct, Generic[M, N], frozen=True):
 
     kind: Kind
     extract: Callable[[Window, Extractor, Deps], Awaitable[Heard[N]]]
-    merge: Callable[[Sequence[M], Sequence[N], Millis, Verdicts, Sequence[Nearness]], Changes[Any, N]]
+    merge: Comparison[M, N, Any]
     make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
 
@@ -166,11 +167,22 @@ class Reader(Struct, Generic[M, N], frozen=True):
         deps: Deps,
     ) -> Changes[Any, N]:
         """Merge's word; where that leaves open whether two mean the same, and a model has read, the model's verdict."""
-        changes = self.merge(known, heard.notes, at, NONE, near)
+        answers = await self._answers(known, heard.notes, at, near, deps)
+        changes = self.merge(known, heard.notes, at, NONE, near, answers)
         if deps.llm is None or heard.origin.engine != "model":
             return changes
         verdicts = await compare.verdicts(compare.unclear(changes, known, near), deps.llm, user)
-        return self.merge(known, heard.notes, at, verdicts, near) if verdicts else changes
+        return self.merge(known, heard.notes, at, verdicts, near, answers) if verdicts else changes
+
+    async def _answers(
+        self, known: Sequence[M], notes: Sequence[N], at: Millis, near: Sequence[Nearness], deps: Deps
+    ) -> Answers | None:
+        """How likely the notes replace what is known; None where nobody can tell better than words."""
+        asked = self.merge.questions(known, notes, at, near)
+        scores = await deps.meaning.rivalry([(one.old, one.new) for one in asked]) if asked else []
+        if scores is None:
+            return None
+        return {(one.place, one.key): one.chance(score) for one, score in zip(asked, scores, strict=True)}
 
     def _apply(
         self,
@@ -191,7 +203,7 @@ class Reader(Struct, Generic[M, N], frozen=True):
         for gone in changes.superseded:
             self._retire(tx, _id(gone.old, ids), gone.because, request_id, successor=_id(gone.new, ids))
         for forgotten in changes.forgotten:
-            self._retire(tx, str(forgotten.id), forgotten.because, request_id)
+            self._retire(tx, str(forgotten.id), forgotten.because, request_id, asked=forgotten.asked)
 
     def _mention(self, tx: Tx, memory_id: str, note: N, reason: str) -> None:
         before = tx.by_kind[self.kind].get(memory_id)
@@ -201,10 +213,21 @@ class Reader(Struct, Generic[M, N], frozen=True):
             after = self.refresh(before, note, tx.at)  # type: ignore[arg-type]
             tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 
-    def _retire(self, tx: Tx, memory_id: str, reason: str, request_id: RequestId, successor: str | None = None) -> None:
-        """Leaves search, stays in history. Erasing for good is its owner's to order; of a rerun nothing was shown."""
+    def _retire(
+        self,
+        tx: Tx,
+        memory_id: str,
+        reason: str,
+        request_id: RequestId,
+        successor: str | None = None,
+        asked: InteractionId | None = None,
+    ) -> None:
+        """Leaves search, stays in history, and with it the turn that asked for it.
+
+        Erasing for good is its owner's to order; of a rerun nothing was shown.
+        """
         rows = tx.by_kind[self.kind]
-        before = rows.get(memory_id)
+        before: Any = rows.get(memory_id)
         if before is None:
             return
         because = Because(reason, request_id=request_id, sources=[successor] if successor else ())
@@ -213,9 +236,10 @@ class Reader(Struct, Generic[M, N], frozen=True):
             return
         status = Status.SUPERSEDED if successor else Status.FORGOTTEN
         by = rows.mapping.parse_id(successor) if successor else None
-        after = replace(before, status=status, superseded_by=by)
+        told = [*before.interaction_ids, *([] if asked is None else [asked])]
+        after = replace(before, status=status, superseded_by=by, interaction_ids=told)
         tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
-        if before.status is not Status.PENDING and not isinstance(before, AgentPlaybook):
+        if before.status is not Status.PENDING:
             self._retire_twins(tx, before, status, because)
 
     def _retire_twins(self, tx: Tx, gone: Profile | UserPlaybook, status: Status, because: Because) -> None:

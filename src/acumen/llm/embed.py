@@ -46,6 +46,15 @@ class Reading(NamedTuple):
     states: Vectors
 
 
+class Together(NamedTuple):
+    """Pairs of texts read in one run: which they are, a row for each token, and whose text the token is of."""
+
+    positions: list[int]
+    states: Vectors
+    is_first: Vectors
+    is_second: Vectors
+
+
 class Embedder:
     """Text in, vectors of length one out. A text has the same vector alone and among others. Safe in many threads."""
 
@@ -72,6 +81,20 @@ class Embedder:
             for row, position in enumerate(positions):
                 readings[position] = Reading(vectors[row], states[row, : len(ids[row])])
         return [readings[position] for position in range(len(texts))]
+
+    def read_together(self, pairs: Sequence[tuple[str, str]]) -> Iterator["Together"]:
+        """Two texts as one, by the lower layers of the model alone, for whoever goes on from there."""
+        half = MAX_TOKENS // 2
+        ids = [(self._ids(first)[:half], self._ids(second)[1:half]) for first, second in pairs]
+        for positions in _runs([len(first) + len(second) for first, second in ids]):
+            run = [ids[position] for position in positions]
+            (states,) = self._run([[*first, *second] for first, second in run], STATES)
+            places = np.arange(states.shape[1])
+            starts = np.array([[len(first)] for first, _ in run])
+            ends = starts + [[len(second)] for _, second in run]
+            is_first = (places < starts).astype(np.float32)
+            is_second = ((places >= starts) & (places < ends)).astype(np.float32)
+            yield Together(positions, states[:, :, -self.dims :], is_first, is_second)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[tuple[list[int], list[list[int]]]]:
         ids = [self._ids(text) for text in texts]
@@ -114,7 +137,7 @@ def load_embedder(directory: Path = MODEL_DIRECTORY) -> Embedder:
     onnxruntime.disable_telemetry_events()
     try:
         session = onnxruntime.InferenceSession(
-            str(directory / "model.onnx"), _options(), providers=["CPUExecutionProvider"]
+            str(directory / "model.onnx"), options(), providers=["CPUExecutionProvider"]
         )
         embedder = Embedder(session, splintr.from_json(str(directory / "tokenizer.json")))
     except Exception as error:  # onnxruntime and splintr raise their own kinds, without a common base
@@ -124,7 +147,7 @@ def load_embedder(directory: Path = MODEL_DIRECTORY) -> Embedder:
     return embedder
 
 
-def _options() -> "SessionOptions":
+def options() -> "SessionOptions":
     from onnxruntime import SessionOptions  # noqa: PLC0415 - as above
 
     options = SessionOptions()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from acumen.errors import ModelMissing
 from acumen.llm.embed import NAME, Embedder, Reading, load_embedder
+from acumen.llm.rivalry import Rivalry, load_rivalry
 
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
@@ -29,6 +30,7 @@ class Meaning:
 
     def __init__(self, *, enabled: bool = True) -> None:
         self._embedder: Embedder | None = None
+        self._rivalry: Rivalry | None = None
         self._loading = Lock()
         self._recent: dict[str, Vector] = {}
         self.problem: str | None = None if enabled else "switched off by the setting recall.embeddings"
@@ -57,6 +59,12 @@ class Meaning:
         embedder = None if self.problem else self._ready()
         return None if embedder is None else embedder.read(texts)
 
+    async def rivalry(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
+        """For each pair of what was known and what was said then, how much speaks for the new replacing the old."""
+        if self.problem:
+            return None
+        return await asyncio.get_running_loop().run_in_executor(self._bulk, self._scores, pairs)
+
     def close(self) -> None:
         self._asked.shutdown(cancel_futures=True)
         self._bulk.shutdown(cancel_futures=True)
@@ -74,6 +82,14 @@ class Meaning:
         known.update(zip(unknown, embedder.embed(unknown), strict=True) if unknown else ())
         self._remember({text: known[text] for text in unknown if len(text) <= SHORT})
         return [known[text] for text in texts]
+
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
+        embedder = self._ready()
+        if embedder is None:
+            return None
+        if self._rivalry is None:
+            self._rivalry = load_rivalry(embedder)
+        return self._rivalry.scores(pairs)
 
     def _remember(self, fresh: dict[str, Vector]) -> None:
         """What is learned as a fact is often learned as a lesson too, a moment later."""

@@ -87,4 +87,4 @@ class PlaybookNote(Struct, frozen=True):
     confidence: float = 0.7
     tags: tuple[str, ...] = ()
     denies: bool = False  # as of a profile
-    leaning: tuple[float, float] | None = None
+    faint: bool = False  # as of a ProfileNote

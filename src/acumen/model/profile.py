@@ -77,5 +77,4 @@ class ProfileNote(Struct, frozen=True):
     tags: tuple[str, ...] = ()
     features: Mapping[str, str] = field(default_factory=dict)
     denies: bool = False  # not kept itself: what it contradicts ends, for a memory of another kind takes its place
-    # How much the words say that something is replaced, by themselves and by how near it is; None: not known.
-    leaning: tuple[float, float] | None = None
+    faint: bool = False  # kept only if it replaces something

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from acumen.learn.rules import verbs
 from acumen.learn.rules.kinds import KINDS, kind_in_place, kind_of
@@ -75,6 +76,7 @@ COUNTS = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=8192)
 def root(low: str) -> str:
     """The word without its endings and under its usual name."""
     low = low.strip("`\"'.,").removesuffix("'s")
@@ -106,6 +108,7 @@ def roots(listed: Iterable[Word]) -> list[str]:
     return [name for name in found if name]
 
 
+@lru_cache(maxsize=2048)
 def content_roots(text: str) -> frozenset[str]:
     """The meaning-carrying words of any text, as a set."""
     return frozenset(roots(words(text)))

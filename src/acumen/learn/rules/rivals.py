@@ -7,16 +7,16 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
 from acumen.learn.rules import keys
-from acumen.learn.rules.classifier import MEANING_SCALE, WEIGHTS, Floats, way
+from acumen.learn.rules.classifier import Floats
 from acumen.learn.rules.kinds import kind_in_place
 from acumen.learn.rules.topics import topics
 from acumen.learn.rules.words import Word, words
-from acumen.llm.embed import Reading
 from acumen.model.patterns import later
 
 _CHANGE = later(
@@ -37,13 +37,20 @@ _ENDING = later(
     r"much|little)|"
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
-# From this chance on a statement replaces another.
-REPLACES = 0.42
+# From this chance on a statement replaces another; one that is not worth keeping by itself must be surer.
+REPLACES = 0.5
+SURELY = 0.5
+# The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
+BY_WORDS = 0.42
+ASKED = 0.03
+# From this chance on a wish to forget means a memory.
+MEANT = 0.5
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
 # So few words that carry meaning are a value without what it is given to.
 MOST_OF_BARE = 2
 _UNITS = {"kilo": "kg", "kilos": "kg", "kilograms": "kg", "percent": "%", "hrs": "hours", "mins": "minutes"}
+WEIGHTS = Path(__file__).with_name("rivals.npz")
 _NEAR = 3  # how many words a number's unit may be away
 
 
@@ -76,10 +83,11 @@ def saying(text: str, said: str = "") -> Saying:
 @lru_cache(maxsize=4096)
 def _saying(text: str, said: str) -> Saying:
     listed = words(text)
-    spoken = words(said)
+    spoken = listed if said == text else words(said)
     low = " ".join(word.low for word in spoken)
+    roots = frozenset(keys.roots(listed))
     return Saying(
-        roots=keys.content_roots(text),
+        roots=roots,
         kinds=_kinds(listed),
         numbers=_numbers(listed),
         names=frozenset(_names(listed)) | frozenset(_names(spoken)),
@@ -87,8 +95,8 @@ def _saying(text: str, said: str) -> Saying:
         change=bool(_CHANGE.search(low)),
         ended=_ended(spoken),
         attribute=_attribute(listed),
-        topics=topics(keys.content_roots(text)),
-        bare=len(keys.content_roots(text) - {"prefer", "want"}) <= MOST_OF_BARE,
+        topics=topics(roots),
+        bare=len(roots - {"prefer", "want"}) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
         more=bool(_MORE.search(low)),
     )
@@ -179,21 +187,9 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
     seen += [new.change, shared * new.change, differ * new.change, bool(new.ended & old.roots), bool(new.ended)]
     seen += [same_topic, same_topic * (new.change or bool(new.ended)), same_topic * differ, same_attribute]
     seen += [(old.negated != new.negated) * shared, bool(old.names & (new.roots | new.names))]
+    seen += [_stand_together(old, new), _stand_apart(old, new, cosine)]
     near = cosine or 0.0
     return np.array([*seen, near, near * new.change, near * differ, 1.0], np.float32)
-
-
-def leans(reading: Reading, cosine: float) -> Floats:
-    """What is seen of a pair by the new sentence's tokens: it says that something changed, and comes near what did."""
-    turned = way(reading) * MEANING_SCALE
-    return np.concatenate([turned, turned * cosine, np.array([cosine, 1.0], np.float32)])
-
-
-def leaning(reading: Reading) -> tuple[float, float]:
-    """How much a sentence says that it replaces something, by itself and by how near it comes to that."""
-    weights = _weights()["leaning"]
-    far, near = leans(reading, 0.0) @ weights, leans(reading, 1.0) @ weights
-    return float(far), float(near - far)
 
 
 def tells_of_change(said: str) -> bool:
@@ -210,8 +206,8 @@ def conflict(old: Saying, new: Saying) -> bool:
     )
 
 
-def chance(old: Saying, new: Saying, cosine: float | None, leaning: tuple[float, float] | None = None) -> float:
-    """How likely it is that the new statement replaces the old one; what is said of another place replaces nothing."""
+def by_words(old: Saying, new: Saying, cosine: float | None) -> float:
+    """How likely the new statement replaces the old one, where there is no network to ask."""
     if any(
         old.kinds.get(scope, _NONE).isdisjoint(new.kinds[scope]) and scope in old.kinds
         for scope in _SCOPES & new.kinds.keys()
@@ -221,15 +217,21 @@ def chance(old: Saying, new: Saying, cosine: float | None, leaning: tuple[float,
         return 0.0
     if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
         return 1.0
-    weights = _weights()["pair_words" if cosine is None else "pair_full"]
-    by_words = _sure(float(features(old, new, cosine) @ weights))
-    if leaning is None or cosine is None:
-        return by_words
-    # Each sees what the other does not.
-    return max(by_words, _sure(leaning[0] + leaning[1] * cosine))
+    weights = _weights()["words" if cosine is None else "near"]
+    return sure(float(features(old, new, cosine) @ weights))
 
 
-def _sure(score: float) -> float:
+def worth_asking(old: Saying, new: Saying, cosine: float | None) -> float:
+    """How likely it is, at a first glance."""
+    return sure(float(features(old, new, cosine) @ _weights()["near"]))
+
+
+def leaning(old: Saying, new: Saying, cosine: float | None) -> float:
+    """What the words of a pair add to the network's score."""
+    return float(features(old, new, cosine) @ _weights()["beside"])
+
+
+def sure(score: float) -> float:
     return 1 / (1 + math.exp(-score))
 
 
@@ -270,4 +272,4 @@ _NONE: frozenset[str] = frozenset()
 @cache
 def _weights() -> dict[str, Floats]:
     with np.load(WEIGHTS) as stored:
-        return {name: stored[name] for name in ("pair_words", "pair_full", "leaning")}
+        return {name: stored[name] for name in stored.files}

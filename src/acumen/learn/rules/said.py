@@ -34,7 +34,6 @@ class Said(Struct):
     seen: Surface
     setting: Setting
     chances: dict[str, float] = field(default_factory=dict)
-    leaning: tuple[float, float] | None = None  # see `rivals.leaning`
     ttl: TimeToLive = TimeToLive.INFINITY
     label: str = ""  # "" for what is not worth keeping
     fault: "Said | None" = None  # the sentence of its turn that finds fault with what the agent did

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from acumen.learn.rules import classifier, keys, lifetimes, rivals, verbs
+from acumen.learn.rules import classifier, keys, lifetimes, verbs
 from acumen.learn.rules.classifier import LEARNABLE, likeliest
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
@@ -48,7 +48,7 @@ def judge(listed: Sequence[Said], read: Read | None) -> None:
     unsure = [one for one in listed if one.worth > IDLE]
     readings = read([one.sentence.text for one in unsure]) if read and unsure else None
     for one, reading in zip(unsure, readings or (), strict=False):
-        one.chances, one.leaning = classifier.probabilities(one.seen, reading), rivals.leaning(reading)
+        one.chances = classifier.probabilities(one.seen, reading)
 
 
 def settled(turn: list[Said]) -> list[Said]:
@@ -81,6 +81,17 @@ def settled(turn: list[Said]) -> list[Said]:
     _carry_times(turn)
     reasons = [one.because for one in kept if one.because and one.because.label == "instruction"]
     return [one for one in kept if one not in reasons and (not _blames(one.seen) or len(kept) == 1)]
+
+
+def undecided(turn: Sequence[Said]) -> list[Said]:
+    """What is not worth keeping by itself, but may be for what it replaces: 'They moved it. 26th.'."""
+    taken = {id(other) for one in turn for other in (*one.more, one.because, one.context)}
+    return [one for one in turn if not one.label and id(one) not in taken and one.worth > IDLE and _may_tell(one)]
+
+
+def _may_tell(one: Said) -> bool:
+    idle = one.seen.has("question", "thanks", "lol") or likeliest(one.chances) in ("question", "hypothetical")
+    return not idle and not _TOLD_YOU.search(one.seen.low) and bool(keys.telling(bare(one.seen.heard)))
 
 
 def _finds_fault(one: Said) -> bool:
