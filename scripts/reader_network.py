@@ -1,18 +1,19 @@
 """The network that tells what a sentence is, as it is trained: tokens seen with their neighbours, pooled, then weighed.
 
-Needs jax, which nothing else does: `uv run --with jax …`. `classifier.py` does the same sums with numpy.
+What the agent said just before is seen in the same way by weights of its own, and weighed together with the sentence.
+Needs torch, which nothing else does; `classifier.py` does the same sums with numpy.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import jax
-import jax.numpy as jnp
 import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
 
 from acumen.learn.rules.classifier import LABELS, Floats
-
-Params = dict[str, jax.Array]
+from acumen.learn.rules.cues import NAMES
 
 WIDTH = 64
 EPOCHS = 14
@@ -23,120 +24,113 @@ DECAY = 1e-2
 HIDDEN = (0.3, 0.5, 0.3)
 # So much of each label is spread over all, as some sentences are two things at once.
 SPREAD = 0.05
-# Sentences run together with others of like length, padded to one of these.
-LENGTHS = (8, 12, 16, 24, 40, 64)
+# Sentences run together with others of about their length.
+NEAR = 6
+MOST_TOKENS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What the network is given of each sentence, and its label as ones and zeros."""
+    """What the network is given of each sentence, and the place of its label. `before` may be empty."""
 
     states: Sequence[Floats]
+    before: Sequence[Floats]
     beside: Floats
-    wanted: Floats
+    labels: Floats
 
-    def batch(self, which: Sequence[int], length: int) -> tuple[Floats, Floats]:
-        tokens = np.zeros((len(which), length, self.states[0].shape[1]), np.float32)
-        mask = np.zeros((len(which), length, 1), np.float32)
-        for row, place in enumerate(which):
-            states = self.states[place][:length]
-            tokens[row, : len(states)], mask[row, : len(states)] = states, 1
-        return tokens, mask
+    def batch(self, which: Sequence[int]) -> tuple[Tensor, ...]:
+        own, before = _padded([self.states[place] for place in which]), _padded([self.before[place] for place in which])
+        return (*own, *before, torch.from_numpy(self.beside[which]))
 
-    def batches(self, which: Floats, order: np.random.Generator) -> Iterator[tuple[list[int], int]]:
-        """In any order, each of one length."""
-        fits = np.searchsorted(LENGTHS, [min(len(self.states[place]), LENGTHS[-1]) for place in which])
-        found = []
-        for fit in range(len(LENGTHS)):
-            those = order.permutation(which[fits == fit])
-            found += [(those[at : at + BATCH].tolist(), LENGTHS[fit]) for at in range(0, len(those), BATCH)]
-        for place in order.permutation(len(found)):
-            yield found[place]
+    def batches(self, which: Floats, order: np.random.Generator | None = None) -> Iterator[list[int]]:
+        """In any order, each of about one length."""
+        lengths = np.array([len(self.states[place]) for place in which], float)
+        listed = which[np.argsort(lengths + (order.random(len(which)) * NEAR if order else 0))]
+        found = [listed[at : at + BATCH].tolist() for at in range(0, len(listed), BATCH)]
+        yield from (found[place] for place in (order.permutation(len(found)) if order else range(len(found))))
 
 
-def train(examples: Examples, which: Floats, seed: int = 0) -> dict[str, Floats]:
+def _padded(texts: Sequence[Floats]) -> tuple[Tensor, Tensor]:
+    """The tokens of each text, and a one for each."""
+    length = max(1, min(MOST_TOKENS, max(map(len, texts))))
+    tokens, mask = np.zeros((len(texts), length, texts[0].shape[1]), np.float32), np.zeros((len(texts), length, 1))
+    for row, text in enumerate(texts):
+        kept = text[:length]
+        tokens[row, : len(kept)], mask[row, : len(kept)] = kept, 1
+    return torch.from_numpy(tokens), torch.from_numpy(mask.astype(np.float32))
+
+
+class Seen(nn.Module):
+    """Tokens with their neighbours; of what is seen, the strongest and the mean."""
+
+    def __init__(self, wide: int) -> None:
+        super().__init__()
+        self.token, self.around = nn.Linear(wide, WIDTH), nn.Linear(3 * WIDTH, WIDTH)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        if self.training:
+            tokens = tokens * functional.dropout(torch.ones(len(tokens), 1, tokens.shape[2]), HIDDEN[0])
+        seen = functional.relu(self.token(tokens)) * mask
+        padded = functional.pad(seen, (0, 0, 1, 1))
+        found = functional.relu(self.around(torch.cat([padded[:, :-2], seen, padded[:, 2:]], -1))) * mask
+        return torch.cat([found.amax(1), found.sum(1) / mask.sum(1).clamp(min=1)], -1)
+
+
+class Network(nn.Module):
+    def __init__(self, wide: int, beside: int) -> None:
+        super().__init__()
+        self.own, self.before = Seen(wide), Seen(wide)
+        self.pooled = nn.Linear(2 * WIDTH, len(LABELS))
+        self.beside = nn.Linear(beside, len(LABELS), bias=False)
+        self.both = nn.Linear(4 * WIDTH + len(NAMES), WIDTH)
+        self.answer = nn.Linear(WIDTH, len(LABELS), bias=False)
+        for last in (self.pooled, self.beside, self.answer):
+            nn.init.zeros_(last.weight)
+
+    def forward(self, tokens: Tensor, mask: Tensor, told: Tensor, told_mask: Tensor, beside: Tensor) -> Tensor:
+        """The scores of the labels; where nothing was said before, by the sentence alone."""
+        own = functional.dropout(self.own(tokens, mask), HIDDEN[1], self.training)
+        beside = functional.dropout(beside, HIDDEN[2], self.training)
+        before = functional.dropout(self.before(told, told_mask), HIDDEN[0], self.training)
+        both = functional.relu(self.both(torch.cat([own, before, beside[:, : len(NAMES)]], -1)))
+        answer = self.answer(functional.dropout(both, HIDDEN[0], self.training))
+        return self.pooled(own) + self.beside(beside) + answer * (told_mask.sum(1) > 0)
+
+
+def train(examples: Examples, which: Floats, seed: int = 0) -> Network:
     """Adam with decay, slower and slower; each label counts by the root of how rare it is."""
-    order, key = np.random.default_rng(seed), jax.random.PRNGKey(seed)
-    rarity = np.sqrt(len(examples.wanted) / len(LABELS) / np.maximum(examples.wanted.sum(axis=0), 1))
-    params = _fresh(examples, key)
-    mean = spread = jax.tree.map(jnp.zeros_like, params)
-    steps, step = EPOCHS * (len(which) // BATCH + len(LENGTHS) // 2), 0
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    order, labels = np.random.default_rng(seed), torch.from_numpy(examples.labels)
+    counts = np.bincount(examples.labels[which], minlength=len(LABELS))
+    rarity = torch.from_numpy(np.sqrt(len(which) / len(LABELS) / np.maximum(counts, 1)).astype(np.float32))
+    network = Network(examples.states[0].shape[1], examples.beside.shape[1])
+    way = torch.optim.AdamW(network.parameters(), RATE, betas=(0.9, 0.99), weight_decay=DECAY)
+    steps = EPOCHS * -(-len(which) // BATCH)
+    slower = torch.optim.lr_scheduler.LambdaLR(way, lambda step: max(0.02, 1 - step / steps))
     for _ in range(EPOCHS):
-        for places, length in examples.batches(which, order):
-            step += 1
-            # Always as many rows, so that it is compiled once for each length; rows that repeat count nothing.
-            rows = [*places, *[places[0]] * (BATCH - len(places))]
-            weight = (examples.wanted[rows] @ rarity) * (np.arange(BATCH) < len(places))
-            given = (*examples.batch(rows, length), examples.beside[rows], examples.wanted[rows], weight)
-            key, now = jax.random.split(key)
-            rate = RATE * max(0.02, 1 - step / steps)
-            params, mean, spread = _step(params, mean, spread, float(step), rate, given, now)
-    return {name: np.asarray(value) for name, value in params.items()}
+        for places in examples.batches(which, order):
+            wanted = labels[places]
+            missed = functional.cross_entropy(network(*examples.batch(places)), wanted, rarity, label_smoothing=SPREAD)
+            way.zero_grad()
+            missed.backward()
+            way.step()
+            slower.step()
+    return network.eval()
 
 
-def chances(params: dict[str, Floats], examples: Examples, which: Floats) -> Floats:
+def chances(network: Network, examples: Examples, which: Floats) -> Floats:
     """How likely each label is, for each of `which`."""
-    found = {}
-    for places, length in examples.batches(which, np.random.default_rng(0)):
-        rows = [*places, *[places[0]] * (BATCH - len(places))]
-        scores = _scores(params, *examples.batch(rows, length), examples.beside[rows], None)
-        found |= dict(zip(places, np.asarray(jax.nn.softmax(scores)), strict=False))
-    return np.stack([found[place] for place in which.tolist()])
+    found = np.zeros((len(examples.labels), len(LABELS)), np.float32)
+    with torch.no_grad():
+        for places in examples.batches(which):
+            found[places] = network(*examples.batch(places)).softmax(-1).numpy()
+    return found[which]
 
 
-def _fresh(examples: Examples, key: jax.Array) -> Params:
-    def random(key: jax.Array, wide: int) -> jax.Array:
-        return jax.random.normal(key, (wide, WIDTH)) * wide**-0.5
-
-    first, second = jax.random.split(key)
+def weights(network: Network) -> dict[str, Floats]:
+    """By the names that the classifier knows; matrices stand upright, inputs by outputs."""
     return {
-        "token": random(first, examples.states[0].shape[1]),
-        "token_bias": jnp.zeros(WIDTH),
-        "around": random(second, 3 * WIDTH),
-        "around_bias": jnp.zeros(WIDTH),
-        "pooled": jnp.zeros((2 * WIDTH, len(LABELS))),
-        "beside": jnp.zeros((examples.beside.shape[1], len(LABELS))),
-        "bias": jnp.zeros(len(LABELS)),
+        name.removesuffix(".weight").replace(".bias", "_bias").replace(".", "_"): value.detach().numpy().T.copy()
+        for name, value in network.named_parameters()
     }
-
-
-def _hide(values: jax.Array, share: float, key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    return values * jax.random.bernoulli(key, 1 - share, shape) / (1 - share)
-
-
-@jax.jit
-def _scores(params: Params, tokens: jax.Array, mask: jax.Array, beside: jax.Array, key: jax.Array | None) -> jax.Array:
-    keys = None if key is None else jax.random.split(key, 3)
-    if keys is not None:
-        tokens = _hide(tokens, HIDDEN[0], keys[0], (tokens.shape[0], 1, tokens.shape[2]))
-    seen = jax.nn.relu(tokens @ params["token"] + params["token_bias"]) * mask
-    padded = jnp.pad(seen, ((0, 0), (1, 1), (0, 0)))
-    around = jnp.concatenate([padded[:, :-2], seen, padded[:, 2:]], axis=-1)
-    found = jax.nn.relu(around @ params["around"] + params["around_bias"]) * mask
-    pooled = jnp.concatenate([found.max(axis=1), found.sum(axis=1) / mask.sum(axis=1)], axis=-1)
-    if keys is not None:
-        pooled = _hide(pooled, HIDDEN[1], keys[1], pooled.shape)
-        beside = _hide(beside, HIDDEN[2], keys[2], beside.shape)
-    return pooled @ params["pooled"] + beside @ params["beside"] + params["bias"]
-
-
-def _loss(params: Params, given: tuple[jax.Array, ...], key: jax.Array) -> jax.Array:
-    tokens, mask, beside, wanted, weight = given
-    told = jax.nn.log_softmax(_scores(params, tokens, mask, beside, key))
-    missed = -((wanted * (1 - SPREAD) + SPREAD / len(LABELS)) * told).sum(axis=1)
-    return (weight * missed).sum() / weight.sum()
-
-
-@jax.jit
-def _step(
-    params: Params, mean: Params, spread: Params, step: float, rate: float, given: tuple[jax.Array, ...], key: jax.Array
-) -> tuple[Params, Params, Params]:
-    slope = jax.grad(_loss)(params, given, key)
-    mean = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, mean, slope)
-    spread = jax.tree.map(lambda old, new: 0.99 * old + 0.01 * new**2, spread, slope)
-
-    def moved(old: jax.Array, mean: jax.Array, spread: jax.Array) -> jax.Array:
-        way = (mean / (1 - 0.9**step)) / (jnp.sqrt(spread / (1 - 0.99**step)) + 1e-8)
-        return old * (1 - rate * DECAY) - rate * way
-
-    return jax.tree.map(moved, params, mean, spread), mean, spread

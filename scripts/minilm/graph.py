@@ -1,5 +1,7 @@
 """Write the model as an int8 ONNX graph: token ids in, vectors of length one out, and tokens half-way.
 
+Whoever wants the tokens alone says that `whole` is false, and the rest of the model is not run.
+
 Weights are rounded to integers once, per output channel. What flows between layers is rounded on the way, per token:
 each token carries its own scale, so a text gets the same vector alone and in any batch. (The usual scale per batch
 lets neighbours shift a vector: cosine .975.)
@@ -27,6 +29,7 @@ GELU_LEAST_MAXIMUM = 0.17 * (2 * STEPS - GELU_STEPS_BELOW_ZERO) / GELU_STEPS_BEL
 SMOOTHING = 0.7
 # The layers (from 0) whose tokens are answered too: what a sentence does is told there, before only its topic is left.
 MIDDLE = (2, 3)
+WHOLE = "whole"
 
 OPSET = 20
 IR_VERSION = 10
@@ -34,14 +37,15 @@ MICROSOFT = "com.microsoft"
 
 
 class Graph:
-    """An ONNX graph under construction; a value is known by its name."""
+    """An ONNX graph under construction; a value is known by its name. A part of another sees the other's values."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
+        self._prefix = prefix
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
     def constant(self, value: NDArray[np.generic]) -> str:
-        name = f"constant{len(self._constants)}"
+        name = f"{self._prefix}constant{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
@@ -55,21 +59,28 @@ class Graph:
         return self.add_many(1, operation, *inputs, **attributes)[0]
 
     def add_many(self, count: int, operation: str, *inputs: str, **attributes: Any) -> list[str]:
-        outputs = [f"value{len(self._nodes)}_{index}" for index in range(count)]
+        outputs = [f"{self._prefix}value{len(self._nodes)}_{index}" for index in range(count)]
         self._nodes.append(helper.make_node(operation, list(inputs), outputs, **attributes))
         return outputs
 
+    def part(self, value: str) -> onnx.GraphProto:
+        """All of this as a part of another graph, which is told `value`."""
+        told = helper.make_tensor_value_info(value, TensorProto.FLOAT, [None, WIDTH])
+        return helper.make_graph(self._nodes, self._prefix, [], [told], self._constants)
+
     def model(self, embedding: str, states: str) -> onnx.ModelProto:
-        """The finished model; what it is given become its answers."""
+        """The finished model; what it is given become its answers. It is run whole unless told otherwise."""
         self._nodes.append(helper.make_node("Identity", [embedding], ["embedding"]))
         self._nodes.append(helper.make_node("Identity", [states], ["states"]))
         shape = ["batch", "length"]
         inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("input_ids", "attention_mask")]
+        inputs.append(helper.make_tensor_value_info(WHOLE, TensorProto.BOOL, []))
         outputs = [
-            helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", WIDTH]),
+            helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [None, WIDTH]),
             helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, WIDTH * len(MIDDLE)]),
         ]
-        graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, self._constants)
+        usual = numpy_helper.from_array(np.array(True), WHOLE)
+        graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, [*self._constants, usual])
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
         return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
 
@@ -90,11 +101,17 @@ class Int8Model:
         padding = self._padding(mask)
         values = self._normalise(graph.add("Add", self._tokens(), self._positions()), "embeddings.LayerNorm")
         after = []
-        for layer in range(LAYERS):
+        for layer in range(MIDDLE[-1] + 1):
             values = self._layer(values, padding, layer)
             after.append(values)
         states = graph.add("Concat", *(after[layer] for layer in MIDDLE), axis=-1)
-        return graph.model(self._pool(values, mask), states)
+        self._graph = Graph("upper_")
+        for layer in range(MIDDLE[-1] + 1, LAYERS):
+            values = self._layer(values, padding, layer)
+        upper = self._graph.part(self._pool(values, mask))
+        none = Graph("none_")
+        nothing = none.part(none.add("Identity", none.constant(np.zeros((0, WIDTH), np.float32))))
+        return graph.model(graph.add("If", WHOLE, then_branch=upper, else_branch=nothing), states)
 
     def _tokens(self) -> str:
         """Each token's row, kept as int8 with a scale of its own."""

@@ -29,7 +29,7 @@ from acumen.learn.rules.lessons import (
 )
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
-from acumen.learn.rules.weighing import Read, judge, points_back, settled, undecided
+from acumen.learn.rules.weighing import POINTED, Read, affirms, judge, points_back, settled, undecided
 from acumen.learn.rules.words import Word, words
 from acumen.model.conversation import Window
 from acumen.model.playbook import Lesson, PlaybookNote
@@ -40,6 +40,10 @@ from acumen.model.secrets import redact
 REMEMBERED_WINDOWS = 64
 # A second reading of the same sentence is kept too from this share of the first on.
 SECOND = 0.45
+# What looks like a command ("jump host changed …") is a fact from this share on.
+SURELY = 0.8
+# What points at something and says no more of it than this many words is nothing without it.
+MOST_THAT_POINT = 3
 # What worked is told in so many characters at most.
 MOST = 300
 # A statement that asks for something may tell something too.
@@ -85,6 +89,8 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
         )
     elif not said.label:
         yield from (replace(note, faint=True) for content in _facts(said) for note in _profile_note(said, content))
+    elif said.label == "confirmation" and affirms(said):
+        yield from _profile_note(said, _spoken_into(said) + voice.fact(said.seen.heard))
     elif _tells(said):
         for content in _facts(said):
             yield from _profile_note(said, content)
@@ -127,11 +133,12 @@ def _tells(said: Said) -> bool:
         return said.label == "fact"
     if said.label == "preference":
         return said.seen.has("prefers", "first_person")
+    leans = _leans(said, ("fact",), ("instruction",))
     if not _declares(said):
-        return False
+        return said.label == "correction" and leans > SURELY and not said.seen.has("wants_you", "please")
     if said.label == "correction":
-        return _leans(said, ("fact",), ("instruction",)) > SECOND or said.seen.has("first_person")
-    return said.chances["fact"] >= FAINTLY or said.seen.has("starts_i", "starts_my", "starts_past")
+        return leans > SECOND or said.seen.has("first_person", "number")
+    return said.chances["fact"] >= FAINTLY or _of_self(said.seen)
 
 
 def _asks(said: Said) -> bool:
@@ -141,14 +148,17 @@ def _asks(said: Said) -> bool:
         return _is_policy(seen)
     if said.label == "confirmation":
         return False
-    own = (seen.has("starts_i", "starts_my", "starts_past") and _declares(said)) or (
-        said.label == "preference" and seen.has("first_person")
-    )
+    own = (_of_self(seen) and _declares(said)) or (said.label == "preference" and seen.has("first_person"))
     if own and not _is_policy(seen):
         return seen.has("wants_you", "wants", "you", "your", "please")
     if said.label == "correction":
-        return not _declares(said) or _leans(said, ("instruction",), ("fact",)) > SECOND
+        return not (_declares(said) or _tells(said)) or _leans(said, ("instruction",), ("fact",)) > SECOND
     return True
+
+
+def _of_self(seen: Surface) -> bool:
+    """'I moved', 'my knee hurts', 'moved to Oslo'."""
+    return seen.has("starts_i", "starts_my") or voice.drops_subject(bare(seen.heard))
 
 
 def _declares(said: Said) -> bool:
@@ -187,11 +197,23 @@ def _facts(said: Said) -> list[str]:
     told = [voice.fact(part) for part in said_parts]
     if said.more and told:
         told[-1] = " ".join([told[-1], *(voice.fact(bare(one.seen.heard)) for one in said.more)])
-    if told and said.context and (said.seen.has("no_verb") or points_back(said.seen)):
-        told[0] = f"{voice.fact(bare(said.context.seen.heard))} {told[0]}"
-    elif len(told) == 1 and _answers(said):
-        return [f'Asked "{said.setting.asked}", the user said: {told[0]}']
-    return [one for one in told if keys.telling(words(one))]
+    told = [one for one in told if keys.telling(words(one))]
+    if told and said.context and (points_back(said.seen) or (said.seen.has("no_verb") and not said.context.label)):
+        return [f"{voice.fact(bare(said.context.seen.heard))} {told[0]}", *told[1:]]
+    if len(told) == 1 and _answers(said):
+        return [_spoken_into(said) + told[0]]
+    return [_with_reason(said, one) for one in told]
+
+
+def _with_reason(said: Said, told: str) -> str:
+    """'…, so it goes in the bag' is said of what stands before the 'so', 'fit things round that' of what was told."""
+    if POINTED.isdisjoint(said.seen.core):
+        return told
+    if said.because is None:
+        few = len(keys.telling(said.seen.heard)) <= MOST_THAT_POINT
+        return f"{voice.fact(bare(said.context.seen.heard))} {told}" if said.context and few else told
+    reason = voice.fact(bare(said.because.seen.heard)).rstrip(".!")
+    return f"{reason}, so {told if told[:2].isupper() else told[:1].lower() + told[1:]}"
 
 
 def _needs(part: Sequence[Word]) -> bool:
@@ -200,10 +222,19 @@ def _needs(part: Sequence[Word]) -> bool:
 
 
 def _answers(said: Said) -> bool:
-    """A few words that say something only beside the question they answer."""
+    """A few words that say something only beside the words they answer."""
     seen = said.seen
     whole = seen.has("first_person") or any(low in _FINITE for low in seen.core)
-    return bool(said.setting.asked) and (seen.has("no_verb") or (len(seen.core) <= FEW and not whole))
+    if not said.setting.asked:
+        return said.label == "correction" and seen.has("no_verb") and not (whole or seen.has("contrast", "please"))
+    return seen.has("no_verb") or (len(seen.core) <= FEW and not whole)
+
+
+def _spoken_into(said: Said) -> str:
+    """'Asked "How many seats?", the user said: ', before what is nothing without it."""
+    if said.setting.asked:
+        return f'Asked "{said.setting.asked}", the user said: '
+    return f'To "{shortened(advice(said.setting.agent, said.seen.heard))}", the user said: '
 
 
 FEW = 6
@@ -223,7 +254,7 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
     elif not said.label:
         yield from (replace(note, faint=True) for note in _playbook_note(said, _lesson(said)))
     elif said.label == "confirmation":
-        yield from _playbook_note(said, _confirmed(said))
+        yield from _playbook_note(said, None if affirms(said) else _confirmed(said))
     elif _asks(said) and said.ttl is TimeToLive.INFINITY:
         yield from _playbook_note(said, _lesson(said))
     elif _tells(said) and (said.label == "correction" or tells_of_change(said.seen.text)):
@@ -235,10 +266,13 @@ def _lesson(said: Said) -> Lesson:
     lesson = taught(bare(said.seen.heard), said.setting, said.fault.seen.heard if said.fault else ())
     if said.seen.has("told_before") and said.seen.has("first_person"):
         lesson = replace(lesson, content=f"Keep in mind: {voice.fact(bare(said.seen.heard))}")
+    if _answers(said) and said.seen.has("no_verb"):
+        lesson = replace(lesson, content=_spoken_into(said) + lesson.content)
     more = [voice.sentence(voice.for_agent(bare(one.seen.heard))) for one in said.more]
     reason = lesson.rationale or (voice.fact(bare(said.because.seen.heard)) if said.because else None)
     broken = reason if lesson.pitfall is None and reason and BROKE.match(reason.lower()) else lesson.pitfall
-    return replace(lesson, content=" ".join([lesson.content, *more]), rationale=reason, pitfall=broken)
+    content = _with_reason(said, " ".join([lesson.content, *more]))
+    return replace(lesson, content=content, rationale=reason, pitfall=broken)
 
 
 def _confirmed(said: Said) -> Lesson | None:

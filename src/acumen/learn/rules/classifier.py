@@ -28,8 +28,11 @@ WEIGHTS = Path(__file__).with_name("reader.npz")
 
 # Words and pairs of words share so many places; a few of them meet by chance, which does little harm.
 PLACES = 2048
-# A vector of meaning has length one, spread over 384 numbers; cues are ones. This brings them to the same weight.
+# A direction has length one, spread over 384 numbers; cues are ones. This brings them to the same weight.
 MEANING_SCALE = 4.0
+# Characters.
+LAST_WORDS = 110
+LEAST_SCALE = 1e-9
 
 
 def cues(surface: Surface) -> Floats:
@@ -52,36 +55,56 @@ def _shape(gram: str) -> str:
 
 
 def beside(surface: Surface, reading: Reading) -> Floats:
-    """What is weighed as it stands: cues, and where the sentence points to half-way and at the end."""
-    return np.concatenate([cues(surface), way(reading) * MEANING_SCALE, reading.vector * MEANING_SCALE])
+    """What is weighed as it stands: cues, and where the sentence points to half-way."""
+    return np.concatenate([cues(surface), way(reading, 0), way(reading, 1)])
 
 
-def way(reading: Reading) -> Floats:
-    """The direction of the mean of the tokens half-way; of length one."""
-    mean = reading.states[:, -len(reading.vector) :].mean(axis=0)
-    turned: Floats = mean / np.linalg.norm(mean)
+def way(states: Floats, layer: int) -> Floats:
+    """The direction of the mean of the tokens in one of the two layers."""
+    half = states.shape[1] // 2
+    mean = states[:, layer * half : (layer + 1) * half].mean(axis=0)
+    turned: Floats = mean * (MEANING_SCALE / np.linalg.norm(mean))
     return turned
 
 
-def pooled(states: Floats, weights: Weights) -> Floats:
-    """Each token seen with its neighbours; of what is seen, the strongest and the mean over the sentence."""
-    seen = np.maximum(states @ weights["token"] + weights["token_bias"], 0)
-    edge = np.zeros((1, seen.shape[1]), np.float32)
-    padded = np.concatenate([edge, seen, edge])
-    around = np.concatenate([padded[:-2], seen, padded[2:]], axis=1)
-    found = np.maximum(around @ weights["around"] + weights["around_bias"], 0)
-    return np.concatenate([found.max(axis=0), found.mean(axis=0)])
+def last_words(before: str) -> str:
+    """So much of what the agent had said is read: how it ended is what is answered."""
+    said = " ".join(before.split())
+    return said if len(said) <= LAST_WORDS else said[-LAST_WORDS:].partition(" ")[2]
 
 
-def probabilities(surface: Surface, reading: Reading | None = None) -> dict[str, float]:
-    """How likely each label is; unread, by the weights that were trained on words alone."""
+def seen(states: Reading, who: str) -> Floats:
+    """Each token seen with its neighbours: the strongest of what is seen, and its mean, in a row for each network."""
+    weights = _weights()
+    found = np.maximum(states @ weights[f"{who}_token"] + weights[f"{who}_token_bias"][:, None], 0)
+    padded = np.pad(found, ((0, 0), (1, 1), (0, 0)))
+    around = np.concatenate([padded[:, :-2], found, padded[:, 2:]], axis=2)
+    found = np.maximum(around @ weights[f"{who}_around"] + weights[f"{who}_around_bias"][:, None], 0)
+    return np.concatenate([found.max(axis=1), found.mean(axis=1)], axis=1)
+
+
+def probabilities(surface: Surface, reading: Reading | None = None, before: Floats | None = None) -> dict[str, float]:
+    """How likely each label is; unread, by the weights that were trained on words alone.
+
+    `before` is what was `seen` of the agent's last words. Several networks, of which none sees all, tell together.
+    """
     weights = _weights()
     if reading is None:
         scores = shown(surface) @ weights["words"] + weights["words_bias"]
-    else:
-        scores = pooled(reading.states, weights) @ weights["pooled"] + beside(surface, reading) @ weights["beside"]
-        scores = scores + weights["bias"]
-    return dict(zip(LABELS, softmax(scores).tolist(), strict=True))
+        return dict(zip(LABELS, softmax(scores).tolist(), strict=True))
+    own = seen(reading, "own")
+    scores = _through(own, "pooled") + weights["pooled_bias"] + beside(surface, reading) @ weights["beside"]
+    if before is not None:
+        signs = np.broadcast_to(cues(surface), (len(own), len(NAMES)))
+        both = _through(np.concatenate([own, before, signs], axis=1), "both") + weights["both_bias"]
+        scores = scores + _through(np.maximum(both, 0), "answer")
+    return dict(zip(LABELS, softmax(scores).mean(axis=0).tolist(), strict=True))
+
+
+def _through(values: Floats, name: str) -> Floats:
+    """Each network's values through its own matrix."""
+    result: Floats = (values[:, None] @ _weights()[name])[:, 0]
+    return result
 
 
 def softmax(scores: Floats) -> Floats:
@@ -104,7 +127,7 @@ def _unpacked(name: str, stored: Mapping[str, Floats]) -> Floats:
 
 def packed(weights: Floats) -> tuple[NDArray[np.int8], Floats]:
     """Weights as bytes, and what to multiply each column by to have them back."""
-    scale = np.abs(weights).max(axis=0) / 127
+    scale = np.maximum(np.abs(weights).max(axis=-2, keepdims=True) / 127, LEAST_SCALE)
     return np.round(weights / scale).astype(np.int8), scale.astype(np.float32)
 
 

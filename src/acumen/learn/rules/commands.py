@@ -164,8 +164,13 @@ def _trailing_situation(said: Sequence[Word]) -> str:
 
 
 def _without_reason(said: list[Word]) -> tuple[list[Word], list[Word]]:
-    place = next((n for n in range(3, len(said) - 2) if said[n].low in ("because", "cause")), None)
+    place = next((n for n in range(3, len(said) - 2) if said[n].low == "because" or _because(said, n)), None)
     return (said, []) if place is None else (said[:place], said[place + 1 :])
+
+
+def _because(said: Sequence[Word], place: int) -> bool:
+    """'use tabs, cause they align', not 'find the cause'."""
+    return said[place].low == "cause" and said[place + 1].low in ("i", "we", "it", "they", "he", "she", "the", "my")
 
 
 # --- what to do

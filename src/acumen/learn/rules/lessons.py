@@ -33,6 +33,12 @@ _OUTPUT = frozenset(
 _NOW = frozenset("now right currently just already here . ! … ... : again".split())
 
 
+# "How can I help?" asks for nothing in particular.
+_AT_SERVICE = re.compile(
+    r"\bhelp\b|what (?:can|may|should|shall) (?:I|we)\b|what(?:'s| is) next\b|\belse\b", re.IGNORECASE
+)
+
+
 class Setting(Struct, frozen=True):
     """What a sentence is said into: the agent's words before it, the request they answered, the tool in use."""
 
@@ -45,7 +51,8 @@ class Setting(Struct, frozen=True):
     def asked(self) -> str:
         """The question that the agent had ended with."""
         found = re.findall(r"[^.!?\n]{3,160}\?", self.agent[-400:]) if self.agent.rstrip().endswith("?") else []
-        return " ".join(found[-1].split()) if found else ""
+        asked = " ".join(found[-1].split()) if found else ""
+        return "" if _AT_SERVICE.search(asked) else asked
 
 
 def taught(said: Sequence[Word], setting: Setting, fault: Sequence[Word] = ()) -> Lesson:

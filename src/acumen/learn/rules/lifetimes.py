@@ -42,7 +42,8 @@ _NAMED = [
         (1, (rf"(?<!as of )(?<!since )(?<!from )(?:today|tonight|this (?:morning|afternoon|evening))|(?:right|"
             rf"just) now|{_THIS} day|{_END}day|eod")),
         (7, rf"tomorrow|{_THIS} (?:coming )?week(?:end)?|{_END}week|eow|for now|at the moment|temporarily"),
-        (7, rf"(?:until|till|til|ends?|back|between now and)\b.{{0,40}}\b{_WEEKDAY}|(?:before|through) {_WEEKDAY}"),
+        (7, (rf"(?:until|till|til|ends?|back|between now and)\b.{{0,40}}\b{_WEEKDAY}|"
+            rf"(?:before|through|from (?:now|today|tomorrow) to) (?:next )?{_WEEKDAY}")),
         (14, r"next week(?:end)?|this sprint|fortnight"),
         (31, (rf"{_THIS} month|{_END}month|eom|the time being|the coming weeks|(?:during|for|in) (?:ramadan|"
             rf"advent|lent)|{_UNTIL} (?:the )?next (?:salary|payday|month)")),
@@ -56,7 +57,9 @@ _DAY_OF_MONTH = later(rf"\b(?:{_UNTIL}|to|by) (?:and including )?(?:the )?(?P<da
 _DATE = later(
     rf"\b(?:{_UNTIL}|by|to) (?:the )?(?:{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<iso>\d{{4}}-\d\d-\d\d))\b"
 )
-_UNTIL_MONTH = later(rf"\b{_UNTIL} (?:the )?(?:end of |start of |beginning of |mid-?)?{_MONTH}\b(?! \d{{4}})")
+_UNTIL_MONTH = later(
+    rf"\b(?:{_UNTIL}|through) (?:the )?(?:end of |start of |beginning of |mid-?)?{_MONTH}\b(?! \d{{4}})"
+)
 _IN_MONTH = later(r"\b(?:during|all of|all through|the whole of|throughout|whole) " + _MONTH + r"\b")
 # An end that no calendar knows: "until the release is out", "till she is back", "while the audit runs".
 _UNTIL_EVENT = later(
@@ -110,18 +113,22 @@ def days_left(text: str, at: Millis) -> float | None:
         return None
     if re.search(r"\bstay like that|for good|from now on|permanently\b", text):
         return None
-    span = next((found for found in _SPAN.finditer(text) if _counts(found)), None)
+    until = bool(_UNTIL_EVENT.search(text)) and not _UNTIL_HOUR.search(text)
+    span = next((found for found in _SPAN.finditer(text) if _counts(found, until=until)), None)
     if span:
         return _count(span["count"]) * _UNITS[span["unit"]]
     named = next((float(days) for days, pattern in _NAMED if pattern.search(text)), None)
     if named is not None:
         return None if named <= 1 and not ends and _BEFORE_NOW.search(text) else named
-    return 31.0 if _UNTIL_EVENT.search(text) and not _UNTIL_HOUR.search(text) else None
+    return 31.0 if until else None
 
 
-def _counts(span: re.Match[str]) -> bool:
-    """'for two weeks', 'the next two weeks', 'for a week'; not 'two weeks' nor 'within two days'."""
-    return bool(span["ahead"] or (span["lead"] == "for" and span["count"]))
+def _counts(span: re.Match[str], *, until: bool) -> bool:
+    """'for two weeks', 'the next two weeks', 'for a week'; not 'two weeks' nor 'within two days'.
+
+    'Until the report is back, six weeks or so' says how long that will be.
+    """
+    return bool(span["ahead"] or ((span["lead"] == "for" or until) and span["count"]))
 
 
 def _count(word: str | None) -> float:

@@ -22,7 +22,7 @@ _PHRASE = frozenset("a an the my our in on at to for with from as by".split())
 
 # Where a sentence turns from one kind of saying to another: "…, so use WAT", "…, is that a risk?", "forget X, use Y".
 _TURNS = later(
-    r"(?P<so>,?(?<!be)(?<!is)(?<!not)(?<!are)\s+so\s+"
+    r"(?P<so>,?(?<!be)(?<!is)(?<!not)(?<!are)(?<!was)(?<!were)\s+so\s+"
     r"(?!that\b|far\b|much\b|many\b|on\b|called\b|kind\b|i can\b|do i\b))"
     r"|,\s+(?=(?:is|are|do|does|did|can|could|would|will|should|what|how|which|why|where)\s+"
     r"(?:i|we|it|this|that|there|you|the|my|a|about|much|many|is|are|do|does)\b[^,]*\?\s*$)"
@@ -94,19 +94,35 @@ def _clauses(said: list[Word]) -> Iterator[list[Word]]:
     """'I weigh 94 kg and I am 1.82' says two things; 'the one that I use' one."""
     start = 0
     for place in range(LEAST, len(said) - 1):
-        opens = said[place].low in FIRST or (said[place].low in OWN and _has_verb(said[place + 1 : place + 6]))
+        opens = (said[place].low in FIRST and not _is_aside(said[place + 1])) or (
+            said[place].low in OWN and _has_verb(said[place + 1 : place + 6])
+        )
         opens = opens or (
             said[place - 1].low == "," and _equates(said[place : place + 4]) and _has_verb(said[start:place])
         )
         if (
             opens
             and said[place - 1].low in _JOINTS
+            and not _is_bracketed(said[start:place])
             and _is_whole(said[start : place - 1])
             and len(said) - place > LEAST
         ):
             yield _trimmed(said[start:place])
             start = place
     yield _trimmed(said[start:])
+
+
+def _is_aside(verb: Word) -> bool:
+    """'…, I wept', '…, I feel like a circus': goes with what it is said of."""
+    return verb.low in _ASIDES or verbs.is_past(verb.low)
+
+
+_ASIDES = frozenset("feel look could would shall was were think guess hope know love hate mean wonder".split())
+
+
+def _is_bracketed(said: Words) -> bool:
+    """'(type 1, since I was nine)' stays together."""
+    return sum(word.low == "(" for word in said) > sum(word.low == ")" for word in said)
 
 
 def _is_whole(said: Words) -> bool:
@@ -174,7 +190,9 @@ def _is_clause(item: Words) -> bool:
 def _item(subject: Words, item: list[Word]) -> list[Word]:
     """'two kids' are had; all else the speaker is."""
     spot = item[0].start
-    counted = item[0].low.isdigit() or item[0].low in _COUNTS
+    if item[0].low in _DOES and len(item) > 1:
+        return [subject[0], *item]
+    counted = any(word.low.isdigit() or word.low in _COUNTS for word in item[:2])
     if counted and len(item) > 1 and item[1].low not in ("years", "year"):
         return [subject[0], Word("have", "have", spot, spot), *item]
     if item[0].low == "and" and len(item) > 1:
@@ -182,4 +200,5 @@ def _item(subject: Words, item: list[Word]) -> list[Word]:
     return [*subject, *item]
 
 
+_DOES = frozenset("have work live need want use own speak".split())
 _COUNTS = frozenset("two three four five six seven eight nine ten no".split())

@@ -101,7 +101,7 @@ _HANDED_OVER = re.compile(
     r"(?:translate|summari[sz]e|rewrite|rephrase|proofread|edit|paraphrase|correct|improve|polish|fix|review|explain|"
     r"analy[sz]e|classify|check|shorten|read|extract|convert|grade|reply to|respond to)\b[^:]*:(?!/)|"
     r"(?:.*[,.!:] )?(?:here is|here's|here are|this is)\b[^:]*:(?![/)(])|"
-    r".*\b(?:below is|below are|got this|says|said|say|wrote|reads|sent|paste)\b[^:]*:(?![/)(])"
+    r".*\b(?:below is|below are|got this|says|said|say|writes|wrote|reads|sent|paste)\b[^:]*:(?![/)(])"
 )
 # A turn that gives the agent a part to play speaks within the play.
 _ROLE = re.compile(

@@ -52,7 +52,7 @@ _ABBREVIATION = later(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
 _NUMBER_OF = later(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
-# "Anna: hello" on several lines is a conversation pasted in.
+# "Anna: hello" on several lines is a conversation pasted in, numbers on several lines a table.
 _SPEAKER = later(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
 MIN_TRANSCRIPT = 3
 _BULLET = later(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
@@ -85,10 +85,17 @@ def _own_words(text: str) -> str:
     if forwarded:
         text = text[: forwarded.start()] + _gap(len(text) - forwarded.start())
     lines = text.split("\n")
-    transcript = sum(bool(_SPEAKER.match(line)) for line in lines) >= MIN_TRANSCRIPT
-    return "\n".join(
-        _gap(len(line)) if _foreign(line) or (transcript and _SPEAKER.match(line)) else line for line in lines
-    )
+    for shown in (_SPEAKER.match, _is_row):
+        if sum(bool(shown(line)) for line in lines) >= MIN_TRANSCRIPT:
+            lines = [_gap(len(line)) if shown(line) else line for line in lines]
+    return "\n".join(_gap(len(line)) if _foreign(line) else line for line in lines)
+
+
+def _is_row(line: str) -> bool:
+    """'02.03 SPOTIFY 10,99': of a table, where most of it is numbers and capitals; several make one."""
+    cells = line.split()
+    dense = sum(cell.isupper() or any(map(str.isdigit, cell)) for cell in cells)
+    return len(cells) > 1 and dense * 3 >= len(cells) * 2
 
 
 def _without_fences(text: str) -> str:

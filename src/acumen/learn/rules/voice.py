@@ -61,7 +61,7 @@ def fact(kept: Words) -> str:
         return sentence(["User's", *_theirs(said[1:])])
     if _OF_SELF.match(" ".join(word.low for word in said)):
         return sentence(["User is", *_theirs(said)])
-    if _drops_subject(said):
+    if drops_subject(said):
         return sentence(["User", said[0].low, *_theirs(said[1:])])
     return sentence(for_agent(said))
 
@@ -74,8 +74,10 @@ def _paired(said: list[Word]) -> list[Word]:
     return said
 
 
-def _drops_subject(said: Words) -> bool:
+def drops_subject(said: Words) -> bool:
     """'Just turned 40', 'moved to Oslo': said of oneself."""
+    if not said:
+        return False
     verb = said[1] if said[0].low in ADVERBS and len(said) > 1 else said[0]
     return (
         verbs.is_past(verb.low)

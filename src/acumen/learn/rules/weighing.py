@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from acumen.learn.rules import classifier, keys, lifetimes, verbs
-from acumen.learn.rules.classifier import LEARNABLE, likeliest
+from acumen.learn.rules import classifier, keys, lifetimes, verbs, voice
+from acumen.learn.rules.classifier import LEARNABLE, last_words, likeliest
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
@@ -38,17 +38,27 @@ TELLING_BACK = 2
 SHORT = 10
 FAINT = 0.25
 # How many times likelier a command is to be an instruction for good in certain surroundings.
-STRONG, LIKELY, HINTED = 12.0, 6.0, 1.6
+STRONG, LIKELY, TWICE, HINTED = 12.0, 6.0, 2.5, 1.6
 
 
 def judge(listed: Sequence[Said], read: Read | None) -> None:
     """By their words; all but what is surely nothing by its tokens too, in one batch."""
     for one in listed:
         one.chances = classifier.probabilities(one.seen)
-    unsure = [one for one in listed if one.worth > IDLE]
-    readings = read([one.sentence.text for one in unsure]) if read and unsure else None
-    for one, reading in zip(unsure, readings or (), strict=False):
-        one.chances = classifier.probabilities(one.seen, reading)
+    unsure = [one for one in listed if one.worth > IDLE or (one.setting.asked and len(one.seen.core) <= FEW)]
+    if not read or not unsure:
+        return
+    texts = [one.sentence.text for one in unsure]
+    before = list(dict.fromkeys(last_words(one.setting.agent) for one in unsure if one.setting.agent))
+    readings = read([*texts, *before])
+    if readings is None:
+        return
+    told = {
+        text: classifier.seen(reading, "before") for text, reading in zip(before, readings[len(texts) :], strict=True)
+    }
+    for one, reading in zip(unsure, readings, strict=False):
+        agent = told.get(last_words(one.setting.agent))
+        one.chances = classifier.probabilities(one.seen, reading, agent)
 
 
 def settled(turn: list[Said]) -> list[Said]:
@@ -75,12 +85,29 @@ def settled(turn: list[Said]) -> list[Said]:
             before.more.append(one)
             continue
         elif one.label:
-            one.context = before if before is not None and _is_context(before) else None
+            one.context = before if before is not None and (before in kept or _is_context(before)) else None
             kept.append(one)
         before = one
     _carry_times(turn)
     reasons = [one.because for one in kept if one.because and one.because.label == "instruction"]
-    return [one for one in kept if one not in reasons and (not _blames(one.seen) or len(kept) == 1)]
+    return [
+        one
+        for place, one in enumerate(kept)
+        if one not in reasons
+        and (not _blames(one.seen) or len(kept) == 1)
+        and not (any(after.label in _BIDDEN for after in kept[place + 1 :]) and _only_complains(one))
+    ]
+
+
+_TOLD = ("first_person", "contrast", "number", "always", "never", "only", "every", "must", "worked")
+_BIDDEN = ("instruction", "correction", "preference")
+
+
+def _only_complains(one: Said) -> bool:
+    """'Nobody reads the history.', before what to do instead: why, not what."""
+    seen = one.seen
+    told = _commands(seen) or seen.has(*_TOLD)
+    return one.label not in ("fact", "preference") and bool(one.setting.agent) and not told
 
 
 def undecided(turn: Sequence[Said]) -> list[Said]:
@@ -114,6 +141,8 @@ def _weigh(one: Said, before: Said | None) -> None:
         one.because = before
     if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)):
         _favour(one, LIKELY)
+    elif one.seen.has("number") and voice.drops_subject(bare(one.seen.heard)):
+        _favour(one, TWICE)  # "Just turned 40!"
     factor = STRONG if _is_lasting(one.seen) else _likelier(one, before)
     if factor > 1:
         told = "fact" if one.seen.has("name") and one.seen.has("starts_i", "starts_my") else "instruction"
@@ -131,7 +160,9 @@ def _likelier(one: Said, before: "Said | None") -> float:
     if before is None or not before.label or not _commands(one.seen):
         return 1.0
     limited = before.ttl is not TimeToLive.INFINITY
-    return LIKELY if _follows(one, before) or limited or before.label == "forget" else HINTED
+    if limited:
+        return STRONG * HINTED
+    return LIKELY if _follows(one, before) or before.label == "forget" else HINTED
 
 
 def _bids(seen: Surface) -> bool:
@@ -205,7 +236,7 @@ def points_back(seen: Surface) -> bool:
     return seen.core[:1] != () and seen.core[0] in _POINTERS and not seen.has("first_person", "you")
 
 
-_POINTED = frozenset("it that this these those them there".split())
+POINTED = frozenset("it that this these those them there".split())
 _POINTERS = frozenset("he she they it that this these those there nobody".split())
 
 
@@ -274,9 +305,12 @@ def _label(one: Said) -> str:
     chances, seen = one.chances, one.seen
     if wished(seen, chances["forget"]):
         return "forget"
-    if one.worth < _needed(one) or _says_nothing(one):
+    if one.worth < _needed(one):
         return ""
-    return likeliest(chances, LEARNABLE[:5])
+    found = likeliest(chances, LEARNABLE[:5])
+    if found == "confirmation" and not _confirms(one):
+        found = likeliest(chances, LEARNABLE[:4]) if one.worth - chances["confirmation"] >= FAINT else ""
+    return "" if found != "confirmation" and _says_nothing(one) else found
 
 
 def _needed(one: Said) -> float:
@@ -289,25 +323,37 @@ def _needed(one: Said) -> float:
 
 
 def _says_nothing(one: Said) -> bool:
-    """Too little to be remembered for; a confirmation may point at the agent's words."""
-    if likeliest(one.chances, LEARNABLE) == "confirmation":
-        return not _confirms(one)
+    """Too little to be remembered for."""
     if (
         _REJECTS.match(one.seen.low)
         or _TOLD_YOU.search(one.seen.low)
         or _ANNOUNCES.match(one.seen.low)
-        or (one.seen.core[:1] and one.seen.core[0] in ("he", "she"))
+        or (one.seen.core[:1] and one.seen.core[0] in ("he", "she") and one.worth < CLEAR)
     ):
         return True
     told = keys.telling(bare(one.seen.heard))
-    points = points_back(one.seen) or (one.because is None and not _POINTED.isdisjoint(one.seen.core))
-    return len(told) < (TELLING_BACK if points else 1)
+    points = points_back(one.seen) or (one.because is None and not POINTED.isdisjoint(one.seen.core))
+    return len(told) < (TELLING_BACK if points and not _commands(one.seen) else 1)
+
+
+def affirms(one: Said) -> bool:
+    """'Yes' to a question of how things are; to an offer it only sends the agent off."""
+    asked = one.setting.asked.lower()
+    return bool(asked) and len(one.seen.core) <= FEW and not _OFFERS.search(asked) and not one.seen.has("starts_denial")
+
+
+_OFFERS = later(
+    r"\b(?:shall|should|may|can|could|let) (?:i|we)\b|\b(?:want|like|need) me to\b|\byou (?:want|like|need|prefer)\b|"
+    r"\b(?:anything|something) else\b|\b(?:did|does|has|is) (?:that|this|it) (?:help|work|fix|solve)"
+)
 
 
 def _confirms(one: Said) -> bool:
     """That it worked, said of what the agent had said or of what the user names; 'correct' alone confirms nothing."""
     if not one.setting.agent or one.seen.has("not_worked"):
         return False
+    if affirms(one):
+        return True
     told = advice(one.setting.agent, one.seen.heard)
     shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
     if one.chances["confirmation"] >= CLEAR and len(one.seen.core) > FEW:
