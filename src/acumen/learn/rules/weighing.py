@@ -287,7 +287,11 @@ def _make_standing(before: Said, kept: list[Said]) -> None:
 
 
 def _is_fragment(seen: Surface) -> bool:
-    return len(seen.core) <= 6 and seen.has("no_verb")
+    return len(seen.core) <= 6 and seen.has("no_verb") and not _IS.search(seen.low)
+
+
+# "His chair's 68 centimetres", "Anna's in Rome".
+_IS = later(r"\w's (?:\d|an? |the |in |at |on |with |off\b|out\b|gone\b|not\b|\w+ing\b)")
 
 
 def _carry_times(turn: list[Said]) -> None:
