@@ -38,11 +38,15 @@ _ENDING = later(
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
 # From this chance on a statement replaces another; one that is not worth keeping by itself must be surer.
-REPLACES = 0.5
+REPLACES = 0.45
 SURELY = 0.5
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
-BY_WORDS = 0.42
+BY_WORDS = 0.2
 ASKED = 0.03
+# How much it counts beside the network's score that words plainly say so, or otherwise.
+PLAINLY = 4.0
+# Such a share of their words in common is what both say something of.
+SAME_FRAME = 0.5
 # From this chance on a wish to forget means a memory.
 MEANT = 0.5
 # How near statements must be that share no word, to be about one thing.
@@ -199,26 +203,38 @@ def tells_of_change(said: str) -> bool:
 
 
 def conflict(old: Saying, new: Saying) -> bool:
-    """Whether they give one kind of thing two values."""
-    kinds = old.kinds.keys() & new.kinds.keys()
-    return any(not old.kinds[kind] & new.kinds[kind] for kind in kinds) or bool(
-        old.counts and new.counts and not old.counts & new.counts
-    )
+    """Whether they give one kind of thing two values, or two counts."""
+    return kind_conflict(old, new) or bool(old.counts and new.counts and not old.counts & new.counts)
+
+
+def kind_conflict(old: Saying, new: Saying) -> bool:
+    return any(not old.kinds[kind] & new.kinds[kind] for kind in old.kinds.keys() & new.kinds.keys())
 
 
 def by_words(old: Saying, new: Saying, cosine: float | None) -> float:
     """How likely the new statement replaces the old one, where there is no network to ask."""
-    if any(
-        old.kinds.get(scope, _NONE).isdisjoint(new.kinds[scope]) and scope in old.kinds
-        for scope in _SCOPES & new.kinds.keys()
-    ):
+    if elsewhere(old, new) or _stand_together(old, new) or _stand_apart(old, new, cosine):
         return 0.0
-    if _stand_together(old, new) or _stand_apart(old, new, cosine):
-        return 0.0
-    if conflict(old, new) and ((old.attribute and old.attribute == new.attribute) or (old.bare and new.bare)):
+    if certain(old, new):
         return 1.0
     weights = _weights()["words" if cosine is None else "near"]
     return sure(float(features(old, new, cosine) @ weights))
+
+
+def elsewhere(old: Saying, new: Saying) -> bool:
+    """Whether they are said of different places: what holds in staging replaces nothing in production."""
+    scopes = _SCOPES & old.kinds.keys() & new.kinds.keys()
+    return any(old.kinds[scope].isdisjoint(new.kinds[scope]) for scope in scopes)
+
+
+def certain(old: Saying, new: Saying) -> bool:
+    """Whether one thing is plainly given another value: 'my deadline is Friday', 'my deadline is Monday'."""
+    if _stand_together(old, new):
+        return False
+    if old.attribute and old.attribute == new.attribute:
+        return conflict(old, new) or bool(old.names and new.names and old.names.isdisjoint(new.names))
+    frame = len(old.roots & new.roots) / max(min(len(old.roots), len(new.roots)), 1)
+    return conflict(old, new) if frame >= SAME_FRAME else old.bare and new.bare and kind_conflict(old, new)
 
 
 def worth_asking(old: Saying, new: Saying, cosine: float | None) -> float:
@@ -228,7 +244,8 @@ def worth_asking(old: Saying, new: Saying, cosine: float | None) -> float:
 
 def leaning(old: Saying, new: Saying, cosine: float | None) -> float:
     """What the words of a pair add to the network's score."""
-    return float(features(old, new, cosine) @ _weights()["beside"])
+    plainly = PLAINLY * (certain(old, new) - elsewhere(old, new))
+    return plainly + float(features(old, new, cosine) @ _weights()["beside"])
 
 
 def sure(score: float) -> float:
@@ -266,7 +283,6 @@ def number_conflict(old: Saying, new: Saying) -> bool:
 _PEOPLE = frozenset("wife husband spouse son daughter child mother father sister brother friend dog cat boss".split())
 # Kinds that tell where something holds rather than what holds.
 _SCOPES = frozenset({"environment"})
-_NONE: frozenset[str] = frozenset()
 
 
 @cache
