@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.search import SearchRow
-from acumen.storage.prepared import Prepared, Statement
+from acumen.storage.prepared import Prepared, Select, Statement
 from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs, search_rows
 
@@ -51,6 +51,19 @@ _TOUCH = Statement(
 )
 
 
+_FIELDS = SearchRow.__struct_fields__
+
+
+@cache
+def _since(*, of_user: bool, limited: bool) -> Select:
+    c = search_rows.c
+    columns = [c[name] for name in (*_FIELDS, "seq", "gone")]
+    named = {"org": c.org_id, "kind": c.kind, **({"user": c.user_id} if of_user else {})}
+    query = sa.select(*columns).where(*(column == sa.bindparam(name) for name, column in named.items()))
+    query = query.where(c.seq > sa.bindparam("seq")).order_by(c.seq)
+    return Select(query.limit(sa.bindparam("most", type_=sa.Integer)) if limited else query)
+
+
 class SearchRows:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -63,11 +76,10 @@ class SearchRows:
         self, kind: str, user: str | None, seq: int, limit: int | None = None
     ) -> list[tuple[SearchRow, int, bool]]:
         """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
-        c = search_rows.c
-        query = self._scope.mine(search_rows).where(c.kind == kind, c.seq > seq)
-        if user is not None:
-            query = query.where(c.user_id == user)
-        return [(_row(found), found.seq, found.gone) for found in self._scope.all(query.order_by(c.seq).limit(limit))]
+        given = {"org": self._scope.org, "kind": kind, "seq": seq, "user": user, "most": limit}
+        changed = _since(of_user=user is not None, limited=limit is not None)
+        found = changed.rows(self._scope.conn, **{name: value for name, value in given.items() if value is not None})
+        return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in found]
 
     def by_ids(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """Those that there are; what is gone is left out."""
@@ -169,4 +181,4 @@ def _values(row: SearchRow) -> dict[str, Any]:
 
 
 def _row(found: Any) -> SearchRow:
-    return SearchRow(*(getattr(found, name) for name in SearchRow.__struct_fields__))
+    return SearchRow(*(getattr(found, name) for name in _FIELDS))
