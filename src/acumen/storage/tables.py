@@ -158,7 +158,6 @@ operations = _table(
     sa.Index("ix_operations_time", "org_id", "created_at", "session_id", "user_id"),
     sa.Index("ix_operations_source", "org_id", "source", "created_at"),
     sa.Index("ix_operations_failed", "org_id", "session_id", "created_at", **_where("status = 'error'")),
-    sa.Index("ix_operations_wrote", "org_id", "session_id", **_where("tokens_out IS NOT NULL")),
     sa.Index("ix_operations_group", "org_id", "group_id", "created_at", **_where("group_id IS NOT NULL")),
     sa.Index("ix_operations_way", "org_id", "way_key", "created_at", **_where("way_key IS NOT NULL")),
     sa.Index("ix_operations_kind", "org_id", "kind", "created_at", **_where("kind <> 'operation'")),
