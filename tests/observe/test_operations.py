@@ -8,6 +8,7 @@ import pytest
 
 from acumen.model.ids import now
 from acumen.storage.operations import Wanted
+from acumen_client.wire import operations as wire
 from tests.world import Org, Start, join, local
 
 
@@ -205,6 +206,27 @@ async def test_counts_by_the_hour_equal_what_is_stored(org: Org):
     assert told["failures"] == sum(row["status"] == "error" and row["kind"] == "operation" for row in rows)
     assert told["successes"] == sum(row["status"] == "ok" and row["kind"] == "operation" for row in rows)
     assert told["by_source"] == {f"s{n}": sum(row["source"] == f"s{n}" for row in rows) for n in range(3)}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"started_at": 5, "duration_ms": 1, "cost_usd": 0, "tokens_in": 3, "agent": "", "session_id": " s "},
+        {"started_at": "2026-01-01T00:00:00Z", "session_id": "", "attributes": None, "fingerprint": None},
+        {
+            "arguments": {"a": [1, None]},
+            "attributes": {"b": {"c": "é"}},
+            "fingerprint": [" x "],
+            "rescue_attempted": False,
+        },
+    ],
+)
+def test_an_operation_reads_the_same_in_a_batch_as_by_itself(more: dict[str, Any]):
+    given = {"op_id": " a ", "source": "mcp", "endpoint": "e", "status": "ok", **more}
+
+    (batched,) = wire.RecordOperationsRequest.model_validate({"operations": [given]}).operations
+
+    assert repr(batched) == repr(wire.NewOperation.model_validate(given))
 
 
 async def test_a_tail_shows_each_operation_once_and_in_order(org: Org):
