@@ -97,8 +97,11 @@ def _unteach(tx: Tx, gone: Sequence[Operation], roots: Mapping[str, str], empty:
 
 
 def _rests(lesson: Proposal, one: Operation, roots: Mapping[str, str]) -> bool:
-    of_group = lesson.about is About.FAILURE and roots.get(one.group_id or "") == lesson.key
-    return of_group or one.way_key == lesson.key or one.id in lesson.evidence
+    """What is told as evidence are the latest; the others are known by what they have in common."""
+    if one.id in lesson.evidence or lesson.key in (one.way_key, roots.get(one.group_id or "")):
+        return True
+    call = (one.source, one.endpoint) == (lesson.source, lesson.endpoint)
+    return lesson.about is About.RECOVERY and call and one.session_id in lesson.scopes
 
 
 def _least(lesson: Proposal) -> int:
@@ -142,8 +145,7 @@ def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:
     if left is None:
         return
     tx.lessons.drop_analyses([], [lesson.key])
-    groups = tx.failures.held([lesson.key]).values()
-    tx.failures.save(*(replace(one, analysed_count=0, analysed_at=None) for one in groups))
+    tx.failures.save(*(replace(one, analysed_count=0, analysed_at=None) for one in tx.failures.members(lesson.key)))
     for fact in _causes(left):
         tx.jobs.add(fact)
 
