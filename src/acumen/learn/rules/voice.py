@@ -138,6 +138,8 @@ def _theirs(rest: Words, *, present: bool = False) -> list[str]:
             said.append(verbs.third_person(word.low))
         elif before in ("and", "but") and word.low in _AGREED and after not in FIRST:
             said.append(_AGREED[word.low])
+        elif before == "by" and word.low in ("myself", "ourselves"):
+            said[-1] = "alone"
         elif before in FIRST and word.low in ("am", "was"):
             said.append({"am": "are", "was": "were"}[word.low])
         else:

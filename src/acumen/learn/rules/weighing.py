@@ -99,7 +99,7 @@ def settled(turn: list[Said]) -> list[Said]:
     ]
 
 
-_TOLD = ("first_person", "contrast", "number", "always", "never", "only", "every", "must", "worked")
+_TOLD = ("first_person", "contrast", "number", "always", "never", "only", "every", "must", "worked", "name_inside")
 _BIDDEN = ("instruction", "correction", "preference")
 
 
@@ -226,6 +226,8 @@ def _continues(one: Said, before: Said) -> bool:
         return False
     if one.ttl is not TimeToLive.INFINITY and one.ttl is not before.ttl:
         return False
+    if one.label == before.label == "fact" and one.worth >= CLEAR and len(keys.telling(one.seen.heard)) >= TELLING_BACK:
+        return points_back(one.seen)
     if one.label == before.label == "confirmation" or _is_fragment(one.seen) or points_back(one.seen):
         return True
     return not one.label and len(one.seen.core) <= SHORT and one.worth >= FAINT and one.seen.has("no_verb")
@@ -355,6 +357,8 @@ _OFFERS = later(
 def _confirms(one: Said) -> bool:
     """That it worked, said of what the agent had said or of what the user names; 'correct' alone confirms nothing."""
     if not one.setting.agent or one.seen.has("not_worked"):
+        return False
+    if one.seen.has("no_longer") and not one.seen.has("worked"):
         return False
     if affirms(one):
         return True
