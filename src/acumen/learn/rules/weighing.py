@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from acumen.learn.rules import classifier, keys, lifetimes, verbs, voice
 from acumen.learn.rules.classifier import LEARNABLE, last_words, likeliest
-from acumen.learn.rules.cues import Surface
+from acumen.learn.rules.cues import Surface, surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import BROKE, advice, is_proposal
@@ -311,6 +311,8 @@ def _label(one: Said) -> str:
     chances, seen = one.chances, one.seen
     if wished(seen, chances["forget"]):
         return "forget"
+    if _is_yes(one):
+        return "confirmation"
     if one.worth < _needed(one):
         return ""
     found = likeliest(chances, LEARNABLE[:5])
@@ -348,6 +350,13 @@ def affirms(one: Said) -> bool:
     return bool(asked) and len(one.seen.core) <= FEW and not _OFFERS.search(asked) and not one.seen.has("starts_denial")
 
 
+def _is_yes(one: Said) -> bool:
+    """A bare 'yes' to a question that names something."""
+    yes = {word.low for word in one.seen.heard if not word.is_mark} <= _YES
+    return yes and affirms(one) and surface(one.setting.asked).has("number", "name_inside")
+
+
+_YES = frozenset("yes correct exactly right indeed true precisely that it is sure still ok".split())
 _OFFERS = later(
     r"\b(?:shall|should|may|can|could|let) (?:i|we)\b|\b(?:want|like|need) me to\b|\byou (?:want|like|need|prefer)\b|"
     r"\b(?:anything|something) else\b|\b(?:did|does|has|is) (?:that|this|it) (?:help|work|fix|solve)"
