@@ -151,3 +151,33 @@ def test_an_instruction_for_a_limited_time_is_a_passing_fact():
 
     assert note.ttl is TimeToLive.ONE_WEEK
     assert note.content == "For a limited time, the user asks: Until Friday, always deploy to staging."
+
+
+@pytest.mark.parametrize(
+    "agent, said, fact",
+    [
+        ("Which test runner do you use?", "vitest", 'Asked "Which test runner do you use?", the user said: Vitest.'),
+        ("It comes to Adebayo Close 9?", "yes", 'Asked "It comes to Adebayo Close 9?", the user said: Yes.'),
+        ("You said the deadline is the 14th.", "24th", 'To "You said the deadline is the 14th.", the user said: 24th.'),
+    ],
+)
+def test_a_few_words_are_kept_with_what_they_answer(agent: str, said: str, fact: str):
+    assert facts(f"agent: {agent}", said) == [fact]
+
+
+@pytest.mark.parametrize(
+    "agent, said",
+    [("Should I print the left or the right page?", "the left one"), ("Shall I send it to Anna now?", "yes")],
+)
+def test_a_choice_or_a_go_ahead_is_no_fact(agent: str, said: str):
+    assert facts(f"agent: {agent}", said) == []
+
+
+def test_what_follows_from_a_fact_is_kept_with_it():
+    said = "Kyle is on the inhaler for the next fortnight, so it has to go in the weekend bag."
+
+    assert facts(said) == ["Kyle is on the inhaler for the next fortnight. It has to go in the weekend bag."]
+
+
+def test_a_table_is_no_fact():
+    assert facts("01.03 REWE 42,10\n02.03 SPOTIFY 10,99\n03.03 MIETE 870,00") == []
