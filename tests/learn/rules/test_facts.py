@@ -12,6 +12,7 @@ from tests.learn.talk import facts, only_fact
         # who they are
         ("My name is Katarzyna.", "User's name is Katarzyna."),
         ("I go by Alex.", "User goes by Alex."),
+        ("I only fly direct.", "User only flies direct."),
         ("Hi, I'm Priya, a cardiologist at Mercy Hospital.", "User is Priya, a cardiologist at Mercy Hospital."),
         ("I'm a pediatric nurse in Chicago.", "User is a pediatric nurse in Chicago."),
         ("I work as a data analyst at Zalando.", "User works as a data analyst at Zalando."),

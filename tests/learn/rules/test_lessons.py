@@ -2,6 +2,9 @@
 
 import pytest
 
+from acumen.learn.rules.commands import instruction as as_instruction
+from acumen.learn.rules.framing import bare
+from acumen.learn.rules.words import words
 from tests.learn.talk import facts, lessons, only_lesson
 
 
@@ -70,6 +73,10 @@ from tests.learn.talk import facts, lessons, only_lesson
 )
 def test_what_is_meant_to_last_becomes_an_instruction(said: str, instruction: str):
     assert lessons(said) == [instruction]
+
+
+def test_what_should_have_been_done_is_what_to_do():
+    assert as_instruction(bare(words("You should have asked me first."))).text == "Ask the user first."
 
 
 @pytest.mark.parametrize(

@@ -80,7 +80,7 @@ def instruction(kept: Words) -> Instruction:
     said = _complained(said)
     said, reason = _without_reason(said)
     said, forbids = unasked(said)
-    clauses = _two(said)
+    clauses = _two(_regretted(said))
     commands = tuple(_command(clause, forbids=forbids and not place) for place, clause in enumerate(clauses))
     situation = _situation(front) if front else _trailing_situation(commands[0].words)
     return Instruction(tuple(_in_situation(command) for command in commands), situation, bool(front), tuple(reason))
@@ -97,6 +97,14 @@ def _complained(said: list[Word]) -> list[Word]:
         return [replace(said[0], text="do", low="do"), replace(said[1], text="not", low="not"), *act, *said[3:]]
     if "," in lows[1:3] and lows[lows.index(",") + 1 : lows.index(",") + 2] == ["not"] and not verbs.is_base(lows[0]):
         return [Word("use", "use", said[0].start, said[0].start), *_uncapped(said)] if len(said) <= 6 else said
+    return said
+
+
+def _regretted(said: list[Word]) -> list[Word]:
+    """Of 'you should have asked me' what stands after 'should': 'ask me'."""
+    if len(said) > 1 and said[0].low == "have" and verbs.is_past(said[1].low):
+        act = verbs.base(said[1].low) or said[1].low
+        return [replace(said[1], text=act, low=act), *said[2:]]
     return said
 
 

@@ -87,12 +87,15 @@ def drops_subject(said: Words) -> bool:
     )
 
 
+def _is_adverb(word: str) -> bool:
+    """'Mostly' is one, 'fly' is not."""
+    return word in ADVERBS or (word.endswith("ly") and word not in verbs.BASE_FORMS)
+
+
 def _predicate(said: Words) -> list[str]:
     """All after 'I': the first verb agrees with 'User', and so do those joined to it."""
     result, place = [], 1
-    while place < len(said) - 1 and (
-        said[place].low in ADVERBS or said[place].low.endswith("ly") or said[place].low in ("no", "longer")
-    ):
+    while place < len(said) - 1 and (_is_adverb(said[place].low) or said[place].low in ("no", "longer")):
         if said[place].low not in _TONE:
             result.append(said[place].low)
         place += 1

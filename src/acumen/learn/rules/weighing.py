@@ -371,6 +371,8 @@ def _confirms(one: Said) -> bool:
         return False
     if affirms(one):
         return True
+    if not one.seen.has("worked") and (one.seen.has("negation") or _FORETELLS.search(one.seen.low)):
+        return False
     told = advice(one.setting.agent, one.seen.heard)
     shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
     if one.chances["confirmation"] >= CLEAR and len(one.seen.core) > FEW:
@@ -380,6 +382,8 @@ def _confirms(one: Said) -> bool:
     )
 
 
+# "Helm will overwrite the secrets": what is feared has not worked.
+_FORETELLS = later(r"\b(?:will|would|wo|is going to|are going to|might|could)\b")
 # "I told you three times": what was told stands elsewhere.
 _TOLD_YOU = later(
     r"^(?:and |but |no |, )*(?:i|we)(?: have| had)?(?: just| already| clearly| literally)* "
