@@ -1,6 +1,6 @@
 """Write the trained network as an int8 ONNX graph: the states of a pair's tokens in, its score out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import onnx
@@ -115,6 +115,3 @@ def int8_model(network: Network, examples: Examples) -> bytes:
     model = PairModel(network, largest_inputs(network, examples)).finished()
     onnx.checker.check_model(model)
     return bytes(model.SerializeToString(deterministic=True))
-
-
-__all__: Sequence[str] = ("int8_model",)

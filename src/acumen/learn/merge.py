@@ -1,6 +1,5 @@
 """Notes compared with what is known: each is new, known, contradicting, outdated or a wish to forget. Pure."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -8,23 +7,28 @@ from typing import Generic, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acumen.deps import Nearness, beside
+from acumen.deps import Nearness
 from acumen.learn.changes import Added, Changes, Forgotten, Id, Mentioned, Note, Outdated, Superseded, Which
-from acumen.learn.rules import keys, rivals
+from acumen.learn.entries import (
+    Entry,
+    in_order,
+    is_newer,
+    of_playbook,
+    of_playbook_note,
+    of_profile,
+    of_profile_note,
+    one_breath,
+    same_thing,
+)
+from acumen.learn.rules import rivals
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
-from acumen.learn.rules.lessons import WORKED
-from acumen.learn.rules.rivals import MOST_OF_BARE, Saying, saying
-from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId
-from acumen.model.memory import Status
-from acumen.model.patterns import later
-from acumen.model.playbook import PlaybookNote, UserPlaybook
-from acumen.model.profile import NEVER, Profile, ProfileNote
+from acumen.learn.rules.rivals import MOST_OF_BARE
+from acumen.model.ids import InteractionId, Millis
+from acumen.model.playbook import UserPlaybook
+from acumen.model.profile import Profile
 
 M = TypeVar("M", Profile, UserPlaybook)
 
-# Shared words of two statements that say the same, as a part of all their words (Jaccard); and how near in meaning.
-SAME_WORDS = 0.75
-SAME_MEANING = 0.9
 # How much of a wish to forget must be found in a memory, by its words, or how near it must be in meaning.
 FORGET_WORDS = 0.6
 FORGET_MEANING = 0.55
@@ -78,8 +82,8 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     their own words from being learned twice, and a wish to forget reaches them.
     """
 
-    of_memory: "Callable[[M, Millis], _Entry[Id]]"
-    of_note: "Callable[[Note], _Entry[Id]]"
+    of_memory: Callable[[M, Millis], Entry[Id]]
+    of_note: Callable[[Note], Entry[Id]]
 
     def __call__(
         self,
@@ -112,96 +116,29 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
         return found
 
 
-_LIVE = frozenset({Status.CURRENT, Status.PENDING})
+profiles = Comparison(of_profile, of_profile_note)
+playbooks = Comparison(of_playbook, of_playbook_note)
 
 
-class _Entry(Struct, Generic[Id], eq=False):
-    """A memory or a note in the form they are compared in."""
-
-    content: str
-    which: Which[Id]
-    seen: frozenset[InteractionId]
-    saying: Saying
-    words: frozenset[str]  # all by which a wish to forget may mean it
-    said: str = ""  # the sentence it was read from
-    place: int = -1  # of a note among those given
-    live: bool = True
-    gone: bool = False  # replaced in this pass
-    forgotten: bool = False
-
-    @property
-    def key(self) -> str:
-        """By which its nearness is told."""
-        return beside(self.place) if self.which.known is None else str(self.which.known)
-
-    @property
-    def spoken(self) -> str:
-        """In the user's words, unless more was needed to write down what they mean."""
-        return self.content if len(self.content.split()) > len(self.said.split()) + 1 else self.said
-
-    @property
-    def newest(self) -> int:
-        return max(self.seen, default=-1)
+Met = list[tuple[Entry[Id], float | None]]
 
 
-def _of_profile(profile: Profile, at: Millis) -> _Entry[ProfileId]:
-    live = profile.status in _LIVE and not (profile.expires_at != NEVER and profile.expires_at <= at)
-    return _entry(profile.content, profile.content, profile.interaction_ids, Which(profile.id), live=live)
-
-
-def _of_playbook(playbook: UserPlaybook, _at: Millis) -> _Entry[PlaybookId]:
-    lesson = playbook.lesson
-    live = playbook.status in _LIVE
-    findable = " ".join([lesson.searchable, lesson.pitfall or "", lesson.rationale or ""])
-    return _entry(lesson.content, findable, playbook.interaction_ids, Which(playbook.id), live=live)
-
-
-def _of_profile_note(note: ProfileNote) -> _Entry[ProfileId]:
-    return _entry(note.content, note.content, [note.evidence.interaction_id], Which(), note)
-
-
-def _of_playbook_note(note: PlaybookNote) -> _Entry[PlaybookId]:
-    lesson = note.lesson
-    return _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), note)
-
-
-def _entry(
-    content: str,
-    findable: str,
-    seen: Sequence[InteractionId],
-    which: Which[Id],
-    note: ProfileNote | PlaybookNote | None = None,
-    *,
-    live: bool = True,
-) -> _Entry[Id]:
-    words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
-    said = note.evidence.text if note else ""
-    return _Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
-
-
-profiles = Comparison(_of_profile, _of_profile_note)
-playbooks = Comparison(_of_playbook, _of_playbook_note)
-
-
-Met = list[tuple[_Entry[Id], float | None]]
-
-
-def _question(place: int, note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> Question:
+def _question(place: int, note: Entry[Id], other: Entry[Id], cosine: float | None) -> Question:
     """The newer of the two is the one that may replace."""
-    old, new = _in_order(note, other)
+    old, new = in_order(note, other)
     leaning = rivals.leaning(old.saying, new.saying, cosine)
     return Question(place, other.key, old.content, new.spoken, leaning)
 
 
-def _worth_asking(note: _Entry[Id], met: Met[Id]) -> Met[Id]:
+def _worth_asking(note: Entry[Id], met: Met[Id]) -> Met[Id]:
     """Those that the note may replace; the likeliest, where there are many."""
-    apart = [(one, cosine) for one, cosine in met if not _one_breath(note, one) and not _same(note, one, cosine)]
+    apart = [(one, cosine) for one, cosine in met if not one_breath(note, one) and not same_thing(note, one, cosine)]
     chances = [rivals.worth_asking(one.saying, note.saying, cosine) for one, cosine in apart]
     ranked = sorted(zip(chances, range(len(apart)), strict=True), reverse=True)
     return [apart[place] for chance, place in ranked[:MOST_ASKED] if chance >= rivals.ASKED]
 
 
-def _worth_forgetting(wish: _Entry[Id], met: Met[Id]) -> Met[Id]:
+def _worth_forgetting(wish: Entry[Id], met: Met[Id]) -> Met[Id]:
     """The nearest."""
     if wish.content in (EVERYTHING, LAST):
         return []
@@ -211,8 +148,8 @@ def _worth_forgetting(wish: _Entry[Id], met: Met[Id]) -> Met[Id]:
 class _Merge(Struct, Generic[Id, Note]):
     """One pass over the notes, oldest first; each meets all that is known by then."""
 
-    entries: list[_Entry[Id]]
-    entry_of: Callable[[Note], _Entry[Id]]
+    entries: list[Entry[Id]]
+    entry_of: Callable[[Note], Entry[Id]]
     verdicts: Verdicts
     near: Sequence[Nearness]
     answers: Answers | None
@@ -233,7 +170,7 @@ class _Merge(Struct, Generic[Id, Note]):
                 self._deny(note, place)
         return self._changes()
 
-    def _met(self, place: int) -> list[tuple[_Entry[Id], float | None]]:
+    def _met(self, place: int) -> list[tuple[Entry[Id], float | None]]:
         """What a note is held against, with how near it is."""
         near = self.near[place] if self.near else None
         return [
@@ -253,7 +190,7 @@ class _Merge(Struct, Generic[Id, Note]):
         rival = [other for other, cosine in others if self._rivals(place, entry, other, cosine, faint=note.faint)]
         if note.faint and (same or not rival):
             return  # worth keeping for what it replaces, or not at all
-        newer = next((other for other in rival if _is_newer(other, entry)), None)
+        newer = next((other for other in rival if is_newer(other, entry)), None)
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
             return
@@ -262,32 +199,32 @@ class _Merge(Struct, Generic[Id, Note]):
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
 
-    def _is_same(self, place: int, entry: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
+    def _is_same(self, place: int, entry: Entry[Id], other: Entry[Id], cosine: float | None) -> bool:
         verdict = self.verdicts.get((place, str(other.which.known)))
-        return _same(entry, other, cosine) if verdict is None else verdict is Verdict.SAME
+        return same_thing(entry, other, cosine) if verdict is None else verdict is Verdict.SAME
 
     def _rivals(
-        self, place: int, note: _Entry[Id], other: _Entry[Id], cosine: float | None, *, faint: bool = False
+        self, place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, *, faint: bool = False
     ) -> bool:
         """Whether the newer of the two leaves no room for the older."""
         verdict = self.verdicts.get((place, str(other.which.known)))
         if verdict is not None:
             return verdict is Verdict.CONTRADICTS
-        if _one_breath(note, other):
+        if one_breath(note, other):
             return False
         if self.answers is not None:
             return self.answers.get((place, other.key), 0.0) >= (rivals.SURELY if faint else rivals.REPLACES)
-        old, new = _in_order(note, other)
+        old, new = in_order(note, other)
         return not faint and rivals.by_words(old.saying, new.saying, cosine) >= rivals.BY_WORDS
 
-    def _mention(self, note: Note, entry: _Entry[Id], same: _Entry[Id]) -> Which[Id]:
+    def _mention(self, note: Note, entry: Entry[Id], same: Entry[Id]) -> Which[Id]:
         """Said twice in one turn is said once."""
         if entry.newest > same.newest:
             same.seen |= entry.seen
             self.mentioned.append(Mentioned(same.which, note, f'Said again: "{note.evidence.text}"'))
         return same.which
 
-    def _add(self, note: Note, entry: _Entry[Id], place: int) -> Which[Id]:
+    def _add(self, note: Note, entry: Entry[Id], place: int) -> Which[Id]:
         entry.which, entry.place = Which(added=len(self.added)), place
         self.added.append(Added(note, f'The user said: "{note.evidence.text}"', place))
         self.entries.append(entry)
@@ -318,11 +255,11 @@ class _Merge(Struct, Generic[Id, Note]):
         for entry in meant or _of_topic(wish, live) or _nearest(wish, live, near):
             self._end(entry, f'The user asked to forget: "{note.evidence.text}"', note.evidence.interaction_id)
 
-    def _means(self, place: int, entry: _Entry[Id]) -> bool:
+    def _means(self, place: int, entry: Entry[Id]) -> bool:
         """Whether a wish to forget means this memory."""
         return self.answers is not None and self.answers.get((place, entry.key), 0.0) >= rivals.MEANT
 
-    def _end(self, entry: _Entry[Id], because: str, asked: InteractionId | None = None) -> None:
+    def _end(self, entry: Entry[Id], because: str, asked: InteractionId | None = None) -> None:
         entry.forgotten = entry.gone = True
         self._unlink(entry.which)
         if entry.which.known is not None:
@@ -356,7 +293,7 @@ class _Merge(Struct, Generic[Id, Note]):
         )
 
 
-def _wished_away(wish: _Entry[Id], entry: _Entry[Id], cosine: float | None, last: set[int]) -> bool:
+def _wished_away(wish: Entry[Id], entry: Entry[Id], cosine: float | None, last: set[int]) -> bool:
     """Whether a wish to forget means this memory: by most of its words, by its meaning, or by when it was said."""
     if wish.content == EVERYTHING:
         return True
@@ -369,13 +306,13 @@ def _wished_away(wish: _Entry[Id], entry: _Entry[Id], cosine: float | None, last
     return cosine is not None and cosine >= (FORGET_MEANING if shared else FORGET_MEANING_ALONE)
 
 
-def _of_topic(wish: _Entry[Id], entries: Sequence[_Entry[Id]]) -> list[_Entry[Id]]:
+def _of_topic(wish: Entry[Id], entries: Sequence[Entry[Id]]) -> list[Entry[Id]]:
     """'My salary' means what the user earns."""
     bare = len(wish.words) <= MOST_OF_BARE
     return [entry for entry in entries if bare and not wish.saying.topics.isdisjoint(entry.saying.topics)]
 
 
-def _nearest(wish: _Entry[Id], entries: Sequence[_Entry[Id]], near: Nearness) -> list[_Entry[Id]]:
+def _nearest(wish: Entry[Id], entries: Sequence[Entry[Id]], near: Nearness) -> list[Entry[Id]]:
     """Whoever asks to forget something means something: what comes clearly nearest to the wish."""
     if wish.content in (EVERYTHING, LAST):
         return []
@@ -383,38 +320,3 @@ def _nearest(wish: _Entry[Id], entries: Sequence[_Entry[Id]], near: Nearness) ->
     second = ranked[1][0] if len(ranked) > 1 else 0.0
     clear = bool(ranked) and ranked[0][0] >= max(FORGET_NEAREST, second + FORGET_CLEARLY)
     return [entries[ranked[0][1]]] if clear else []
-
-
-# "I told you", "remember?": said again rather than otherwise.
-_REMINDS = later(r"\b(?:i (?:just |already )?(?:told|said)|as i said|remember\W*$)", re.IGNORECASE)
-
-
-def _is_newer(known: _Entry[Id], note: _Entry[Id]) -> bool:
-    return known.which.known is not None and known.newest >= note.newest
-
-
-def _in_order(note: _Entry[Id], other: _Entry[Id]) -> tuple[_Entry[Id], _Entry[Id]]:
-    """The older first."""
-    return (note, other) if _is_newer(other, note) else (other, note)
-
-
-def _same(note: _Entry[Id], other: _Entry[Id], cosine: float | None) -> bool:
-    """Whether two statements say the same thing: the same values, the same sign, and nearly the same words."""
-    one, two = note.saying, other.saying
-    if (one.negated, one.kinds, one.counts) != (two.negated, two.kinds, two.counts):
-        return False
-    if one.attribute and one.attribute == two.attribute and one.names and one.names == two.names:
-        return True
-    either = one.roots | two.roots
-    if either and len(one.roots & two.roots) / len(either) >= SAME_WORDS:
-        return True
-    return cosine is not None and cosine >= SAME_MEANING and one.names == two.names
-
-
-def _one_breath(new: _Entry[Id], old: _Entry[Id]) -> bool:
-    """What was said in one breath stands; what worked, worked; and what was only said again replaces nothing."""
-    return (
-        bool(new.seen & old.seen)
-        or WORKED in (new.content[: len(WORKED)], old.content[: len(WORKED)])
-        or bool(_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))
-    )
