@@ -38,8 +38,8 @@ _ENDING = later(
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
 # From this chance on a statement replaces another; one that is not worth keeping by itself must be surer.
-REPLACES = 0.35
-SURELY = 0.4
+REPLACES = 0.45
+SURELY = 0.5
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
 ASKED = 0.03
@@ -48,7 +48,7 @@ PLAINLY = 4.0
 # Such a share of their words in common is what both say something of.
 SAME_FRAME = 0.5
 # From this chance on a wish to forget means a memory.
-MEANT = 0.35
+MEANT = 0.5
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
 # So few words that carry meaning are a value without what it is given to.
