@@ -12,8 +12,8 @@ from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.profile import DAY_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
-from acumen.storage.prepared import ByIds, Prepared, Select, Statement
-from acumen.storage.scope import Scope, in_batches, row_of, value_of
+from acumen.storage.prepared import Prepared, Select, Statement
+from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import injections, lineage, orgs, search_rows
 
 # Text that comes back later than this was more likely said anew than repeated.
@@ -51,18 +51,11 @@ class Injections:
         rows = [s.stamp(_row(one)) for one in shown]
         changed = _CHANGED.one(s.conn, org=s.org)
         if changed is None or changed[0] > min(one.created_at for one in shown) - MINUTE_MS:
-            known = self._known({(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]})
-            rows = [_without_deleted(row, known) for row in rows]
+            refs = {(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]}
+            listed = json.dumps([{"kind": kind, "id": own} for kind, own in refs])
+            if deleted := set(map(tuple, _deleted(s.db.listed).all(s.conn, org=s.org, refs=listed))):
+                rows = [_without(deleted, row) for row in rows]
         _add(s.db.insert).run(s.conn, rows)
-
-    def _known(self, refs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-        """Of some memories, those that still exist."""
-        by_kind: dict[str, list[str]] = {}
-        for kind, own in sorted(refs):
-            by_kind.setdefault(kind, []).append(own)
-        s = self._scope
-        asked = [(kind, some) for kind, ids in by_kind.items() for some in in_batches(ids)]
-        return {(kind, row["entity_id"]) for kind, ids in asked for row in _KNOWN.rows(s.conn, s.org, ids, kind=kind)}
 
     def get(self, injection_id: str) -> Injection | None:
         row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
@@ -134,15 +127,20 @@ class Injections:
 
 # When a memory was last changed or deleted; stamped with the beginning of that transaction.
 _CHANGED = Statement(sa.select(orgs.c.updated_at).where(orgs.c.org_id == sa.bindparam("org")))
-_KNOWN = ByIds(
-    search_rows.c.entity_id,
-    [search_rows.c.entity_id],
-    where=sa.and_(search_rows.c.kind == sa.bindparam("kind"), sa.not_(search_rows.c.gone)),
-)
+_REFS = sa.table("refs", sa.column("kind", sa.Text), sa.column("id", sa.Text))
 
 
-def _without_deleted(row: dict[str, Any], known: set[tuple[str, str]]) -> dict[str, Any]:
-    lines = [hit["line"] for hit in row["hits"] if hit["line"] and (hit["kind"], hit["id"]) not in known]
+@cache
+def _deleted(listed: Callable[..., sa.Select[Any]]) -> Statement:
+    """Of some memories, those that do not exist any more."""
+    asked, c = listed(sa.bindparam("refs", type_=sa.Text), _REFS).subquery("refs").c, search_rows.c
+    mine = (c.org_id == sa.bindparam("org", type_=sa.Text), c.kind == asked.kind, c.entity_id == asked.id)
+    there = sa.exists().where(*mine, sa.not_(c.gone))
+    return Statement(sa.select(asked.kind, asked.id).where(sa.not_(there)))
+
+
+def _without(deleted: set[Any], row: dict[str, Any]) -> dict[str, Any]:
+    lines = [hit["line"] for hit in row["hits"] if hit["line"] and (hit["kind"], hit["id"]) in deleted]
     if not lines:
         return row
     hits, rendered = _erased(row["hits"], row["rendered"], lines)

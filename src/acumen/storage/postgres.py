@@ -74,7 +74,8 @@ class Postgres:
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
 
-    def listed(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    @staticmethod
+    def listed(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         columns = [sa.column(c.name, c.type) for c in shape.c]
         rows = sa.func.json_to_recordset(sa.cast(given, sa.JSON)).table_valued(*columns)
         return sa.select(*rows.render_derived(name="listed", with_types=True).c)

@@ -90,7 +90,8 @@ class Sqlite:
     def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
 
-    def listed(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    @staticmethod
+    def listed(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         one = sa.func.json_each(given).table_valued("value")
         return sa.select(
             *(sa.func.json_extract(one.c.value, f"$.{c.name}", type_=c.type).label(c.name) for c in shape.c)
