@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from acumen.storage.prepared import Form, translated
 
 # SQLite is given so many rows in a statement. What is left over goes by powers of two, so that there are few texts.
-MOST_ROWS = 32
+MOST_ROWS = 128
 MOST_FORMS = 500
 _ROW = re.compile(r"VALUES \((?:%\(\w+\)s|[^)])*\)")
 
