@@ -64,6 +64,23 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
 @pytest.mark.parametrize(
     "one, other",
     [
+        ("Never push directly to main.", "Never push on Fridays."),
+        ("Always sign commits.", "Don't squash commits."),
+        ("Never call customers by phone.", "Stop sending customers PDFs."),
+        ("Always cc finance on invoices.", "Don't round amounts on invoices."),
+        ("Never email clients on weekends.", "Never email clients before 9am."),
+        ("Run the linter before every commit.", "Run the tests before every push."),
+    ],
+)
+def test_rules_about_one_thing_stand_beside_each_other(one: str, other: str):
+    _, playbooks = known_after(one, other)
+
+    assert [playbook.status for playbook in playbooks] == [Status.CURRENT, Status.CURRENT]
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
         ("I speak German.", "I also speak some Polish."),
         ("I work with Go.", "I also work with Rust."),
         ("We support Chrome.", "We support Firefox as well."),
