@@ -141,13 +141,14 @@ class Usage:
     def kept_from(self, before: Millis, most_rows: int) -> Millis | None:
         """Whole days leave: those that ended before a moment, and the oldest until about `most_rows` are left.
 
-        None when there is nothing so old.
+        None when there is nothing so old, and counting is said to be complete from no earlier on.
         """
         start = Millis(max(day_of(before), self._first_day_of_last(most_rows)) * DAY_MS)
         e, i = usage_events.c, injections.c
         events = self._scope.mine(e.event_id).where(e.event_name.in_(EVENTS), e.created_at < start).limit(1)
         shown = self._scope.mine(i.injection_id).where(i.created_at < start).limit(1)
-        return start if self._scope.one(events) or self._scope.one(shown) else None
+        earlier = (self.metered_since() or start) < start
+        return start if earlier or self._scope.one(events) or self._scope.one(shown) else None
 
     def expire(self, start: Millis) -> int:
         """What is older leaves, and counting is complete from there on."""
