@@ -109,14 +109,14 @@ def newest_first(rows: RowIds, scores: Floats) -> tuple[RowIds, Floats]:
 
 def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
     """Sorted only as far as it is walked."""
-    rows = np.flatnonzero(scores >= floor)
-    while len(rows):
-        values = scores[rows]
-        best = rows
-        if len(rows) > most:
-            line = np.partition(values, len(rows) - most)[len(rows) - most]
-            best, rows = rows[values >= line], rows[values < line]
-        else:
-            rows = rows[:0]
+    line = np.inf
+    while line > floor:
+        walked, line = line, max(_best_but(most, scores), floor)
+        best = np.flatnonzero((scores >= line) & (scores < walked))
         yield from newest_first(best, scores[best])[0].tolist()
         most *= 4
+
+
+def _best_but(many: int, scores: Floats) -> float:
+    """The score that so many reach; any score where there are not that many."""
+    return -np.inf if len(scores) <= many else float(np.partition(scores, len(scores) - many)[len(scores) - many])

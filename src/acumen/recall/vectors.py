@@ -275,5 +275,6 @@ def _estimates(dims: int) -> Floats:
 
 def _fewest(apart: NDArray[np.uint16], most: int) -> RowIds:
     """The places of the smallest numbers, `most` of them and those equal to the last."""
-    within = np.cumsum(np.bincount(apart))
-    return np.flatnonzero(apart <= np.searchsorted(within, most))
+    if len(apart) <= most:
+        return np.arange(len(apart))
+    return np.flatnonzero(apart <= np.partition(apart, most - 1)[most - 1])
