@@ -277,7 +277,7 @@ async def test_what_made_a_call_succeed_in_two_sessions_is_proposed(org: Org):
 
     assert once == []
     assert found["content"] == (
-        'When `deploy` fails with TimeoutError, change `region` to "us-west-2" and add `wait` to true, '
+        'When `deploy` fails with TimeoutError, change `region` to "us-west-2" and set `wait` to true, '
         "and call it again."
     )
     assert found["distinct_sessions"] == 2
@@ -291,6 +291,20 @@ async def test_a_value_that_was_not_the_same_every_time_is_not_advised(org: Org)
     (found,) = await proposals(org, about="recovery")
 
     assert "change `region` and" in found["content"]
+
+
+async def test_a_success_is_compared_with_the_failure_most_like_it(org: Org):
+    for session in ("s1", "s2"):
+        for invoice in ("A17", "B22"):
+            await record(org, failed("payload too large", session, endpoint="fetch", arguments={"invoice": invoice}))
+        asked = {"invoice": "A17", "page_size": 100}
+        await record(org, done(source="mcp", endpoint="fetch", session_id=session, arguments=asked))
+    await org.learn()
+
+    (found,) = await proposals(org, about="recovery")
+
+    assert "set `page_size` to 100, and" in found["content"]
+    assert "invoice" not in found["content"]
 
 
 async def test_a_success_without_a_failure_before_it_is_no_recovery(org: Org):

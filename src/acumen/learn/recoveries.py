@@ -32,6 +32,11 @@ class Recovery(Struct, frozen=True):
     removed: tuple[str, ...]
 
     @property
+    def size(self) -> int:
+        """How many arguments were other ones."""
+        return len(self.changed) + len(self.added) + len(self.removed)
+
+    @property
     def key(self) -> str:
         """The same change after the same kind of failure of the same call."""
         parts = (
@@ -46,18 +51,23 @@ class Recovery(Struct, frozen=True):
 
 
 def recoveries(calls: Sequence[Operation]) -> list[Recovery]:
-    """Of one call in one session, oldest first. Pure: each failure that a success with other arguments followed."""
-    found = []
-    failed: Operation | None = None
+    """Of one call in one session, oldest first. Pure: each success, with other arguments, that followed failures."""
+    found: list[Recovery] = []
+    failed: list[Operation] = []
     for call in calls:
         if call.failed:
-            failed = call
-        elif call.succeeded and failed is not None:
-            recovery = _compared(failed, call)
-            if recovery is not None:
-                found.append(recovery)
-            failed = None
+            failed.append(call)
+        elif call.succeeded and failed:
+            found += _recovered(failed, call)
+            failed = []
     return found
+
+
+def _recovered(failures: Sequence[Operation], succeeded: Operation) -> list[Recovery]:
+    """Beside the failure that was most like it, the latest of several; none if the very same call had failed before."""
+    compared = [_compared(failed, succeeded) for failed in reversed(failures)]
+    recovered = [one for one in compared if one is not None]
+    return [min(recovered, key=lambda one: one.size)] if len(recovered) == len(compared) else []
 
 
 def _compared(failed: Operation, succeeded: Operation) -> Recovery | None:
@@ -133,7 +143,7 @@ def _lesson(recovery: Recovery, before: Sequence[Analysis]) -> Lesson:
     error = recovery.failed.error_type or "an error"
     steps = [
         *(f"change `{name}`{_always(name, recovery, before)}" for name in recovery.changed),
-        *(f"add `{name}`{_always(name, recovery, before)}" for name in recovery.added),
+        *(f"set `{name}`{_always(name, recovery, before)}" for name in recovery.added),
         *(f"leave out `{name}`" for name in recovery.removed),
     ]
     return Lesson(
