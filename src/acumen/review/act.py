@@ -222,8 +222,19 @@ def _apply(
 ) -> Action:
     """As it was done: with the memories that it made."""
     because = Because(_reason(action), actor=action.actor, request_id=action.id)
+    made: list[ActionItem] = []
     with tx.memories.changing_many():
-        made = _change(tx, asked, now, flagged, rows, action, because)
+        for item in action.items:
+            if not item.changed:
+                continue
+            known = now[item.ref]
+            planned = plan(asked, known.memory, known.mark, flagged.get(item.ref, {}), action.created_at)
+            if planned.memory is not None and asked.reach.everyone:
+                made += _shared(tx, item, known.memory, planned.memory, rows[item.ref], because)
+            elif planned.memory is not None:
+                tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
+            if planned.mark is not None:
+                tx.marks.put(item.ref, planned.mark, item.user_id)
         if asked.doing is Doing.DELETE:
             for kind in Kind:
                 tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
@@ -232,31 +243,6 @@ def _apply(
         action = replace(action, items=[*(item for item in action.items if item.ref not in shared), *made])
     tx.actions.add(action)
     return action
-
-
-def _change(
-    tx: Tx,
-    asked: Asked,
-    now: Mapping[MemoryRef, _Known],
-    flagged: Flagged,
-    rows: Mapping[MemoryRef, SearchRow],
-    action: Action,
-    because: Because,
-) -> list[ActionItem]:
-    """Each memory as it was planned; the ones that it made."""
-    made: list[ActionItem] = []
-    for item in action.items:
-        if not item.changed:
-            continue
-        known = now[item.ref]
-        planned = plan(asked, known.memory, known.mark, flagged.get(item.ref, {}), action.created_at)
-        if planned.memory is not None and asked.reach.everyone:
-            made += _shared(tx, item, known.memory, planned.memory, rows[item.ref], because)
-        elif planned.memory is not None:
-            tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
-        if planned.mark is not None:
-            tx.marks.put(item.ref, planned.mark, item.user_id)
-    return made
 
 
 def _shared(
