@@ -12,7 +12,7 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, OperationStatus, SourceCounts
 from acumen.storage.many import Many
 from acumen.storage.scope import Scope
-from acumen.storage.tables import operation_hours, operations
+from acumen.storage.tables import operation_hours
 
 _SORT = ("source", "kind", "status")
 
@@ -66,13 +66,6 @@ class Hours:
         c = operation_hours.c
         query = self._scope.mine(c.hour, sa.func.sum(c.count)).where(c.hour >= since)
         return {row[0]: int(row[1]) for row in self._scope.all(query.group_by(c.hour))}
-
-    def last_heard(self, source: str) -> Millis | None:
-        """To the moment, as long as the operation is kept."""
-        c = operations.c
-        its = self._scope.mine(c.created_at).where(c.source == source)
-        found = self._scope.one(its.order_by(c.created_at.desc()).limit(1))
-        return Millis(found.created_at) if found else None
 
     def expire(self, before: Millis) -> None:
         """Of the hours before, each sort of operation keeps one, the last: it stands for all of them."""

@@ -179,8 +179,9 @@ class Operations:
     def last_of(self, source: str) -> Millis:
         """When something of the source came last; 0 if that is no longer kept."""
         c = operations.c
-        query = sa.select(sa.func.max(c.created_at)).where(c.org_id == self._scope.org, c.source == source)
-        return Millis(self._scope.one(query)[0] or 0)
+        its = self._scope.mine(c.created_at).where(c.source == source)
+        found = self._scope.one(its.order_by(c.created_at.desc()).limit(1))
+        return Millis(found.created_at if found else 0)
 
     # --- removing ------------------------------------------------------------------------------------------------
 
