@@ -10,8 +10,8 @@ from acumen.model.search import Mode
 from acumen.recall import fuse
 from acumen.recall.days import Day, days
 from acumen.recall.fuse import Floats
-from acumen.recall.postings import Postings, coverage
-from acumen.recall.rows import RowIds, Rows, newest_first
+from acumen.recall.postings import Postings
+from acumen.recall.rows import RowIds, Rows
 from acumen.recall.vectors import Near, Vectors
 from acumen.recall.words import terms
 
@@ -22,8 +22,9 @@ CLOSER_LOOK = 4
 AT_LEAST = 32
 # Estimates may also have put a row under the line that stands above it: so far below it is looked.
 DOUBT = 0.25
-# The best rows by words are compared by meaning too, however far sign bits put them: so many for each one wanted.
-BY_WORDS = 10
+# Of rows that share words with a question the likeliest are compared by meaning too, however far sign bits put them:
+# so many for each one wanted.
+BY_WORDS = 20
 # Nothing is found by nothing, whatever threshold is asked for.
 NOTHING = 1e-6
 
@@ -34,11 +35,16 @@ class Question(Struct, frozen=True, eq=False):
     terms: Sequence[str]
     vector: Floats | None = None
     mode: Mode = Mode.HYBRID
-    days: Sequence[Day] = ()
+    text: str = ""
 
     @staticmethod
     def of(text: str, vector: Floats | None = None, mode: Mode = Mode.HYBRID) -> "Question":
-        return Question(terms(text), vector, mode, days(text))
+        return Question(terms(text), vector, mode, text)
+
+    @property
+    def days(self) -> Sequence[Day]:
+        """Read when they are asked for: memories do not care."""
+        return days(self.text)
 
     @property
     def by_words(self) -> bool:
@@ -62,12 +68,26 @@ class Hit(Struct, frozen=True):
     reasons: dict[str, float] = field(default_factory=dict)
 
 
-class Judge(Protocol):
-    """Scores all rows for one question; `sharpen` makes sure of some of them."""
+class Scored(Struct, frozen=True, eq=False):
+    """Rows in their order, with their scores and what each arm of the search said of them."""
 
-    def scores(self, rows: RowIds | None = None) -> Floats: ...
-    def sharpen(self, rows: RowIds) -> bool: ...
-    def reasons(self, row: int) -> dict[str, float]: ...
+    rows: RowIds
+    scores: Floats
+    arms: dict[str, Floats]
+
+    def hit(self, place: int, key: str) -> Hit:
+        reasons = {arm: round(float(said[place]), 4) for arm, said in self.arms.items()}
+        return Hit(key, min(float(self.scores[place]), 1.0), reasons)
+
+
+class Judge(Protocol):
+    """Scores rows for one question: all of them roughly, some of them for good."""
+
+    def likely(self) -> RowIds | None:
+        """The rows among which the best are, unless these are filtered out; None where nobody can say."""
+
+    def roughly(self) -> Floats: ...
+    def exactly(self, rows: RowIds) -> Scored: ...
 
 
 class Partition(Generic[F]):
@@ -131,60 +151,65 @@ class Partition(Generic[F]):
         """The best rows that `accept` lets through, best first, newest first among equals; perhaps none."""
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
-        words = self._covered(question) if question.by_words else None
+        words = self._words.coverage(question.terms, self._rows.alive()) if question.by_words else None
         near = (
             None if question.vector is None or not question.by_meaning else self._vectors.near(question.vector, limit)
         )
-        judge = _Memories(words, near)
-        if words is not None:
-            judge.sharpen(leaders(words, BY_WORDS * limit))
-        return best(self._rows, judge, question.floor(threshold), limit, accept)
-
-    def _covered(self, question: Question) -> Floats:
-        return coverage(self._words.holdings(question.terms, self._rows.alive()), self._words.size)
+        return best(self._rows, _Memories(words, near, BY_WORDS * limit), question.floor(threshold), limit, accept)
 
 
 def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
-    """Walk down the ranking of all rows, look closely at those that may matter, and rank these for good."""
-    seen = rows.first(judge.scores(), floor * DOUBT, max(CLOSER_LOOK * limit, AT_LEAST), accept)
-    judge.sharpen(seen)
-    ranked, scores = newest_first(seen, judge.scores(seen))
-    return [
-        Hit(rows.key(row), min(score, 1.0), judge.reasons(row))
-        for row, score in zip(ranked[:limit].tolist(), scores[:limit].tolist(), strict=True)
-        if score >= floor
-    ]
+    """The best of the likely rows; where too few of them are let through, of all rows, however far down that leads."""
+    likely = judge.likely()
+    found = [] if likely is None else _first(rows, judge.exactly(likely), floor, limit, accept)
+    if len(found) == limit:
+        return found
+    seen = rows.first(None, judge.roughly(), floor * DOUBT, max(CLOSER_LOOK * limit, AT_LEAST), accept)
+    return _first(rows, judge.exactly(np.array(sorted(seen), np.intp)), floor, limit, None)
+
+
+def _first(rows: Rows[F], scored: Scored, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
+    places = rows.first(scored.rows, scored.scores, floor, limit, accept)
+    return [scored.hit(place, rows.key(int(scored.rows[place]))) for place in places]
 
 
 class _Memories:
-    """Judges texts that stand by themselves."""
+    """Judges texts that stand by themselves. So many of those that share words with a question are likely."""
 
-    def __init__(self, words: Floats | None, near: Near | None) -> None:
+    def __init__(self, words: Floats | None, near: Near | None, by_words: int) -> None:
         self._words = words
         self._near = near
+        self._by_words = by_words
 
-    def scores(self, rows: RowIds | None = None) -> Floats:
-        """Of these rows, in their order, or of all."""
-        which = slice(None) if rows is None else rows
-        words = None if self._words is None else self._words[which]
-        if self._near is None:
-            return np.zeros(0, np.float32) if words is None else words
-        meanings = fuse.meaning(self._near.cosines[which])
-        return meanings if words is None else fuse.memory(words, meanings, self._near.known[which])
+    def likely(self) -> RowIds | None:
+        if self._near is None or self._words is None:
+            return None if self._near is None else self._near.likely
+        likely = np.zeros(len(self._words), np.bool_)
+        likely[self._near.likely] = True
+        holding = ((self._words > 0) & ~likely).nonzero()[0]
+        estimated = self._fused(holding, self._near.estimates(holding))
+        likely[holding[leaders(estimated, self._by_words)]] = True
+        return likely.nonzero()[0]
 
-    def sharpen(self, rows: RowIds) -> bool:
-        return self._near is not None and self._near.sharpen(rows)
+    def roughly(self) -> Floats:
+        every = slice(None)
+        return self._fused(every, None if self._near is None else self._near.cosines)
 
-    def reasons(self, row: int) -> dict[str, float]:
-        found = {}
-        if self._words is not None:
-            found["fts"] = round(float(self._words[row]), 4)
+    def exactly(self, rows: RowIds) -> Scored:
+        arms = {} if self._words is None else {"fts": self._words[rows]}
         if self._near is not None:
-            found["vector"] = round(float(self._near.cosines[row]), 4)
-        return found
+            arms["vector"] = self._near.exact(rows)
+        return Scored(rows, self._fused(rows, arms.get("vector")), arms)
+
+    def _fused(self, rows: RowIds | slice, cosines: Floats | None) -> Floats:
+        words = None if self._words is None else self._words[rows]
+        if self._near is None or cosines is None:
+            return np.zeros(0, np.float32) if words is None else words
+        meanings = fuse.meaning(cosines)
+        return meanings if words is None else fuse.memory(words, meanings, self._near.known[rows])
 
 
 def leaders(scores: Floats, most: int) -> RowIds:
     """The rows with the highest scores above 0, about `most` of them."""
-    rows = np.flatnonzero(scores > 0)
+    rows = (scores > 0).nonzero()[0]
     return rows if len(rows) <= most else rows[np.argpartition(scores[rows], len(rows) - most)[len(rows) - most :]]

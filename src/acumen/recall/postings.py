@@ -32,6 +32,16 @@ class Holding(Struct, frozen=True):
     held: Floats
 
 
+class _Entries(Struct, frozen=True):
+    """Which rows hold which word, word after word: so many entries for each."""
+
+    weights: list[float]
+    sizes: list[int]
+    rows: RowIds
+    counts: Floats
+    held: Floats
+
+
 class Postings:
     def __init__(self) -> None:
         self._lists: dict[str, array[int]] = {}
@@ -84,24 +94,35 @@ class Postings:
 
     def holdings(self, words: Sequence[str], alive: NDArray[np.bool_]) -> list[Holding]:
         """What living rows hold of each word. A word that none holds weighs too: it was asked for."""
+        found = self._find(words, alive)
+        ends = np.cumsum(found.sizes).tolist()
+        return [
+            Holding(weight, found.rows[begin:end], found.counts[begin:end], found.held[begin:end])
+            for weight, begin, end in zip(found.weights, [0, *ends], ends, strict=False)
+        ]
+
+    def coverage(self, words: Sequence[str], alive: NDArray[np.bool_]) -> Floats:
+        """For every row the share of the question's information that it holds, 0 to 1."""
+        found = self._find(words, alive)
+        total = sum(found.weights) or 1.0
+        shares = np.repeat(np.array([weight / total for weight in found.weights], np.float32), found.sizes)
+        return np.bincount(found.rows, found.held * shares, self.size).astype(np.float32)
+
+    def _find(self, words: Sequence[str], alive: NDArray[np.bool_]) -> "_Entries":
         asked = list(dict.fromkeys(words))
         lists = [self._entries_of(word) for word in asked]
-        entries = np.concatenate(lists) if lists else _NO_ENTRIES
-        ends = np.cumsum([len(one) for one in lists], dtype=np.intp)
+        entries, sizes = np.concatenate([_NO_ENTRIES, *lists]), [len(one) for one in lists]
         lengths, living = self.lengths(), int(np.count_nonzero(alive))
         if living < len(lengths):
             still = alive[entries >> COUNT_BITS]
-            entries, ends = entries[still], np.concatenate([[0], np.cumsum(still)])[ends]
+            ends = np.concatenate([[0], np.cumsum(still)])[np.cumsum([0, *sizes])]
+            entries, sizes = entries[still], np.diff(ends).tolist()
             lengths = np.where(alive, lengths, np.float32(0))
         rows = (entries >> COUNT_BITS).astype(np.intp)
         counts = (entries & MOST).astype(np.float32)
         mean = max(float(lengths.sum()) / living, 1.0) if living else 1.0
-        held = fuse.hold(counts, lengths[rows], mean)
-        parts = zip(asked, [0, *ends.tolist()], ends.tolist(), strict=False)
-        return [
-            Holding(_weight(word, living, end - begin), rows[begin:end], counts[begin:end], held[begin:end])
-            for word, begin, end in parts
-        ]
+        weights = [_weight(word, living, size) for word, size in zip(asked, sizes, strict=True)]
+        return _Entries(weights, sizes, rows, counts, fuse.hold(counts, lengths[rows], mean))
 
     def _entries_of(self, word: str) -> NDArray[np.uint32]:
         # A view: the list cannot grow while the caller looks at it, and the caller looks at it under the lock.
@@ -120,12 +141,3 @@ class Postings:
 
 def _weight(word: str, living: int, holding: int) -> float:
     return (fuse.ASKING if word in asking_terms() else 1.0) * fuse.rarity(living, holding)
-
-
-def coverage(holdings: Sequence[Holding], size: int) -> Floats:
-    """For every row the share of the question's information that it holds, 0 to 1."""
-    covered = np.zeros(size, np.float32)
-    total = sum(holding.weight for holding in holdings)
-    for holding in holdings:
-        covered[holding.rows] += holding.held * np.float32(holding.weight / total)
-    return covered

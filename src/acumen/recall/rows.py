@@ -88,32 +88,32 @@ class Rows(Generic[F]):
         self._alive, self._living = bytearray(b"\x01" * len(self._keys)), None
         return kept
 
-    def first(self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None) -> RowIds:
-        """Up to `most` rows that are accepted, from the best down to the floor, however far down that leads."""
+    def first(
+        self, rows: RowIds | None, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None
+    ) -> list[int]:
+        """Where among these rows (None: all) the best are that live and are accepted: up to `most` above the floor."""
         found: list[int] = []
         if len(self) < len(self._keys):
-            scores = np.where(self.alive(), scores, np.float32(-1))
-        for row in _descending(scores, floor, most):
-            if accept is None or accept(self._facets[row]):
-                found.append(row)
+            alive = self.alive() if rows is None else self.alive()[rows]
+            scores = np.where(alive, scores, np.float32(-1))
+        for place in _descending(scores, floor, most):
+            if accept is None or accept(self._facets[place if rows is None else rows[place]]):
+                found.append(place)
                 if len(found) == most:
                     break
-        return np.array(found, np.intp)
-
-
-def newest_first(rows: RowIds, scores: Floats) -> tuple[RowIds, Floats]:
-    """Rows with their scores, best first; among equals (the last digits of a float are chance) the newest."""
-    order = np.lexsort((-rows, -np.round(scores, 6)))
-    return rows[order], scores[order]
+        return found
 
 
 def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
-    """Sorted only as far as it is walked."""
+    """Places from the best down, sorted only as far as it is walked.
+
+    Among equals (the last digits of a float are chance) the newest, which stand last.
+    """
     line = np.inf
     while line > floor:
         walked, line = line, max(_best_but(most, scores), floor)
-        best = np.flatnonzero((scores >= line) & (scores < walked))
-        yield from newest_first(best, scores[best])[0].tolist()
+        best = ((scores >= line) & (scores < walked)).nonzero()[0]
+        yield from best[np.lexsort((-best, -np.round(scores[best], 6)))].tolist()
         most *= 4
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
-from acumen.recall.partition import BY_WORDS, Hit, Question, best, leaders
+from acumen.recall.partition import BY_WORDS, Hit, Question, Scored, best, leaders
 from acumen.recall.postings import Holding, Postings
 from acumen.recall.rows import RowIds, Rows
 from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices, name_in
@@ -149,11 +149,22 @@ class _Turns:
         self._links = links
         self._favour = favour
 
-    def scores(self, rows: RowIds | None = None) -> Floats:
-        """Of these rows, in their order, or of all."""
+    def likely(self) -> RowIds | None:
+        """Anyone: a turn may be found for what is said around it."""
+        return None
+
+    def roughly(self) -> Floats:
         words, session = (self._heard.words, self._heard.session) if self._heard else (None, None)
-        scores = fuse.turn(words, None if self._near is None else self._meant(self._near), session, self._favour)
-        return scores if rows is None else scores[rows]
+        return fuse.turn(words, None if self._near is None else self._meant(self._near), session, self._favour)
+
+    def exactly(self, rows: RowIds) -> Scored:
+        self.sharpen(rows)
+        arms: dict[str, Floats] = {}
+        if self._heard is not None:
+            arms |= {"fts": self._heard.words[rows], "session": self._heard.session[rows]}
+        if self._near is not None:
+            arms["vector"] = self._near.cosines[rows]
+        return Scored(rows, self.roughly()[rows], arms)
 
     def _meant(self, near: Near) -> fuse.Meant:
         return fuse.Meant(
@@ -162,21 +173,11 @@ class _Turns:
             near.known,
         )
 
-    def sharpen(self, rows: RowIds) -> bool:
+    def sharpen(self, rows: RowIds) -> None:
         """A turn is judged with its neighbours, so theirs are made sure of too."""
-        if self._near is None:
-            return False
-        around = np.concatenate([rows, self._links.before[rows], self._links.after[rows]])
-        return self._near.sharpen(np.unique(around[around != NONE]))
-
-    def reasons(self, row: int) -> dict[str, float]:
-        found = {}
-        if self._heard is not None:
-            found["fts"] = round(float(self._heard.words[row]), 4)
-            found["session"] = round(float(self._heard.session[row]), 4)
         if self._near is not None:
-            found["vector"] = round(float(self._near.cosines[row]), 4)
-        return found
+            around = np.concatenate([rows, self._links.before[rows], self._links.after[rows]])
+            self._near.sharpen(np.unique(around[around != NONE]))
 
 
 def overheard(holdings: Sequence[Holding], links: Links) -> Floats:

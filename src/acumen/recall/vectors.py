@@ -1,7 +1,7 @@
 """What rows mean: vectors kept small, compared fast, exact where it counts."""
 
 from array import array
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 from msgspec import Struct
@@ -173,7 +173,7 @@ class Owned(Struct, frozen=True, eq=False):
 
 
 class Near:
-    """How close rows are to one question. With many vectors these are estimates until sharpened."""
+    """How close rows are to one question. With many vectors sign bits choose the `likely` rows, which are compared."""
 
     def __init__(
         self,
@@ -187,29 +187,52 @@ class Near:
         self._numbers = numbers
         self._owned = owned
         self.known = owned.known
-        if len(owned.owners) <= ALL_EXACT:
-            self._sharp = np.ones(len(owned.count), np.bool_)
-            self.cosines = self._closest_of_row(self._exact(np.arange(len(owned.owners))))
+        self._apart = None if len(owned.owners) <= ALL_EXACT else _apart(signs, _signs(question[None])[0])
+        self.likely = np.arange(len(owned.count)) if self._apart is None else self._owning(_fewest(self._apart, chosen))
+
+    @cached_property
+    def cosines(self) -> Floats:
+        """Of every row: exact where it is likely, an estimate elsewhere until it is sharpened."""
+        self._sharp = ~self.known
+        if self._apart is None:
+            cosines = np.zeros(len(self.known), np.float32)
         else:
-            apart = _apart(signs, _signs(question[None])[0])
-            self._sharp = ~self.known
-            self.cosines = self._closest_of_row(_estimates(len(question)).take(apart))
-            self.sharpen(self._owning(_fewest(apart, chosen)))
+            cosines = self._closest_of_row(_estimates(len(self._question)).take(self._apart))
+        self._make_exact(cosines, self.likely)
+        return cosines
+
+    def estimates(self, rows: RowIds) -> Floats:
+        """Of these rows, cheaply."""
+        if self._apart is not None and self._owned.one_each:
+            return _estimates(len(self._question)).take(self._apart.take(rows))
+        return self.cosines.take(rows)
+
+    def exact(self, rows: RowIds) -> Floats:
+        """Of these rows; 0 where nothing is known."""
+        if self._owned.one_each:
+            return self._compared(rows)
+        cosines = np.zeros(len(rows), np.float32)
+        known = self.known[rows]
+        cosines[known] = self._closest(rows[known])
+        return cosines
 
     def sharpen(self, rows: RowIds) -> bool:
         """Make the cosines of these rows exact; False if they were."""
+        return self._make_exact(self.cosines, rows)
+
+    def _make_exact(self, cosines: Floats, rows: RowIds) -> bool:
         rows = rows[~self._sharp[rows]]
         if not len(rows):
             return False
-        self.cosines[rows] = self._exact(rows) if self._owned.one_each else self._closest_exact(rows)
+        cosines[rows] = self.exact(rows)
         self._sharp[rows] = True
         return True
 
-    def _closest_exact(self, rows: RowIds) -> Floats:
+    def _closest(self, rows: RowIds) -> Floats:
+        """Of known rows."""
         counts = self._owned.count[rows]
-        closest: Floats = np.maximum.reduceat(
-            self._exact(_ranges(self._owned.first[rows], counts)), np.cumsum(counts) - counts
-        )
+        compared = self._compared(_ranges(self._owned.first[rows], counts))
+        closest: Floats = np.maximum.reduceat(compared, np.cumsum(counts) - counts) if len(rows) else compared
         return closest
 
     def _closest_of_row(self, cosines: Floats) -> Floats:
@@ -230,9 +253,8 @@ class Near:
         owning[self._owned.owners[slots]] = True
         return np.flatnonzero(owning[:-1])
 
-    def _exact(self, slots: RowIds) -> Floats:
-        numbers = self._numbers.take(slots, axis=0)
-        cosines: Floats = numbers.astype(np.float32) @ self._question * self._owned.scales.take(slots)
+    def _compared(self, slots: RowIds) -> Floats:
+        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._question * self._owned.scales[slots]
         return cosines
 
 
@@ -261,9 +283,7 @@ def _signs(vectors: Floats) -> NDArray[np.uint64]:
 
 def _apart(signs: NDArray[np.uint64], question: NDArray[np.uint64]) -> NDArray[np.uint16]:
     """How many signs of each vector differ from the question's."""
-    apart = np.zeros(signs.shape[1], np.uint16)
-    for word, of_vectors in zip(question, signs, strict=True):
-        apart += np.bitwise_count(of_vectors ^ word)
+    apart: NDArray[np.uint16] = np.add.reduce(np.bitwise_count(signs ^ question[:, None]), axis=0, dtype=np.uint16)
     return apart
 
 
@@ -277,4 +297,5 @@ def _fewest(apart: NDArray[np.uint16], most: int) -> RowIds:
     """The places of the smallest numbers, `most` of them and those equal to the last."""
     if len(apart) <= most:
         return np.arange(len(apart))
-    return np.flatnonzero(apart <= np.partition(apart, most - 1)[most - 1])
+    up_to = np.cumsum(np.bincount(apart))
+    return (apart <= up_to.searchsorted(most)).nonzero()[0]
