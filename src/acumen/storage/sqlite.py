@@ -242,6 +242,7 @@ def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
         module=dbapi2,
         connect_args={"check_same_thread": False, "timeout": 10},
         pool_size=READERS,
+        pool_use_lifo=True,  # the connection used last has its pages at hand
         pool_reset_on_return=None,
     )
     sa.event.listen(engine, "connect", partial(_prepare, pragmas))
