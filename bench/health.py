@@ -11,7 +11,7 @@ from typing import Any
 from acumen.app import LOCAL_ORG, App
 from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId, now
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, SEARCHED, SHOWN
 from acumen.review import watch
 from acumen.storage.store import OrgStore, Store, connect

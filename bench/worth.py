@@ -31,8 +31,8 @@ from acumen.model.ids import (
     now,
 )
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.profile import DAY_MS
 from acumen.model.search import Filter, Mode
+from acumen.model.times import DAY_MS
 from acumen.observe import conversations
 from acumen.recall import experiments
 from acumen.recall.search import Ask

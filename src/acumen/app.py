@@ -22,6 +22,7 @@ from acumen.model.config import Config
 from acumen.model.facts import Fact, Hour, Minutes
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job
+from acumen.model.times import HOUR_MS, MINUTE_MS
 from acumen.model.usage import Injection
 from acumen.recall import replay
 from acumen.recall.index import Indexer
@@ -31,7 +32,6 @@ from acumen.storage import migrate
 from acumen.storage.orgs import all_orgs
 from acumen.storage.store import Store, Tx, connect
 
-HOUR_MS = 3_600_000
 # The org of a server without keys; the wire's own name for it.
 LOCAL_ORG = OrgId("self-host-org")
 # How long a configuration that another process changed may go unnoticed here.
@@ -163,7 +163,7 @@ class App:
 
     def _next(self, fact: Fact, at: Millis) -> Millis:
         """When what runs on a schedule is due again."""
-        return Millis(at + (HOUR_MS if isinstance(fact, Hour) else 60_000 * self.settings.alerts.every_minutes))
+        return Millis(at + (HOUR_MS if isinstance(fact, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
 
     # --- counting --------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import pytest
 from acumen.model.evaluation import Evaluation, EvaluationId, FailureType, Judgement, Preference, ShadowVerdict
 from acumen.model.ids import InteractionId, Millis, SessionId, UserId, now
 from acumen.model.memory import Origin
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 from acumen_client import BadInput
 from tests.world import Org, Start, local, playbook, profile, said

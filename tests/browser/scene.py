@@ -23,8 +23,8 @@ from acumen.model.facts import Failed, Hour
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus
-from acumen.model.profile import DAY_MS
 from acumen.model.search import SearchRow
+from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.model.usage import CITED, PRODUCTION, Injection, UsageEvent
 from acumen.observe import operations
 from acumen.observe.operations import New
@@ -37,7 +37,6 @@ from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playb
 
 DAYS = 55
 METERED_DAYS = 90
-HOUR_MS = 3_600_000
 
 # What nobody has looked at for long.
 STALE = (

@@ -9,7 +9,8 @@ from acumen.learn import merge
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, UserId
 from acumen.model.memory import Status
 from acumen.model.playbook import Lesson, UserPlaybook
-from acumen.model.profile import DAY_MS, Profile
+from acumen.model.profile import Profile
+from acumen.model.times import DAY_MS
 from tests.learn.talk import (
     NOON,
     current,

@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from acumen.model.failure import (
     COOL_DOWN_MS,
-    DAY_MS,
     FailureGroup,
     GroupState,
     due_at,
@@ -18,6 +17,7 @@ from acumen.model.failure import (
     worth_analysing,
 )
 from acumen.model.ids import Millis
+from acumen.model.times import DAY_MS
 
 AT = Millis(10 * DAY_MS)
 OLD = FailureGroup("g", "g1", "mcp", "read", "E", "t", GroupState.ONGOING, Millis(0), AT, count=9, sessions=3)

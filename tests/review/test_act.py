@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from acumen.errors import BadInput as Refused
 from acumen.model.action import ActionId, Asked, Doing, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.review import act
 from acumen_client.errors import BadInput, Conflict, NotFound
 from acumen_client.wire.shapes import Role

@@ -18,9 +18,9 @@ from acumen.errors import BadSettings
 from acumen.llm.scripted import Script
 from acumen.model.alert import silent
 from acumen.model.facts import Failed
-from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Millis
 from acumen.model.llm_call import Role
+from acumen.model.times import HOUR_MS
 from acumen.settings import load
 from tests.world import Clock, Org, Start, join, local
 

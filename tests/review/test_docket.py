@@ -5,8 +5,8 @@ from typing import Any
 
 from acumen.model.action import Mark
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import SIGNALS, Filed, Thresholds, Window
+from acumen.model.times import DAY_MS
 from acumen.review.signals import Signal, signals_of
 from acumen.storage.deltas import MEMORY_COUNTS, TIMES, day_of
 from acumen.storage.docket import Docketed, Question

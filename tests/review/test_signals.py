@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from acumen.model.action import Mark
 from acumen.model.ids import Millis
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import Case, Flagged, Replaced, Thresholds, Twin, Window
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.signals import Signal, costly, signals_of, stale
 

@@ -2,7 +2,7 @@
 
 from acumen.model.ids import Kind, Millis, PlaybookId, now
 from acumen.model.memory import Status
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, SHOWN, UsageEvent
 from acumen.storage.library import Shelf
 from acumen.storage.store import OrgStore, Tx

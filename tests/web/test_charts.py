@@ -1,7 +1,7 @@
 """What the charts show that are drawn on the server."""
 
 from acumen.meter.price import Tag
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.web.charts import WEEKS, calendar, level, percentiles, scatter
 

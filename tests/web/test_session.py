@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from acumen.door.headers import Scope
 from acumen.errors import NotAllowed
 from acumen.model.ids import Millis
+from acumen.model.times import HOUR_MS
 from acumen.settings import Web
-from acumen.web.session import HOUR_MS, Sessions, cookie_of, from_own_page
+from acumen.web.session import Sessions, cookie_of, from_own_page
 
 AT = Millis(1_800_000_000_000)
 

@@ -10,8 +10,9 @@ from acumen.errors import BadInput
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.profile import DAY_MS, Profile, TimeToLive
+from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Filter
+from acumen.model.times import DAY_MS
 from acumen.review import actions, proposals
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls

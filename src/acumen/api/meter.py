@@ -10,7 +10,7 @@ from acumen.meter import outcomes, price, usage
 from acumen.meter.lift import Lift, Sessions
 from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import GroupBy, Use
 from acumen.recall import replay
 from acumen.recall.replay import Then

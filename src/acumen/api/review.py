@@ -8,7 +8,7 @@ from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import searchable, title
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.review import act, alike, queue, watch
 from acumen.review.alike import Cluster, Member
 from acumen.review.queue import Candidate, Queue, Wanted

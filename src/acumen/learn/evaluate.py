@@ -19,13 +19,14 @@ from acumen.model.facts import Published, SessionQuiet
 from acumen.model.ids import InteractionId, Millis, SessionId, UserId
 from acumen.model.judging import Judging, Rates
 from acumen.model.memory import Origin
+from acumen.model.times import DAY_MS
 from acumen.storage.sessions import Grown
 from acumen.storage.store import Tx
 
 # A session graded on demand is not graded again for so long, unless more was said in it.
-CACHED_MS = 24 * 3_600_000
+CACHED_MS = DAY_MS
 # Sessions that ended longer ago when a user is first seen are history: `regenerate` judges it if it is wanted.
-HISTORY_MS = 7 * 24 * 3_600_000
+HISTORY_MS = 7 * DAY_MS
 # Of a long session the end decides; so many of its turns are read.
 MOST_TURNS = 1_000
 # Session ids are the callers' own; more users than this do not share one by design.

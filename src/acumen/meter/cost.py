@@ -7,7 +7,7 @@ from acumen.deps import Deps
 from acumen.model.facts import Hour
 from acumen.model.ids import InteractionId, Millis, UserId
 from acumen.model.llm_call import LlmCall
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.storage.store import OrgStore, Tx
 
 

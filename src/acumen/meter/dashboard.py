@@ -7,7 +7,7 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.model.figures import Period, Totals
 from acumen.model.ids import Kind, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 
 PLAYBOOKS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)

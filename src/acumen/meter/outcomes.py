@@ -11,7 +11,7 @@ from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, owner
 from acumen.model.memory import Status
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.storage.flags import Flag
 from acumen.storage.store import Tx
 

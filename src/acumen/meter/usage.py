@@ -11,7 +11,7 @@ from acumen.model.experiment import HOLDOUT
 from acumen.model.facts import Hour, Published
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import owner
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import (
     CITED,
     ECHOED,

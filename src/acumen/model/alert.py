@@ -7,12 +7,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from acumen.model.failure import HOUR_MS, FailureGroup, GroupState
+from acumen.model.failure import FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.job import Job, JobState
 from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.model.times import HOUR_MS, MINUTE_MS
 
-MINUTE_MS = 60_000
 # A source that was heard in fewer hours of a week has no habit that it could break.
 HABIT_HOURS = 6
 # Silent for this many times its longest pause of the week, it has broken its habit.

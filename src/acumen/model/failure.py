@@ -8,9 +8,8 @@ from statistics import median
 from msgspec import Struct
 
 from acumen.model.ids import Millis
+from acumen.model.times import DAY_MS, MINUTE_MS
 
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
 # A group this young is new; an older one can grow.
 NEW_MS = DAY_MS
 # Escalating: more in this hour than three times the median hour of a week, and more than a handful.
@@ -19,7 +18,7 @@ ESCALATES_BY, ESCALATES_FROM, WEEK_HOURS = 3, 5, 168
 WORTH_ANALYSING = 3
 # One bad session is an accident; two are a pattern.
 LEAST_SESSIONS = 2
-COOL_DOWN_MS = 30 * 60_000
+COOL_DOWN_MS = 30 * MINUTE_MS
 
 
 class GroupState(StrEnum):

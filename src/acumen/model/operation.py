@@ -8,12 +8,13 @@ from typing import Any, NamedTuple, NewType
 from msgspec import Struct
 
 from acumen.model.ids import Millis
+from acumen.model.times import DAY_MS, MINUTE_MS
 
 OperationId = NewType("OperationId", str)
 
 # How far ahead of ours a clock may run before we say so; and how old news may be.
-AHEAD_MS = 60_000
-BEHIND_MS = 30 * 86_400_000
+AHEAD_MS = MINUTE_MS
+BEHIND_MS = 30 * DAY_MS
 
 
 class OperationKind(StrEnum):

@@ -8,10 +8,10 @@ from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, ProfileId, RequestId, UserId
 from acumen.model.memory import Evidence, Origin, Status
+from acumen.model.times import DAY_MS
 
 # 2100-01-01: the wire's way of saying "never".
 NEVER = Millis(4_102_444_800_000)
-DAY_MS = 86_400_000
 
 
 class TimeToLive(StrEnum):

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import MemoryRef, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 
 STALE = "stale"

@@ -10,8 +10,6 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked
 from acumen.model.failure import (
-    DAY_MS,
-    HOUR_MS,
     FailureGroup,
     due_at,
     may_escalate,
@@ -23,6 +21,7 @@ from acumen.model.failure import (
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, Receipt, Stored
 from acumen.model.signature import Signature
+from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe.clean import cleaned
 from acumen.observe.grouping import group_of, signature
 from acumen.observe.shapes import way_key

@@ -4,11 +4,12 @@ import json
 from collections.abc import Sequence
 
 from acumen.deps import Deps
-from acumen.model.alert import MINUTE_MS, Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
+from acumen.model.alert import Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
 from acumen.model.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
-from acumen.model.failure import DAY_MS, HOUR_MS, WEEK_HOURS
+from acumen.model.failure import WEEK_HOURS
 from acumen.model.ids import Millis, OrgId, fresh_id
 from acumen.model.llm_call import Role
+from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.storage.store import Tx
 
 ANALYSES = (Failed.name, Recovered.name, Worked.name)

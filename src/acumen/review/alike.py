@@ -9,8 +9,8 @@ from acumen.deps import Deps
 from acumen.model.action import UNMARKED, Mark
 from acumen.model.ids import Kind, Millis, UserId
 from acumen.model.memories import Memory
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import DUPLICATE
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.queue import USUAL_DAYS, kinds
 from acumen.storage.flags import Pair

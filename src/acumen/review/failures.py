@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput, NotFound
-from acumen.model.failure import DAY_MS, HOUR_MS, FailureGroup, GroupState
+from acumen.model.failure import FailureGroup, GroupState
 from acumen.model.hazards import hazards
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation
 from acumen.model.proposal import Analysis
+from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.storage.failures import WantedGroups
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import Filed, Thresholds, Window
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.signals import Signal, signals_of
 from acumen.storage.docket import Question

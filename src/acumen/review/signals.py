@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from acumen.model.action import Mark
 from acumen.model.ids import Millis
 from acumen.model.intervals import wilson
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import (
     COST_CEILING,
     COST_FLOOR,
@@ -34,6 +33,7 @@ from acumen.model.signal import (
     Thresholds,
     Window,
 )
+from acumen.model.times import DAY_MS
 
 
 class Signal(NamedTuple):

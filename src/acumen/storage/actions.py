@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from acumen.model.action import Action, ActionId, ActionItem, Doing
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.storage.scope import Scope, in_batches, row_of, value_of
 from acumen.storage.tables import action_items, actions
 

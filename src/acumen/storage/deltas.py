@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, UsageEvent
 
 SHOWINGS = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens")

@@ -10,8 +10,8 @@ from acumen.model.action import Mark
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import SIGNALS, Case, Filed, Flagged, Replaced, Thresholds, Twin, Window
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, TIMES, day_of

@@ -8,9 +8,10 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.model.failure import HOUR_MS, WEEK_HOURS, FailureGroup, GroupState
+from acumen.model.failure import WEEK_HOURS, FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation
+from acumen.model.times import HOUR_MS
 from acumen.storage.many import Many
 from acumen.storage.prepared import ByIds, Row, Statement
 from acumen.storage.scope import Scope, in_batches

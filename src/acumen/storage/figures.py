@@ -9,7 +9,7 @@ from acumen.model.evaluation import FailureType, Preference, SessionKey
 from acumen.model.figures import MOST_CORRECTIONS, Attribution, Period, Totals, Wins
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED
 from acumen.storage.scope import Scope
 from acumen.storage.tables import (

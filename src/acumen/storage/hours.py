@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, OperationStatus, SourceCounts
+from acumen.model.times import HOUR_MS
 from acumen.storage.many import Many
 from acumen.storage.scope import Scope
 from acumen.storage.tables import operation_hours

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from acumen.model.echoes import Shown
 from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS, MINUTE_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
 from acumen.storage.prepared import Prepared, Select, Statement
 from acumen.storage.scope import Scope, row_of, value_of
@@ -21,7 +21,6 @@ ECHO_DAYS = 7
 ECHO_INJECTIONS = 50
 ERASED = "- (erased)"
 # No transaction takes as long, and no two clocks are so far apart.
-MINUTE_MS = 60_000
 # Memories whose ids are looked for in the text of what was shown; of more, all is read.
 FEW = 20
 

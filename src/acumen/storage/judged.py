@@ -6,7 +6,6 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.intervals import Z95
-from acumen.model.profile import DAY_MS
 from acumen.model.signal import (
     COST_CEILING,
     COST_FLOOR,
@@ -28,6 +27,7 @@ from acumen.model.signal import (
     SUPERSEDEABLE,
     SUPERSEDEABLE_SCORE,
 )
+from acumen.model.times import DAY_MS
 from acumen.storage.database import Database
 from acumen.storage.tables import duplicate_pairs, memory_flags
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from acumen.model.ids import Millis
 from acumen.model.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
+from acumen.model.times import HOUR_MS
 from acumen.storage.many import Many
 from acumen.storage.prepared import ByIds, Prepared, Row, Statement
 from acumen.storage.scope import Scope, in_batches
@@ -24,7 +25,7 @@ _RENAMED = {"id": "op_id", "received_at": "created_at"}
 FACETS = ("source", "status", "endpoint", "agent")
 MOST_VALUES = 20
 # By so much what was done later may have been told earlier.
-OUT_OF_ORDER_MS = 3_600_000
+OUT_OF_ORDER_MS = HOUR_MS
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
 

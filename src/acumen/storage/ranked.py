@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, SHOWN, CitationStat, InjectionStat
 from acumen.storage.scope import Scope
 from acumen.storage.sums import Sums

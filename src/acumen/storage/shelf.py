@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from acumen.model.failure import DAY_MS, GroupState
+from acumen.model.failure import GroupState
 from acumen.model.signature import VERSION, Candidate, Signature
+from acumen.model.times import DAY_MS
 from acumen.storage.prepared import ByIds, Statement
 from acumen.storage.scope import Scope
 from acumen.storage.tables import failure_groups, failure_keys

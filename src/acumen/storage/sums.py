@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
 from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of

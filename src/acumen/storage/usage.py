@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, EVENTS, SEARCHED, SHOWN, UsageEvent
 from acumen.storage.deltas import Deltas, day_of
 from acumen.storage.injections import ECHO_DAYS

@@ -13,7 +13,7 @@ from acumen.errors import BadInput
 from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, searchable
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.review import act, queue
 from acumen.storage.library import Shelf
 from acumen.storage.store import Tx

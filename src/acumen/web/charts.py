@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from acumen.meter.price import Tag
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 
 # A showing that is cited at least every second time is worth its tokens.
 CITED_ENOUGH = 0.5

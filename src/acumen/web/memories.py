@@ -11,7 +11,7 @@ from acumen.model.action import UNMARKED, Action, Mark
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, title
 from acumen.model.memory import Status
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review import queue
 from acumen.review.queue import Wanted

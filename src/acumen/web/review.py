@@ -13,7 +13,7 @@ from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.intervals import Interval, wilson
 from acumen.model.memories import Memory, searchable
-from acumen.model.profile import DAY_MS
+from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
 from acumen.review import queue, watch
 from acumen.review.queue import Queue, Wanted

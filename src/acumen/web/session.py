@@ -9,10 +9,10 @@ from acumen.door.callers import Caller, Doorkeeper
 from acumen.door.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated
 from acumen.model.ids import Millis
+from acumen.model.times import HOUR_MS
 from acumen.settings import Web
 
 COOKIE = "acumen_session"
-HOUR_MS = 3_600_000
 # Whoever needs no cookie (this very machine, or the holder of a key in a header) has this for a session.
 NO_COOKIE = "none"
 

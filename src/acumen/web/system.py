@@ -9,14 +9,13 @@ from starlette.responses import Response
 
 from acumen.llm.embed import DIMS
 from acumen.model.alert import Alert, Delivery
-from acumen.model.failure import HOUR_MS
 from acumen.model.ids import Kind, Millis
 from acumen.model.job import Job
 from acumen.model.llm_call import Spent
 from acumen.model.memory import Status
 from acumen.model.operation import SourceCounts
-from acumen.model.profile import DAY_MS
 from acumen.model.search import Filter
+from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.model.usage import SEARCHED, UNRESOLVED
 from acumen.storage import backup
 from acumen.storage.operations import Wanted
@@ -30,7 +29,6 @@ DELIVERIES_SHOWN = 5
 # With less room than this the next writes may well fail.
 LEAST_FREE_BYTES = 50 * 1024 * 1024
 MONTH_MS = 30 * DAY_MS
-MINUTE_MS = 60_000
 HOURS_SHOWN = 24
 # Of so many of the latest it is told how long they took.
 TIMED = 1_000

@@ -7,10 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 DASH = "–"
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-_STEPS = ((DAY * 365, "y"), (DAY * 30, "mo"), (DAY, "d"), (HOUR, "h"), (MINUTE, "min"), (SECOND, "s"))
+_STEPS = (
+    *((DAY_MS * 365, "y"), (DAY_MS * 30, "mo"), (DAY_MS, "d")),
+    *((HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s")),
+)
 
 KIND_WORDS = {
     Kind.PROFILE: "profile",
