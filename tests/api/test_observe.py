@@ -136,6 +136,17 @@ async def test_unknown_fields_and_empty_turns_are_left_out_and_told(org: Org):
     assert len((await org.sdk.interactions(user_id="ada")).interactions) == 1
 
 
+async def test_a_role_that_nobody_knows_is_named_where_no_user_speaks(org: Org):
+    turns = [{"role": "usr", "content": "I live in Porto."}, {"role": "user", "content": "Thanks."}]
+
+    alone = await org.send("POST", "/api/publish_interaction", {**said("x"), "interaction_data_list": turns[:1]})
+    answered = await org.send("POST", "/api/publish_interaction", {**said("x"), "interaction_data_list": turns})
+
+    (warning,) = alone.json()["warnings"]
+    assert "'usr' is none of customer, human, user" in warning
+    assert answered.json()["warnings"] == []
+
+
 # --- reading back --------------------------------------------------------------------------------------------------
 
 

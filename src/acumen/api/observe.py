@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import asdict
@@ -11,7 +12,7 @@ from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, user
 from acumen.api.views import request as request_view
 from acumen.api.views import turn as turn_view
-from acumen.model.conversation import Interaction, Request
+from acumen.model.conversation import AGENT_ROLES, USER_ROLES, Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
 from acumen.observe import conversations
 from acumen.observe.conversations import Progress
@@ -23,6 +24,8 @@ from acumen_client.wire import observe as wire
 LONGEST_WAIT_SECONDS = 60.0
 # Most windows are learned at once; who waits longer looks less and less often.
 FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS = 0.02, 0.25
+# Of roles nobody knows, so many are named, up to this length.
+_ROLES_SHOWN, _ROLE_SHOWN = 3, 32
 
 
 @answers(Calls.publish)
@@ -30,17 +33,27 @@ async def publish(asked: wire.PublishUserInteractionRequest, call: Call) -> wire
     request = _request(asked, call.deps.now())
     # What was shown must be on record before we read what came back.
     await call.app.counted()
-    await conversations.publish(request, [_turn(data, request) for data in asked.interaction_data_list], call.deps)
+    turns = [_turn(data, request) for data in asked.interaction_data_list]
+    await conversations.publish(request, turns, call.deps)
     call.app.wake_worker()
     learned = await _when_learned(request.id, call) if asked.wait_for_response else None
     return wire.PublishUserInteractionResponse(
         message="Interaction published successfully",
-        warnings=asked.warnings(),
+        warnings=[*asked.warnings(), *_unheard(turns)],
         request_id=request.id,
         storage_type=call.app.store.database.name,
         storage_label=call.app.storage_label,
         **(learned or {"learning_status": "deferred", "learning_reason": "queued"}),
     )
+
+
+def _unheard(turns: Sequence[Interaction]) -> list[str]:
+    """Where no user speaks nothing is learned; a role that we do not know may be a user's, spelt otherwise."""
+    strange = {turn.role for turn in turns if turn.role.strip().lower() not in AGENT_ROLES}
+    if not strange or any(turn.by_user for turn in turns):
+        return []
+    roles = ", ".join(repr(role[:_ROLE_SHOWN]) for role in sorted(strange)[:_ROLES_SHOWN])
+    return [f"no interaction is by a user, so nothing is learned: {roles} is none of {', '.join(sorted(USER_ROLES))}"]
 
 
 async def _when_learned(request_id: RequestId, call: Call) -> dict[str, Any]:

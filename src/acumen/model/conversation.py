@@ -32,8 +32,9 @@ class Interaction(Struct, frozen=True):
         return self.role.strip().lower() in USER_ROLES
 
 
-# Everything else (assistant, agent, tool, system …) is the agent's side of the talk.
+# Everything else is the agent's side of the talk; a role that is neither may be anybody's name.
 USER_ROLES = frozenset({"user", "human", "customer"})
+AGENT_ROLES = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "developer", "tool", "function"})
 
 
 class Request(Struct, frozen=True):

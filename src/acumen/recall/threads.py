@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from acumen.model.conversation import USER_ROLES
+from acumen.model.conversation import AGENT_ROLES, USER_ROLES
 from acumen.recall.days import Day
 from acumen.recall.fuse import Floats
 from acumen.recall.rows import RowIds
@@ -19,8 +19,7 @@ Ints = NDArray[np.int32]
 NONE = -1
 MONTHS = 12
 
-# Roles that are no one's name; a role that is one may be anybody's.
-AGENT_ROLES = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "developer", "tool", "function"})
+# Roles that are no one's name.
 NAMELESS = USER_ROLES | AGENT_ROLES | {""}
 
 
