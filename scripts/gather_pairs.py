@@ -2,7 +2,9 @@
 
     PYTHONPATH=src:. python -m scripts.gather_pairs > scripts/pairs/conversations.jsonl
 
-A memory is a rival of what was said if the labels say that it was replaced or forgotten just then.
+A memory is a rival of what was said if the labels say that it was replaced or forgotten just then; where some words of
+a turn tell what took its place, the others are left out. All that meets is gathered, not only what is worth asking.
+To be read through: a turn says more than the sentence that replaces.
 """
 
 import asyncio
@@ -11,18 +13,22 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from acumen.learn import reader
+from acumen.learn import merge, reader
 from acumen.learn.merge import Answers, Question
+from acumen.learn.rules import rivals
 from acumen.model.ids import UserId
 from bench.learning import cases, run
-from bench.learning.cases import Conversation
+from bench.learning.cases import Conversation, Past
 
 _asked: list[Question] = []
 _answers = reader.Reader._answers  # noqa: SLF001 - what it asks is what we are here for
 
 
 async def _watched(self: Any, known: Any, notes: Any, at: Any, near: Any, deps: Any) -> Answers | None:
+    usual = merge.MOST_ASKED, rivals.ASKED
+    merge.MOST_ASKED, rivals.ASKED = sys.maxsize, 0.0
     _asked.extend(self.merge.questions(known, notes, at, near))
+    merge.MOST_ASKED, rivals.ASKED = usual
     return await _answers(self, known, notes, at, near, deps)
 
 
@@ -42,10 +48,17 @@ async def gathered(part: Sequence[Conversation]) -> list[dict[str, Any]]:
 
 def _pairs(conversation: Conversation, turn: int) -> Iterator[dict[str, Any]]:
     past = [one for one in (*conversation.superseded, *conversation.forgotten) if one.by == turn]
+    new = {question.new for question in _asked}
     for question in _asked:
-        rival = any(one.matcher.fits(question.old) for one in past)
-        yield {"old": question.old, "new": question.new, "rival": rival, "from": conversation.id}
+        ended = [one for one in past if one.matcher.fits(question.old)]
+        if all(question.new in _telling(one, new, conversation) for one in ended):
+            yield {"old": question.old, "new": question.new, "rival": bool(ended), "from": conversation.id}
     _asked.clear()
+
+
+def _telling(past: Past, said: set[str], conversation: Conversation) -> set[str]:
+    """Which of the words tell what took its place; all of them, if none do."""
+    return {one for one in said if past.now and conversation.named(past.now).matcher.fits(one)} or said
 
 
 def main() -> None:

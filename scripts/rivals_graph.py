@@ -44,7 +44,9 @@ class PairModel(Int8Model):
         for layer in LAYERS:
             states = self._layer(states, self._padding(present), layer)
         first = graph.add("Squeeze", graph.add("Gather", states, graph.integers(0), axis=1), graph.integers(1))
-        pooled = graph.add("Concat", first, self._mean(states, "older"), self._mean(states, "newer"), axis=-1)
+        old, new = self._mean(states, "older"), self._mean(states, "newer")
+        apart = graph.add("Abs", graph.add("Sub", old, new))
+        pooled = graph.add("Concat", first, old, new, apart, graph.add("Mul", old, new), axis=-1)
         inner = graph.add("Tanh", self._plain_linear(pooled, network.inner))
         return _model(graph, self._plain_linear(inner, network.score))
 

@@ -4,7 +4,6 @@ Both go through the lower half of the embedding model together, as it is; what f
 Needs torch, which nothing else does. `rivals_graph.py` writes down the same sums for the server.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -93,7 +92,7 @@ class Network(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(Layer(published, layer) for layer in LAYERS)
         self.part = nn.Parameter(torch.zeros(2, WIDTH))
-        self.inner = nn.Linear(3 * WIDTH, INNER)
+        self.inner = nn.Linear(5 * WIDTH, INNER)
         self.score = nn.Linear(INNER, 1)
         self.told = nn.Linear(told, 1, bias=False)
         self.hide = nn.Dropout(2 * HIDDEN)
@@ -103,7 +102,8 @@ class Network(nn.Module):
         states = states + older[..., None] * self.part[0] + newer[..., None] * self.part[1]
         for layer in self.layers:
             states = layer(states, padding)
-        pooled = torch.cat([states[:, 0], _mean(states, older), _mean(states, newer)], dim=1)
+        old, new = _mean(states, older), _mean(states, newer)
+        pooled = torch.cat([states[:, 0], old, new, (old - new).abs(), old * new], dim=1)
         inner = torch.tanh(self.inner(self.hide(pooled)))
         scores: Tensor = self.score(self.hide(inner)) + self.told(told)
         return scores[:, 0]
@@ -132,7 +132,7 @@ def _norm(published: Weights, name: str) -> nn.LayerNorm:
 
 
 def train(published: Weights, examples: Examples, which: Sequence[int], seed: int = 0) -> Network:
-    """AdamW, faster at first and then slower and slower."""
+    """AdamW, faster at first and then slower and slower. What is paired by chance is seen in one of the epochs only."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     order = np.random.default_rng(seed)
@@ -141,10 +141,13 @@ def train(published: Weights, examples: Examples, which: Sequence[int], seed: in
     fresh = [value for name, value in network.named_parameters() if not name.startswith("layers.")]
     groups = [{"params": known, "share": 1.0}, {"params": fresh, "share": FRESH}]
     descent = torch.optim.AdamW(groups, lr=RATE, weight_decay=DECAY)
-    steps, step = EPOCHS * math.ceil(len(which) / BATCH), 0
-    for _ in range(EPOCHS):
+    thought = [place for place in which if examples.weight[place] == 1]
+    by_chance = order.permutation([place for place in which if examples.weight[place] < 1]).tolist()
+    epochs = [examples.alike([*thought, *by_chance[epoch::EPOCHS]], order) for epoch in range(EPOCHS)]
+    steps, step = sum(map(len, epochs)), 0
+    for batches in epochs:
         print(f"step {step} of {steps}", flush=True)
-        for places in examples.alike(which, order):
+        for places in batches:
             step += 1
             for group in descent.param_groups:
                 group["lr"] = RATE * group["share"] * min(1.0, 10 * step / steps) * max(0.02, 1 - step / steps)

@@ -1,7 +1,7 @@
 """Train what tells whether a statement leaves room for an older one, from the lines under scripts/pairs/.
 
     PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors
-    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights … --check   # others than were learned from
+    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights … --check health finance   # left out, and judged
 
 Writes src/acumen/llm/rivals.onnx, and into src/acumen/learn/rules/rivals.npz what the words of a pair count for.
 The weights are those that `build_model.py` fetches. Needs torch and onnx beside the project's own packages, here alone.
@@ -9,6 +9,7 @@ The weights are those that `build_model.py` fetches. Needs torch and onnx beside
 
 import argparse
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,23 +32,23 @@ PAIRS = Path(__file__).parent / "pairs"
 SENTENCES = Path(__file__).parent / "reader"
 # What `gather_pairs.py` has gathered.
 MET = "conversations"
-# Each of these files was written by somebody else, so that each tells what is understood of people not learned from.
-WRITERS = (
-    ("engineering", "private"),
-    ("freelance", "business"),
-    ("household", "developers"),
-    ("office", "service"),
-)
 # What is paired by chance, and what repeats what is known, counts for less than what somebody has thought about.
 BY_CHANCE = 0.7
-# With how many old statements each new one is paired by chance; most often such that the same writer made up.
-STRANGERS = 2
-SAME_WRITER = 0.7
-# Every how manyth statement is held against itself, as it would be written down.
-REPEATED = 4
+# Among so many old statements of the same writer, drawn by chance, the one is taken that comes nearest to a new one;
+# but none that comes nearer than this to what the new one is about.
+DRAWN = 30
+ABOUT_THE_SAME = 0.6
+# Every how manyth statement is held against itself, as it would be written down; every how manyth pair is turned round,
+# or has another old statement beside its own.
+REPEATED = 8
+TURNED = 2
+JOINED = 4
 # What people say besides, and how many of it are held against what is known.
 IDLE = frozenset({"task", "question", "chatter", "hypothetical", "reported"})
 IDLE_TALK = 1500
+# What is kept of people, and how many of it are held against what others say anew.
+KEPT = frozenset({"fact", "instruction", "preference", "correction"})
+KEPT_TALK = 2500
 STEPS = 500
 RATE = 0.05
 DECAY = 1e-3
@@ -74,21 +75,58 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
 
 
 def left_alone(rows: Sequence[Pair]) -> Iterator[Pair]:
-    """Each newer statement beside an old one that it has nothing to do with; and statements that are made again."""
+    """New statements beside old ones that they have nothing to do with; and statements that are made again."""
     order = np.random.default_rng(3)
-    by_file = {row.file: [one for one in rows if one.file == row.file] for row in rows}
-    for row in [row for row in rows if row.file != MET for _ in range(STRANGERS)]:
-        others = by_file[row.file] if order.random() < SAME_WRITER else rows
-        other = others[order.integers(len(others))]
+    written_by_hand = [row for row in rows if row.file != MET]
+    for row in written_by_hand:
+        other = rows[order.integers(len(rows))]
         if other.old != row.old:
             yield Pair(other.old, row.new, rival=False, file=row.file, weight=BY_CHANCE)
+    yield from _near_misses(written_by_hand, order)
+    for row in written_by_hand[::TURNED]:
+        yield Pair(written(row.new), spoken(row.old), row.rival, row.file, BY_CHANCE)
+    for row in written_by_hand[::JOINED]:
+        both = order.permutation([row.old, rows[order.integers(len(rows))].old])
+        yield Pair(" ".join(both), row.new, row.rival, row.file, BY_CHANCE)
     for row in rows[::REPEATED]:
         yield Pair(row.old, row.old, rival=False, file=row.file, weight=BY_CHANCE)
         yield Pair(written(row.new), row.new, rival=False, file=row.file, weight=BY_CHANCE)
-    talk = [one["text"] for one in _lines(SENTENCES) if one["label"] in IDLE and not one.get("before")]
-    for text in order.permutation(talk)[:IDLE_TALK].tolist():
+    for text in order.permutation(_talk(IDLE))[:IDLE_TALK].tolist():
         other = rows[order.integers(len(rows))]
         yield Pair(other.old, text, rival=False, file=other.file, weight=BY_CHANCE)
+    for text in order.permutation(_talk(KEPT))[:KEPT_TALK].tolist():
+        other = rows[order.integers(len(rows))]
+        yield Pair(written(text), other.new, rival=False, file=other.file, weight=BY_CHANCE)
+
+
+def _near_misses(rows: Sequence[Pair], order: np.random.Generator) -> Iterator[Pair]:
+    """Each new statement beside an old one of the same writer that sounds like it."""
+    embed = load_embedder().embed
+    old, new = embed([row.old for row in rows]), embed([written(row.new) for row in rows])
+    files = np.array([row.file for row in rows])
+    for place, row in enumerate(rows):
+        drawn = order.permutation(np.flatnonzero(files == row.file))[:DRAWN]
+        others = drawn[old[drawn] @ old[place] < ABOUT_THE_SAME]
+        if len(others):
+            nearest = rows[others[np.argmax(old[others] @ new[place])]]
+            yield Pair(nearest.old, row.new, rival=False, file=row.file, weight=BY_CHANCE)
+
+
+def _talk(labels: frozenset[str]) -> list[str]:
+    return [one["text"] for one in _lines(SENTENCES) if one["label"] in labels and not one.get("before")]
+
+
+def spoken(known: str) -> str:
+    """As the user would say what is known of them, more or less."""
+    said = known.replace("the user's", "my").replace("the user", "me").removesuffix(".")
+    for ours, theirs in (
+        (r"^User's ", "my "),
+        (r"^User is ", "I'm "),
+        (r"^User has ", "I have "),
+        (r"^User (\w+?)s ", r"I \1 "),
+    ):
+        said = re.sub(ours, theirs, said)
+    return said
 
 
 def written(said: str) -> str:
@@ -117,7 +155,7 @@ def examples(rows: Sequence[Pair]) -> tuple[Examples, Array, Array]:
 
 def fit(given: Array, rows: Sequence[Pair]) -> Array:
     """A logistic regression, by Adam."""
-    wanted = np.array([row.rival for row in rows], np.float32)
+    wanted = _wanted(rows).astype(np.float32)
     weights = np.zeros(given.shape[1], np.float32)
     mean, spread = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
@@ -127,23 +165,22 @@ def fit(given: Array, rows: Sequence[Pair]) -> Array:
     return weights
 
 
-def check(rows: Sequence[Pair], seen: Examples, told: Array, published: published_weights.Weights) -> None:
-    """Writers are judged, two at a time, by what was learned from all the others."""
-    by_words, by_tokens = np.zeros(len(rows)), np.zeros(len(rows))
-    for files in WRITERS:
-        those = np.array([row.file in files for row in rows])
-        rest = np.flatnonzero(~those)
-        by_words[those] = told[those] @ fit(told[rest], [rows[place] for place in rest])
-        trained = network.train(published, seen, rest.tolist())
-        by_tokens[those] = network.scores(trained, seen, np.flatnonzero(those).tolist())
-        judged = those & np.array([row.weight == 1 for row in rows])
-        _tell(f"{files} by words", by_words, judged, rows)
-        _tell(f"{files} by tokens", by_tokens, judged, rows)
-        print(f"  of what has nothing to do with it: {(by_tokens[those & ~judged] > 0).mean():.3f}", flush=True)
+def check(
+    left_out: Array, rows: Sequence[Pair], seen: Examples, told: Array, published: published_weights.Weights
+) -> None:
+    """Each file was written by somebody else: those left out are judged by what was learned from all the others."""
+    rest = np.flatnonzero(~left_out)
+    _tell("by words", told[left_out] @ fit(told[rest], [rows[place] for place in rest]), _wanted(rows)[left_out])
+    trained = network.train(published, seen, rest.tolist())
+    _tell("by tokens", network.scores(trained, seen, np.flatnonzero(left_out).tolist()), _wanted(rows)[left_out])
 
 
-def _tell(name: str, scores: Array, judged: Array, rows: Sequence[Pair]) -> None:
-    told, right = scores[judged] > 0, np.array([row.rival for row in rows])[judged]
+def _wanted(rows: Sequence[Pair]) -> Array:
+    return np.array([row.rival for row in rows])
+
+
+def _tell(name: str, scores: Array, right: Array) -> None:
+    told = scores > 0
     print(
         f"{name}: right {(told == right).mean():.3f}, recall {told[right].mean():.3f}, "
         f"precision {right[told].mean():.3f} of {right.sum()} rivals",
@@ -154,14 +191,14 @@ def _tell(name: str, scores: Array, judged: Array, rows: Sequence[Pair]) -> None
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--check", nargs="+", metavar="FILE", help="files under scripts/pairs/, without their ending")
     asked = parser.parse_args()
-    thought = read()
-    rows = [*thought, *left_alone(thought)]
+    thought, left_out = read(), set(asked.check or ())
+    rows = [*thought, *left_alone([row for row in thought if row.file not in left_out])]
     seen, words_alone, told = examples(rows)
     published = published_weights.read(asked.weights)
-    if asked.check:
-        check(rows, seen, told, published)
+    if left_out:
+        check(np.array([row.file in left_out for row in rows]), rows, seen, told, published)
         return
     trained = network.train(published, seen, range(len(rows)))
     MODEL.write_bytes(int8_model(trained, seen))

@@ -88,8 +88,8 @@ def _entry(
     return Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
 
 
-# "I told you", "remember?": said again rather than otherwise.
-_REMINDS = later(r"\b(?:i (?:just |already )?(?:told|said)|as i said|remember\W*$)", re.IGNORECASE)
+# "I told you", "remember?": said again rather than otherwise; but not "I told you so, but it's come on the 21st".
+_REMINDS = later(r"\b(?:i (?:just |already )?(?:told|said)|as i said|remember\W*$)(?!.*\bbut\b)", re.IGNORECASE)
 
 
 def is_newer(known: Entry[Id], note: Entry[Id]) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from acumen.learn.rules import keys, parts, verbs, voice
 from acumen.learn.rules.agent_lessons import agent_notes
 from acumen.learn.rules.cues import Surface
-from acumen.learn.rules.forgetting import wished
+from acumen.learn.rules.forgetting import LAST, discards, wished
 from acumen.learn.rules.framing import bare, unasked
 from acumen.learn.rules.lessons import (
     BROKE,
@@ -81,11 +81,13 @@ def playbook_notes(window: Window, read: Read | None = None) -> list[PlaybookNot
 
 
 def _profile_notes(said: Said) -> Iterator[ProfileNote]:
-    if said.label == "forget":
-        wish = wished(said.seen, said.chances["forget"]) or ""
+    if wish := _wish(said):
         subject, last = " ".join(sorted(keys.content_roots(wish))), str(said.previous or "")
         yield ProfileNote(
-            wish, subject, last, said.evidence, said.turn.request_id, forget=True, confidence=said.confidence
+            *(wish, subject, last, said.evidence, said.turn.request_id),
+            forget=True,
+            faint=not said.label,
+            confidence=said.confidence,
         )
     elif not said.label:
         yield from (replace(note, faint=True) for content in _facts(said) for note in _profile_note(said, content))
@@ -100,6 +102,15 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
         yield from _profile_note(said, f"For a limited time, the user asks: {lesson.content}{reason}")
     elif _asks(said) and tells_of_change(said.seen.text):
         yield from (replace(note, denies=True) for note in _profile_note(said, _lesson(said).content))
+
+
+def _wish(said: Said) -> str:
+    """What is to be forgotten. 'Out with it' is said of what was named before, by the user or by the agent."""
+    if not said.label:
+        return said.sentence.text if discards(said.seen) else ""
+    wish = (wished(said.seen, said.chances["forget"]) or "") if said.label == "forget" else ""
+    named = said.context.sentence.text if said.context else said.setting.asked
+    return f"{named} {said.sentence.text}" if wish == LAST and keys.telling(words(named)) else wish
 
 
 def _profile_note(said: Said, content: str) -> Iterator[ProfileNote]:
@@ -245,11 +256,13 @@ _FINITE = frozenset("is are was were has have had does do can will should must".
 
 
 def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
-    if said.label == "forget":
-        wish = wished(said.seen, said.chances["forget"]) or ""
+    if wish := _wish(said):
         subject, last = " ".join(sorted(keys.content_roots(wish))), str(said.previous or "")
         yield PlaybookNote(
-            Lesson(wish), subject, last, said.evidence, said.turn.request_id, forget=True, confidence=said.confidence
+            *(Lesson(wish), subject, last, said.evidence, said.turn.request_id),
+            forget=True,
+            faint=not said.label,
+            confidence=said.confidence,
         )
     elif not said.label:
         yield from (replace(note, faint=True) for note in _playbook_note(said, _lesson(said)))

@@ -38,6 +38,8 @@ FORGET_NEAREST = 0.25
 FORGET_CLEARLY = 0.1
 # Allergy and allergic, wed and wedding: words that begin alike are taken for one here.
 STEM = 5
+# What is faint but not fainter than this is kept beside words of its turn that replace something.
+BESIDE_A_CHANGE = 0.25
 # Each note is held against so many memories at most, those that are likeliest by their words.
 MOST_ASKED = 5
 MOST_ASKED_TO_FORGET = 8
@@ -158,6 +160,7 @@ class _Merge(Struct, Generic[Id, Note]):
     superseded: list[Superseded[Id]] = field(default_factory=list)
     forgotten: list[Forgotten[Id]] = field(default_factory=list)
     outdated: list[Outdated[Note]] = field(default_factory=list)
+    faint: list[tuple[Note, Entry[Id], int]] = field(default_factory=list)  # not kept so far
 
     def run(self, notes: Sequence[Note]) -> Changes[Id, Note]:
         for place, note in enumerate(notes):
@@ -165,6 +168,7 @@ class _Merge(Struct, Generic[Id, Note]):
                 self._forget(note, place)
             elif not note.denies:
                 self._learn(note, place)
+        self._keep_beside_changes()
         for place, note in enumerate(notes):
             if note.denies and not note.forget:
                 self._deny(note, place)
@@ -189,6 +193,7 @@ class _Merge(Struct, Generic[Id, Note]):
         others = [(other, cosine) for other, cosine in met if other.live and other not in alike]
         rival = [other for other, cosine in others if self._rivals(place, entry, other, cosine, faint=note.faint)]
         if note.faint and (same or not rival):
+            self.faint += [] if same else [(note, entry, place)]
             return  # worth keeping for what it replaces, or not at all
         newer = next((other for other in rival if is_newer(other, entry)), None)
         if newer:
@@ -198,6 +203,14 @@ class _Merge(Struct, Generic[Id, Note]):
         for other in rival:
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
+
+    def _keep_beside_changes(self) -> None:
+        """'Kindergarten is over! I'm in from 8': what follows from a change is told along with it."""
+        changed = [self.added[one.new.added].note for one in self.superseded if one.new.added is not None]
+        turns = {note.evidence.interaction_id for note in changed}
+        for note, entry, place in self.faint:
+            if note.evidence.interaction_id in turns and note.confidence >= BESIDE_A_CHANGE:
+                self._add(note, entry, place)
 
     def _is_same(self, place: int, entry: Entry[Id], other: Entry[Id], cosine: float | None) -> bool:
         verdict = self.verdicts.get((place, str(other.which.known)))
@@ -248,11 +261,15 @@ class _Merge(Struct, Generic[Id, Note]):
             for entry in self.entries
             if not entry.forgotten and (entry.which.known is None or entry.newest < asked)
         ]
-        meant = [entry for entry in older if self._means(place, entry)] or [
-            entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)
-        ]
-        live = [one for one in older if one.live and not one.gone]
-        for entry in meant or _of_topic(wish, live) or _nearest(wish, live, near):
+        meant = [entry for entry in older if self._means(place, entry)]
+        if not meant and not note.faint:
+            live = [one for one in older if one.live and not one.gone]
+            meant = (
+                [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
+                or _of_topic(wish, live)
+                or _nearest(wish, live, near)
+            )
+        for entry in meant:
             self._end(entry, f'The user asked to forget: "{note.evidence.text}"', note.evidence.interaction_id)
 
     def _means(self, place: int, entry: Entry[Id]) -> bool:

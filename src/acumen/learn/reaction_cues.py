@@ -69,6 +69,9 @@ MEANT_OTHERWISE = _cues(
     ^(?:but |and )?{_WHAT_WAS_DONE} {_IS} not\b(?! (?:a problem|bad|urgent|important))
     \byou (?:have )?(?:misunderstood|misread|ignored|forgot|missed|mixed|confused)\b
     \byou (?:have )?(?:used the wrong|got .{{0,20}}wrong)\b
+    \byou (?:should|could|might|ought to) (?:at least |really |not )*have (?!a\b|the\b|your\b|it\b)
+    \byou keep \w+ing\b
+    ^(?:and |please |but )?(?:do not|never) ever\b
     \bnone of (?:these|those|them)\b
     \bread (?:it|that|my \w+) again\b
     \bwrong (?:one|file|tool|answer|number|order|again)\b
@@ -86,6 +89,11 @@ PUTS_AWAY = _cues(
 )
 _HARMLESS_NO = r"(?! (?:problem|worries|way|need|idea|thanks|rush|thank|one|matter))"
 SAYS_NO = later(rf"^(?:no|nope|nah|wait|hold on|stop)\b{_HARMLESS_NO}")
+# "Actually we moved it"; but not "actually I have another question".
+PUTS_RIGHT = later(
+    r"^(?:no ,? |hm+ ,? |well ,? |oh ,? )*(?:actually|in fact) ,? ?"
+    r"(?:it|that|this|they|he|she|we|our|my|the|i)\b(?! (?:have|want|need|would|like|think|am|can|could)\b)(?!.*\?)"
+)
 FLATLY_NO = later(r"^(?:nope|nah)\b")
 
 # --- the user says that it does not work ---------------------------------------------------------------------------

@@ -120,7 +120,8 @@ def _corrects(said: list[str], agent: str) -> bool:
         return False  # "nope, still slow" corrects nothing
     says_no = cues.SAYS_NO.search(said[0]) and len(" ".join(said).split()) > len("no , wait".split())
     reports = (cues.REPORTS.search(line) for line in said)
-    return bool(says_no) or any(found and found["subject"] in ("that", "this") for found in reports)
+    put_right = _says(said, cues.PUTS_RIGHT) and not _pleased("", said)
+    return bool(says_no) or put_right or any(found and found["subject"] in ("that", "this") for found in reports)
 
 
 def rejected_words(said: Iterable[str]) -> frozenset[str]:

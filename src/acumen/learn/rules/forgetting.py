@@ -61,6 +61,16 @@ _STORING = frozenset(
 )
 
 
+_DISCARDS = later(
+    r"^(?:and |also |please |ok |so |then |, )*(?:drop|delete|remove|erase|bin|scrap|scratch|strike|lose|ditch) "
+)
+
+
+def discards(seen: Surface) -> bool:
+    """'Drop Tomasz as contact': a task of the moment, unless it means something that is known."""
+    return bool(_DISCARDS.match(seen.low))
+
+
 def wished(seen: Surface, chance: float) -> str | None:
     """What is to be forgotten, in the user's words; None when nothing is. `chance` is what the classifier thinks."""
     low = seen.low

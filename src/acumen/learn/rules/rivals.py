@@ -1,6 +1,6 @@
 """Whether a new statement leaves room for an old one: a small classifier over pairs.
 
-Trained by `scripts/train_reader.py` on the pairs under `scripts/pairs/`.
+Trained by `scripts/train_rivals.py` on the pairs under `scripts/pairs/`.
 """
 
 import math
@@ -43,8 +43,6 @@ SURELY = 0.5
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
 ASKED = 0.03
-# How much it counts beside the network's score that words plainly say so, or otherwise.
-PLAINLY = 4.0
 # Such a share of their words in common is what both say something of.
 SAME_FRAME = 0.5
 # From this chance on a wish to forget means a memory.
@@ -191,7 +189,7 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
     seen += [new.change, shared * new.change, differ * new.change, bool(new.ended & old.roots), bool(new.ended)]
     seen += [same_topic, same_topic * (new.change or bool(new.ended)), same_topic * differ, same_attribute]
     seen += [(old.negated != new.negated) * shared, bool(old.names & (new.roots | new.names))]
-    seen += [_stand_together(old, new), _stand_apart(old, new, cosine)]
+    seen += [_stand_together(old, new), _stand_apart(old, new, cosine), certain(old, new), elsewhere(old, new)]
     near = cosine or 0.0
     return np.array([*seen, near, near * new.change, near * differ, 1.0], np.float32)
 
@@ -244,8 +242,7 @@ def worth_asking(old: Saying, new: Saying, cosine: float | None) -> float:
 
 def leaning(old: Saying, new: Saying, cosine: float | None) -> float:
     """What the words of a pair add to the network's score."""
-    plainly = PLAINLY * (certain(old, new) - elsewhere(old, new))
-    return plainly + float(features(old, new, cosine) @ _weights()["beside"])
+    return float(features(old, new, cosine) @ _weights()["beside"])
 
 
 def sure(score: float) -> float:

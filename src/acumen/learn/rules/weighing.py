@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -113,6 +114,9 @@ def _only_complains(one: Said) -> bool:
 def undecided(turn: Sequence[Said]) -> list[Said]:
     """What is not worth keeping by itself, but may be for what it replaces: 'They moved it. 26th.'."""
     taken = {id(other) for one in turn for other in (*one.more, one.because, one.context)}
+    for before, one in pairwise(turn):
+        if not one.label and _is_context(before):
+            one.context = before
     return [one for one in turn if not one.label and id(one) not in taken and one.worth > IDLE and _may_tell(one)]
 
 
