@@ -38,6 +38,8 @@ MAX_CHARACTERS = 16_000
 # Texts of like length run together up to this many tokens, padding included: enough to share the cost of a run,
 # few enough that what flows between layers stays in the processor's cache and memory stays small.
 TOKENS_PER_RUN = 256
+# A run costs as much as so many tokens more: where padding would cost more than that, texts run apart.
+RUN_COSTS = 4
 # A search repeats its query while a user pages and filters.
 REMEMBERED_TEXTS = 256
 
@@ -159,7 +161,9 @@ def _runs(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Positions of the texts to run together, shortest first."""
     run: list[int] = []
     for position in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if run and lengths[position] * (len(run) + 1) > TOKENS_PER_RUN:
+        length = lengths[position]
+        padding = (length - lengths[run[-1]]) * len(run) if run else 0
+        if run and (padding > RUN_COSTS or length * (len(run) + 1) > TOKENS_PER_RUN):
             yield run
             run = []
         run.append(position)
