@@ -41,7 +41,7 @@ STEM = 5
 # What is faint but not fainter than this is kept beside words of its turn that replace something.
 BESIDE_A_CHANGE = 0.25
 # Each note is held against so many memories at most, those that are likeliest by their words.
-MOST_ASKED = 5
+MOST_ASKED = 3
 MOST_ASKED_TO_FORGET = 8
 
 

@@ -118,7 +118,10 @@ class Reader(Struct, Generic[M, N], frozen=True):
     async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> Due | Millis | None:
         learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
         fresh = [replace(self.make(note, due.window, learned), status=path.status) for note in heard.notes]
-        rows = await deps.findable([Findable(self.kind, path.user, searchable(memory)) for memory in fresh])
+        texts = [Findable(self.kind, path.user, searchable(memory)) for memory in fresh]
+        # What is there to replace something is compared by its words: only few of it are ever kept.
+        met = [replace(text, by_words=note.faint or note.denies) for text, note in zip(texts, heard.notes, strict=True)]
+        rows = await deps.findable(met)
 
         def read(tx: Tx) -> tuple[Mark, list[Nearness], list[M]]:
             mark = tx.search_rows.latest(self.kind, path.user)
@@ -128,6 +131,9 @@ class Reader(Struct, Generic[M, N], frozen=True):
         mark, near, known = await deps.store.read(read)
 
         changes = await self._decided(path.user, known, heard, learned.at, near, deps)
+        for one in changes.added:
+            if one.note.faint:
+                (rows[one.place],) = await deps.findable([texts[one.place]])
 
         def store(tx: Tx) -> Due | Millis | None:
             if changes:

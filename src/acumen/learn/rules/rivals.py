@@ -42,7 +42,7 @@ REPLACES = 0.45
 SURELY = 0.5
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
-ASKED = 0.03
+ASKED = 0.05
 # Such a share of their words in common is what both say something of.
 SAME_FRAME = 0.5
 # From this chance on a wish to forget means a memory.
