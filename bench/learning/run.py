@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from acumen.app import LOCAL_ORG, App
-from acumen.learn import playbooks, profiles
+from acumen.learn import memories
 from acumen.model.conversation import Interaction, Request
 from acumen.model.facts import Published
 from acumen.model.ids import InteractionId, RequestId, SessionId, UserId, fresh_id, now
@@ -136,8 +136,7 @@ async def _learn(request: RequestId, user_id: str, app: App, played: Played) -> 
     """The steps that learn are timed; what else a publish causes, as making its turns findable, follows untimed."""
     fact, deps = Published(UserId(user_id), request), await app.deps_for(LOCAL_ORG)
     began, cpu_began = time.perf_counter(), time.process_time()
-    await profiles.update(fact, deps)
-    await playbooks.update(fact, deps)
+    await memories.update(fact, deps)
     played.seconds += time.perf_counter() - began
     played.cpu_seconds += time.process_time() - cpu_began
     played.windows += 1

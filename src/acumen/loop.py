@@ -20,7 +20,7 @@ from acumen.learn import (
     evaluate,
     failures,
     generation,
-    playbooks,
+    memories,
     profiles,
     recoveries,
     regenerate,
@@ -55,14 +55,13 @@ Step = Callable[[Any, Deps], Awaitable[None]]
 # Learning comes first: somebody may be waiting for it.
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Published: (
-        profiles.update,
-        playbooks.update,
+        memories.update,
         aggregate.when_due,
         usage.read_back,
         index.turns,
         evaluate.watch,
     ),
-    SessionEnded: (profiles.update, playbooks.update, aggregate.when_due),
+    SessionEnded: (memories.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
     RegenerationAsked: (regenerate.carry,),

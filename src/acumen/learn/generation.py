@@ -10,9 +10,9 @@ from msgspec.structs import asdict, replace
 from acumen.deps import Deps
 from acumen.errors import BadInput
 from acumen.learn import operations, playbooks, profiles
-from acumen.learn.reader import Path, Reader
+from acumen.learn.reader import Path, Reader, read_all
 from acumen.learn.runs import Cancelled, carry
-from acumen.learn.windows import LOOK_AHEAD, Ahead, Due, due, look_ahead, may_read
+from acumen.learn.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
 from acumen.model.config import Config, Extractor
 from acumen.model.facts import GenerationAsked
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
@@ -121,11 +121,11 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
     """All windows of one user. Each is written with the run's own bookmark, so none is read twice."""
     service, wish = SERVICES[run.service], Wish.of(run.request)
     chosen = service.chosen(wish, deps.config)
-    paths = [_path(run.id, UserId(user), extractor, wish) for extractor in chosen]
+    paths = [_path(service.reader, run.id, UserId(user), extractor, wish) for extractor in chosen]
     # Whoever asks for it wants it read: whether a window is worth it is not asked again.
     asked_for = replace(deps, config=replace(deps.config, skip_gate=True))
     try:
-        await service.reader.read_all(paths, asked_for)
+        await read_all(paths, asked_for)
     except Cancelled:
         if wish.mode is Mode.RERUN:  # half a user's memories must not replace the whole of them
             await deps.store.write(lambda tx: _drop_half(tx, run, user, service, wish, chosen))
@@ -138,10 +138,10 @@ def _drop_half(tx: Tx, run: Run, user: str, service: Service, wish: Wish, chosen
     tx.run_items.uncount(run.id, user)
 
 
-def _path(run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> Path:
+def _path(reader: Reader[Any, Any], run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> Path:
     bookmark = of_run(run_id, extractor.bookmark)
 
-    def following(tx: Tx) -> Due | None:
+    def following(tx: Tx, _found: Found) -> Due | None:
         run = tx.runs.get(run_id)
         if run is None or run.cancel_asked:
             raise Cancelled
@@ -153,7 +153,8 @@ def _path(run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> Path
 
     status = Status.PENDING if wish.mode is Mode.RERUN else Status.CURRENT
     return Path(
-        user, extractor, bookmark, following, status, lambda tx, counts: tx.run_items.count(run_id, user, counts)
+        *(reader, user, extractor, bookmark, following, status),
+        count=lambda tx, counts: tx.run_items.count(run_id, user, counts),
     )
 
 

@@ -2,20 +2,13 @@
 
 from msgspec.structs import replace
 
-from acumen.deps import Deps
 from acumen.learn import merge
 from acumen.learn.extract import playbook_notes
 from acumen.learn.reader import Learned, Reader
 from acumen.model.config import PLAYBOOKS
 from acumen.model.conversation import Window
-from acumen.model.facts import Published, SessionEnded
 from acumen.model.ids import Kind, Millis, PlaybookId
 from acumen.model.playbook import PlaybookNote, UserPlaybook
-
-
-async def update(fact: Published | SessionEnded, deps: Deps) -> None:
-    """Learn lessons from what was just published."""
-    await READER.read_new(fact.user_id, deps.config.playbook_extractors, deps)
 
 
 def extractor_of(playbook: UserPlaybook) -> str:

@@ -7,17 +7,12 @@ from acumen.learn import merge
 from acumen.learn.extract import profile_notes
 from acumen.learn.reader import Learned, Reader
 from acumen.model.conversation import Window
-from acumen.model.facts import Hour, Published, SessionEnded
+from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis, ProfileId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.profile import Profile, ProfileNote
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
-
-
-async def update(fact: Published | SessionEnded, deps: Deps) -> None:
-    """Learn about the user from what was just published."""
-    await READER.read_new(fact.user_id, deps.config.profile_extractors, deps)
 
 
 async def expire(_fact: Hour, deps: Deps) -> None:

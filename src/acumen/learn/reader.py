@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
@@ -11,10 +12,10 @@ from acumen.deps import Deps, Findable, Nearness
 from acumen.errors import Conflict
 from acumen.learn import compare
 from acumen.learn.changes import Added, Changes, Which
-from acumen.learn.extract import Heard
-from acumen.learn.merge import NONE, Answers, Comparison
+from acumen.learn.extract import BY_RULES, Heard
+from acumen.learn.merge import NONE, Answers, Comparison, Question
 from acumen.learn.runs import Cancelled
-from acumen.learn.windows import Due, come_back, next_due
+from acumen.learn.windows import Due, Found, Next, come_back, next_due
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId
@@ -43,17 +44,21 @@ class Learned(Struct, frozen=True):
 class Path(Struct, frozen=True):
     """One extractor's way through a user's turns: what comes next, how far it is, and what becomes of it."""
 
+    reader: "Reader[Any, Any]"
     user: UserId
     extractor: Extractor
     bookmark: str
-    next: Callable[[Tx], Due | Millis | None]
+    next: Callable[[Tx, Found], Next]
     status: Status = Status.CURRENT  # PENDING: a rerun, which sees nothing but its own memories
     count: Callable[[Tx, Mapping[str, int]], None] | None = None  # told what came of each window, when it is written
 
     @staticmethod
-    def regular(user: UserId, extractor: Extractor, deps: Deps) -> "Path":
+    def regular(reader: "Reader[Any, Any]", user: UserId, extractor: Extractor, deps: Deps) -> "Path":
         """Through what has not been read yet."""
-        return Path(user, extractor, extractor.bookmark, lambda tx: next_due(tx, user, extractor, deps))
+        return Path(
+            *(reader, user, extractor, extractor.bookmark),
+            lambda tx, found: next_due(tx, user, extractor, deps, found),
+        )
 
 
 class ExtractorsFailed(Exception):
@@ -68,6 +73,115 @@ class _Overtaken(Exception):
     """What is known has changed since it was compared with what was heard."""
 
 
+async def read_all(paths: Sequence[Path], deps: Deps) -> None:
+    """Side by side, window after window, each to its end; one that fails does not stop the others."""
+    found: Found = {}
+    ahead: list[Next | BaseException] = await deps.store.read(lambda tx: [path.next(tx, found) for path in paths])
+    while places := [place for place, due in enumerate(ahead) if isinstance(due, Due)]:
+        for place, end in zip(places, await _read([(paths[at], ahead[at]) for at in places], deps), strict=True):
+            ahead[place] = end
+        await deps.stand_back()
+    ends = list(zip(paths, ahead, strict=True))
+    for path, at in ends:
+        if isinstance(at, int):
+            await come_back(path.user, at, deps)
+    _tell([(path.extractor.name, end) for path, end in ends if isinstance(end, BaseException)])
+
+
+def _tell(ends: Sequence[tuple[str, BaseException]]) -> None:
+    failures = {
+        name: end for name, end in ends if isinstance(end, Exception) and not isinstance(end, Conflict | Cancelled)
+    }
+    if failures:
+        raise ExtractorsFailed(failures) from next(iter(failures.values()))
+    for _, end in ends:
+        raise end  # cancelled, or overtaken by another worker: whoever called knows what to do
+
+
+async def _read(dues: Sequence[tuple[Path, Any]], deps: Deps) -> list[Next | BaseException]:
+    """One window of each path; answers with what comes next."""
+    heard: list[Any] = []
+    for _, alike in groupby(dues, lambda one: one[0].reader.kind):  # a model is asked for facts, then for lessons
+        heard += await asyncio.gather(*(_hear(path, due, deps) for path, due in alike), return_exceptions=True)
+    ends = list(heard)
+    while places := [place for place, end in enumerate(ends) if isinstance(end, _Reading | _Overtaken)]:
+        learned = await _learn([heard[place] for place in places], deps)  # compared anew, without asking anew
+        for place, end in zip(places, learned, strict=True):
+            ends[place] = end
+    return ends
+
+
+async def _hear(path: Path, due: Due, deps: Deps) -> "_Reading":
+    heard = await path.reader.extract(due.window, path.extractor, deps) if due.news else NOTHING
+    learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
+    made = [path.reader.make(note, due.window, learned) for note in heard.notes]
+    return _Reading(path, due, heard, learned.at, [replace(memory, status=path.status) for memory in made])
+
+
+class _Reading(Struct, frozen=True):
+    """What was heard in a window, on its way to what is known."""
+
+    path: Path
+    due: Due
+    heard: Heard[Any]
+    at: Millis
+    fresh: list[Any]
+
+    def findable(self) -> list[Findable]:
+        """What is there to replace something is compared by its words: only few of it are ever kept."""
+        return [
+            Findable(self.path.reader.kind, self.path.user, searchable(memory), by_words=note.faint or note.denies)
+            for memory, note in zip(self.fresh, self.heard.notes, strict=True)
+        ]
+
+
+class _Met(Struct, frozen=True):
+    """What is known and comes near, and as of when."""
+
+    rows: list[SearchRow]
+    mark: Mark
+    near: list[Nearness]
+    known: list[Any]
+
+
+NOTHING: Heard[Any] = Heard([], BY_RULES)
+NOBODY = _Met([], Mark(0, 0), [], [])
+
+
+async def _learn(readings: Sequence[_Reading], deps: Deps) -> list[Next | BaseException]:
+    """Each is written by itself, where the database may write them in one go."""
+    met = iter(await _meet([one for one in readings if one.fresh], deps))
+    steps = [one.path.reader.store(one, *(next(met) if one.fresh else (NOBODY, None)), deps) for one in readings]
+    return await asyncio.gather(*steps, return_exceptions=True)
+
+
+async def _meet(readings: Sequence[_Reading], deps: Deps) -> list[tuple[_Met, Answers | None]]:
+    """One run of each model for all of them, and one look at what is known."""
+    if not readings:
+        return []
+    texts = [one.findable() for one in readings]
+    made = iter(await deps.findable([text for some in texts for text in some]))
+    rows = [[next(made) for _ in some] for some in texts]
+    met = await deps.store.read(
+        lambda tx: [one.path.reader.meet(tx, one, some, deps) for one, some in zip(readings, rows, strict=True)]
+    )
+    asked = [
+        one.path.reader.merge.questions(its.known, one.heard.notes, one.at, its.near)
+        for one, its in zip(readings, met, strict=True)
+    ]
+    return list(zip(met, await _answers(asked, deps), strict=True))
+
+
+async def _answers(asked: Sequence[Sequence[Question]], deps: Deps) -> Sequence[Answers | None]:
+    """How likely the notes replace what is known; None where nobody can tell better than words."""
+    pairs = [(one.old, one.new) for some in asked for one in some]
+    found = await deps.meaning.rivalry(pairs) if pairs else []
+    if found is None:
+        return [None for _ in asked]
+    scores = iter(found)
+    return [{(one.place, one.key): one.chance(next(scores)) for one in some} for some in asked]
+
+
 class Reader(Struct, Generic[M, N], frozen=True):
     """What differs between learning facts and learning lessons."""
 
@@ -77,72 +191,28 @@ class Reader(Struct, Generic[M, N], frozen=True):
     make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
 
-    async def read_new(self, user: UserId, extractors: Sequence[Extractor], deps: Deps) -> None:
-        """What each of them has not read yet."""
-        await self.read_all([Path.regular(user, one, deps) for one in extractors if not one.manual], deps)
+    def meet(self, tx: Tx, one: _Reading, rows: list[SearchRow], deps: Deps) -> _Met:
+        mark = tx.search_rows.latest(self.kind, one.path.user)
+        near = deps.alike(tx, self.kind, one.path.user, rows)
+        return _Met(rows, mark, near, self._known(tx, one.path, one.heard.notes, near))
 
-    async def read_all(self, paths: Sequence[Path], deps: Deps) -> None:
-        """Side by side, each to its end; one that fails does not stop the others."""
-        ended = await asyncio.gather(*(self._read(path, deps) for path in paths), return_exceptions=True)
-        failures = {
-            path.extractor.name: end
-            for path, end in zip(paths, ended, strict=True)
-            if isinstance(end, Exception) and not isinstance(end, Conflict | Cancelled)
-        }
-        if failures:
-            raise ExtractorsFailed(failures) from next(iter(failures.values()))
-        for end in ended:
-            if isinstance(end, BaseException):
-                raise end  # cancelled, or overtaken by another worker: whoever called knows what to do
-
-    async def _read(self, path: Path, deps: Deps) -> None:
-        """Window after window, until nothing is left."""
-        due = await deps.store.read(path.next)
-        while isinstance(due, Due):
-            due = await self._read_one(due, path, deps)
-            await deps.stand_back()
-        if due is not None:
-            await come_back(path.user, due, deps)
-
-    async def _read_one(self, due: Due, path: Path, deps: Deps) -> Due | Millis | None:
+    async def store(self, one: _Reading, met: _Met, answers: Answers | None, deps: Deps) -> Next:
         """What comes next is asked for in the transaction that moves the bookmark."""
-        heard = await self.extract(due.window, path.extractor, deps) if due.news else None
-        if heard is None or not heard.notes:
-            return await deps.store.write(lambda tx: _passed(tx, due, path, 0))
-        while True:
-            try:
-                return await self._learn(due, heard, path, deps)
-            except _Overtaken:
-                continue  # compared anew, without asking anew
+        changes = await self._decided(one, met, answers, deps)
+        again = [replace(one.findable()[added.place], by_words=False) for added in changes.added if added.note.faint]
+        told = iter(await deps.findable(again) if again else ())
+        kept = [
+            (added, one.fresh[added.place], next(told) if added.note.faint else met.rows[added.place])
+            for added in changes.added
+        ]
 
-    async def _learn(self, due: Due, heard: Heard[N], path: Path, deps: Deps) -> Due | Millis | None:
-        learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
-        fresh = [replace(self.make(note, due.window, learned), status=path.status) for note in heard.notes]
-        texts = [Findable(self.kind, path.user, searchable(memory)) for memory in fresh]
-        # What is there to replace something is compared by its words: only few of it are ever kept.
-        met = [replace(text, by_words=note.faint or note.denies) for text, note in zip(texts, heard.notes, strict=True)]
-        rows = await deps.findable(met)
-
-        def read(tx: Tx) -> tuple[Mark, list[Nearness], list[M]]:
-            mark = tx.search_rows.latest(self.kind, path.user)
-            near = deps.alike(tx, self.kind, path.user, rows)
-            return mark, near, self._known(tx, path, heard.notes, near)
-
-        mark, near, known = await deps.store.read(read)
-
-        changes = await self._decided(path.user, known, heard, learned.at, near, deps)
-        for one in changes.added:
-            if one.note.faint:
-                (rows[one.place],) = await deps.findable([texts[one.place]])
-
-        def store(tx: Tx) -> Due | Millis | None:
+        def write(tx: Tx) -> Next:
             if changes:
-                self._hold(tx, path.user, mark)
-                kept = [(one, fresh[one.place], rows[one.place]) for one in changes.added]
-                self._apply(tx, changes, kept, due.window.turns[-1].request_id)
-            return _passed(tx, due, path, len(changes.added))
+                self._hold(tx, one.path.user, met.mark)
+                self._apply(tx, changes, kept, one.due.window.turns[-1].request_id)
+            return _passed(tx, one.due, one.path, len(changes.added))
 
-        return await deps.store.write(store)
+        return await deps.store.write(write)
 
     def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
         """What comes near the notes; a wish to forget may mean anything.
@@ -163,32 +233,14 @@ class Reader(Struct, Generic[M, N], frozen=True):
         if tx.search_rows.latest(self.kind, user) != mark:
             raise _Overtaken
 
-    async def _decided(
-        self,
-        user: UserId,
-        known: Sequence[M],
-        heard: Heard[N],
-        at: Millis,
-        near: Sequence[Nearness],
-        deps: Deps,
-    ) -> Changes[Any, N]:
+    async def _decided(self, one: _Reading, met: _Met, answers: Answers | None, deps: Deps) -> Changes[Any, N]:
         """Merge's word; where that leaves open whether two mean the same, and a model has read, the model's verdict."""
-        answers = await self._answers(known, heard.notes, at, near, deps)
-        changes = self.merge(known, heard.notes, at, NONE, near, answers)
-        if deps.llm is None or heard.origin.engine != "model":
+        known, notes = met.known, one.heard.notes
+        changes = self.merge(known, notes, one.at, NONE, met.near, answers)
+        if deps.llm is None or one.heard.origin.engine != "model":
             return changes
-        verdicts = await compare.verdicts(compare.unclear(changes, known, near), deps.llm, user)
-        return self.merge(known, heard.notes, at, verdicts, near, answers) if verdicts else changes
-
-    async def _answers(
-        self, known: Sequence[M], notes: Sequence[N], at: Millis, near: Sequence[Nearness], deps: Deps
-    ) -> Answers | None:
-        """How likely the notes replace what is known; None where nobody can tell better than words."""
-        asked = self.merge.questions(known, notes, at, near)
-        scores = await deps.meaning.rivalry([(one.old, one.new) for one in asked]) if asked else []
-        if scores is None:
-            return None
-        return {(one.place, one.key): one.chance(score) for one, score in zip(asked, scores, strict=True)}
+        verdicts = await compare.verdicts(compare.unclear(changes, known, met.near), deps.llm, one.path.user)
+        return self.merge(known, notes, one.at, verdicts, met.near, answers) if verdicts else changes
 
     def _apply(
         self,
@@ -262,12 +314,12 @@ class Reader(Struct, Generic[M, N], frozen=True):
                 tx.memories.change(MemoryRef(other, str(twin.id)), twin, after, None, because)
 
 
-def _passed(tx: Tx, due: Due, path: Path, generated: int) -> Due | Millis | None:
+def _passed(tx: Tx, due: Due, path: Path, generated: int) -> Next:
     """The window is read: the bookmark stands behind it. Answers with what comes next."""
     tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
     if path.count and due.news:
         path.count(tx, {"generated": generated, "windows": 1, "interactions": due.news})
-    return path.next(tx)
+    return path.next(tx, {})
 
 
 _TWIN = {Kind.PROFILE: Kind.USER_PLAYBOOK, Kind.USER_PLAYBOOK: Kind.PROFILE}

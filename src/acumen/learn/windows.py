@@ -46,9 +46,21 @@ class Ahead(Struct, frozen=True):
         return self.requests.get(self.turns[-1].request_id) if self.turns else None
 
 
-def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps) -> Due | Millis | None:
+# A window to be read, the time at which to look again, or nothing; by whoever reads alike, for one transaction.
+Next = Due | Millis | None
+Found = dict[object, Next]
+
+
+def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps, found: Found) -> Next:
     """A window; or, when too little is new, the time at which an idle user closes it; or None when all is read."""
     seen = tx.bookmarks.of(user, extractor.bookmark)
+    alike = (seen, extractor.window, extractor.stride, extractor.sources)
+    if alike not in found:
+        found[alike] = _after(tx, user, seen, extractor, deps)
+    return found[alike]
+
+
+def _after(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, deps: Deps) -> Next:
     ahead = look_ahead(tx, user, seen, extractor, lambda _: True)
     if ahead is None:
         return None

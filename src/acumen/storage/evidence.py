@@ -5,20 +5,29 @@ What is hidden follows from the memories alone, so whatever brings a memory back
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from functools import cache
 
 import sqlalchemy as sa
 
 from acumen.model.ids import InteractionId
 from acumen.model.memory import TAKEN_BACK, Status, part_of_a_rerun
 from acumen.model.search import TURN
-from acumen.storage.prepared import ByIds
+from acumen.storage.prepared import ByIds, Row, Select
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.search_rows import SearchRows
 from acumen.storage.tables import interactions, profiles, search_rows, user_playbooks
 
 _entity = search_rows.c.entity_id
 _HIDDEN = ByIds(_entity, [_entity], where=sa.and_(search_rows.c.kind == TURN, search_rows.c.gone))
+
+
+@cache
+def _resting(table: sa.Table, statuses: tuple[Status, ...]) -> Select:
+    """What a user's memories of these statuses rest on."""
+    c, named = table.c, [sa.literal(str(one)) for one in statuses]
+    (key,) = (column for column in table.primary_key if column.name != "org_id")
+    mine = (c.org_id == sa.bindparam("org"), c.user_id == sa.bindparam("user"), c.status.in_(named))
+    return Select(sa.select(key.label("id"), c.status, c.superseded_by, c.interaction_ids).where(*mine))
 
 
 class Evidence:
@@ -62,24 +71,21 @@ class Evidence:
         turns: set[InteractionId] = set()
         forgotten: set[InteractionId] = set()
         for rows in self._memories(user, Status.PENDING, *TAKEN_BACK):
-            rerun = part_of_a_rerun({row.id: (Status(row.status), row.superseded_by) for row in rows})
+            rerun = part_of_a_rerun({row["id"]: (Status(row["status"]), row["superseded_by"]) for row in rows})
             for row in rows:
-                its = set() if row.id in rerun else set(row.interaction_ids or ())
+                its = set() if row["id"] in rerun else set(row["interaction_ids"] or ())
                 turns |= its
-                forgotten |= its if row.status == Status.FORGOTTEN else set()
+                forgotten |= its if row["status"] == Status.FORGOTTEN else set()
         return turns, forgotten
 
     def _standing(self, user: str) -> set[InteractionId]:
         """What current memories rest on."""
         rows = (row for some in self._memories(user, Status.CURRENT) for row in some)
-        return {turn for row in rows for turn in row.interaction_ids or ()}
+        return {turn for row in rows for turn in row["interaction_ids"] or ()}
 
-    def _memories(self, user: str, *statuses: Status) -> Iterator[list[Any]]:
-        for table, key in ((profiles, "profile_id"), (user_playbooks, "playbook_id")):
-            c = table.c
-            columns = (c[key].label("id"), c.status, c.superseded_by, c.interaction_ids)
-            where = (c.org_id == self._scope.org, c.user_id == user, c.status.in_([str(one) for one in statuses]))
-            yield self._scope.all(sa.select(*columns).where(*where))
+    def _memories(self, user: str, *statuses: Status) -> Iterator[list[Row]]:
+        for table in (profiles, user_playbooks):
+            yield _resting(table, statuses).rows(self._scope.conn, org=self._scope.org, user=user)
 
     def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         turn_id = interactions.c.interaction_id

@@ -77,7 +77,8 @@ def seen(states: Reading, who: str) -> Floats:
     """Each token seen with its neighbours: the strongest of what is seen, and its mean, in a row for each network."""
     weights = _weights()
     found = np.maximum(states @ weights[f"{who}_token"] + weights[f"{who}_token_bias"][:, None], 0)
-    padded = np.pad(found, ((0, 0), (1, 1), (0, 0)))
+    nothing = np.zeros_like(found[:, :1])
+    padded = np.concatenate([nothing, found, nothing], axis=1)
     around = np.concatenate([padded[:, :-2], found, padded[:, 2:]], axis=2)
     found = np.maximum(around @ weights[f"{who}_around"] + weights[f"{who}_around_bias"][:, None], 0)
     return np.concatenate([found.max(axis=1), found.mean(axis=1)], axis=1)

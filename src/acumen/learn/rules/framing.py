@@ -1,6 +1,7 @@
 """Phrases that frame what is said without being part of it: taken off, what remains is easier to write down."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -108,6 +109,11 @@ def lifted(heard: Words) -> list[Word]:
 
 def bare(heard: Words) -> list[Word]:
     """The words without frames, and without fillers and a denial at the start."""
+    return list(_bare(tuple(heard)))
+
+
+@lru_cache(maxsize=256)  # asked several times of each sentence
+def _bare(heard: tuple[Word, ...]) -> list[Word]:
     kept = unfilled(lifted(heard))
     low = " ".join(word.low for word in kept) + " "
     denial = _DENYING.match(low)
