@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
@@ -91,6 +92,8 @@ async def opened(*, embeddings: bool) -> AsyncIterator[App]:
 async def play(part: Sequence[Conversation], *, embeddings: bool = True) -> Played:
     played = Played()
     async with opened(embeddings=embeddings) as app:
+        # What is loaded when it is first needed is loaded then: the models, the weights, the patterns.
+        await _play_one(replace(part[0], user_id="somebody else"), app, Played())
         for conversation in part:
             played.scored.append(await _play_one(conversation, app, played))
     return played
