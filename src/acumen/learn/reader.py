@@ -177,7 +177,7 @@ async def _answers(asked: Sequence[Sequence[Question]], deps: Deps) -> Sequence[
     pairs = [(one.old, one.new) for some in asked for one in some]
     found = await deps.meaning.rivalry(pairs) if pairs else []
     if found is None:
-        return [None for _ in asked]
+        return [None if some else {} for some in asked]
     scores = iter(found)
     return [{(one.place, one.key): one.chance(next(scores)) for one in some} for some in asked]
 
