@@ -106,7 +106,7 @@ def largest_inputs(network: Network, examples: Examples) -> dict[str, Array]:
     places = range(0, len(examples.states), max(len(examples.states) // CALIBRATED, 1))
     with torch.no_grad():
         for place in places:
-            network(*examples.batch([place]), examples.told[[place]])
+            network(*examples.batch([place]))
     for hook in hooks:
         hook.remove()
     return found

@@ -31,11 +31,10 @@ SORTED = 8 * BATCH
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """For each pair the states of its tokens, which of them are the newer statement's, what words tell, the answer."""
+    """Of each pair the states of its tokens, which of them are the newer statement's, the answer, and how it counts."""
 
     states: Sequence[Array]
     newer: Sequence[Array]
-    told: Tensor
     wanted: Tensor
     weight: Tensor
 
@@ -86,18 +85,17 @@ class Layer(nn.Module):
 
 
 class Network(nn.Module):
-    """The score of each pair: by its tokens, and by what words tell of it."""
+    """The score of each pair, by its tokens."""
 
-    def __init__(self, published: Weights, told: int) -> None:
+    def __init__(self, published: Weights) -> None:
         super().__init__()
         self.layers = nn.ModuleList(Layer(published, layer) for layer in LAYERS)
         self.part = nn.Parameter(torch.zeros(2, WIDTH))
         self.inner = nn.Linear(5 * WIDTH, INNER)
         self.score = nn.Linear(INNER, 1)
-        self.told = nn.Linear(told, 1, bias=False)
         self.hide = nn.Dropout(2 * HIDDEN)
 
-    def forward(self, states: Tensor, older: Tensor, newer: Tensor, told: Tensor) -> Tensor:
+    def forward(self, states: Tensor, older: Tensor, newer: Tensor) -> Tensor:
         padding = ((1 - older - newer) * -10_000)[:, None, None, :]
         states = states + older[..., None] * self.part[0] + newer[..., None] * self.part[1]
         for layer in self.layers:
@@ -105,7 +103,7 @@ class Network(nn.Module):
         old, new = _mean(states, older), _mean(states, newer)
         pooled = torch.cat([states[:, 0], old, new, (old - new).abs(), old * new], dim=1)
         inner = torch.tanh(self.inner(self.hide(pooled)))
-        scores: Tensor = self.score(self.hide(inner)) + self.told(told)
+        scores: Tensor = self.score(self.hide(inner))
         return scores[:, 0]
 
 
@@ -136,12 +134,12 @@ def train(published: Weights, examples: Examples, which: Sequence[int], seed: in
     torch.set_num_threads(1)
     torch.manual_seed(seed)
     order = np.random.default_rng(seed)
-    network = Network(published, examples.told.shape[1])
+    network = Network(published)
     known = [value for name, value in network.named_parameters() if name.startswith("layers.")]
     fresh = [value for name, value in network.named_parameters() if not name.startswith("layers.")]
     groups = [{"params": known, "share": 1.0}, {"params": fresh, "share": FRESH}]
     descent = torch.optim.AdamW(groups, lr=RATE, weight_decay=DECAY)
-    thought = [place for place in which if examples.weight[place] == 1]
+    thought = [place for place in which if examples.weight[place] >= 1]
     by_chance = order.permutation([place for place in which if examples.weight[place] < 1]).tolist()
     epochs = [examples.alike([*thought, *by_chance[epoch::EPOCHS]], order) for epoch in range(EPOCHS)]
     steps, step = sum(map(len, epochs)), 0
@@ -157,7 +155,7 @@ def train(published: Weights, examples: Examples, which: Sequence[int], seed: in
 
 def _step(network: Network, descent: torch.optim.Optimizer, examples: Examples, places: Sequence[int]) -> None:
     wanted = examples.wanted[places] * (1 - SPREAD) + SPREAD / 2
-    scores = network(*examples.batch(places), examples.told[places])
+    scores = network(*examples.batch(places))
     weight = examples.weight[places]
     missed = functional.binary_cross_entropy_with_logits(scores, wanted, weight, reduction="sum") / weight.sum()
     descent.zero_grad()
@@ -173,6 +171,6 @@ def scores(network: Network, examples: Examples, which: Sequence[int]) -> Array:
     with torch.no_grad():
         for start in range(0, len(ordered), 2 * BATCH):
             places = ordered[start : start + 2 * BATCH]
-            told = network(*examples.batch(places), examples.told[places])
+            told = network(*examples.batch(places))
             found |= dict(zip(places, told.tolist(), strict=True))
     return np.array([found[place] for place in which], np.float32)

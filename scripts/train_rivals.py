@@ -34,6 +34,8 @@ SENTENCES = Path(__file__).parent / "reader"
 MET = "conversations"
 # What is paired by chance, and what repeats what is known, counts for less than what somebody has thought about.
 BY_CHANCE = 0.7
+# And what has met in conversations counts for more, being what is asked.
+MET_COUNTS = 2.0
 # Among so many old statements of the same writer, drawn by chance, the one is taken that comes nearest to a new one;
 # but none that comes nearer than this to what the new one is about.
 DRAWN = 30
@@ -63,7 +65,10 @@ class Pair(NamedTuple):
 
 
 def read() -> list[Pair]:
-    return [Pair(line["old"], line["new"], line["rival"], line["file"]) for line in _lines(PAIRS)]
+    return [
+        Pair(line["old"], line["new"], line["rival"], line["file"], MET_COUNTS if line["file"] == MET else 1.0)
+        for line in _lines(PAIRS)
+    ]
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
@@ -150,16 +155,17 @@ def examples(rows: Sequence[Pair]) -> tuple[Examples, Array, Array]:
     wanted = torch.tensor([float(row.rival) for row in rows])
     weight = torch.tensor([row.weight for row in rows])
     words_alone = np.stack([rivals.features(*one, None) for one in seen])
-    return Examples(states, newer, torch.from_numpy(told), wanted, weight), words_alone, told
+    return Examples(states, newer, wanted, weight), words_alone, told
 
 
 def fit(given: Array, rows: Sequence[Pair]) -> Array:
     """A logistic regression, by Adam."""
     wanted = _wanted(rows).astype(np.float32)
+    counts = np.array([row.weight for row in rows], np.float32)
     weights = np.zeros(given.shape[1], np.float32)
     mean, spread = np.zeros_like(weights), np.zeros_like(weights)
     for step in range(1, STEPS + 1):
-        slope = given.T @ (1 / (1 + np.exp(-given @ weights)) - wanted) / len(given) + DECAY * weights
+        slope = given.T @ (counts * (1 / (1 + np.exp(-given @ weights)) - wanted)) / counts.sum() + DECAY * weights
         mean, spread = 0.9 * mean + 0.1 * slope, 0.999 * spread + 0.001 * slope**2
         weights -= RATE * (mean / (1 - 0.9**step)) / (np.sqrt(spread / (1 - 0.999**step)) + 1e-8)
     return weights
@@ -202,8 +208,7 @@ def main() -> None:
         return
     trained = network.train(published, seen, range(len(rows)))
     MODEL.write_bytes(int8_model(trained, seen))
-    beside = trained.told.weight.detach().numpy()[0]
-    np.savez(rivals.WEIGHTS, words=fit(words_alone, rows), near=fit(told, rows), beside=beside)
+    np.savez(rivals.WEIGHTS, words=fit(words_alone, rows), near=fit(told, rows))
     print(f"{len(rows)} pairs, {MODEL.stat().st_size} bytes in {MODEL}")
 
 

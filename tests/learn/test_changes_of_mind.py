@@ -66,6 +66,8 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
     [
         ("Never push directly to main.", "Never push on Fridays."),
         ("Always sign commits.", "Don't squash commits."),
+        ("Always write unit tests for new code.", "Stop adding comments to new code."),
+        ("Please write reports in English.", "Stop putting charts in reports."),
         ("Never call customers by phone.", "Stop sending customers PDFs."),
         ("Always cc finance on invoices.", "Don't round amounts on invoices."),
         ("Never email clients on weekends.", "Never email clients before 9am."),

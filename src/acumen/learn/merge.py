@@ -65,11 +65,11 @@ class Question(Struct, frozen=True):
     key: str
     old: str
     new: str
-    leaning: float  # what their words say for it
+    leaning: float | None  # what their words say for it; of a wish to forget words say little
 
     def chance(self, score: float) -> float:
         """How likely it is, by the network's score and by their words."""
-        return rivals.sure(score + self.leaning)
+        return rivals.sure(score) if self.leaning is None else rivals.chance(score, self.leaning)
 
 
 # The answers: how likely the new replaces the old, or how likely it is what a wish to forget means.
@@ -111,7 +111,7 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
             live = [(one, near[place].get(one.key)) for one in entries if one.live]
             met = [(one, cosine) for one, cosine in live if one.key in near[place]]
             asked = _worth_forgetting(entry, live) if note.forget else _worth_asking(entry, met)
-            found += [_question(place, entry, one, cosine) for one, cosine in asked]
+            found += [_question(place, entry, one, cosine, wish=note.forget) for one, cosine in asked]
             if not note.forget and not note.denies:
                 entry.place = place
                 entries.append(entry)
@@ -125,19 +125,19 @@ playbooks = Comparison(of_playbook, of_playbook_note)
 Met = list[tuple[Entry[Id], float | None]]
 
 
-def _question(place: int, note: Entry[Id], other: Entry[Id], cosine: float | None) -> Question:
+def _question(place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, *, wish: bool) -> Question:
     """The newer of the two is the one that may replace."""
     old, new = in_order(note, other)
-    leaning = rivals.leaning(old.saying, new.saying, cosine)
+    leaning = None if wish else rivals.leaning(old.saying, new.saying, cosine)
     return Question(place, other.key, old.content, new.spoken, leaning)
 
 
 def _worth_asking(note: Entry[Id], met: Met[Id]) -> Met[Id]:
     """Those that the note may replace; the likeliest, where there are many."""
     apart = [(one, cosine) for one, cosine in met if not one_breath(note, one) and not same_thing(note, one, cosine)]
-    chances = [rivals.worth_asking(one.saying, note.saying, cosine) for one, cosine in apart]
-    ranked = sorted(zip(chances, range(len(apart)), strict=True), reverse=True)
-    return [apart[place] for chance, place in ranked[:MOST_ASKED] if chance >= rivals.ASKED]
+    leanings = [rivals.leaning(one.saying, note.saying, cosine) for one, cosine in apart]
+    ranked = sorted(zip(leanings, range(len(apart)), strict=True), reverse=True)
+    return [apart[place] for leaning, place in ranked[:MOST_ASKED] if rivals.sure(leaning) >= rivals.ASKED]
 
 
 def _worth_forgetting(wish: Entry[Id], met: Met[Id]) -> Met[Id]:
@@ -226,7 +226,7 @@ class _Merge(Struct, Generic[Id, Note]):
         if one_breath(note, other):
             return False
         if self.answers is not None:
-            return self.answers.get((place, other.key), 0.0) >= (rivals.SURELY if faint else rivals.REPLACES)
+            return self.answers.get((place, other.key), 0.0) >= rivals.LIKELY
         old, new = in_order(note, other)
         return not faint and rivals.by_words(old.saying, new.saying, cosine) >= rivals.BY_WORDS
 
@@ -274,7 +274,7 @@ class _Merge(Struct, Generic[Id, Note]):
 
     def _means(self, place: int, entry: Entry[Id]) -> bool:
         """Whether a wish to forget means this memory."""
-        return self.answers is not None and self.answers.get((place, entry.key), 0.0) >= rivals.MEANT
+        return self.answers is not None and self.answers.get((place, entry.key), 0.0) >= rivals.LIKELY
 
     def _end(self, entry: Entry[Id], because: str, asked: InteractionId | None = None) -> None:
         entry.forgotten = entry.gone = True

@@ -7,12 +7,13 @@ import math
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 from msgspec import Struct
 
-from acumen.learn.rules import keys
+from acumen.learn.rules import keys, verbs
 from acumen.learn.rules.classifier import Floats
 from acumen.learn.rules.kinds import kind_in_place
 from acumen.learn.rules.topics import topics
@@ -37,16 +38,18 @@ _ENDING = later(
     r"much|little)|"
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
-# From this chance on a statement replaces another; one that is not worth keeping by itself must be surer.
-REPLACES = 0.45
-SURELY = 0.5
+# From this chance on a statement replaces another, and a wish to forget means a memory.
+LIKELY = 0.5
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
 ASKED = 0.05
+# How the network's score and that of words make a chance: told by conversations that neither had learned from.
+SHARE = 0.7
+USUAL = 0.3
+# How much it counts beside both that words plainly say so, or otherwise.
+PLAINLY = 3.0
 # Such a share of their words in common is what both say something of.
 SAME_FRAME = 0.5
-# From this chance on a wish to forget means a memory.
-MEANT = 0.5
 # How near statements must be that share no word, to be about one thing.
 NEAR_WITHOUT_WORDS = 0.42
 # So few words that carry meaning are a value without what it is given to.
@@ -71,6 +74,14 @@ class Saying(Struct, frozen=True):
     bare: bool  # a value of some kind, and hardly anything besides
     adds: str  # a verb that more than one thing can be said with: speak, use, like …
     more: bool  # says that it comes on top of what is known: also, too, another …
+    forbids: bool  # tells not to do something
+    core: tuple[str, ...]  # the words before any that tell where, when or for what
+
+    @property
+    def deed(self) -> str:
+        """What it tells to do, or not to do, if its verb says more than 'add' or 'write'."""
+        first = self.core[0] if self.core else ""
+        return first if verbs.is_base(first) and first not in _ANY_DEED else ""
 
     @property
     def counts(self) -> frozenset[str]:
@@ -101,7 +112,14 @@ def _saying(text: str, said: str) -> Saying:
         bare=len(roots - {"prefer", "want"}) <= MOST_OF_BARE,
         adds=next((root for root in map(keys.root, (word.low for word in listed)) if root in _ADDS), ""),
         more=bool(_MORE.search(low)),
+        forbids=bool(_FORBIDS.match(low)),
+        core=tuple(keys.roots(takewhile(lambda word: word.low not in _SCOPED, listed))),
     )
+
+
+_FORBIDS = later(r"(?:please |and |also |so |ok |, )*(?:do not|never|stop|quit|avoid|no more)\b")
+_ANY_DEED = frozenset("add write include send show start create".split())
+_SCOPED = frozenset("in on to for from with at by of into onto before after when while during about".split())
 
 
 # "Too long" is no addition, "too" at the end of a clause is.
@@ -235,14 +253,21 @@ def certain(old: Saying, new: Saying) -> bool:
     return conflict(old, new) if frame >= SAME_FRAME else old.bare and new.bare and kind_conflict(old, new)
 
 
-def worth_asking(old: Saying, new: Saying, cosine: float | None) -> float:
-    """How likely it is, at a first glance."""
-    return sure(float(features(old, new, cosine) @ _weights()["near"]))
-
-
 def leaning(old: Saying, new: Saying, cosine: float | None) -> float:
-    """What the words of a pair add to the network's score."""
-    return float(features(old, new, cosine) @ _weights()["beside"])
+    """What the words of a pair and their nearness say for it: above zero where they would decide for it alone."""
+    plainly = PLAINLY * (certain(old, new) - (elsewhere(old, new) or _forbids_else(old, new)))
+    return plainly + float(features(old, new, cosine) @ _weights()["near"])
+
+
+def _forbids_else(old: Saying, new: Saying) -> bool:
+    """'Write tests for new code', 'stop adding comments to new code'; or 'sign commits', 'do not squash commits'."""
+    other_deed = bool(old.deed and new.deed) and old.deed != new.deed
+    return new.forbids and bool(new.core) and (other_deed or set(old.core).isdisjoint(new.core))
+
+
+def chance(score: float, leaning: float) -> float:
+    """How likely it is by the network's score and by their words: each sees what the other does not."""
+    return sure(SHARE * (score + leaning) + USUAL)
 
 
 def sure(score: float) -> float:
