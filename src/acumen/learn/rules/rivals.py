@@ -45,7 +45,7 @@ BY_WORDS = 0.2
 ASKED = 0.05
 # How the network's score and that of words make a chance: told by conversations that neither had learned from.
 SHARE = 0.7
-USUAL = 0.3
+USUAL = 0.8
 # How much it counts beside both that words plainly say so, or otherwise.
 PLAINLY = 3.0
 # Such a share of their words in common is what both say something of.
