@@ -204,7 +204,7 @@ def _facts(said: Said) -> list[str]:
     heard = bare(said.seen.heard)
     said_parts = parts.statements(heard) if heard else []
     if len(said_parts) > 1:
-        said_parts = [part for part in said_parts if not (verbs.is_base(part[0].low) or _needs(part))] or said_parts
+        said_parts = [part for part in said_parts if not (_orders(part) or _needs(part))] or said_parts
     told = [voice.fact(part) for part in said_parts]
     if said.more and told:
         told[-1] = " ".join([told[-1], *(voice.fact(bare(one.seen.heard)) for one in said.more)])
@@ -225,6 +225,11 @@ def _with_reason(said: Said, told: str) -> str:
         return f"{voice.fact(bare(said.context.seen.heard))} {told}" if said.context and few else told
     reason = voice.fact(bare(said.because.seen.heard)).rstrip(".!")
     return f"{reason}, so {told if told[:2].isupper() else told[:1].lower() + told[1:]}"
+
+
+def _orders(part: Sequence[Word]) -> bool:
+    """'keep it short' beside what is told; 'go 1.21 service, module is called x' tells."""
+    return verbs.is_base(part[0].low) and not any(word.low in _FINITE for word in part)
 
 
 def _needs(part: Sequence[Word]) -> bool:
@@ -300,13 +305,15 @@ def _confirmed(said: Said) -> Lesson | None:
     else:
         spoken = " ".join(voice.sentence(voice.for_agent(bare(one.seen.heard))) for one in (said, *said.more))
         points = not said.setting.agent or not (set(own) & keys.content_roots(told) or said.seen.has("it", "here"))
-        content = f"{WORKED} {spoken}" if points else f"{WORKED} {_advised(told)} {spoken}"
+        content = " ".join([WORKED, *([] if points or not _advised(told) else [_advised(told)]), spoken])
     reason = "The user confirmed that this worked."
     return Lesson(shortened(content, MOST), request_named(said.setting.topic) or None, reason) if content else None
 
 
 def _advised(told: str) -> str:
-    """What the agent had proposed, or what it had done."""
+    """What the agent had proposed, or what it had done; nothing of what it asked."""
+    if told.endswith("?"):
+        return ""
     return as_act(told) if told[:2] == "I " else proposed(told)
 
 

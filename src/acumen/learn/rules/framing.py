@@ -26,7 +26,7 @@ _FRAMES = later(
         [
             (
                 r"(?:starting |beginning )?from (?:now|here|today|this (?:point|moment|day))(?: on| onwards?|"
-                r" forward| out)*"
+                r" forward| out)*(?! (?:to|until|through) )"
             ),
             r"(?:starting|beginning|effective) (?:now|today|immediately)|(?:going|moving) forwards?|henceforth",
             (
@@ -66,6 +66,7 @@ _FRAMES = later(
 _ASKING = later(
     "|".join(
         [
+            r"(?:may|might|can|could) i (?:just |please )?ask you(?: not)? to ",
             r"(?:would|do) you mind (?=\w+ing|not)|let us (?:just |maybe )?(?!know|see)",
             r"(?:can|could|will|would|may) (?:you|we)(?: (?:maybe|perhaps|just|also|at least|possibly))* ",
             r"(?:under no circumstances|at no point) (?:should|must|may|can) (?:you|we|anyone)(?: ever)? ",

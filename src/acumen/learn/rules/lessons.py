@@ -120,7 +120,8 @@ def request_named(request: str) -> str:
         said, forbids = unasked(bare(words(one.text)))
         if said and not forbids and verbs.is_base(said[0].low) and _commands(said):
             return shortened(capital(Command(tuple(_unmarked(said))).act))
-    return shortened(f"Asked: {spoken[0].text}") if spoken else ""
+    named = next((one.text for one in spoken if keys.telling(words(one.text))), "")
+    return shortened(f"Asked: {named}") if named else ""
 
 
 def _commands(said: Sequence[Word]) -> bool:
@@ -227,11 +228,14 @@ def is_proposal(text: str) -> bool:
 
 
 def proposed(text: str) -> str:
-    """'Try restarting the router.' → 'Restart the router.'."""
-    said, _ = unasked(bare(words(text)))
+    """'Try restarting the router.' → 'Restart the router.'; 'I' is the agent here."""
+    said, _ = unasked([replace(word, **_OF_AGENT.get(word.low, {})) for word in bare(words(text))])
     if len(said) > 2 and said[0].low in ("try", "consider") and (base := verbs.base(said[1].low)):
         said = [replace(said[1], text=base, low=base), *said[2:]]
     return instruction(said).text if said else ""
+
+
+_OF_AGENT = {low: {"text": said, "low": said} for low, said in (("i", "the agent"), ("my", "the agent's"))}
 
 
 # --- wording

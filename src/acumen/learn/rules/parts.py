@@ -103,6 +103,7 @@ def _clauses(said: list[Word]) -> Iterator[list[Word]]:
         if (
             opens
             and said[place - 1].low in _JOINTS
+            and _BACK.isdisjoint(word.low for word in said[place : place + MOST_OF_ITEM])
             and not _is_bracketed(said[start:place])
             and _is_whole(said[start : place - 1])
             and len(said) - place > LEAST
@@ -110,6 +111,10 @@ def _clauses(said: list[Word]) -> Iterator[list[Word]]:
             yield _trimmed(said[start:place])
             start = place
     yield _trimmed(said[start:])
+
+
+# "…, I maintain it alone" is nothing without what it goes with.
+_BACK = frozenset("it them him".split())
 
 
 def _is_aside(verb: Word) -> bool:
@@ -142,7 +147,7 @@ def _has_verb(said: Words) -> bool:
 def _equates(said: Words) -> bool:
     """'prod is `osprey`', 'office supplies is 6815': a noun of one or two words, and what it is."""
     place = next((n for n, word in enumerate(said) if word.low in ("is", "are") and n), 0)
-    return bool(place) and said[0].low not in _PRONOUNS
+    return bool(place) and not {said[0].low, said[place - 1].low} & _PRONOUNS
 
 
 _PRONOUNS = frozenset("it that this they there which what who he she not but and so when where".split())
@@ -184,7 +189,9 @@ def _items(part: list[Word]) -> list[list[Word]]:
 
 
 def _is_clause(item: Words) -> bool:
-    return any(word.low in FIRST or word.low in ("is", "are", "not") for word in item)
+    """'we are in Belgium, celsius here, and knock twenty off' lists nothing."""
+    orders = item[0].low == "and" and len(item) > 2 and verbs.is_base(item[1].low) and item[1].low not in _DOES
+    return orders or any(word.low in FIRST or word.low in ("is", "are", "not") for word in item)
 
 
 def _item(subject: Words, item: list[Word]) -> list[Word]:

@@ -171,5 +171,5 @@ def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
     bullet = _BULLET.match(piece)
     start += bullet.end() if bullet else len(piece) - len(piece.lstrip())
     stripped = text[start:end].rstrip()
-    if any(character.isalpha() for character in stripped):
+    if any(map(str.isalnum, stripped)):
         yield Sentence(start, start + len(stripped), stripped)

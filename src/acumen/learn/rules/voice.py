@@ -176,7 +176,7 @@ def phrase(parts: Iterable[str]) -> str:
     """Words as running text, without joints that dangle at its ends."""
     listed = list(parts)
     while listed and (listed[-1].lower() in _DANGLING or not any(map(str.isalnum, listed[-1]))):
-        if listed[-1] in (")", "%") or listed[-1].startswith(("`", '"')):
+        if listed[-1] in (")", "%", "*") or listed[-1].startswith(("`", '"')):
             break
         listed.pop()
     while listed and listed[0].lower() in _DANGLING:

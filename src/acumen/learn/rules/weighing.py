@@ -163,10 +163,10 @@ def _likelier(one: Said, before: "Said | None") -> float:
     """How many times likelier a command is to last, by what was said before it."""
     if before is None or not before.label or not _commands(one.seen):
         return 1.0
-    limited = before.ttl is not TimeToLive.INFINITY
-    if limited:
+    if before.ttl is not TimeToLive.INFINITY:
         return STRONG * HINTED
-    return LIKELY if _follows(one, before) or before.label == "forget" else HINTED
+    blamed = bool(one.setting.agent) and before.seen.has("you_did", "wrong")  # "You keep using X. List the columns."
+    return LIKELY if blamed or _follows(one, before) or before.label == "forget" else HINTED
 
 
 def _bids(seen: Surface) -> bool:
@@ -189,7 +189,7 @@ def _is_lasting(seen: Surface) -> bool:
     """A command that says by its form that it is meant for longer than now."""
     if _commands(seen) and (_WHILE.search(seen.low) or (seen.has("lasting") and not _OF_A_THING.search(seen.low))):
         return True
-    if (_bids(seen) and seen.has("contrast")) or seen.core[:2] == ("instead", "of") or _TWO_SIDED.search(seen.low):
+    if (_bids(seen) and seen.has("contrast")) or seen.core[:2] == ("instead", "of") or {"always", "never"} <= seen.cues:
         return True
     if (seen.has("asks_you", "please") and _STOP.search(seen.low)) or (seen.has("name") and len(seen.core) <= FEW):
         return True
@@ -208,7 +208,6 @@ def _follows(one: Said, before: Said) -> bool:
     return between == "so" or (not between and one.seen.low.startswith("so "))
 
 
-_TWO_SIDED = later(r"\b(?:do not|never) \w+ .*, (?:always )?(?:use|do|write|say|call|put)\b")
 _NO_MORE = later(r"(?:\w+ )?no more \w+\W*$")
 _STOP = later(r"\b(?:stop|quit) \w+ing\b")
 # What a thing is to do for good is asked for once: a function that always returns true.
@@ -228,13 +227,17 @@ def _continues(one: Said, before: Said) -> bool:
     """'Three lines, not a novel.' after 'I'd like the handover short.'; 'Allowed it, works.' after 'It was denied.'."""
     if "forget" in (one.label, before.label) or one.seen.has("question", "thanks") or likeliest(one.chances) == "task":
         return False
+    if one.worth < FAINT:
+        return False  # "Sigh.", "Bye now."
     if one.ttl is not TimeToLive.INFINITY and one.ttl is not before.ttl:
         return False
     if one.label == before.label == "fact" and one.worth >= CLEAR and len(keys.telling(one.seen.heard)) >= TELLING_BACK:
         return points_back(one.seen)
     if one.label == before.label == "confirmation" or _is_fragment(one.seen) or points_back(one.seen):
         return True
-    return not one.label and len(one.seen.core) <= SHORT and one.worth >= FAINT and one.seen.has("no_verb")
+    if not one.label and one.worth >= WORTH and one.seen.core[:1] in (("it",), ("that",)):
+        return True  # "It's for my new knee."
+    return not one.label and len(one.seen.core) <= SHORT and one.seen.has("no_verb")
 
 
 def points_back(seen: Surface) -> bool:
@@ -336,12 +339,7 @@ def _needed(one: Said) -> float:
 
 def _says_nothing(one: Said) -> bool:
     """Too little to be remembered for."""
-    if (
-        _REJECTS.match(one.seen.low)
-        or _TOLD_YOU.search(one.seen.low)
-        or _ANNOUNCES.match(one.seen.low)
-        or (one.seen.core[:1] and one.seen.core[0] in ("he", "she") and one.worth < CLEAR)
-    ):
+    if _TOLD_YOU.search(one.seen.low) or (one.seen.core[:1] in (("he",), ("she",)) and one.worth < CLEAR):
         return True
     told = keys.telling(bare(one.seen.heard))
     points = points_back(one.seen) or (one.because is None and not POINTED.isdisjoint(one.seen.core))
@@ -395,17 +393,5 @@ _TOLD_YOU = later(
     r"(?: so| that| this| it| you| people| guys| earlier| before| already| now| a| minute| ago| once| twice| times| "
     r"three| ten| hundred| about| ,)*\W*$"
 )
-# "I have a question about my invoice": what follows is what is meant.
-_ANNOUNCES = later(
-    r"^(?:\w+ ,? ?)?(?:i|we) (?:(?:still|also|just|only) )?(?:wonder\b|"
-    r"(?:have|had|got|have got) (?:\w+ ){1,3}?questions?\b|"
-    r"(?:would like|would love|want|wanted|need|was hoping|am hoping|wish) to (?:ask|know|understand|find out|inquire|"
-    r"hear|discuss|talk about|check|see if))"
-)
 # "Bun it is", "99.9 it is after all".
 _DECIDES = later(r"^(?:ok |so |then |well |, )*\S+(?: \S+){0,2} it is\b(?! \?)")
-# "That is not what we signed": what holds instead is told elsewhere.
-_REJECTS = later(
-    r"^(?:no |and |but |so |, )*(?:that|this|it) (?:is|was) (?:not|just|simply|so)? ?(?:what|how|wrong|not|it|"
-    r"right)\b[\w ]{0,24}\W*$"
-)

@@ -22,7 +22,7 @@ class Word(Struct, frozen=True):
 
 _TOKEN = re.compile(
     r"(?P<opaque>`[^`]{1,300}`|\"[^\"]{1,400}\"|(?<!\w)'[^']{2,300}'(?!\w))"
-    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|w/o?(?=\s)|\d[\d,.:/]*\d[\w%]*(?:-\w+)*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|#(?!\w)|%)?)"
+    r"|(?P<word>https?://\S+|[$€£]\d[\d,.]*\w*|w/o?(?=\s)|\d[\d,.:/]*\d[\w%]*(?:-\w+)*|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|[#@](?!\w)|%)?)"
     r"|(?P<mark>\.{2,}|--+|[^\w\s])"
 )
 
@@ -109,11 +109,16 @@ def words(sentence: str) -> list[Word]:
         elif match["mark"]:
             found.append(Word(text, text, start, match.end()))
         else:
-            found += _opened(text, start)
+            found += _opened(text, start, "has" if _PARTICIPLE.match(sentence, match.end()) else "is")
     return found
 
 
-def _opened(text: str, start: int) -> list[Word]:
+# "He's put us off", "it's been years".
+_PARTICIPLE = re.compile(r"\s+(?:been|got|had|put|become|come|taken|moved|switched|started|stopped)\b", re.IGNORECASE)
+
+
+def _opened(text: str, start: int, tailed: str) -> list[Word]:
+    """A word, or the words that a contraction stands for; `tailed` is what a tail of 's stands for after a pronoun."""
     low = text.lower()
     end = start + len(text)
     if low in _OPENED:
@@ -123,7 +128,7 @@ def _opened(text: str, start: int) -> list[Word]:
         if "'" + tail in _TAILS and not (tail == "d" and stem not in _PRONOUNS):
             return _parts(text, (stem, _TAILS["'" + tail]), start, end)
         if tail == "s" and stem in _IS_AFTER:
-            return _parts(text, (stem, "is"), start, end)
+            return _parts(text, (stem, tailed), start, end)
     if text in _CAPITALS:
         return [Word(text, _CAPITALS[text], start, end)]
     low = _DRAWN_OUT.sub(r"\1", low)
