@@ -16,7 +16,7 @@ from acumen.learn.rules.classifier import LABELS, Floats
 from acumen.learn.rules.cues import NAMES
 
 WIDTH = 64
-EPOCHS = 10
+EPOCHS = 14
 BATCH = 128
 RATE = 4e-3
 DECAY = 1e-2
@@ -27,8 +27,9 @@ SPREAD = 0.05
 # Sentences run together with others of about their length.
 NEAR = 6
 MOST_TOKENS = 64
-# What tokens differ by lies along so few axes, which are learned along: a third of the time.
+# Most of what tokens differ by lies along so few axes: who learns along them needs a third of the time.
 AXES = 256
+EPOCHS_ALONG = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,10 @@ class Examples:
     beside: Floats
     labels: Floats
     counts: Floats
+
+    def along(self, axes: "Axes") -> "Examples":
+        states, before = ([axes(one) for one in listed] for listed in (self.states, self.before))
+        return Examples(states, before, self.beside, self.labels, self.counts)
 
     def batch(self, which: Sequence[int]) -> tuple[Tensor, ...]:
         own, before = _padded([self.states[place] for place in which]), _padded([self.before[place] for place in which])
@@ -120,7 +125,7 @@ class Network(nn.Module):
         return self.pooled(own) + self.beside(beside) + answer * (told_mask.sum(1) > 0)
 
 
-def train(examples: Examples, which: Floats, seed: int = 0) -> Network:
+def train(examples: Examples, which: Floats, seed: int = 0, epochs: int = EPOCHS) -> Network:
     """Adam with decay, slower and slower; each label counts by the root of how rare it is."""
     torch.set_num_threads(1)
     torch.manual_seed(seed)
@@ -128,11 +133,11 @@ def train(examples: Examples, which: Floats, seed: int = 0) -> Network:
     labels, matter = torch.from_numpy(examples.labels), torch.from_numpy(examples.counts)
     counts = np.bincount(examples.labels[which], minlength=len(LABELS))
     rarity = torch.from_numpy(np.sqrt(len(which) / len(LABELS) / np.maximum(counts, 1)).astype(np.float32))
-    network = Network(AXES, examples.beside.shape[1])
+    network = Network(examples.states[0].shape[1], examples.beside.shape[1])
     way = torch.optim.AdamW(network.parameters(), RATE, betas=(0.9, 0.99), weight_decay=DECAY)
-    steps = EPOCHS * -(-len(which) // BATCH)
+    steps = epochs * -(-len(which) // BATCH)
     slower = torch.optim.lr_scheduler.LambdaLR(way, lambda step: max(0.02, 1 - step / steps))
-    for _ in range(EPOCHS):
+    for _ in range(epochs):
         for places in examples.batches(which, order):
             wanted = labels[places]
             missed = functional.cross_entropy(
@@ -155,13 +160,13 @@ def chances(network: Network, examples: Examples, which: Floats) -> Floats:
     return found[which]
 
 
-def weights(network: Network, axes: Axes) -> dict[str, Floats]:
+def weights(network: Network, axes: Axes | None = None) -> dict[str, Floats]:
     """By the names that the classifier knows, for tokens as they are read; matrices stand inputs by outputs."""
     found = {
         name.removesuffix(".weight").replace(".bias", "_bias").replace(".", "_"): value.detach().numpy().T.copy()
         for name, value in network.named_parameters()
     }
-    for name in ("own_token", "before_token"):
+    for name in ("own_token", "before_token") if axes else ():
         found[name] = axes.along @ found[name]
         found[f"{name}_bias"] = found[f"{name}_bias"] - axes.middle @ found[name]
     return found

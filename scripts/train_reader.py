@@ -4,11 +4,12 @@
     PYTHONPATH=src:. python -m scripts.train_reader --check    # how well others are understood than were learned from
 
 Needs torch (2.13, for the processor) beside the project's own packages, here alone: a virtual environment of its own
-that sees the project's. Takes five minutes of one core. The same result each time on the same machine.
+that sees the project's. Takes a quarter of an hour of one core. The same result each time on the same machine.
 """
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from acumen.learn.rules.classifier import (
 from acumen.learn.rules.cues import surface
 from acumen.llm.embed import load_embedder
 from scripts import reader_network as network
-from scripts.reader_network import AXES, Axes, Examples
+from scripts.reader_network import EPOCHS_ALONG, Axes, Examples, Network
 
 FOLDER = Path(__file__).parent / "reader"
 # Each of these files was written by somebody else, so that each tells what is understood of people not learned from.
@@ -41,7 +42,8 @@ COUNTS = 1.5
 APART = (CONVERSED[::2], CONVERSED[1::2], WRITERS[4:])
 # Most talk goes on after the agent said something, most lines stand alone: this share of them is put after words of it.
 PUT_AFTER = 0.5
-# So many networks tell together: each was led astray elsewhere.
+# So many networks of each kind tell together, each led astray elsewhere. One kind learned from everything, along the
+# axes; the other from single sentences alone, which is how many people talk when nobody has asked them anything.
 MEMBERS = 3
 STEPS = 400
 RATE = 0.05
@@ -65,7 +67,8 @@ def _lines(folder: Path) -> list[dict[str, Any]]:
 def talked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Some of the lines that stand alone, after something the agent said to somebody else: what they are stays."""
     chance = np.random.default_rng(5)
-    spoken = [row["before"] for row in rows if (row.get("before") or "").rstrip().endswith((".", "!"))]
+    single = [row for row in rows if row["file"] not in CONVERSED]
+    spoken = [row["before"] for row in single if (row.get("before") or "").rstrip().endswith((".", "!"))]
     return [
         {**row, "before": spoken[chance.integers(len(spoken))]}
         if not row.get("before") and row["file"] not in CONVERSED and chance.random() < PUT_AFTER
@@ -74,22 +77,21 @@ def talked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def given(rows: list[dict[str, Any]]) -> tuple[Floats, Examples, Axes]:
-    """What the classifier of words sees, what the network sees, and along which axes."""
+def given(rows: list[dict[str, Any]]) -> tuple[Floats, Examples]:
+    """What the classifier of words sees, and what the network sees."""
     before = [row.get("before") or "" for row in rows]
     seen = [surface(row["text"], said) for row, said in zip(rows, before, strict=True)]
     read = load_embedder().read
     readings = read([row["text"] for row in rows])
-    axes = Axes.of(readings)
     texts = sorted({*map(last_words, before)})
-    told = {text: axes(reading) for text, reading in zip(texts, read(texts), strict=True)}
+    told = dict(zip(texts, read(texts), strict=True))
     words = np.stack([np.append(shown(one), 1.0) for one in seen]).astype(np.float32)
     beside = np.stack([classifier.beside(one, reading) for one, reading in zip(seen, readings, strict=True)])
-    nothing = np.zeros((0, AXES), np.float32)
+    nothing = np.zeros((0, readings[0].shape[1]), np.float32)
     heard = [told[last_words(said)] if said else nothing for said in before]
     labels = np.array([LABELS.index(row["label"]) for row in rows])
     counts = np.array([COUNTS if row["file"] in CONVERSED else 1.0 for row in rows], np.float32)
-    return words, Examples([axes(reading) for reading in readings], heard, beside, labels, counts), axes
+    return words, Examples(readings, heard, beside, labels, counts)
 
 
 def fit(given: Floats, wanted: Floats, counts: Floats) -> Floats:
@@ -114,7 +116,18 @@ def check(rows: list[dict[str, Any]], words: Floats, examples: Examples) -> None
         told, rest = np.flatnonzero(np.isin(files, apart)), np.flatnonzero(~np.isin(files, apart))
         print(f"--- {' and '.join(apart)}, {len(told)} sentences")
         _tell("by words", softmax(words[told] @ fit(words[rest], wanted[rest], examples.counts[rest])), wanted[told])
-        _tell("by tokens", network.chances(network.train(examples, rest), examples, told), wanted[told])
+        found = [network.chances(one, seen, told) for seen, one, _ in _members(examples, rest, 1)]
+        _tell("by tokens", np.mean(found, axis=0), wanted[told])
+
+
+def _members(examples: Examples, which: Floats, of_each: int) -> Iterator[tuple[Examples, Network, Axes | None]]:
+    """Networks of both kinds that learned from `which`, each with what it sees, and along which axes."""
+    axes = Axes.of(examples.states)
+    along = examples.along(axes)
+    for seed in range(of_each):
+        yield along, network.train(along, which, seed, EPOCHS_ALONG), axes
+    for seed in range(of_each):
+        yield examples, network.train(examples, which[examples.counts[which] == 1], seed), None
 
 
 def _tell(name: str, chances: Floats, wanted: Floats) -> None:
@@ -128,11 +141,11 @@ def _tell(name: str, chances: Floats, wanted: Floats) -> None:
         print(f"  {label:13} recall {right[those].mean():.2f}  precision {right[told].mean():.2f}  of {those.sum()}")
 
 
-def stored(words: Floats, examples: Examples, axes: Axes) -> dict[str, Floats]:
+def stored(words: Floats, examples: Examples) -> dict[str, Floats]:
     """All that is kept: matrices as bytes with a scale per column, the rest as it is."""
     by_words = fit(words, np.eye(len(LABELS), dtype=np.float32)[examples.labels], examples.counts)
     every = np.arange(len(examples.labels))
-    members = [network.weights(network.train(examples, every, seed), axes) for seed in range(MEMBERS)]
+    members = [network.weights(one, axes) for _, one, axes in _members(examples, every, MEMBERS)]
     found = {name: np.stack([member[name] for member in members]) for name in members[0]}
     found |= {"words": by_words[:-1], "words_bias": by_words[-1]}
     kept: dict[str, Any] = {}
@@ -149,11 +162,11 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()
     rows = talked(read())
-    words, examples, axes = given(rows)
+    words, examples = given(rows)
     if asked.check:
         check(rows, words, examples)
         return
-    np.savez_compressed(WEIGHTS, **stored(words, examples, axes))
+    np.savez_compressed(WEIGHTS, **stored(words, examples))
     print(f"{len(rows)} sentences, {WEIGHTS.stat().st_size} bytes in {WEIGHTS}")
 
 

@@ -146,7 +146,9 @@ def _weigh(one: Said, before: Said | None) -> None:
     if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)):
         _favour(one, LIKELY)
     elif one.seen.has("number") and voice.drops_subject(bare(one.seen.heard)):
-        _favour(one, TWICE)  # "Just turned 40!"
+        _favour(one, LIKELY)  # "Just turned 40!"
+    elif one.seen.has("until") and one.seen.has("starts_i", "starts_my") and one.ttl is not TimeToLive.INFINITY:
+        _favour(one, TWICE)  # "I'll be travelling this week."
     factor = STRONG if _is_lasting(one.seen) else _likelier(one, before)
     if factor > 1:
         told = "fact" if one.seen.has("name") and one.seen.has("starts_i", "starts_my") else "instruction"
@@ -339,7 +341,9 @@ def _needed(one: Said) -> float:
 
 def _says_nothing(one: Said) -> bool:
     """Too little to be remembered for."""
-    if _TOLD_YOU.search(one.seen.low) or (one.seen.core[:1] in (("he",), ("she",)) and one.worth < CLEAR):
+    if _TOLD_YOU.search(one.seen.low) or _ANNOUNCES.match(one.seen.low):
+        return True
+    if one.seen.core[:1] in (("he",), ("she",)) and one.worth < CLEAR:
         return True
     told = keys.telling(bare(one.seen.heard))
     points = points_back(one.seen) or (one.because is None and not POINTED.isdisjoint(one.seen.core))
@@ -393,5 +397,7 @@ _TOLD_YOU = later(
     r"(?: so| that| this| it| you| people| guys| earlier| before| already| now| a| minute| ago| once| twice| times| "
     r"three| ten| hundred| about| ,)*\W*$"
 )
+# "I'd like to ask about my invoice": what follows is what is meant.
+_ANNOUNCES = later(r"^(?:\w+ ,? ?)?(?:i|we) (?:would like|want|wanted|need|was hoping) to (?:ask|know|find out)\b")
 # "Bun it is", "99.9 it is after all".
 _DECIDES = later(r"^(?:ok |so |then |well |, )*\S+(?: \S+){0,2} it is\b(?! \?)")
