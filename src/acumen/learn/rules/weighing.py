@@ -1,5 +1,6 @@
 """What each sentence of the user is: by its words, by its meaning, and in the light of what stands around it."""
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -72,7 +73,9 @@ def settled(turn: list[Said]) -> list[Said]:
             _favour(one, LIKELY)
         one.label = _label(one)
     fault = next((one for one in turn if one.setting.agent and _finds_fault(one)), None)
-    task = next((one for one in turn if not one.label and likeliest(one.chances) == "task"), None)
+    mended = [one for before, one in itertools.pairwise(turn) if _mends(one, before)]
+    tasks = (one for one in turn if not one.label and likeliest(one.chances) == "task")
+    task = next((one for one in tasks if one not in mended), None)
     before: Said | None = None
     for one in turn:
         one.fault = fault
@@ -167,8 +170,7 @@ def _likelier(one: Said, before: "Said | None") -> float:
         return 1.0
     if before.ttl is not TimeToLive.INFINITY:
         return STRONG * HINTED
-    blamed = bool(one.setting.agent) and before.seen.has("you_did", "wrong")  # "You keep using X. List the columns."
-    return LIKELY if blamed or _follows(one, before) or before.label == "forget" else HINTED
+    return LIKELY if _follows(one, before) or before.label == "forget" else HINTED
 
 
 def _bids(seen: Surface) -> bool:
@@ -227,12 +229,12 @@ def _explains(one: Said, before: Said) -> bool:
 
 def _continues(one: Said, before: Said) -> bool:
     """'Three lines, not a novel.' after 'I'd like the handover short.'; 'Allowed it, works.' after 'It was denied.'."""
+    if _mends(one, before):
+        return True
     if "forget" in (one.label, before.label) or one.seen.has("question", "thanks") or likeliest(one.chances) == "task":
         return False
-    if one.worth < FAINT:
+    if one.worth < FAINT or (one.ttl is not TimeToLive.INFINITY and one.ttl is not before.ttl):
         return False  # "Sigh.", "Bye now."
-    if one.ttl is not TimeToLive.INFINITY and one.ttl is not before.ttl:
-        return False
     if one.label == before.label == "fact" and one.worth >= CLEAR and len(keys.telling(one.seen.heard)) >= TELLING_BACK:
         return points_back(one.seen)
     if one.label == before.label == "confirmation" or _is_fragment(one.seen) or points_back(one.seen):
@@ -240,6 +242,12 @@ def _continues(one: Said, before: Said) -> bool:
     if not one.label and one.worth >= WORTH and one.seen.core[:1] in (("it",), ("that",)):
         return True  # "It's for my new knee."
     return not one.label and len(one.seen.core) <= SHORT and one.seen.has("no_verb")
+
+
+def _mends(one: Said, before: Said) -> bool:
+    """'You keep using SELECT *. List the columns.': after blame, a command says what is right."""
+    blamed = before.label == "correction" and before.seen.has("you_did") and bool(one.setting.agent)
+    return blamed and not one.label and _commands(one.seen)
 
 
 def points_back(seen: Surface) -> bool:
