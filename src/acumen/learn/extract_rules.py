@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from acumen.learn.rules import keys, parts, verbs, voice
 from acumen.learn.rules.agent_lessons import agent_notes
+from acumen.learn.rules.confirming import affirms
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import LAST, discards, wished
 from acumen.learn.rules.framing import bare, unasked
@@ -29,7 +30,7 @@ from acumen.learn.rules.lessons import (
 )
 from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
-from acumen.learn.rules.weighing import POINTED, Read, affirms, judge, points_back, settled, undecided
+from acumen.learn.rules.weighing import POINTED, Read, judge, points_back, settled, undecided
 from acumen.learn.rules.words import Word, words
 from acumen.model.conversation import Window
 from acumen.model.playbook import Lesson, PlaybookNote

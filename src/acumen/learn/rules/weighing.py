@@ -9,10 +9,11 @@ from msgspec.structs import replace
 
 from acumen.learn.rules import classifier, keys, lifetimes, verbs, voice
 from acumen.learn.rules.classifier import LEARNABLE, last_words, likeliest
-from acumen.learn.rules.cues import Surface, surface
+from acumen.learn.rules.confirming import CLEAR, FEW, confirms, is_yes
+from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
-from acumen.learn.rules.lessons import BROKE, advice, is_proposal
+from acumen.learn.rules.lessons import BROKE
 from acumen.learn.rules.said import Said
 from acumen.llm.embed import Reading
 from acumen.model.patterns import later
@@ -27,13 +28,8 @@ IDLE = 0.04
 WORTH = 0.5
 # The words alone decide where they are this sure; else the sentence's meaning is asked for.
 SURE = 0.9
-# So few words without a verb must be this clear.
-FEW = 5
-CLEAR = 0.75
 # With fewer digits an answer may mean a line or a choice.
 LEAST_DIGITS = 4
-# Beside words that the agent used.
-CONFIRMED = 0.4
 # What points back at something must say so many things of it to stand alone.
 TELLING_BACK = 2
 # A short sentence that is not worth keeping by itself goes with the one before it from this chance on.
@@ -328,12 +324,12 @@ def _label(one: Said) -> str:
     chances, seen = one.chances, one.seen
     if wished(seen, chances["forget"]):
         return "forget"
-    if _is_yes(one):
+    if is_yes(one):
         return "confirmation"
     if one.worth < _needed(one):
         return ""
     found = likeliest(chances, LEARNABLE[:5])
-    if found == "confirmation" and not _confirms(one):
+    if found == "confirmation" and not confirms(one):
         found = likeliest(chances, LEARNABLE[:4]) if one.worth - chances["confirmation"] >= FAINT else ""
     return "" if found != "confirmation" and _says_nothing(one) else found
 
@@ -358,46 +354,6 @@ def _says_nothing(one: Said) -> bool:
     return len(told) < (TELLING_BACK if points and not _commands(one.seen) else 1)
 
 
-def affirms(one: Said) -> bool:
-    """'Yes' to a question of how things are; to an offer it only sends the agent off."""
-    asked = one.setting.asked.lower()
-    return bool(asked) and len(one.seen.core) <= FEW and not _OFFERS.search(asked) and not one.seen.has("starts_denial")
-
-
-def _is_yes(one: Said) -> bool:
-    """A bare 'yes' to a question that names something."""
-    yes = {word.low for word in one.seen.heard if not word.is_mark} <= _YES
-    return yes and affirms(one) and surface(one.setting.asked).has("number", "name_inside")
-
-
-_YES = frozenset("yes correct exactly right indeed true precisely that it is sure still ok".split())
-_OFFERS = later(
-    r"\b(?:shall|should|may|can|could|let) (?:i|we)\b|\b(?:want|like|need) me to\b|\byou (?:want|like|need|prefer)\b|"
-    r"\b(?:anything|something) else\b|\b(?:did|does|has|is) (?:that|this|it) (?:help|work|fix|solve)"
-)
-
-
-def _confirms(one: Said) -> bool:
-    """That it worked, said of what the agent had said or of what the user names; 'correct' alone confirms nothing."""
-    if not one.setting.agent or one.seen.has("not_worked"):
-        return False
-    if one.seen.has("no_longer") and not one.seen.has("worked"):
-        return False
-    if affirms(one):
-        return True
-    if not one.seen.has("worked") and (one.seen.has("negation") or _FORETELLS.search(one.seen.low)):
-        return False
-    told = advice(one.setting.agent, one.seen.heard)
-    shared = keys.content_roots(told) & set(keys.telling(one.seen.heard))
-    if one.chances["confirmation"] >= CLEAR and len(one.seen.core) > FEW:
-        return True
-    return bool(shared and one.chances["confirmation"] >= CONFIRMED) or (
-        one.seen.has("worked") and (is_proposal(told) or not one.seen.has("no_verb"))
-    )
-
-
-# "Helm will overwrite the secrets": what is feared has not worked.
-_FORETELLS = later(r"\b(?:will|would|wo|is going to|are going to|might|could)\b")
 # "I told you three times": what was told stands elsewhere.
 _TOLD_YOU = later(
     r"^(?:and |but |no |, )*(?:i|we)(?: have| had)?(?: just| already| clearly| literally)* "
