@@ -211,3 +211,13 @@ def test_no_characters_break_the_reading(said: str):
 
     assert told(seen) == told(seen)
     assert taught(seen) == taught(seen)
+
+
+def test_a_command_after_blame_says_what_is_right():
+    note = only_lesson("agent: SELECT * FROM users", "You keep using SELECT *. List the columns explicitly.")
+
+    assert note.lesson.content == "Do not use SELECT *. List the columns explicitly."
+
+
+def test_a_bare_number_answers_a_question():
+    assert only_fact("agent: What's your hourly rate?", "75").content.endswith("the user said: 75.")
