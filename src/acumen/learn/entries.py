@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Generic
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import beside
 from acumen.learn.changes import Id, Which
@@ -72,6 +73,16 @@ def of_profile_note(note: ProfileNote) -> Entry[ProfileId]:
 def of_playbook_note(note: PlaybookNote) -> Entry[PlaybookId]:
     lesson = note.lesson
     return _entry(lesson.content, lesson.searchable, [note.evidence.interaction_id], Which(), note)
+
+
+def reworded_fact(note: ProfileNote, content: str) -> ProfileNote:
+    subject, value = keys.of_text(content)
+    return replace(note, content=content, subject=subject, value=value)
+
+
+def reworded_lesson(note: PlaybookNote, content: str) -> PlaybookNote:
+    subject, value = keys.of_text(content)
+    return replace(note, lesson=replace(note.lesson, content=content), subject=subject, value=value)
 
 
 def _entry(

@@ -18,9 +18,12 @@ from acumen.learn.entries import (
     of_profile,
     of_profile_note,
     one_breath,
+    reworded_fact,
+    reworded_lesson,
     same_thing,
 )
 from acumen.learn.rules import rivals
+from acumen.learn.rules.carried import carried
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
 from acumen.learn.rules.rivals import MOST_OF_BARE
 from acumen.model.ids import InteractionId, Millis
@@ -43,6 +46,8 @@ BESIDE_A_CHANGE = 0.25
 # Each note is held against so many memories at most, those that are likeliest by their words.
 MOST_ASKED = 3
 MOST_ASKED_TO_FORGET = 8
+# A longer turn is about more than what is to be forgotten.
+LONGEST_WISH = 240
 
 
 class Verdict(StrEnum):
@@ -76,6 +81,11 @@ class Question(Struct, frozen=True):
 Answers = Mapping[tuple[int, str], float]
 
 
+# What users said, as a whole.
+Turns = Mapping[InteractionId, str]
+NO_TURNS: Turns = {}
+
+
 class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     """How notes of one kind meet the memories of one user.
 
@@ -86,6 +96,7 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
 
     of_memory: Callable[[M, Millis], Entry[Id]]
     of_note: Callable[[Note], Entry[Id]]
+    reworded: Callable[[Note, str], Note]
 
     def __call__(
         self,
@@ -98,10 +109,10 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     ) -> Changes[Id, Note]:
         """What the notes change. Without answers words and nearness decide."""
         entries = [self.of_memory(memory, at) for memory in known]
-        return _Merge(entries, self.of_note, verdicts, near, answers).run(notes)
+        return _Merge(entries, self.of_note, self.reworded, verdicts, near, answers).run(notes)
 
     def questions(
-        self, known: Sequence[M], notes: Sequence[Note], at: Millis, near: Sequence[Nearness]
+        self, known: Sequence[M], notes: Sequence[Note], at: Millis, near: Sequence[Nearness], turns: Turns = NO_TURNS
     ) -> list[Question]:
         """What is worth asking before notes and memories are compared."""
         entries = [self.of_memory(memory, at) for memory in known]
@@ -111,25 +122,29 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
             live = [(one, near[place].get(one.key)) for one in entries if one.live]
             met = [(one, cosine) for one, cosine in live if one.key in near[place]]
             asked = _worth_forgetting(entry, live) if note.forget else _worth_asking(entry, met)
-            found += [_question(place, entry, one, cosine, wish=note.forget) for one, cosine in asked]
+            turn = turns.get(note.evidence.interaction_id, "") if note.forget else ""
+            found += [_question(place, entry, one, cosine, turn, wish=note.forget) for one, cosine in asked]
             if not note.forget and not note.denies:
                 entry.place = place
                 entries.append(entry)
         return found
 
 
-profiles = Comparison(of_profile, of_profile_note)
-playbooks = Comparison(of_playbook, of_playbook_note)
+profiles = Comparison(of_profile, of_profile_note, reworded_fact)
+playbooks = Comparison(of_playbook, of_playbook_note, reworded_lesson)
 
 
 Met = list[tuple[Entry[Id], float | None]]
 
 
-def _question(place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, *, wish: bool) -> Question:
-    """The newer of the two is the one that may replace."""
+def _question(
+    place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, turn: str, *, wish: bool
+) -> Question:
+    """The newer of the two is the one that may replace. What is to be forgotten may be named anywhere in its turn."""
     old, new = in_order(note, other)
     leaning = None if wish else rivals.leaning(old.saying, new.saying, cosine)
-    return Question(place, other.key, old.content, new.spoken, leaning)
+    spoken = turn if 0 < len(turn) <= LONGEST_WISH else new.spoken
+    return Question(place, other.key, old.content, spoken, leaning)
 
 
 def _worth_asking(note: Entry[Id], met: Met[Id]) -> Met[Id]:
@@ -152,6 +167,7 @@ class _Merge(Struct, Generic[Id, Note]):
 
     entries: list[Entry[Id]]
     entry_of: Callable[[Note], Entry[Id]]
+    reworded: Callable[[Note, str], Note]
     verdicts: Verdicts
     near: Sequence[Nearness]
     answers: Answers | None
@@ -199,10 +215,21 @@ class _Merge(Struct, Generic[Id, Note]):
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
             return
+        if not same:
+            note, entry = self._with_context(note, entry, rival)
         which = self._mention(note, entry, same) if same else self._add(note, entry, place)
         for other in rival:
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
+
+    def _with_context(self, note: Note, entry: Entry[Id], rival: Sequence[Entry[Id]]) -> tuple[Note, Entry[Id]]:
+        """'It's 9 January now' is kept as the sentence about the exam that it changes."""
+        texts = (carried(other.content, new) for other in rival for new in (entry.said, entry.content))
+        text = next((text for text in texts if text), None)
+        if text is None:
+            return note, entry
+        note = self.reworded(note, text)
+        return note, self.entry_of(note)
 
     def _keep_beside_changes(self) -> None:
         """'Kindergarten is over! I'm in from 8': what follows from a change is told along with it."""

@@ -113,9 +113,7 @@ async def _read(dues: Sequence[tuple[Path, Any]], deps: Deps) -> list[Next | Bas
 
 async def _hear(path: Path, due: Due, deps: Deps) -> "_Reading":
     heard = await path.reader.extract(due.window, path.extractor, deps) if due.news else NOTHING
-    learned = Learned(path.extractor.name, heard.origin, deps.now(), heard.because)
-    made = [path.reader.make(note, due.window, learned) for note in heard.notes]
-    return _Reading(path, due, heard, learned.at, [replace(memory, status=path.status) for memory in made])
+    return _Reading(path, due, heard, Learned(path.extractor.name, heard.origin, deps.now(), heard.because))
 
 
 class _Reading(Struct, frozen=True):
@@ -124,15 +122,16 @@ class _Reading(Struct, frozen=True):
     path: Path
     due: Due
     heard: Heard[Any]
-    at: Millis
-    fresh: list[Any]
+    learned: Learned
 
-    def findable(self) -> list[Findable]:
-        """What is there to replace something is compared by its words: only few of it are ever kept."""
-        return [
-            Findable(self.path.reader.kind, self.path.user, searchable(memory), by_words=note.faint or note.denies)
-            for memory, note in zip(self.fresh, self.heard.notes, strict=True)
-        ]
+    def turns(self) -> dict[InteractionId, str]:
+        return {turn.id: turn.text for turn in self.due.window.turns}
+
+    def memory(self, note: Any) -> Any:
+        return replace(self.path.reader.make(note, self.due.window, self.learned), status=self.path.status)
+
+    def findable(self, memory: Any, *, by_words: bool = False) -> Findable:
+        return Findable(self.path.reader.kind, self.path.user, searchable(memory), by_words=by_words)
 
 
 class _Met(Struct, frozen=True):
@@ -150,8 +149,8 @@ NOBODY = _Met([], Mark(0, 0), [], [])
 
 async def _learn(readings: Sequence[_Reading], deps: Deps) -> list[Next | BaseException]:
     """Each is written by itself, where the database may write them in one go."""
-    met = iter(await _meet([one for one in readings if one.fresh], deps))
-    steps = [one.path.reader.store(one, *(next(met) if one.fresh else (NOBODY, None)), deps) for one in readings]
+    met = iter(await _meet([one for one in readings if one.heard.notes], deps))
+    steps = [one.path.reader.store(one, *(next(met) if one.heard.notes else (NOBODY, None)), deps) for one in readings]
     return await asyncio.gather(*steps, return_exceptions=True)
 
 
@@ -159,14 +158,18 @@ async def _meet(readings: Sequence[_Reading], deps: Deps) -> list[tuple[_Met, An
     """One run of each model for all of them, and one look at what is known."""
     if not readings:
         return []
-    texts = [one.findable() for one in readings]
+    # What is there to replace something is compared by its words: only few of it are ever kept.
+    texts = [
+        [one.findable(one.memory(note), by_words=note.faint or note.denies) for note in one.heard.notes]
+        for one in readings
+    ]
     made = iter(await deps.findable([text for some in texts for text in some]))
     rows = [[next(made) for _ in some] for some in texts]
     met = await deps.store.read(
         lambda tx: [one.path.reader.meet(tx, one, some, deps) for one, some in zip(readings, rows, strict=True)]
     )
     asked = [
-        one.path.reader.merge.questions(its.known, one.heard.notes, one.at, its.near)
+        one.path.reader.merge.questions(its.known, one.heard.notes, one.learned.at, its.near, one.turns())
         for one, its in zip(readings, met, strict=True)
     ]
     return list(zip(met, await _answers(asked, deps), strict=True))
@@ -199,12 +202,7 @@ class Reader(Struct, Generic[M, N], frozen=True):
     async def store(self, one: _Reading, met: _Met, answers: Answers | None, deps: Deps) -> Next:
         """What comes next is asked for in the transaction that moves the bookmark."""
         changes = await self._decided(one, met, answers, deps)
-        again = [replace(one.findable()[added.place], by_words=False) for added in changes.added if added.note.faint]
-        told = iter(await deps.findable(again) if again else ())
-        kept = [
-            (added, one.fresh[added.place], next(told) if added.note.faint else met.rows[added.place])
-            for added in changes.added
-        ]
+        kept = await self._kept(one, met, changes, deps)
 
         def write(tx: Tx) -> Next:
             if changes:
@@ -213,6 +211,23 @@ class Reader(Struct, Generic[M, N], frozen=True):
             return _passed(tx, one.due, one.path, len(changes.added))
 
         return await deps.store.write(write)
+
+    async def _kept(
+        self, one: _Reading, met: _Met, changes: Changes[Any, N], deps: Deps
+    ) -> list[tuple[Added[N], M, SearchRow]]:
+        """What is added, with the row it is found by: made anew where it had no vector, or was put into other words."""
+        memories = [one.memory(added.note) for added in changes.added]
+        anew = [
+            memory
+            for added, memory in zip(changes.added, memories, strict=True)
+            if added.note.faint or added.note is not one.heard.notes[added.place]
+        ]
+        rows = await deps.findable([one.findable(memory) for memory in anew]) if anew else []
+        made = {id(memory): row for memory, row in zip(anew, rows, strict=True)}
+        return [
+            (added, memory, made.get(id(memory)) or met.rows[added.place])
+            for added, memory in zip(changes.added, memories, strict=True)
+        ]
 
     def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
         """What comes near the notes; a wish to forget may mean anything.
@@ -236,11 +251,11 @@ class Reader(Struct, Generic[M, N], frozen=True):
     async def _decided(self, one: _Reading, met: _Met, answers: Answers | None, deps: Deps) -> Changes[Any, N]:
         """Merge's word; where that leaves open whether two mean the same, and a model has read, the model's verdict."""
         known, notes = met.known, one.heard.notes
-        changes = self.merge(known, notes, one.at, NONE, met.near, answers)
+        changes = self.merge(known, notes, one.learned.at, NONE, met.near, answers)
         if deps.llm is None or one.heard.origin.engine != "model":
             return changes
         verdicts = await compare.verdicts(compare.unclear(changes, known, met.near), deps.llm, one.path.user)
-        return self.merge(known, notes, one.at, verdicts, met.near, answers) if verdicts else changes
+        return self.merge(known, notes, one.learned.at, verdicts, met.near, answers) if verdicts else changes
 
     def _apply(
         self,
