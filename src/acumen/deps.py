@@ -22,7 +22,6 @@ class Findable(Struct, frozen=True):
     user_id: str
     text: str
     passages: tuple[str, ...] = ()  # given a vector each; by default the text is one
-    by_words: bool = False  # it is given no vector
 
 
 class MakeFindable(Protocol):

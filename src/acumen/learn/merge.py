@@ -27,6 +27,7 @@ from acumen.learn.rules.carried import carried
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
 from acumen.learn.rules.rivals import MOST_OF_BARE
 from acumen.model.ids import InteractionId, Millis
+from acumen.model.patterns import later
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
 
@@ -122,8 +123,8 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
             live = [(one, near[place].get(one.key)) for one in entries if one.live]
             met = [(one, cosine) for one, cosine in live if one.key in near[place]]
             asked = _worth_forgetting(entry, live) if note.forget else _worth_asking(entry, met)
-            turn = turns.get(note.evidence.interaction_id, "") if note.forget else ""
-            found += [_question(place, entry, one, cosine, turn, wish=note.forget) for one, cosine in asked]
+            spoken = _in_turn(note, entry, turns.get(note.evidence.interaction_id, ""))
+            found += [_question(place, entry, one, cosine, spoken, wish=note.forget) for one, cosine in asked]
             if not note.forget and not note.denies:
                 entry.place = place
                 entries.append(entry)
@@ -138,13 +139,28 @@ Met = list[tuple[Entry[Id], float | None]]
 
 
 def _question(
-    place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, turn: str, *, wish: bool
+    place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, spoken: str, *, wish: bool
 ) -> Question:
-    """The newer of the two is the one that may replace. What is to be forgotten may be named anywhere in its turn."""
+    """The newer of the two is the one that may replace."""
     old, new = in_order(note, other)
     leaning = None if wish else rivals.leaning(old.saying, new.saying, cosine)
-    spoken = turn if 0 < len(turn) <= LONGEST_WISH else new.spoken
-    return Question(place, other.key, old.content, spoken, leaning)
+    return Question(place, other.key, old.content, spoken if new is note else new.spoken, leaning)
+
+
+def _in_turn(note: Note, entry: Entry[Id], turn: str) -> str:
+    """As it was spoken: after the sentence before it, which may be what tells of the change.
+
+    'They changed my exam. It's 9 January now.' What is to be forgotten may be named anywhere in the turn.
+    """
+    if note.forget:
+        return turn if 0 < len(turn) <= LONGEST_WISH else entry.spoken
+    before = _SENTENCES.split(turn[: note.evidence.start].rstrip(" ,"))[-1].strip()
+    return f"{before} {entry.spoken}" if 0 < len(before) <= LONGEST_BEFORE else entry.spoken
+
+
+# What ends one sentence before the next begins.
+_SENTENCES = later(r"(?<=[.!?])\s+|\n+")
+LONGEST_BEFORE = 120
 
 
 def _worth_asking(note: Entry[Id], met: Met[Id]) -> Met[Id]:

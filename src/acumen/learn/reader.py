@@ -130,8 +130,8 @@ class _Reading(Struct, frozen=True):
     def memory(self, note: Any) -> Any:
         return replace(self.path.reader.make(note, self.due.window, self.learned), status=self.path.status)
 
-    def findable(self, memory: Any, *, by_words: bool = False) -> Findable:
-        return Findable(self.path.reader.kind, self.path.user, searchable(memory), by_words=by_words)
+    def findable(self, memory: Any) -> Findable:
+        return Findable(self.path.reader.kind, self.path.user, searchable(memory))
 
 
 class _Met(Struct, frozen=True):
@@ -158,11 +158,7 @@ async def _meet(readings: Sequence[_Reading], deps: Deps) -> list[tuple[_Met, An
     """One run of each model for all of them, and one look at what is known."""
     if not readings:
         return []
-    # What is there to replace something is compared by its words: only few of it are ever kept.
-    texts = [
-        [one.findable(one.memory(note), by_words=note.faint or note.denies) for note in one.heard.notes]
-        for one in readings
-    ]
+    texts = [[one.findable(one.memory(note)) for note in one.heard.notes] for one in readings]
     made = iter(await deps.findable([text for some in texts for text in some]))
     rows = [[next(made) for _ in some] for some in texts]
     met = await deps.store.read(
@@ -215,19 +211,16 @@ class Reader(Struct, Generic[M, N], frozen=True):
     async def _kept(
         self, one: _Reading, met: _Met, changes: Changes[Any, N], deps: Deps
     ) -> list[tuple[Added[N], M, SearchRow]]:
-        """What is added, with the row it is found by: made anew where it had no vector, or was put into other words."""
+        """What is added, with the row it is found by: made anew where it was put into other words."""
         memories = [one.memory(added.note) for added in changes.added]
-        anew = [
-            memory
-            for added, memory in zip(changes.added, memories, strict=True)
-            if added.note.faint or added.note is not one.heard.notes[added.place]
+        reworded = [
+            place for place, added in enumerate(changes.added) if added.note is not one.heard.notes[added.place]
         ]
-        rows = await deps.findable([one.findable(memory) for memory in anew]) if anew else []
-        made = {id(memory): row for memory, row in zip(anew, rows, strict=True)}
-        return [
-            (added, memory, made.get(id(memory)) or met.rows[added.place])
-            for added, memory in zip(changes.added, memories, strict=True)
-        ]
+        made = await deps.findable([one.findable(memories[place]) for place in reworded]) if reworded else []
+        rows = [met.rows[added.place] for added in changes.added]
+        for place, row in zip(reworded, made, strict=True):
+            rows[place] = row
+        return list(zip(changes.added, memories, rows, strict=True))
 
     def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
         """What comes near the notes; a wish to forget may mean anything.

@@ -32,7 +32,7 @@ class Indexer:
         self._meaning = meaning
 
     async def __call__(self, texts: Sequence[Findable]) -> list[SearchRow]:
-        passages = [() if text.by_words else text.passages or (text.text,) for text in texts]
+        passages = [text.passages or (text.text,) for text in texts]
         vectors = iter(await self._meaning.of_texts([passage for own in passages for passage in own]))
         gathered = [[next(vectors) for _ in own] for own in passages]
         return [_row(text, own, self._meaning.name) for text, own in zip(texts, gathered, strict=True)]

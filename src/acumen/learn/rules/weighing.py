@@ -25,7 +25,7 @@ Read = Callable[[Sequence[str]], Sequence[Reading] | None]
 # Up to this chance by its words, a sentence is not read any further.
 IDLE = 0.04
 # From this chance on a sentence is worth keeping.
-WORTH = 0.5
+WORTH = 0.45
 # The words alone decide where they are this sure; else the sentence's meaning is asked for.
 SURE = 0.9
 # With fewer digits an answer may mean a line or a choice.
