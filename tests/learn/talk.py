@@ -10,7 +10,7 @@ from acumen.deps import beside
 from acumen.learn import merge
 from acumen.learn.changes import PlaybookChanges, ProfileChanges
 from acumen.learn.extract_rules import playbook_notes, profile_notes
-from acumen.learn.merge import Answers, Question
+from acumen.learn.merge import NO_TURNS, Answers, Question, Turns
 from acumen.llm.embed import Embedder, load_embedder
 from acumen.llm.rivalry import Rivalry, load_rivalry
 from acumen.model.conversation import Turn, Window
@@ -70,15 +70,19 @@ def answers(asked: Sequence[Question]) -> Answers:
     return {(one.place, one.key): one.chance(score) for one, score in zip(asked, scores, strict=True)}
 
 
-def merged_profiles(known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis = NOON) -> ProfileChanges:
+def merged_profiles(
+    known: Sequence[Profile], notes: Sequence[ProfileNote], at: Millis = NOON, turns: Turns = NO_TURNS
+) -> ProfileChanges:
     near = nearness(known, [note.content for note in notes])
-    asked = answers(merge.profiles.questions(known, notes, at, near))
+    asked = answers(merge.profiles.questions(known, notes, at, near, turns))
     return merge.profiles(known, notes, at, near=near, answers=asked)
 
 
-def merged_playbooks(known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote]) -> PlaybookChanges:
+def merged_playbooks(
+    known: Sequence[UserPlaybook], notes: Sequence[PlaybookNote], turns: Turns = NO_TURNS
+) -> PlaybookChanges:
     near = nearness(known, [note.lesson.searchable for note in notes])
-    asked = answers(merge.playbooks.questions(known, notes, NOON, near))
+    asked = answers(merge.playbooks.questions(known, notes, NOON, near, turns))
     return merge.playbooks(known, notes, NOON, near=near, answers=asked)
 
 

@@ -30,8 +30,10 @@ def known_after(*turns: str) -> tuple[list[Profile], list[UserPlaybook]]:
     playbooks: list[UserPlaybook] = []
     for number, line in enumerate(turns, 1):
         seen = replace(window(), turns=(turn(number, line),))
-        profiles = profiles_after(profiles, merged_profiles(profiles, profile_notes(seen, embedder().read)))
-        playbooks = playbooks_after(playbooks, merged_playbooks(playbooks, playbook_notes(seen, embedder().read)))
+        said = {one.id: one.text for one in seen.turns}
+        facts, lessons = profile_notes(seen, embedder().read), playbook_notes(seen, embedder().read)
+        profiles = profiles_after(profiles, merged_profiles(profiles, facts, turns=said))
+        playbooks = playbooks_after(playbooks, merged_playbooks(playbooks, lessons, said))
     return profiles, playbooks
 
 
@@ -59,6 +61,24 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
     assert not any(old in fact for fact in current(profiles) if new not in fact)
     assert any(new in fact for fact in current(profiles))
     assert any(old in profile.content for profile in profiles if profile.status is Status.SUPERSEDED)
+
+
+@pytest.mark.parametrize(
+    "before, after, expected",
+    [
+        ("My B2 exam is on 12 December.", "They changed my exam. It is on 9 January now.", "B2 exam is on 9 January"),
+        (
+            "Our stack is Go and Postgres 14.",
+            "We did it this weekend! Postgres 16 runs everywhere.",
+            "Postgres 16",
+        ),
+    ],
+)
+def test_the_sentence_before_tells_what_a_new_value_is_of(before: str, after: str, expected: str):
+    told = facts_after(before, after)
+
+    assert any(expected in fact for fact in told)
+    assert not any("12 December" in fact or "Postgres 14" in fact for fact in told)
 
 
 @pytest.mark.parametrize(
