@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.web import words
 
 NOW = 1_800_000_000_000
@@ -17,9 +18,9 @@ NOW = 1_800_000_000_000
     [
         (500, "just now"),
         (59_000, "59 s ago"),
-        (3 * words.HOUR, "3 h ago"),
-        (40 * words.DAY, "1 mo ago"),
-        (-2 * words.DAY, "in 2 d"),
+        (3 * HOUR_MS, "3 h ago"),
+        (40 * DAY_MS, "1 mo ago"),
+        (-2 * DAY_MS, "in 2 d"),
     ],
 )
 def test_a_time_is_told_by_how_long_ago_it_was(before: int, told: str):

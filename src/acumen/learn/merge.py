@@ -1,6 +1,6 @@
 """Notes compared with what is known: each is new, known, contradicting, outdated or a wish to forget. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -221,6 +221,8 @@ class _Merge(Struct, Generic[Id, Note]):
         alike = [other for other, cosine in met if self._is_same(place, entry, other, cosine)]
         if any(entry.newest <= other.newest and other.which.known is not None for other in alike):
             return  # read before
+        if self._was_carried(entry):
+            return
         same = next((other for other in alike if other.live), None)
         others = [(other, cosine) for other, cosine in met if other.live and other not in alike]
         rival = [other for other, cosine in others if self._rivals(place, entry, other, cosine, faint=note.faint)]
@@ -238,10 +240,14 @@ class _Merge(Struct, Generic[Id, Note]):
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
 
+    def _was_carried(self, entry: Entry[Id]) -> bool:
+        """Read before, and kept as the sentence that it changed."""
+        texts = set(_carried(entry, [other for other in self.entries if not other.live]))
+        return any(other.content in texts and entry.seen <= other.seen for other in self.entries)
+
     def _with_context(self, note: Note, entry: Entry[Id], rival: Sequence[Entry[Id]]) -> tuple[Note, Entry[Id]]:
         """'It's 9 January now' is kept as the sentence about the exam that it changes."""
-        texts = (carried(other.content, new) for other in rival for new in (entry.said, entry.content))
-        text = next((text for text in texts if text), None)
+        text = next(_carried(entry, rival), None)
         if text is None:
             return note, entry
         note = self.reworded(note, text)
@@ -351,6 +357,11 @@ class _Merge(Struct, Generic[Id, Note]):
             tuple(self.forgotten),
             tuple(self.outdated),
         )
+
+
+def _carried(entry: Entry[Id], into: Sequence[Entry[Id]]) -> Iterator[str]:
+    texts = (carried(other.content, new) for other in into for new in (entry.said, entry.content))
+    return (text for text in texts if text)
 
 
 def _wished_away(wish: Entry[Id], entry: Entry[Id], cosine: float | None, last: set[int]) -> bool:

@@ -7,7 +7,7 @@ import re
 
 from msgspec import Struct
 
-from acumen.learn.rules import keys
+from acumen.learn.rules import keys, rivals
 from acumen.learn.rules.words import words
 from acumen.model.patterns import later
 
@@ -81,6 +81,10 @@ def _put(old: _Value, new: _Value) -> str:
 def _is_fragment(new: str, value: _Value, old: str) -> bool:
     """A name is more than a value; and what is said to be not so, before or now, is no matter of a value alone."""
     rest = words(f"{new[: value.start]} {new[value.end :]}")
-    own = set(keys.telling(rest)) - keys.content_roots(old)
+    told = keys.content_roots(old)
+    own = set(keys.telling(rest)) - told
+    subject = rivals.saying(new).attribute - {"new"}
+    if subject and subject.isdisjoint(told):
+        return False  # "my deadline is Monday" is said of a deadline, whatever else was on a Friday
     names = any(word.text[:1].isupper() and keys.root(word.low) in own for word in rest[1:])
     return len(own) <= MOST_OWN and not names and not keys.negated(rest) and not keys.negated(words(old))
