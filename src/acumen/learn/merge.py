@@ -30,6 +30,7 @@ from acumen.model.ids import InteractionId, Millis
 from acumen.model.patterns import later
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
+from acumen.model.secrets import redact
 
 M = TypeVar("M", Profile, UserPlaybook)
 
@@ -47,8 +48,9 @@ BESIDE_A_CHANGE = 0.25
 # Each note is held against so many memories at most, those that are likeliest by their words.
 MOST_ASKED = 3
 MOST_ASKED_TO_FORGET = 8
-# A longer turn is about more than what is to be forgotten.
+# A longer turn is about more than what is to be forgotten; a longer sentence before a note about more than the note.
 LONGEST_WISH = 240
+LONGEST_BEFORE = 120
 
 
 class Verdict(StrEnum):
@@ -160,7 +162,6 @@ def _in_turn(note: Note, entry: Entry[Id], turn: str) -> str:
 
 # What ends one sentence before the next begins.
 _SENTENCES = later(r"(?<=[.!?])\s+|\n+")
-LONGEST_BEFORE = 120
 
 
 def _worth_asking(note: Entry[Id], met: Met[Id]) -> Met[Id]:
@@ -242,8 +243,8 @@ class _Merge(Struct, Generic[Id, Note]):
 
     def _was_carried(self, entry: Entry[Id]) -> bool:
         """Read before, and kept as the sentence that it changed."""
-        texts = set(_carried(entry, [other for other in self.entries if not other.live]))
-        return any(other.content in texts and entry.seen <= other.seen for other in self.entries)
+        read = {one.content for one in self.entries if one.which.known is not None and entry.seen <= one.seen}
+        return bool(read) and not read.isdisjoint(_carried(entry, [one for one in self.entries if not one.live]))
 
     def _with_context(self, note: Note, entry: Entry[Id], rival: Sequence[Entry[Id]]) -> tuple[Note, Entry[Id]]:
         """'It's 9 January now' is kept as the sentence about the exam that it changes."""
@@ -360,8 +361,9 @@ class _Merge(Struct, Generic[Id, Note]):
 
 
 def _carried(entry: Entry[Id], into: Sequence[Entry[Id]]) -> Iterator[str]:
+    """What was spoken may hold a secret that the note had left out."""
     texts = (carried(other.content, new) for other in into for new in (entry.said, entry.content))
-    return (text for text in texts if text)
+    return (text for text in texts if text and redact(text) == text)
 
 
 def _wished_away(wish: Entry[Id], entry: Entry[Id], cosine: float | None, last: set[int]) -> bool:

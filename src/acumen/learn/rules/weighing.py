@@ -1,6 +1,5 @@
 """What each sentence of the user is: by its words, by its meaning, and in the light of what stands around it."""
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -69,7 +68,7 @@ def settled(turn: list[Said]) -> list[Said]:
             _favour(one, LIKELY)
         one.label = _label(one)
     fault = next((one for one in turn if one.setting.agent and _finds_fault(one)), None)
-    mended = [one for before, one in itertools.pairwise(turn) if _mends(one, before)]
+    mended = [one for before, one in pairwise(turn) if _mends(one, before)]
     tasks = (one for one in turn if not one.label and likeliest(one.chances) == "task")
     task = next((one for one in tasks if one not in mended), None)
     before: Said | None = None
