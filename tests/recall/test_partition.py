@@ -13,7 +13,6 @@ from acumen.model.search import Mode
 from acumen.recall import fuse
 from acumen.recall.partition import Hit, Partition, Question
 from acumen.recall.rows import FEW_DEAD
-from acumen.recall.vectors import ALL_EXACT
 from acumen.recall.words import terms
 
 Vector = NDArray[np.float32]
@@ -378,7 +377,7 @@ def _cosine(one: Vector, other: Vector) -> float:
 def test_a_filter_that_few_rows_pass_finds_the_best_of_them_among_many(seed: int) -> None:
     random = np.random.default_rng(seed)
     question = random.standard_normal(384).astype(np.float32)
-    matrix = question * 0.6 + random.standard_normal((2 * ALL_EXACT, 384)).astype(np.float32)
+    matrix = question * 0.6 + random.standard_normal((1000, 384)).astype(np.float32)
     passing = random.choice(len(matrix), 5, replace=False)
     matrix[passing] -= question * np.linspace(0, 0.2, 5, dtype=np.float32)[:, None]
     partition = Partition[int]()
@@ -390,3 +389,19 @@ def test_a_filter_that_few_rows_pass_finds_the_best_of_them_among_many(seed: int
     best = sorted((_cosine(matrix[row], question) for row in passing), reverse=True)[:3]
     found = sorted((_cosine(matrix[int(key)], question) for key in keys(hits)), reverse=True)
     assert found == pytest.approx(best, abs=ROUNDED)
+
+
+def test_rows_that_lie_closer_together_than_the_rounded_question_tells_apart_come_in_their_order() -> None:
+    random = np.random.default_rng(3)
+    matrix = random.standard_normal((1000, 384)).astype(np.float32)
+    partition = Partition[int]()
+    for number, vector in enumerate(matrix):
+        partition.put(str(number), "", vector, number, words=[])
+    asked = random.standard_normal((20, 384)).astype(np.float32)
+
+    found = [keys(partition.rank(Question([], one, Mode.VECTOR), 10, None, 0.0)) for one in asked]
+
+    near = [partition._vectors.near(one) for one in asked]
+    true = [(-one.exact(np.arange(1000))).argsort()[:10] for one in near]
+    assert found == [[str(row) for row in rows] for rows in true]
+    assert found != [[str(row) for row in (-one.cosines).argsort()[:10]] for one in near]

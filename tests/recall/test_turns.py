@@ -13,7 +13,6 @@ from acumen.model.search import Mode
 from acumen.recall.partition import Hit, Question
 from acumen.recall.rows import FEW_DEAD
 from acumen.recall.turns import TurnPartition
-from acumen.recall.vectors import ALL_EXACT
 
 DIMS = 32
 MEANINGS = np.random.default_rng(4).standard_normal((8, DIMS)).astype(np.float32)
@@ -281,23 +280,3 @@ def test_a_filter_leaves_out_what_it_refuses_and_nothing_else(
     filtered = scores(partition.rank(question, 100, lambda text: word in text))
 
     assert filtered == {key: score for key, score in everything.items() if word in partition.facet(key)}
-
-
-def test_many_turns_are_ranked_as_if_all_were_compared_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(1)
-    topics = random.standard_normal((20, 384))
-    partition = TurnPartition[None]()
-    for number in range(3 * ALL_EXACT):
-        vector = (topics[number // 30 % 20] + random.standard_normal(384)).astype(np.float32)
-        partition.put_turn(str(number), str(number // 30), " ".join(random.choice(WORDS, 3)), vector, None)
-    asked = [
-        Question.of("tea and bread", (topics[topic] + random.standard_normal(384)).astype(np.float32))
-        for topic in range(5)
-    ]
-
-    found = [keys(partition.rank(question, 20)) for question in asked]
-    monkeypatch.setattr("acumen.recall.vectors.ALL_EXACT", 10**9)
-    exact = [keys(partition.rank(question, 20)) for question in asked]
-
-    right = sum(len(set(one) & set(other)) for one, other in zip(found, exact, strict=True))
-    assert right >= 0.98 * 20 * len(asked)

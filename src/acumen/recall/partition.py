@@ -1,6 +1,7 @@
 """An index in memory over the rows of one scope, exact over all of them. Not thread-safe: give each its lock."""
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -11,20 +12,17 @@ from acumen.recall import fuse
 from acumen.recall.days import Day, days
 from acumen.recall.fuse import Floats
 from acumen.recall.postings import Postings
-from acumen.recall.rows import RowIds, Rows
+from acumen.recall.rows import RowIds, Rows, descending
 from acumen.recall.vectors import Near, Vectors
 from acumen.recall.words import terms
 
 F = TypeVar("F")
 
-# Rows looked at closely for each one wanted: estimates may have put the best a little further down.
-CLOSER_LOOK = 4
-AT_LEAST = 32
-# Estimates may also have put a row under the line that stands above it: so far below it is looked.
-DOUBT = 0.25
-# Of rows that share words with a question the likeliest are compared by meaning too, however far sign bits put them:
-# so many for each one wanted.
-BY_WORDS = 20
+# Rounding may have put the best a little further down: of the rows that follow so many are looked at closely too, and
+# one for every two that are wanted.
+CLOSER_LOOK = 5
+# So far below the line a row may stand by rounding that belongs above it.
+ROUNDED = 0.005
 # Nothing is found by nothing, whatever threshold is asked for.
 NOTHING = 1e-6
 
@@ -81,10 +79,7 @@ class Scored(Struct, frozen=True, eq=False):
 
 
 class Judge(Protocol):
-    """Scores rows for one question: all of them roughly, some of them for good."""
-
-    def likely(self) -> RowIds | None:
-        """The rows among which the best are, unless these are filtered out; None where nobody can say."""
+    """Scores rows for one question: all of them but for rounding, some of them for good."""
 
     def roughly(self) -> Floats: ...
     def exactly(self, rows: RowIds) -> Scored: ...
@@ -152,48 +147,27 @@ class Partition(Generic[F]):
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
         words = self._words.coverage(question.terms, self._rows.alive()) if question.by_words else None
-        near = (
-            None if question.vector is None or not question.by_meaning else self._vectors.near(question.vector, limit)
-        )
-        return best(self._rows, _Memories(words, near, BY_WORDS * limit), question.floor(threshold), limit, accept)
+        near = self._vectors.near(question.vector) if question.by_meaning and question.vector is not None else None
+        return best(self._rows, _Memories(words, near), question.floor(threshold), limit, accept)
 
 
 def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
-    """The best of the likely rows; where too few of them are let through, of all rows, however far down that leads."""
-    likely = judge.likely()
-    found = [] if likely is None else _first(rows, judge.exactly(likely), floor, limit, accept)
-    if len(found) == limit:
-        return found
-    seen = rows.first(None, judge.roughly(), floor * DOUBT, max(CLOSER_LOOK * limit, AT_LEAST), accept)
-    return _first(rows, judge.exactly(np.array(sorted(seen), np.intp)), floor, limit, None)
-
-
-def _first(rows: Rows[F], scored: Scored, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
-    places = rows.first(scored.rows, scored.scores, floor, limit, accept)
+    """The best of all rows that `accept` lets through."""
+    seen = rows.first(judge.roughly(), floor - ROUNDED, limit + limit // 2 + CLOSER_LOOK, accept)
+    scored = judge.exactly(np.array(sorted(seen), np.intp))
+    places = islice(descending(scored.scores, floor, len(seen)), limit)
     return [scored.hit(place, rows.key(int(scored.rows[place]))) for place in places]
 
 
 class _Memories:
-    """Judges texts that stand by themselves. So many of those that share words with a question are likely."""
+    """Judges texts that stand by themselves."""
 
-    def __init__(self, words: Floats | None, near: Near | None, by_words: int) -> None:
+    def __init__(self, words: Floats | None, near: Near | None) -> None:
         self._words = words
         self._near = near
-        self._by_words = by_words
-
-    def likely(self) -> RowIds | None:
-        if self._near is None or self._words is None:
-            return None if self._near is None else self._near.likely
-        likely = np.zeros(len(self._words), np.bool_)
-        likely[self._near.likely] = True
-        holding = ((self._words > 0) & ~likely).nonzero()[0]
-        estimated = self._fused(holding, self._near.estimates(holding))
-        likely[holding[leaders(estimated, self._by_words)]] = True
-        return likely.nonzero()[0]
 
     def roughly(self) -> Floats:
-        every = slice(None)
-        return self._fused(every, None if self._near is None else self._near.cosines)
+        return self._fused(slice(None), None if self._near is None else self._near.cosines)
 
     def exactly(self, rows: RowIds) -> Scored:
         arms = {} if self._words is None else {"fts": self._words[rows]}
@@ -207,9 +181,3 @@ class _Memories:
             return np.zeros(0, np.float32) if words is None else words
         meanings = fuse.meaning(cosines)
         return meanings if words is None else fuse.memory(words, meanings, self._near.known[rows])
-
-
-def leaders(scores: Floats, most: int) -> RowIds:
-    """The rows with the highest scores above 0, about `most` of them."""
-    rows = (scores > 0).nonzero()[0]
-    return rows if len(rows) <= most else rows[np.argpartition(scores[rows], len(rows) - most)[len(rows) - most :]]

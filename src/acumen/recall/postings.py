@@ -3,24 +3,28 @@
 from array import array
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.recall import fuse
-from acumen.recall.fuse import Floats
+from acumen.recall.fuse import Flags, Floats
 from acumen.recall.rows import RowIds
 from acumen.recall.words import asking_terms, is_one_sign
 
-# One entry is the row and, in its last eight bits, how often the row says the word.
+# A row that says a word again stands in a list of its own with, in the last eight bits, how often it says it.
 COUNT_BITS = 8
 MOST = (1 << COUNT_BITS) - 1
-_NO_ENTRIES = np.zeros(0, np.uint32)
 
 # A word with its list, beside the entries themselves; lists keep about a sixth in reserve.
 BYTES_PER_WORD = 200
 BYTES_PER_ENTRY = 5
+
+Entries = NDArray[np.int32]
+Lists = dict[str, "array[int]"]
+_NO_ENTRIES = np.zeros(0, np.int32)
 
 
 class Holding(Struct, frozen=True):
@@ -32,26 +36,36 @@ class Holding(Struct, frozen=True):
     held: Floats
 
 
-class _Entries(Struct, frozen=True):
-    """Which rows hold which word, word after word: so many entries for each."""
+class _Texts(Struct, frozen=True, eq=False):
+    """What is the same for every word until rows come or go."""
 
-    weights: list[float]
-    sizes: list[int]
-    rows: RowIds
-    counts: Floats
-    held: Floats
+    alive: Flags
+    living: int
+    lengths: Floats
+    mean: float
+    once: Floats  # how firmly each row holds a word that it says once
+
+    @staticmethod
+    def of(lengths: Floats, alive: Flags) -> "_Texts":
+        living = int(np.count_nonzero(alive))
+        mean = max(float(lengths[alive].sum()) / living, 1.0) if living else 1.0
+        return _Texts(alive, living, lengths, mean, fuse.hold(np.ones(1, np.float32), lengths, mean))
+
+    def held(self, rows: NDArray[np.signedinteger[Any]], counts: Floats) -> Floats:
+        return fuse.hold(counts, self.lengths[rows], self.mean)
 
 
 class Postings:
     def __init__(self) -> None:
-        self._lists: dict[str, array[int]] = {}
+        self._lists: Lists = {}
+        self._again: Lists = {}
         self._lengths = array("f")
-        self._read_lengths: Floats | None = None
+        self._texts: _Texts | None = None
         self._entries = 0
 
     @property
     def bytes(self) -> int:
-        return len(self._lists) * BYTES_PER_WORD + self._entries * BYTES_PER_ENTRY + len(self._lengths) * 4
+        return len(self._lists) * BYTES_PER_WORD + self._entries * BYTES_PER_ENTRY + len(self._lengths) * 8
 
     @property
     def size(self) -> int:
@@ -59,84 +73,102 @@ class Postings:
         return len(self._lengths)
 
     def lengths(self) -> Floats:
-        """Not to be written to: they are the same until rows come or go."""
-        if self._read_lengths is None:
-            self._read_lengths = np.array(self._lengths, np.float32)
-        return self._read_lengths
+        return np.array(self._lengths, np.float32)
 
     def append(self, words: Sequence[str]) -> None:
-        row = len(self._lengths) << COUNT_BITS
+        row = len(self._lengths)
         counts = Counter(words)
         self._lengths.append(len(words))
-        self._read_lengths = None
         self._entries += len(counts)
         lists = self._lists
         for word, count in counts.items():
-            entries = lists.get(word)
-            if entries is None:
-                lists[word] = array("I", (row | min(count, MOST),))
+            rows = lists.get(word)
+            if rows is None:
+                lists[word] = array("i", (row,))
             else:
-                entries.append(row | min(count, MOST))
+                rows.append(row)
+            if count > 1:
+                self._again.setdefault(word, array("i")).append(row << COUNT_BITS | min(count, MOST))
 
     def sweep(self, kept: RowIds) -> None:
         """Only the rows in `kept` go on, renumbered."""
         place = np.full(len(self._lengths), -1, np.int64)
         place[kept] = np.arange(len(kept))
-        old, self._lists, self._entries = self._lists, {}, 0
-        for word, entries in old.items():
-            packed = np.array(entries, np.uint32)
-            rows = place[packed >> COUNT_BITS]
-            moved = ((rows << COUNT_BITS) | (packed & MOST))[rows >= 0].astype(np.uint32)
-            if len(moved):
-                self._lists[word] = array("I", moved.tobytes())
-                self._entries += len(moved)
-        self._lengths, self._read_lengths = array("f", self.lengths()[kept].tobytes()), None
+        self._lists, self._again = _moved(self._lists, place, 0), _moved(self._again, place, COUNT_BITS)
+        self._entries = sum(map(len, self._lists.values()))
+        self._lengths = array("f", self.lengths()[kept].tobytes())
 
-    def holdings(self, words: Sequence[str], alive: NDArray[np.bool_]) -> list[Holding]:
+    def holdings(self, words: Sequence[str], alive: Flags) -> list[Holding]:
         """What living rows hold of each word. A word that none holds weighs too: it was asked for."""
-        found = self._find(words, alive)
-        ends = np.cumsum(found.sizes).tolist()
-        return [
-            Holding(weight, found.rows[begin:end], found.counts[begin:end], found.held[begin:end])
-            for weight, begin, end in zip(found.weights, [0, *ends], ends, strict=False)
-        ]
+        texts, found = self._read(alive), []
+        for word in dict.fromkeys(words):
+            rows, again = self._rows_of(word).astype(np.intp), self._again_of(word)
+            counts = np.ones(len(rows), np.float32)
+            counts[rows.searchsorted(again >> COUNT_BITS)] = again & MOST
+            still = alive[rows]
+            rows, counts = rows[still], counts[still]
+            found.append(Holding(_weight(word, texts.living, len(rows)), rows, counts, texts.held(rows, counts)))
+        return found
 
-    def coverage(self, words: Sequence[str], alive: NDArray[np.bool_]) -> Floats:
-        """For every row the share of the question's information that it holds, 0 to 1."""
-        found = self._find(words, alive)
-        total = sum(found.weights) or 1.0
-        shares = np.repeat(np.array([weight / total for weight in found.weights], np.float32), found.sizes)
-        return np.bincount(found.rows, found.held * shares, self.size).astype(np.float32)
+    def coverage(self, words: Sequence[str], alive: Flags) -> Floats:
+        """For every living row the share of the question's information that it holds, 0 to 1."""
+        texts, asked = self._read(alive), list(dict.fromkeys(words))
+        lists, again = [self._rows_of(word) for word in asked], [self._again_of(word) for word in asked]
+        weights = self._weights(asked, lists, texts)
+        total = sum(weights) or 1.0
+        shares = [weight / total for weight in weights]
+        entries = np.concatenate([_NO_ENTRIES, *again])
+        said_again = entries >> COUNT_BITS
+        more = texts.held(said_again, (entries & MOST).astype(np.float32)) / texts.once[said_again] - 1
+        rows = np.concatenate([*lists, said_again])
+        sizes = [len(one) for one in (*lists, *again)]
+        said = np.repeat(shares * 2, sizes)
+        said[len(rows) - len(more) :] *= more
+        return np.bincount(rows, said, self.size).astype(np.float32) * texts.once
 
-    def _find(self, words: Sequence[str], alive: NDArray[np.bool_]) -> "_Entries":
-        asked = list(dict.fromkeys(words))
-        lists = [self._entries_of(word) for word in asked]
-        entries, sizes = np.concatenate([_NO_ENTRIES, *lists]), [len(one) for one in lists]
-        lengths, living = self.lengths(), int(np.count_nonzero(alive))
-        if living < len(lengths):
-            still = alive[entries >> COUNT_BITS]
-            ends = np.concatenate([[0], np.cumsum(still)])[np.cumsum([0, *sizes])]
-            entries, sizes = entries[still], np.diff(ends).tolist()
-            lengths = np.where(alive, lengths, np.float32(0))
-        rows = (entries >> COUNT_BITS).astype(np.intp)
-        counts = (entries & MOST).astype(np.float32)
-        mean = max(float(lengths.sum()) / living, 1.0) if living else 1.0
-        weights = [_weight(word, living, size) for word, size in zip(asked, sizes, strict=True)]
-        return _Entries(weights, sizes, rows, counts, fuse.hold(counts, lengths[rows], mean))
+    def _weights(self, words: Sequence[str], lists: Sequence[Entries], texts: _Texts) -> list[float]:
+        all_live = texts.living == self.size
+        sizes = [len(rows) if all_live else int(np.count_nonzero(texts.alive[rows])) for rows in lists]
+        return [_weight(word, texts.living, size) for word, size in zip(words, sizes, strict=True)]
 
-    def _entries_of(self, word: str) -> NDArray[np.uint32]:
-        # A view: the list cannot grow while the caller looks at it, and the caller looks at it under the lock.
-        entries = np.frombuffer(self._lists[word], np.uint32) if word in self._lists else _NO_ENTRIES
+    def _read(self, alive: Flags) -> _Texts:
+        """Anew whenever rows have come or gone: `alive` is another array then."""
+        if self._texts is None or self._texts.alive is not alive:
+            self._texts = _Texts.of(self.lengths(), alive)
+        return self._texts
+
+    def _rows_of(self, word: str) -> Entries:
+        rows = _view(self._lists, word)
         if word.isascii() or not is_one_sign(word):
-            return entries
-        pairs = [np.array(self._lists[pair], np.uint32) for pair in self._pairs_of(word)]
-        entries = np.concatenate([entries, *pairs])
-        _, first = np.unique(entries >> COUNT_BITS, return_index=True)
-        return entries[first]
+            return rows
+        return np.unique(np.concatenate([rows, *(_view(self._lists, pair) for pair in self._pairs_of(word))]))
+
+    def _again_of(self, word: str) -> Entries:
+        again = _view(self._again, word)
+        if word.isascii() or not is_one_sign(word):
+            return again
+        again = np.concatenate([again, *(_view(self._again, pair) for pair in self._pairs_of(word))])
+        return again[np.unique(again >> COUNT_BITS, return_index=True)[1]]
 
     def _pairs_of(self, sign: str) -> list[str]:
         """Texts without spaces are kept as pairs of signs; a sign asked for alone is in any pair that has it."""
         return [word for word in self._lists if len(word) == 2 and sign in word]
+
+
+def _view(lists: Lists, word: str) -> Entries:
+    """The list cannot grow while the caller looks at it, and the caller looks at it under the lock."""
+    return np.frombuffer(lists[word], np.int32) if word in lists else _NO_ENTRIES
+
+
+def _moved(lists: Lists, place: NDArray[np.int64], count_bits: int) -> Lists:
+    moved = {}
+    for word, entries in lists.items():
+        packed = np.array(entries, np.int32)
+        rows = place[packed >> count_bits]
+        kept = (rows << count_bits | packed & ((1 << count_bits) - 1))[rows >= 0]
+        if len(kept):
+            moved[word] = array("i", kept.astype(np.int32).tobytes())
+    return moved
 
 
 def _weight(word: str, living: int, holding: int) -> float:

@@ -88,23 +88,20 @@ class Rows(Generic[F]):
         self._alive, self._living = bytearray(b"\x01" * len(self._keys)), None
         return kept
 
-    def first(
-        self, rows: RowIds | None, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None
-    ) -> list[int]:
-        """Where among these rows (None: all) the best are that live and are accepted: up to `most` above the floor."""
+    def first(self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None) -> list[int]:
+        """The best rows that live and are accepted: up to `most` from the floor on."""
         found: list[int] = []
         if len(self) < len(self._keys):
-            alive = self.alive() if rows is None else self.alive()[rows]
-            scores = np.where(alive, scores, np.float32(-1))
-        for place in _descending(scores, floor, most):
-            if accept is None or accept(self._facets[place if rows is None else rows[place]]):
-                found.append(place)
+            scores = np.where(self.alive(), scores, np.float32(-1))
+        for row in descending(scores, floor, most):
+            if accept is None or accept(self._facets[row]):
+                found.append(row)
                 if len(found) == most:
                     break
         return found
 
 
-def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
+def descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
     """Places from the best down, sorted only as far as it is walked.
 
     Among equals (the last digits of a float are chance) the newest, which stand last.
@@ -112,8 +109,11 @@ def _descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
     line = np.inf
     while line > floor:
         walked, line = line, max(_best_but(most, scores), floor)
-        best = ((scores >= line) & (scores < walked)).nonzero()[0]
-        yield from best[np.lexsort((-best, -np.round(scores[best], 6)))].tolist()
+        reached = scores >= line
+        if walked < np.inf:
+            reached &= scores < walked
+        best = reached.nonzero()[0][::-1]
+        yield from best[np.negative(scores[best].round(6)).argsort(kind="stable")].tolist()
         most *= 4
 
 

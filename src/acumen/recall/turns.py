@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
-from acumen.recall.partition import BY_WORDS, Hit, Question, Scored, best, leaders
+from acumen.recall.partition import Hit, Question, Scored, best
 from acumen.recall.postings import Holding, Postings
 from acumen.recall.rows import RowIds, Rows
 from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices, name_in
@@ -100,13 +100,9 @@ class TurnPartition(Generic[F]):
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
         holdings = self._words.holdings(question.terms, self._rows.alive()) if question.by_words else None
-        near = (
-            None if question.vector is None or not question.by_meaning else self._vectors.near(question.vector, limit)
-        )
+        near = self._vectors.near(question.vector) if question.by_meaning and question.vector is not None else None
         heard = None if holdings is None else Heard.of(holdings, self._threads.links(), self._session_lengths())
         judge = _Turns(heard, near, self._threads.links(), self._favour(question))
-        if heard is not None:
-            judge.sharpen(leaders(heard.words, BY_WORDS * limit))
         return best(self._rows, judge, question.floor(threshold), limit, accept)
 
     def _session_lengths(self) -> Floats:
@@ -144,40 +140,30 @@ class _Turns:
     """Judges turns by what they say, what is said around them, and their session as a whole."""
 
     def __init__(self, heard: Heard | None, near: Near | None, links: Links, favour: Floats) -> None:
+        words, session = (heard.words, heard.session) if heard else (None, None)
         self._heard = heard
         self._near = near
-        self._links = links
-        self._favour = favour
-
-    def likely(self) -> RowIds | None:
-        """Anyone: a turn may be found for what is said around it."""
-        return None
+        self._scores = fuse.turn(words, None if near is None else _meant(near, links), session, favour)
 
     def roughly(self) -> Floats:
-        words, session = (self._heard.words, self._heard.session) if self._heard else (None, None)
-        return fuse.turn(words, None if self._near is None else self._meant(self._near), session, self._favour)
+        return self._scores
 
     def exactly(self, rows: RowIds) -> Scored:
-        self.sharpen(rows)
+        """Among its neighbours what a turn gains or loses by rounding is nothing."""
         arms: dict[str, Floats] = {}
         if self._heard is not None:
             arms |= {"fts": self._heard.words[rows], "session": self._heard.session[rows]}
         if self._near is not None:
             arms["vector"] = self._near.cosines[rows]
-        return Scored(rows, self.roughly()[rows], arms)
+        return Scored(rows, self._scores[rows], arms)
 
-    def _meant(self, near: Near) -> fuse.Meant:
-        return fuse.Meant(
-            fuse.meaning(near.cosines, fuse.UNRELATED_TURN),
-            fuse.meaning(in_talk(near, self._links), fuse.UNRELATED_TURN, fuse.PARAPHRASE_IN_TALK),
-            near.known,
-        )
 
-    def sharpen(self, rows: RowIds) -> None:
-        """A turn is judged with its neighbours, so theirs are made sure of too."""
-        if self._near is not None:
-            around = np.concatenate([rows, self._links.before[rows], self._links.after[rows]])
-            self._near.sharpen(np.unique(around[around != NONE]))
+def _meant(near: Near, links: Links) -> fuse.Meant:
+    return fuse.Meant(
+        fuse.meaning(near.cosines, fuse.UNRELATED_TURN),
+        fuse.meaning(in_talk(near, links), fuse.UNRELATED_TURN, fuse.PARAPHRASE_IN_TALK),
+        near.known,
+    )
 
 
 def overheard(holdings: Sequence[Holding], links: Links) -> Floats:

@@ -1,9 +1,9 @@
-"""What rows mean: vectors kept small, compared fast, exact where it counts."""
+"""What rows mean: vectors kept small, every one of them compared with a question."""
 
 from array import array
-from functools import cache, cached_property
 
 import numpy as np
+import simsimd
 from msgspec import Struct
 from numpy.typing import NDArray
 
@@ -12,18 +12,10 @@ from acumen.recall.rows import FEW_DEAD, RowIds
 
 # Eight bits a number: a cosine moves by less than .002, and a vector takes a quarter of its float32 size.
 STEPS = 127
-# Up to here every vector is compared in full; beyond, sign bits choose which are worth it.
-ALL_EXACT = 2_000
-# How many vectors sign bits choose: a few, some for each one wanted, and one in so many. Measured on 80,000 passages of
-# real talk against comparing all: of the best 10 by words and meaning none is missed, of the best 100 by meaning .007.
-CHOSEN = 300
-CHOSEN_PER_WANTED = 40
-CHOSEN_ONE_IN = 100
 # Vectors wait until so many can be packed at once, which is ten times cheaper than one by one.
 AT_ONCE = 256
 
 _NO_ROW = -1
-_BITS = 64
 
 
 class Vectors:
@@ -35,7 +27,6 @@ class Vectors:
     def __init__(self) -> None:
         self._dims = 0
         self._numbers = np.zeros((0, 0), np.int8)  # one line a vector
-        self._signs = np.zeros((0, 0), np.uint64)  # one column a vector: counting bits runs along memory
         self._scales = array("f")  # what makes a vector's numbers a unit vector again
         self._owners = array("i")  # the row of a vector; _NO_ROW once the row has other ones
         self._first = array("i")  # of a row's vectors, which stand together
@@ -48,7 +39,7 @@ class Vectors:
     def bytes(self) -> int:
         columns = 2 * (len(self._owners) + len(self._first))
         waiting = sum(vectors.nbytes for vectors in self._waiting.values())
-        return self._numbers.nbytes + self._signs.nbytes + columns * 8 + waiting
+        return self._numbers.nbytes + columns * 8 + waiting
 
     def append(self, vector: Floats | None) -> None:
         self._owned = None
@@ -76,7 +67,6 @@ class Vectors:
         owners = place[np.array(self._owners, np.int32)]
         slots = np.flatnonzero(owners != _NO_ROW)
         self._numbers = self._numbers[slots]
-        self._signs = np.ascontiguousarray(self._signs[:, slots])
         self._scales = array("f", np.array(self._scales, np.float32)[slots].tobytes())
         self._owners = array("i", owners[slots].tobytes())
         self._count = array("i", np.bincount(owners[slots], minlength=len(kept)).astype(np.int32).tobytes())
@@ -85,21 +75,15 @@ class Vectors:
         self._first = array("i", first.tobytes())
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
-    def near(self, question: Floats, wanted: int) -> "Near":
-        """How close every row is to a question, of which the closest `wanted` matter."""
+    def near(self, question: Floats) -> "Near":
+        """How close every row is to a question."""
         self._pack()
         if self._dims:
             self._check(np.atleast_2d(question))
-        used = len(self._owners)
         if self._owned is None:
             self._owned = self._columns()
-        return Near(
-            CHOSEN + CHOSEN_PER_WANTED * wanted + used // CHOSEN_ONE_IN,
-            question / np.float32(max(float(np.linalg.norm(question)), 1e-12)),
-            self._numbers[:used].reshape(used, len(question)),
-            self._signs[:, :used],
-            self._owned,
-        )
+        used = len(self._owners)
+        return Near(question, self._numbers[:used].reshape(used, len(question)), self._owned)
 
     def _columns(self) -> "Owned":
         """Copies, because views would forbid the columns to grow for as long as anyone holds them."""
@@ -127,7 +111,6 @@ class Vectors:
         peaks = np.abs(vectors).max(axis=1)
         place = self._place(rows)
         self._numbers[place] = np.rint(vectors * (STEPS / peaks)[:, None])
-        self._signs[:, place] = _signs(vectors).T
         self._scales.frombytes((peaks / (STEPS * lengths)).astype(np.float32).tobytes())
 
     def _place(self, rows: list[int]) -> slice:
@@ -154,11 +137,9 @@ class Vectors:
             return
         room = max(needed + needed // 2, 16)
         numbers = np.zeros((room, self._dims), np.int8)
-        signs = np.zeros((-(-self._dims // _BITS), room), np.uint64)
         if self._numbers.size:
             numbers[: len(self._numbers)] = self._numbers
-            signs[:, : self._signs.shape[1]] = self._signs
-        self._numbers, self._signs = numbers, signs
+        self._numbers = numbers
 
 
 class Owned(Struct, frozen=True, eq=False):
@@ -173,42 +154,18 @@ class Owned(Struct, frozen=True, eq=False):
 
 
 class Near:
-    """How close rows are to one question. With many vectors sign bits choose the `likely` rows, which are compared."""
+    """How close rows are to one question; 0 where nothing is known."""
 
-    def __init__(
-        self,
-        chosen: int,
-        question: Floats,
-        numbers: NDArray[np.int8],
-        signs: NDArray[np.uint64],
-        owned: Owned,
-    ) -> None:
-        self._question = question
+    def __init__(self, question: Floats, numbers: NDArray[np.int8], owned: Owned) -> None:
+        self._question = question / np.float32(max(float(np.linalg.norm(question)), 1e-12))
         self._numbers = numbers
         self._owned = owned
         self.known = owned.known
-        self._apart = None if len(owned.owners) <= ALL_EXACT else _apart(signs, _signs(question[None])[0])
-        self.likely = np.arange(len(owned.count)) if self._apart is None else self._owning(_fewest(self._apart, chosen))
-
-    @cached_property
-    def cosines(self) -> Floats:
-        """Of every row: exact where it is likely, an estimate elsewhere until it is sharpened."""
-        self._sharp = ~self.known
-        if self._apart is None:
-            cosines = np.zeros(len(self.known), np.float32)
-        else:
-            cosines = self._closest_of_row(_estimates(len(self._question)).take(self._apart))
-        self._make_exact(cosines, self.likely)
-        return cosines
-
-    def estimates(self, rows: RowIds) -> Floats:
-        """Of these rows, cheaply."""
-        if self._apart is not None and self._owned.one_each:
-            return _estimates(len(self._question)).take(self._apart.take(rows))
-        return self.cosines.take(rows)
+        # Of every row, to a question that is rounded like the rows: off by as little as theirs.
+        self.cosines = self._of_rows(self._rounded())
 
     def exact(self, rows: RowIds) -> Floats:
-        """Of these rows; 0 where nothing is known."""
+        """Of these rows, to the question as it is."""
         if self._owned.one_each:
             return self._compared(rows)
         cosines = np.zeros(len(rows), np.float32)
@@ -216,17 +173,20 @@ class Near:
         cosines[known] = self._closest(rows[known])
         return cosines
 
-    def sharpen(self, rows: RowIds) -> bool:
-        """Make the cosines of these rows exact; False if they were."""
-        return self._make_exact(self.cosines, rows)
+    def _rounded(self) -> Floats:
+        if not len(self._numbers):
+            return np.zeros(0, np.float32)
+        step = np.float32(max(float(np.abs(self._question).max()), 1e-12) / STEPS)
+        question = np.rint(self._question / step).astype(np.int8)
+        # Sums of so small numbers are exact in float32.
+        cosines: Floats = np.asarray(simsimd.cdist(question[None], self._numbers, "dot", out_dtype="float32"))[0]
+        cosines *= self._owned.scales
+        cosines *= step
+        return cosines
 
-    def _make_exact(self, cosines: Floats, rows: RowIds) -> bool:
-        rows = rows[~self._sharp[rows]]
-        if not len(rows):
-            return False
-        cosines[rows] = self.exact(rows)
-        self._sharp[rows] = True
-        return True
+    def _compared(self, slots: RowIds) -> Floats:
+        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._question * self._owned.scales[slots]
+        return cosines
 
     def _closest(self, rows: RowIds) -> Floats:
         """Of known rows."""
@@ -235,7 +195,7 @@ class Near:
         closest: Floats = np.maximum.reduceat(compared, np.cumsum(counts) - counts) if len(rows) else compared
         return closest
 
-    def _closest_of_row(self, cosines: Floats) -> Floats:
+    def _of_rows(self, cosines: Floats) -> Floats:
         if self._owned.one_each:
             return cosines
         closest = np.where(self.known, np.float32(-1), np.float32(0))
@@ -245,17 +205,6 @@ class Near:
         else:
             closest[self._owned.owners[owned]] = cosines[owned]
         return closest
-
-    def _owning(self, slots: RowIds) -> RowIds:
-        if self._owned.one_each:
-            return slots
-        owning = np.zeros(len(self._owned.count) + 1, np.bool_)  # one more, which _NO_ROW marks
-        owning[self._owned.owners[slots]] = True
-        return np.flatnonzero(owning[:-1])
-
-    def _compared(self, slots: RowIds) -> Floats:
-        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._question * self._owned.scales[slots]
-        return cosines
 
 
 def _sound(waiting: dict[int, Floats]) -> tuple[list[int], Floats]:
@@ -271,31 +220,3 @@ def _ranges(first: NDArray[np.int32], count: NDArray[np.int32]) -> RowIds:
     """first, first + 1, … count numbers from each first on."""
     before = np.cumsum(count) - count
     return np.repeat(first - before, count) + np.arange(int(count.sum()))
-
-
-def _signs(vectors: Floats) -> NDArray[np.uint64]:
-    """The signs of each vector, packed; the last word is filled up with zeros."""
-    words = -(-vectors.shape[1] // _BITS)
-    packed = np.zeros((len(vectors), 8 * words), np.uint8)
-    packed[:, : -(-vectors.shape[1] // 8)] = np.packbits(vectors > 0, axis=1)
-    return packed.view(np.uint64)
-
-
-def _apart(signs: NDArray[np.uint64], question: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    """How many signs of each vector differ from the question's."""
-    apart: NDArray[np.uint16] = np.add.reduce(np.bitwise_count(signs ^ question[:, None]), axis=0, dtype=np.uint16)
-    return apart
-
-
-@cache
-def _estimates(dims: int) -> Floats:
-    """The likely cosine for every number of differing signs: their share is the share of a half turn."""
-    return np.cos(np.pi * np.arange(dims + 1) / dims).astype(np.float32)
-
-
-def _fewest(apart: NDArray[np.uint16], most: int) -> RowIds:
-    """The places of the smallest numbers, `most` of them and those equal to the last."""
-    if len(apart) <= most:
-        return np.arange(len(apart))
-    up_to = np.cumsum(np.bincount(apart))
-    return (apart <= up_to.searchsorted(most)).nonzero()[0]
