@@ -63,7 +63,8 @@ def line_of(memory: Memory) -> str:
 
 def _framed(text: str) -> str:
     """A memory must not end the frame it stands in, nor look like the next line of it."""
-    return _MARK.sub(r"(\1)", text).replace("\n", "\n  ")
+    text = _MARK.sub(r"(\1)", text) if "<" in text else text
+    return text.replace("\n", "\n  ")
 
 
 def fit(candidates: Sequence[Candidate], budget: int, count: Callable[[str], int]) -> Context:

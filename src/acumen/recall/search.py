@@ -153,27 +153,18 @@ class Search:
         return [hit for hits in by_kind for hit in hits]
 
     def _found(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
-        return [
-            hit for kind, wanted in ask.filters.items() for hit in self._seen(tx, kind, wanted, ask, understood, deps)
-        ]
-
-    def _seen(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
-        """A lesson that a person would not have shared is found by nobody but the user who taught it."""
-        withheld = tx.sources.withheld() if kind is Kind.USER_PLAYBOOK and wanted.user_id is None else set()
-        more = replace(ask, top_k=ask.top_k + len(withheld)) if withheld else ask
-        hits = self._of_kind(tx, kind, wanted, more, understood, deps)
-        return [hit for hit in hits if hit.ref.id not in withheld][: ask.top_k]
-
-    def _of_kind(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
         if understood.question is None:
-            listed = tx.by_kind[kind].find(wanted, ask.top_k)
-            return [Hit(memory, MemoryRef(kind, str(memory.id)), None) for memory in listed]
+            return [hit for kind, wanted in ask.filters.items() for hit in _listed(tx, kind, wanted, ask.top_k)]
+        question = understood.question
+        # All are ranked before any is fetched: vectors take the place in the processor's cache of what fetching needs.
+        ranked = [(kind, self._ranked(tx, kind, wanted, ask, question, deps)) for kind, wanted in ask.filters.items()]
+        return [hit for kind, found in ranked for hit in _fetched(tx, kind, found)]
+
+    def _ranked(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, question: Question, deps: Deps) -> list[Found]:
+        unshared = _unshared(tx, kind, wanted)
         held = self._shelf.memories(tx, kind, wanted.user_id)
-        found = _rank(tx, held, wanted, understood.question, ask, deps)
-        stored = tx.by_kind[kind].by_ids([one.entity_id for one in found])
-        return [
-            Hit(stored[one.entity_id], MemoryRef(kind, one.entity_id), one) for one in found if one.entity_id in stored
-        ]
+        found = _rank(tx, held, wanted, question, ask.top_k + len(unshared), ask.threshold, deps)
+        return [one for one in found if one.entity_id not in unshared][: ask.top_k]
 
     def _turns(self, tx: Tx, ask: "AskTurns", understood: _Understood, deps: Deps) -> list[TurnHit]:
         if understood.question is None:
@@ -184,7 +175,7 @@ class Search:
             hidden = tx.evidence.hidden([turn.id for turn in listed])
             return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
         held = self._shelf.turns(tx, ask.user_id)
-        found = _rank(tx, held, ask.wanted, understood.question, ask, deps)
+        found = _rank(tx, held, ask.wanted, understood.question, ask.top_k, ask.threshold, deps)
         ids = [InteractionId(int(one.entity_id)) for one in found]
         stored = {str(turn.id): turn for turn in tx.conversations.by_ids(ids)}
         hits = [TurnHit(stored[one.entity_id], one) for one in found if one.entity_id in stored]
@@ -249,12 +240,35 @@ def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Rec
     )
 
 
+def _unshared(tx: Tx, kind: Kind, wanted: Filter) -> set[str]:
+    """A lesson that a person would not have shared is found by nobody but the user who taught it."""
+    return tx.sources.withheld() if kind is Kind.USER_PLAYBOOK and wanted.user_id is None else set()
+
+
+def _listed(tx: Tx, kind: Kind, wanted: Filter, most: int) -> list[Hit]:
+    unshared = _unshared(tx, kind, wanted)
+    listed = tx.by_kind[kind].find(wanted, most + len(unshared))
+    hits = (Hit(memory, MemoryRef(kind, str(memory.id)), None) for memory in listed)
+    return [hit for hit in hits if hit.ref.id not in unshared][:most]
+
+
+def _fetched(tx: Tx, kind: Kind, found: Sequence[Found]) -> list[Hit]:
+    stored = tx.by_kind[kind].by_ids([one.entity_id for one in found])
+    return [Hit(stored[one.entity_id], MemoryRef(kind, one.entity_id), one) for one in found if one.entity_id in stored]
+
+
 def _rank(
-    tx: Tx, held: HeldMemories | HeldTurns, wanted: Filter, question: Question, ask: "Ask | AskTurns", deps: Deps
+    tx: Tx,
+    held: HeldMemories | HeldTurns,
+    wanted: Filter,
+    question: Question,
+    most: int,
+    threshold: float | None,
+    deps: Deps,
 ) -> list[Found]:
     with held.lock:
         held.catch_up(tx, deps.meaning.name)
-        hits = held.rows.rank(question, ask.top_k, wanted.admits, ask.threshold)
+        hits = held.rows.rank(question, most, wanted.admits, threshold)
     return [Found(hit.key, round(hit.score, 4), hit.reasons) for hit in hits]
 
 

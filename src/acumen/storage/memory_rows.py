@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from msgspec.structs import asdict
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Status
 from acumen.model.search import Facet, Filter
-from acumen.storage.prepared import ByIds, Prepared, Row
+from acumen.storage.prepared import ByIds, Prepared
 from acumen.storage.scope import Scope, in_batches, org_of, row_of
 
 M = TypeVar("M")
@@ -72,20 +73,20 @@ class MemoryRows(Generic[M]):
         """Those that exist; ids nobody has are left out."""
         conn, org, query = self._scope.conn, self._scope.org, _by_ids(self._id)
         rows = [row for some in self._parsed(ids) for row in query.rows(conn, org, some)]
-        return {str(row[self.mapping.id_column]): self._memory(row) for row in rows}
+        return {str(row[self.mapping.id_column]): self.mapping.from_row(row) for row in rows}
 
     def find(self, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
         """The latest changed first."""
         query = self._filtered(sa.select(self._table), wanted)
         order = self._table.c.created_at if wanted.by_creation else self._table.c.updated_at
         rows = self._scope.rows(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
-        return [self._memory(row) for row in rows]
+        return [self.mapping.from_row(dict(row)) for row in rows]
 
     def past(self, at: Millis) -> list[M]:
         """Current ones whose time is over."""
         c = self._table.c
         query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
-        return [self._memory(row) for row in self._scope.rows(query)]
+        return [self.mapping.from_row(dict(row)) for row in self._scope.rows(query)]
 
     def current_ids(self, user: str) -> set[str]:
         """Of a user, or of what is everybody's."""
@@ -152,11 +153,6 @@ class MemoryRows(Generic[M]):
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
         return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])
 
-    def _memory(self, row: Row | sa.RowMapping) -> M:
-        values = dict(row)
-        del values["org_id"]
-        return self.mapping.from_row(values)
-
     def _mine(self) -> tuple[sa.ColumnElement[bool], ...]:
         return (self._table.c.org_id == self._scope.org,)
 
@@ -210,17 +206,26 @@ def memory_row(table: sa.Table, memory: Any, **told: Any) -> dict[str, Any]:
     return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **told)}
 
 
-def take_origin(values: dict[str, Any]) -> Origin:
-    return Origin(*(values.pop(name) for name in ("engine", "model", "prompt_hash", "confidence")))
+_ORIGIN = itemgetter(*Origin.__struct_fields__)
 
 
-def take_shared(values: dict[str, Any]) -> dict[str, Any]:
-    """What every kind reads back the same way, taken out of the row's values."""
-    return {
-        "origin": take_origin(values),
-        "status": Status(values.pop("status")),
-        "tags": values.pop("tags") or [],
-    }
+def reading(kind: type[M], id_column: str, complete: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], M]:
+    """How a row, which is used up by it, is read back: fields called like a column are that column's.
+
+    Those of one kind alone that are not, `complete` puts beside the columns.
+    """
+    fields = itemgetter(*kind.__struct_fields__)  # type: ignore[attr-defined]
+
+    def from_row(row: dict[str, Any]) -> M:
+        row["id"] = row[id_column]
+        row["origin"] = Origin(*_ORIGIN(row))
+        row["status"] = Status(row["status"])
+        row["tags"] = row["tags"] or []
+        row["interaction_ids"] = row["interaction_ids"] or []
+        complete(row)
+        return kind(*fields(row))
+
+    return from_row
 
 
 def row_id(text: str) -> int | None:

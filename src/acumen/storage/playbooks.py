@@ -1,6 +1,7 @@
 """User and agent playbooks, as rows."""
 
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,10 +11,11 @@ from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import NEVER
 from acumen.model.search import Facet
-from acumen.storage.memory_rows import Mapping, memory_row, row_id, take_shared
+from acumen.storage.memory_rows import Mapping, memory_row, reading, row_id
 from acumen.storage.tables import agent_playbooks, user_playbooks
 
-_LESSON = ("content", "trigger", "rationale", "pitfall", "blocking_issue")
+_LESSON = Lesson.__struct_fields__
+_the_lesson = itemgetter(*_LESSON)
 
 
 def _to_row(table: sa.Table, playbook: UserPlaybook | AgentPlaybook) -> dict[str, Any]:
@@ -23,27 +25,15 @@ def _to_row(table: sa.Table, playbook: UserPlaybook | AgentPlaybook) -> dict[str
     return memory_row(table, playbook, **lesson, **number, metadata=playbook.metadata or None)
 
 
-def _take_lesson(values: dict[str, Any]) -> Lesson:
-    return Lesson(**{name: values.pop(name) for name in _LESSON})
+def _complete_user(row: dict[str, Any]) -> None:
+    row["lesson"] = Lesson(*_the_lesson(row))
+    row["metadata"] = row["metadata"] or {}
 
 
-def _user_from_row(values: dict[str, Any]) -> UserPlaybook:
-    shared = take_shared(values)
-    return UserPlaybook(
-        id=values.pop("playbook_id"),
-        lesson=_take_lesson(values),
-        metadata=values.pop("metadata") or {},
-        interaction_ids=values.pop("interaction_ids") or [],
-        **shared,
-        **values,
-    )
-
-
-def _agent_from_row(values: dict[str, Any]) -> AgentPlaybook:
-    told = {"id": values["playbook_id"], "approval": Approval(values["approval"]), "metadata": values["metadata"] or ""}
-    told |= {"lesson": _take_lesson(values), **take_shared(values)}
-    same = {name: values[name] for name in set(AgentPlaybook.__struct_fields__) - told.keys()}
-    return AgentPlaybook(**same, **told)
+def _complete_agent(row: dict[str, Any]) -> None:
+    row["lesson"] = Lesson(*_the_lesson(row))
+    row["approval"] = Approval(row["approval"])
+    row["metadata"] = row["metadata"] or ""
 
 
 def _shared_facets(row: Any) -> dict[str, Any]:
@@ -72,7 +62,7 @@ USER_PLAYBOOKS = Mapping(
     table=user_playbooks,
     id_column="playbook_id",
     to_row=partial(_to_row, user_playbooks),
-    from_row=_user_from_row,
+    from_row=reading(UserPlaybook, "playbook_id", _complete_user),
     facet=_user_facet,
     facet_columns=("user_id", "request_id", "agent_version", "name"),
     parse_id=row_id,
@@ -82,7 +72,7 @@ AGENT_PLAYBOOKS = Mapping(
     table=agent_playbooks,
     id_column="playbook_id",
     to_row=partial(_to_row, agent_playbooks),
-    from_row=_agent_from_row,
+    from_row=reading(AgentPlaybook, "playbook_id", _complete_agent),
     facet=_agent_facet,
     facet_columns=("approval", "agent_version", "name"),
     parse_id=row_id,

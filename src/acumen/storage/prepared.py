@@ -183,7 +183,8 @@ class _Reader:
         def read(row: Sequence[Any]) -> Row:
             values = dict(zip(names, row, strict=True))
             for name, process in processed:
-                values[name] = process(values[name])
+                if values[name] is not None:
+                    values[name] = process(values[name])
             return values
 
         return self._made.setdefault(dialect.name, read)

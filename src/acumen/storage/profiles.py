@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from acumen.model.ids import Kind, ProfileId
+from acumen.model.ids import Kind
 from acumen.model.memory import Status
 from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Facet
-from acumen.storage.memory_rows import Mapping, memory_row, take_shared
+from acumen.storage.memory_rows import Mapping, memory_row, reading
 from acumen.storage.tables import profiles
 
 
@@ -15,16 +15,9 @@ def _to_row(profile: Profile) -> dict[str, Any]:
     return memory_row(profiles, profile, **told)
 
 
-def _from_row(values: dict[str, Any]) -> Profile:
-    shared = take_shared(values)
-    return Profile(
-        id=ProfileId(values.pop("profile_id")),
-        ttl=TimeToLive(values.pop("ttl")),
-        extractors=values.pop("extractors") or [],
-        interaction_ids=values.pop("interaction_ids") or [],
-        **shared,
-        **values,
-    )
+def _complete(row: dict[str, Any]) -> None:
+    row["ttl"] = TimeToLive(row["ttl"])
+    row["extractors"] = row["extractors"] or []
 
 
 def _facet(row: Any) -> Facet:
@@ -46,7 +39,7 @@ PROFILES = Mapping(
     table=profiles,
     id_column="profile_id",
     to_row=_to_row,
-    from_row=_from_row,
+    from_row=reading(Profile, "profile_id", _complete),
     facet=_facet,
     facet_columns=("user_id", "expires_at", "request_id", "extractors"),
     parse_id=str,

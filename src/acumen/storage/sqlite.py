@@ -4,9 +4,9 @@ import asyncio
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,6 +57,7 @@ class Sqlite:
         self._writing = _engine(path, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
         self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
+        self._idle: list[sa.Connection] = []  # readers' own, the one last used last: it has its pages at hand
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
         self._conn: sa.Connection | None = None  # the writer's own, kept: to take it from the pool each time costs more
         self._most_waiting = most_waiting
@@ -136,15 +137,31 @@ class Sqlite:
         self._queue.put(None)
         self._writer.join()
         self._readers.shutdown()
+        for conn in self._idle:
+            conn.close()
         self._reading.dispose()
         self._writing.dispose()
 
     def _read_now(self, fn: Callable[[sa.Connection], T]) -> T:
         try:
-            with self._reading.connect() as conn, conn.begin():
+            with self._idle_reader() as conn, conn.begin():
                 return fn(conn)
         except sa.exc.DatabaseError as wrong:
             raise (_translated(wrong) if _is_the_files(wrong) else wrong) from wrong.__cause__
+
+    @contextmanager
+    def _idle_reader(self) -> Iterator[sa.Connection]:
+        """A connection kept like the writer's, unless it sees a failure."""
+        try:
+            conn = self._idle.pop()
+        except IndexError:
+            conn = self._reading.connect()
+        try:
+            yield conn
+        except BaseException:
+            conn.close()
+            raise
+        self._idle.append(conn)
 
     def _write_until_closed(self) -> None:
         open_for_more = True
@@ -242,11 +259,10 @@ def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
         module=dbapi2,
         connect_args={"check_same_thread": False, "timeout": 10},
         pool_size=READERS,
-        pool_use_lifo=True,  # the connection used last has its pages at hand
         pool_reset_on_return=None,
     )
     sa.event.listen(engine, "connect", partial(_prepare, pragmas))
-    sa.event.listen(engine, "begin", lambda conn: conn.exec_driver_sql(begin))
+    sa.event.listen(engine, "begin", lambda conn: conn.connection.dbapi_connection.execute(begin))
     return engine
 
 
