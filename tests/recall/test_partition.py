@@ -13,6 +13,7 @@ from acumen.model.search import Mode
 from acumen.recall import fuse
 from acumen.recall.partition import Hit, Partition, Question
 from acumen.recall.rows import FEW_DEAD
+from acumen.recall.vectors import Aim
 from acumen.recall.words import terms
 
 Vector = NDArray[np.float32]
@@ -401,7 +402,7 @@ def test_rows_that_lie_closer_together_than_the_rounded_question_tells_apart_com
 
     found = [keys(partition.rank(Question([], one, Mode.VECTOR), 10, None, 0.0)) for one in asked]
 
-    near = [partition._vectors.near(one) for one in asked]
+    near = [partition._vectors.near(Aim.at(one)) for one in asked]
     true = [(-one.exact(np.arange(1000))).argsort()[:10] for one in near]
     assert found == [[str(row) for row in rows] for rows in true]
     assert found != [[str(row) for row in (-one.cosines).argsort()[:10]] for one in near]

@@ -23,6 +23,7 @@ PARAPHRASE = 0.8
 
 # Words and meaning weigh the same. Measured on facts about people (LoCoMo's observations): flat from .4 to .6.
 MEANING = 0.5
+_OF_WORDS = 1 - MEANING
 # A shared word whose meaning points elsewhere is mostly chance, yet ids and names have little meaning to point with:
 # such a word counts half, and in full from where the meaning agrees this much.
 CHANCE = 0.5
@@ -75,11 +76,10 @@ def meaning(cosines: Floats, unrelated: float = UNRELATED, paraphrase: float = P
 
 def memory(words: Floats, meanings: Floats, known: Flags) -> Floats:
     """The score of a text that stands by itself. One that has no vector yet is judged by its words alone."""
-    trust = meanings * np.float32((1 - CHANCE) / AGREES)
-    np.minimum(trust, np.float32(1 - CHANCE), out=trust)
-    trust += np.float32(CHANCE)
+    trust = meanings * np.float32(_OF_WORDS * (1 - CHANCE) / AGREES)
+    np.minimum(trust, np.float32(_OF_WORDS * (1 - CHANCE)), out=trust)
+    trust += np.float32(_OF_WORDS * CHANCE)
     trust *= words
-    trust *= np.float32(1 - MEANING)
     fused: Floats = np.float32(MEANING) * meanings
     fused += trust
     return fused if known.all() else np.where(known, fused, words)

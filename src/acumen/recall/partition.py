@@ -1,7 +1,7 @@
 """An index in memory over the rows of one scope, exact over all of them. Not thread-safe: give each its lock."""
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -12,22 +12,19 @@ from acumen.recall import fuse
 from acumen.recall.days import Day, days
 from acumen.recall.fuse import Floats
 from acumen.recall.postings import Postings
-from acumen.recall.rows import RowIds, Rows, descending
-from acumen.recall.vectors import Near, Vectors
+from acumen.recall.rows import RowIds, Rows
+from acumen.recall.vectors import Aim, Near, Vectors
 from acumen.recall.words import terms
 
 F = TypeVar("F")
 
-# Rounding may have put the best a little further down: of the rows that follow so many are looked at closely too, and
-# one for every two that are wanted.
-CLOSER_LOOK = 5
-# So far below the line a row may stand by rounding that belongs above it.
+# By so much a question that is rounded may have moved the score of one row against another's, with room to spare.
 ROUNDED = 0.005
 # Nothing is found by nothing, whatever threshold is asked for.
 NOTHING = 1e-6
 
 
-class Question(Struct, frozen=True, eq=False):
+class Question(Struct, frozen=True, eq=False, dict=True):
     """What is asked. Without a vector a hybrid question is answered by its words."""
 
     terms: Sequence[str]
@@ -38,6 +35,11 @@ class Question(Struct, frozen=True, eq=False):
     @staticmethod
     def of(text: str, vector: Floats | None = None, mode: Mode = Mode.HYBRID) -> "Question":
         return Question(terms(text), vector, mode, text)
+
+    @cached_property
+    def aim(self) -> Aim | None:
+        """None where meaning is not asked for."""
+        return Aim.at(self.vector) if self.by_meaning and self.vector is not None else None
 
     @property
     def days(self) -> Sequence[Day]:
@@ -73,9 +75,16 @@ class Scored(Struct, frozen=True, eq=False):
     scores: Floats
     arms: dict[str, Floats]
 
-    def hit(self, place: int, key: str) -> Hit:
-        reasons = {arm: round(float(said[place]), 4) for arm, said in self.arms.items()}
-        return Hit(key, min(float(self.scores[place]), 1.0), reasons)
+    def best(self, floor: float, limit: int, keys: Callable[[int], str]) -> list[Hit]:
+        """From the floor on; among equals (the last digits of a float are chance) the newest."""
+        rows, scores = self.rows.tolist(), self.scores.tolist()
+        arms = {arm: said.tolist() for arm, said in self.arms.items()}
+        order = sorted(range(len(rows)), key=lambda place: (-round(scores[place], 6), -rows[place]))
+        return [
+            Hit(keys(rows[place]), min(scores[place], 1.0), {arm: round(said[place], 4) for arm, said in arms.items()})
+            for place in order[:limit]
+            if scores[place] >= floor
+        ]
 
 
 class Judge(Protocol):
@@ -147,16 +156,14 @@ class Partition(Generic[F]):
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
         words = self._words.coverage(question.terms, self._rows.alive()) if question.by_words else None
-        near = self._vectors.near(question.vector) if question.by_meaning and question.vector is not None else None
+        near = None if question.aim is None else self._vectors.near(question.aim)
         return best(self._rows, _Memories(words, near), question.floor(threshold), limit, accept)
 
 
 def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
     """The best of all rows that `accept` lets through."""
-    seen = rows.first(judge.roughly(), floor - ROUNDED, limit + limit // 2 + CLOSER_LOOK, accept)
-    scored = judge.exactly(np.array(sorted(seen), np.intp))
-    places = islice(descending(scored.scores, floor, len(seen)), limit)
-    return [scored.hit(place, rows.key(int(scored.rows[place]))) for place in places]
+    seen = rows.first(judge.roughly(), floor - ROUNDED, limit, accept, ROUNDED)
+    return judge.exactly(np.array(seen, np.intp)).best(floor, limit, rows.key)
 
 
 class _Memories:

@@ -24,7 +24,7 @@ BYTES_PER_ENTRY = 5
 
 Entries = NDArray[np.int32]
 Lists = dict[str, "array[int]"]
-_NO_ENTRIES = np.zeros(0, np.int32)
+_NOBODY = array("i")
 
 
 class Holding(Struct, frozen=True):
@@ -51,7 +51,7 @@ class _Texts(Struct, frozen=True, eq=False):
         mean = max(float(lengths[alive].sum()) / living, 1.0) if living else 1.0
         return _Texts(alive, living, lengths, mean, fuse.hold(np.ones(1, np.float32), lengths, mean))
 
-    def held(self, rows: NDArray[np.signedinteger[Any]], counts: Floats) -> Floats:
+    def held(self, rows: NDArray[np.signedinteger[Any]], counts: NDArray[Any]) -> Floats:
         return fuse.hold(counts, self.lengths[rows], self.mean)
 
 
@@ -102,7 +102,7 @@ class Postings:
         """What living rows hold of each word. A word that none holds weighs too: it was asked for."""
         texts, found = self._read(alive), []
         for word in dict.fromkeys(words):
-            rows, again = self._rows_of(word).astype(np.intp), self._again_of(word)
+            rows, again = (np.array(entries, np.intp) for entries in self._entries_of(word))
             counts = np.ones(len(rows), np.float32)
             counts[rows.searchsorted(again >> COUNT_BITS)] = again & MOST
             still = alive[rows]
@@ -113,22 +113,24 @@ class Postings:
     def coverage(self, words: Sequence[str], alive: Flags) -> Floats:
         """For every living row the share of the question's information that it holds, 0 to 1."""
         texts, asked = self._read(alive), list(dict.fromkeys(words))
-        lists, again = [self._rows_of(word) for word in asked], [self._again_of(word) for word in asked]
-        weights = self._weights(asked, lists, texts)
+        found = [self._entries_of(word) for word in asked]
+        said, again = _joined([rows for rows, _ in found]), _joined([more for _, more in found])
+        weights = self._weights(asked, [len(rows) for rows, _ in found], said, texts)
         total = sum(weights) or 1.0
         shares = [weight / total for weight in weights]
-        entries = np.concatenate([_NO_ENTRIES, *again])
-        said_again = entries >> COUNT_BITS
-        more = texts.held(said_again, (entries & MOST).astype(np.float32)) / texts.once[said_again] - 1
-        rows = np.concatenate([*lists, said_again])
-        sizes = [len(one) for one in (*lists, *again)]
-        said = np.repeat(shares * 2, sizes)
-        said[len(rows) - len(more) :] *= more
-        return np.bincount(rows, said, self.size).astype(np.float32) * texts.once
+        rows = again >> COUNT_BITS
+        # As if every row said a word once; what says it again holds it so much more firmly.
+        more = texts.held(rows, again & MOST) / texts.once[rows] - 1
+        more *= np.repeat(shares, [len(entries) for _, entries in found])
+        once = np.repeat(shares, [len(entries) for entries, _ in found])
+        held = np.bincount(np.concatenate([said, rows]), np.concatenate([once, more]), self.size)
+        return held.astype(np.float32) * texts.once
 
-    def _weights(self, words: Sequence[str], lists: Sequence[Entries], texts: _Texts) -> list[float]:
-        all_live = texts.living == self.size
-        sizes = [len(rows) if all_live else int(np.count_nonzero(texts.alive[rows])) for rows in lists]
+    def _weights(self, words: Sequence[str], sizes: Sequence[int], rows: Entries, texts: _Texts) -> list[float]:
+        """`rows` hold the words, so many each, one word after the other; only the living count."""
+        if texts.living < self.size:
+            living = np.concatenate([[0], np.cumsum(texts.alive[rows])])
+            sizes = np.diff(living[np.cumsum([0, *sizes])]).tolist()
         return [_weight(word, texts.living, size) for word, size in zip(words, sizes, strict=True)]
 
     def _read(self, alive: Flags) -> _Texts:
@@ -137,27 +139,23 @@ class Postings:
             self._texts = _Texts.of(self.lengths(), alive)
         return self._texts
 
-    def _rows_of(self, word: str) -> Entries:
-        rows = _view(self._lists, word)
+    def _entries_of(self, word: str) -> tuple["array[int]", "array[int]"]:
+        """The rows that say a word, and those that say it again."""
         if word.isascii() or not is_one_sign(word):
-            return rows
-        return np.unique(np.concatenate([rows, *(_view(self._lists, pair) for pair in self._pairs_of(word))]))
-
-    def _again_of(self, word: str) -> Entries:
-        again = _view(self._again, word)
-        if word.isascii() or not is_one_sign(word):
-            return again
-        again = np.concatenate([again, *(_view(self._again, pair) for pair in self._pairs_of(word))])
-        return again[np.unique(again >> COUNT_BITS, return_index=True)[1]]
+            return self._lists.get(word, _NOBODY), self._again.get(word, _NOBODY)
+        having = [word, *self._pairs_of(word)]
+        rows = _joined([self._lists.get(one, _NOBODY) for one in having])
+        again = _joined([self._again.get(one, _NOBODY) for one in having])
+        _, first = np.unique(again >> COUNT_BITS, return_index=True)
+        return array("i", np.unique(rows).tobytes()), array("i", again[first].tobytes())
 
     def _pairs_of(self, sign: str) -> list[str]:
         """Texts without spaces are kept as pairs of signs; a sign asked for alone is in any pair that has it."""
         return [word for word in self._lists if len(word) == 2 and sign in word]
 
 
-def _view(lists: Lists, word: str) -> Entries:
-    """The list cannot grow while the caller looks at it, and the caller looks at it under the lock."""
-    return np.frombuffer(lists[word], np.int32) if word in lists else _NO_ENTRIES
+def _joined(lists: "Sequence[array[int]]") -> Entries:
+    return np.frombuffer(b"".join(lists), np.int32)
 
 
 def _moved(lists: Lists, place: NDArray[np.int64], count_bits: int) -> Lists:

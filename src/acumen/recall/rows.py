@@ -88,21 +88,25 @@ class Rows(Generic[F]):
         self._alive, self._living = bytearray(b"\x01" * len(self._keys)), None
         return kept
 
-    def first(self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None) -> list[int]:
-        """The best rows that live and are accepted: up to `most` from the floor on."""
+    def first(
+        self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None, margin: float
+    ) -> list[int]:
+        """The best rows from the floor on that live and are accepted: `most`, and what follows within the margin."""
         found: list[int] = []
         if len(self) < len(self._keys):
             scores = np.where(self.alive(), scores, np.float32(-1))
-        for row in descending(scores, floor, most):
+        for row, score in _descending(scores, floor, 2 * most):
+            if score < floor:
+                break
             if accept is None or accept(self._facets[row]):
                 found.append(row)
                 if len(found) == most:
-                    break
+                    floor = score - margin
         return found
 
 
-def descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
-    """Places from the best down, sorted only as far as it is walked.
+def _descending(scores: Floats, floor: float, most: int) -> Iterator[tuple[int, float]]:
+    """Places and scores from the best down, sorted only as far as it is walked.
 
     Among equals (the last digits of a float are chance) the newest, which stand last.
     """
@@ -113,7 +117,8 @@ def descending(scores: Floats, floor: float, most: int) -> Iterator[int]:
         if walked < np.inf:
             reached &= scores < walked
         best = reached.nonzero()[0][::-1]
-        yield from best[np.negative(scores[best].round(6)).argsort(kind="stable")].tolist()
+        best = best[np.negative(scores[best].round(6)).argsort(kind="stable")]
+        yield from zip(best.tolist(), scores[best].tolist(), strict=True)
         most *= 4
 
 

@@ -100,7 +100,7 @@ class TurnPartition(Generic[F]):
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
         holdings = self._words.holdings(question.terms, self._rows.alive()) if question.by_words else None
-        near = self._vectors.near(question.vector) if question.by_meaning and question.vector is not None else None
+        near = None if question.aim is None else self._vectors.near(question.aim)
         heard = None if holdings is None else Heard.of(holdings, self._threads.links(), self._session_lengths())
         judge = _Turns(heard, near, self._threads.links(), self._favour(question))
         return best(self._rows, judge, question.floor(threshold), limit, accept)

@@ -1,6 +1,7 @@
 """What rows mean: vectors kept small, every one of them compared with a question."""
 
 from array import array
+from typing import Any
 
 import numpy as np
 import simsimd
@@ -75,15 +76,15 @@ class Vectors:
         self._first = array("i", first.tobytes())
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
-    def near(self, question: Floats) -> "Near":
+    def near(self, aim: "Aim") -> "Near":
         """How close every row is to a question."""
         self._pack()
         if self._dims:
-            self._check(np.atleast_2d(question))
+            self._check(aim.rounded)
         if self._owned is None:
             self._owned = self._columns()
         used = len(self._owners)
-        return Near(question, self._numbers[:used].reshape(used, len(question)), self._owned)
+        return Near(aim, self._numbers[:used].reshape(used, len(aim.unit)), self._owned)
 
     def _columns(self) -> "Owned":
         """Copies, because views would forbid the columns to grow for as long as anyone holds them."""
@@ -97,7 +98,7 @@ class Vectors:
             one_each=self._in_order and len(self._owners) == len(count),
         )
 
-    def _check(self, vectors: Floats) -> None:
+    def _check(self, vectors: NDArray[Any]) -> None:
         if vectors.shape[1] != self._dims:
             message = f"a vector of {vectors.shape[1]} numbers cannot be compared with vectors of {self._dims}"
             raise ValueError(message)
@@ -153,15 +154,29 @@ class Owned(Struct, frozen=True, eq=False):
     one_each: bool  # every row has one, in the order of the rows
 
 
+class Aim(Struct, frozen=True, eq=False):
+    """Where a question points: its unit vector, and the same rounded like those of the rows."""
+
+    unit: Floats
+    rounded: NDArray[np.int8]  # one line
+    step: np.float32
+
+    @staticmethod
+    def at(vector: Floats) -> "Aim":
+        unit = vector / np.float32(max(float(np.linalg.norm(vector)), 1e-12))
+        step = np.float32(max(float(np.abs(unit).max()), 1e-12) / STEPS)
+        return Aim(unit, np.rint(unit / step).astype(np.int8)[None], step)
+
+
 class Near:
     """How close rows are to one question; 0 where nothing is known."""
 
-    def __init__(self, question: Floats, numbers: NDArray[np.int8], owned: Owned) -> None:
-        self._question = question / np.float32(max(float(np.linalg.norm(question)), 1e-12))
+    def __init__(self, aim: Aim, numbers: NDArray[np.int8], owned: Owned) -> None:
+        self._aim = aim
         self._numbers = numbers
         self._owned = owned
         self.known = owned.known
-        # Of every row, to a question that is rounded like the rows: off by as little as theirs.
+        # Of every row, to the rounded question: off by as little as the rows themselves.
         self.cosines = self._of_rows(self._rounded())
 
     def exact(self, rows: RowIds) -> Floats:
@@ -176,16 +191,15 @@ class Near:
     def _rounded(self) -> Floats:
         if not len(self._numbers):
             return np.zeros(0, np.float32)
-        step = np.float32(max(float(np.abs(self._question).max()), 1e-12) / STEPS)
-        question = np.rint(self._question / step).astype(np.int8)
         # Sums of so small numbers are exact in float32.
-        cosines: Floats = np.asarray(simsimd.cdist(question[None], self._numbers, "dot", out_dtype="float32"))[0]
+        sums = simsimd.cdist(self._aim.rounded, self._numbers, "dot", out_dtype="float32")
+        cosines: Floats = np.asarray(sums)[0]
         cosines *= self._owned.scales
-        cosines *= step
+        cosines *= self._aim.step
         return cosines
 
     def _compared(self, slots: RowIds) -> Floats:
-        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._question * self._owned.scales[slots]
+        cosines: Floats = self._numbers[slots].astype(np.float32) @ self._aim.unit * self._owned.scales[slots]
         return cosines
 
     def _closest(self, rows: RowIds) -> Floats:
