@@ -169,7 +169,7 @@ def _indexed(corpus: Corpus, meanings: Meanings) -> TurnPartition[None]:
 
 def _answer(partition: TurnPartition[None], question: Question, asked: Asked) -> tuple[list[int], float]:
     hits = partition.rank(question, DEPTH)
-    places = [int(hit.key) for hit in hits]
+    places = [int(hit.entity_id) for hit in hits]
     ranks = [places.index(gold) + 1 if gold in places else 0 for gold in sorted(asked.gold)]
     return ranks, hits[0].score if hits else 0.0
 

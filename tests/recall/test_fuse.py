@@ -23,11 +23,11 @@ def test_rare_words_tell_more_than_common_ones(rows: int, holding: int) -> None:
 
 
 def test_a_word_said_once_in_a_text_of_average_length_is_held_in_full() -> None:
-    assert fuse.hold(floats(1), floats(12), 12.0) == pytest.approx(1)
+    assert fuse.hold(floats(1), fuse.patience(floats(12), 12.0)) == pytest.approx(1)
 
 
 def test_a_word_is_held_less_firmly_by_a_longer_text_and_more_firmly_when_repeated() -> None:
-    short, long, long_twice = fuse.hold(floats(1, 1, 2), floats(10, 40, 40), 10.0)
+    short, long, long_twice = fuse.hold(floats(1, 1, 2), fuse.patience(floats(10, 40, 40), 10.0))
 
     assert short > long_twice > long > 0
 
@@ -39,18 +39,17 @@ def test_meaning_runs_from_unrelated_to_paraphrase(cosine: float, share: float) 
 
 @given(shares)
 def test_the_score_of_a_memory_lies_between_nothing_and_one(values: NDArray[np.float32]) -> None:
-    scores = fuse.memory(values, values[::-1], np.ones(len(values), np.bool_))
+    scores = fuse.memory(values, values[::-1])
 
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
 @given(shares)
 def test_more_words_and_more_meaning_never_score_less(values: NDArray[np.float32]) -> None:
-    known = np.ones(len(values), np.bool_)
     more = np.minimum(values + np.float32(0.1), 1)
 
-    assert (fuse.memory(more, values, known) >= fuse.memory(values, values, known) - 1e-6).all()
-    assert (fuse.memory(values, more, known) >= fuse.memory(values, values, known) - 1e-6).all()
+    assert (fuse.memory(more, values) >= fuse.memory(values, values) - 1e-6).all()
+    assert (fuse.memory(values, more) >= fuse.memory(values, values) - 1e-6).all()
 
 
 def test_a_memory_without_a_vector_is_judged_by_its_words() -> None:
@@ -61,7 +60,7 @@ def test_a_memory_without_a_vector_is_judged_by_its_words() -> None:
 
 
 def test_words_whose_meaning_points_elsewhere_fall_below_the_floor_unless_they_cover_much() -> None:
-    chance, exact_id = fuse.memory(floats(0.3, 1), floats(0, 0), np.ones(2, np.bool_))
+    chance, exact_id = fuse.memory(floats(0.3, 1), floats(0, 0))
 
     assert chance < fuse.FLOOR < exact_id
 

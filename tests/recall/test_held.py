@@ -99,7 +99,7 @@ async def test_words_of_an_older_analyser_are_analysed_anew(org_store: OrgStore)
     held = HeldMemories(Kind.PROFILE, ADA)
     await caught_up(org_store, held)
 
-    assert [hit.key for hit in held.rows.rank(Question.of("zebras"), 10)] == [memory.id]
+    assert [hit.entity_id for hit in held.rows.rank(Question.of("zebras"), 10)] == [memory.id]
     assert held.rows.rank(Question.of("long ago"), 10) == []
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from acumen.llm.embed import Embedder, load_embedder
-from acumen.model.search import Mode
+from acumen.model.search import Found, Mode
 from acumen.recall import fuse
-from acumen.recall.partition import Hit, Partition, Question
+from acumen.recall.partition import Partition, Question
 from acumen.recall.rows import FEW_DEAD
 from acumen.recall.vectors import Aim
 from acumen.recall.words import terms
@@ -37,8 +37,8 @@ def lessons() -> Partition[None]:
     return partition
 
 
-def keys(hits: Sequence[Hit]) -> list[str]:
-    return [hit.key for hit in hits]
+def keys(hits: Sequence[Found]) -> list[str]:
+    return [hit.entity_id for hit in hits]
 
 
 def vectors(count: int, seed: int = 0) -> NDArray[np.float32]:
@@ -280,8 +280,8 @@ def last_of(history: Sequence[tuple[str, int, str, int | None]]) -> list[tuple[s
     return [one for place, one in enumerate(history) if one[0] == "put" and last[one[1]] == place]
 
 
-def seen(hits: Sequence[Hit]) -> list[tuple[str, float]]:
-    return [(hit.key, round(hit.score, 4)) for hit in hits]
+def seen(hits: Sequence[Found]) -> list[tuple[str, float]]:
+    return [(hit.entity_id, round(hit.score, 4)) for hit in hits]
 
 
 @given(histories, questions)
@@ -339,7 +339,7 @@ def test_scores_are_those_of_plain_arithmetic(
     found = played(history).rank(question, 100, threshold=0)
 
     expected = {key: score for key, score in plain_scores(rows, question).items() if score > 1e-6}
-    assert {hit.key: hit.score for hit in found} == pytest.approx(expected, abs=0.01)
+    assert {hit.entity_id: hit.score for hit in found} == pytest.approx(expected, abs=0.01)
 
 
 def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: Question) -> dict[str, float]:

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from acumen.model.search import Mode
-from acumen.recall.partition import Hit, Question
+from acumen.model.search import Found, Mode
+from acumen.recall.partition import Question
 from acumen.recall.rows import FEW_DEAD
 from acumen.recall.turns import TurnPartition
 
@@ -30,8 +30,8 @@ def said(
     return partition
 
 
-def keys(hits: Sequence[Hit]) -> list[str]:
-    return [hit.key for hit in hits]
+def keys(hits: Sequence[Found]) -> list[str]:
+    return [hit.entity_id for hit in hits]
 
 
 def on(year: int, month: int, day: int) -> int:
@@ -245,8 +245,8 @@ def in_order(history: Sequence[Event]) -> list[Event]:
     return list(standing.values())
 
 
-def scores(hits: Sequence[Hit]) -> dict[str, float]:
-    return {hit.key: round(hit.score, 4) for hit in hits}
+def scores(hits: Sequence[Found]) -> dict[str, float]:
+    return {hit.entity_id: round(hit.score, 4) for hit in hits}
 
 
 @given(st.lists(puts | drops, max_size=30), questions)

@@ -82,12 +82,12 @@ def fit(candidates: Sequence[Candidate], budget: int, count: Callable[[str], int
     while shown and (tokens := count(text)) > budget:
         shown.pop()
         text = _text(shown)
-    kept = set(shown)
+    kept = {line.ref for line in shown}
     return Context(
         text=text if shown else "",
         tokens=tokens if shown else 0,
         shown=tuple(shown),
-        left_out=tuple(line for line in lines if line not in kept),
+        left_out=tuple(line for line in lines if line.ref not in kept),
     )
 
 

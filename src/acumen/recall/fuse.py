@@ -61,9 +61,13 @@ def rarity(rows: int, holding: int) -> float:
     return math.log1p((rows - holding + 0.5) / (holding + 0.5))
 
 
-def hold(counts: Floats, lengths: Floats, mean_length: float) -> Floats:
+def patience(lengths: Floats, mean_length: float) -> Floats:
+    """How long texts make one wait before they hold a word firmly."""
+    return np.float32(K1 * (1 - B)) + np.float32(K1 * B / mean_length) * lengths
+
+
+def hold(counts: Floats, patience: Floats) -> Floats:
     """How firmly texts hold a word, 0 to 1: said once in a text of average length is 1."""
-    patience = np.float32(K1 * (1 - B)) + np.float32(K1 * B / mean_length) * lengths
     held: Floats = np.divide(counts * np.float32(1 + K1), counts + patience)
     return np.minimum(held, 1, out=held)
 
@@ -74,15 +78,15 @@ def meaning(cosines: Floats, unrelated: float = UNRELATED, paraphrase: float = P
     return np.clip(share, 0, 1, out=share)
 
 
-def memory(words: Floats, meanings: Floats, known: Flags) -> Floats:
-    """The score of a text that stands by itself. One that has no vector yet is judged by its words alone."""
+def memory(words: Floats, meanings: Floats, known: Flags | None = None) -> Floats:
+    """The score of a text that stands by itself. One whose meaning is not known yet is judged by its words alone."""
     trust = meanings * np.float32(_OF_WORDS * (1 - CHANCE) / AGREES)
     np.minimum(trust, np.float32(_OF_WORDS * (1 - CHANCE)), out=trust)
     trust += np.float32(_OF_WORDS * CHANCE)
     trust *= words
     fused: Floats = np.float32(MEANING) * meanings
     fused += trust
-    return fused if known.all() else np.where(known, fused, words)
+    return fused if known is None else np.where(known, fused, words)
 
 
 class Meant(Struct, frozen=True):

@@ -144,8 +144,9 @@ class Shelf:
             held = cast("H | None", self._held.pop(key, None)) or make()
             self._held[key] = held
             # What it grew to while it was last used is known only now.
-            self._total += held.rows.bytes - self._sizes.get(key, 0)
-            self._sizes[key] = held.rows.bytes
+            size = held.rows.bytes
+            self._total += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
             self._make_room(keep=key)
         return held
 

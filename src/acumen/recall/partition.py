@@ -5,9 +5,9 @@ from functools import cached_property
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from msgspec import Struct, field
+from msgspec import Struct
 
-from acumen.model.search import Mode
+from acumen.model.search import Found, Mode
 from acumen.recall import fuse
 from acumen.recall.days import Day, days
 from acumen.recall.fuse import Floats
@@ -60,14 +60,6 @@ class Question(Struct, frozen=True, eq=False, dict=True):
         return max(usual if threshold is None else threshold, NOTHING)
 
 
-class Hit(Struct, frozen=True):
-    """A row that was found; `reasons` holds what each arm of the search said of it."""
-
-    key: str
-    score: float
-    reasons: dict[str, float] = field(default_factory=dict)
-
-
 class Scored(Struct, frozen=True, eq=False):
     """Rows in their order, with their scores and what each arm of the search said of them."""
 
@@ -75,16 +67,25 @@ class Scored(Struct, frozen=True, eq=False):
     scores: Floats
     arms: dict[str, Floats]
 
-    def best(self, floor: float, limit: int, keys: Callable[[int], str]) -> list[Hit]:
+    def best(self, floor: float, limit: int, keys: Callable[[int], str]) -> list[Found]:
         """From the floor on; among equals (the last digits of a float are chance) the newest."""
         rows, scores = self.rows.tolist(), self.scores.tolist()
         arms = {arm: said.tolist() for arm, said in self.arms.items()}
-        order = sorted(range(len(rows)), key=lambda place: (-round(scores[place], 6), -rows[place]))
+        order = sorted(range(len(rows)), key=lambda place: (-round(scores[place] * 1e6), -rows[place]))
         return [
-            Hit(keys(rows[place]), min(scores[place], 1.0), {arm: round(said[place], 4) for arm, said in arms.items()})
+            Found(
+                keys(rows[place]),
+                min(_four_digits(scores[place]), 1.0),
+                {arm: _four_digits(said[place]) for arm, said in arms.items()},
+            )
             for place in order[:limit]
             if scores[place] >= floor
         ]
+
+
+def _four_digits(number: float) -> float:
+    """`round(number, 4)` in a quarter of its time."""
+    return round(number * 1e4) / 1e4
 
 
 class Judge(Protocol):
@@ -151,7 +152,7 @@ class Partition(Generic[F]):
         limit: int,
         accept: Callable[[F], bool] | None = None,
         threshold: float | None = None,
-    ) -> list[Hit]:
+    ) -> list[Found]:
         """The best rows that `accept` lets through, best first, newest first among equals; perhaps none."""
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
@@ -160,7 +161,7 @@ class Partition(Generic[F]):
         return best(self._rows, _Memories(words, near), question.floor(threshold), limit, accept)
 
 
-def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Hit]:
+def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Found]:
     """The best of all rows that `accept` lets through."""
     seen = rows.first(judge.roughly(), floor - ROUNDED, limit, accept, ROUNDED)
     return judge.exactly(np.array(seen, np.intp)).best(floor, limit, rows.key)
@@ -187,4 +188,6 @@ class _Memories:
         if self._near is None or cosines is None:
             return np.zeros(0, np.float32) if words is None else words
         meanings = fuse.meaning(cosines)
-        return meanings if words is None else fuse.memory(words, meanings, self._near.known[rows])
+        if words is None:
+            return meanings
+        return fuse.memory(words, meanings, None if self._near.all_known else self._near.known[rows])

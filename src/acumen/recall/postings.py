@@ -41,18 +41,18 @@ class _Texts(Struct, frozen=True, eq=False):
 
     alive: Flags
     living: int
-    lengths: Floats
-    mean: float
+    patience: Floats
     once: Floats  # how firmly each row holds a word that it says once
 
     @staticmethod
     def of(lengths: Floats, alive: Flags) -> "_Texts":
         living = int(np.count_nonzero(alive))
         mean = max(float(lengths[alive].sum()) / living, 1.0) if living else 1.0
-        return _Texts(alive, living, lengths, mean, fuse.hold(np.ones(1, np.float32), lengths, mean))
+        patience = fuse.patience(lengths, mean)
+        return _Texts(alive, living, patience, fuse.hold(np.ones(1, np.float32), patience))
 
     def held(self, rows: NDArray[np.signedinteger[Any]], counts: NDArray[Any]) -> Floats:
-        return fuse.hold(counts, self.lengths[rows], self.mean)
+        return fuse.hold(counts, self.patience[rows])
 
 
 class Postings:

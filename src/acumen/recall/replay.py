@@ -15,11 +15,11 @@ from acumen.model.memories import Memory, of_snapshot, owner, searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.profile import NEVER, Profile
-from acumen.model.search import Facet, Filter, Mode, SearchRow
+from acumen.model.search import Facet, Filter, Found, Mode, SearchRow
 from acumen.model.usage import Injection
 from acumen.recall.context import Candidate, Context, Line, fit, is_unapproved, line_of
 from acumen.recall.index import vector_of, words_of
-from acumen.recall.partition import Hit, Partition, Question
+from acumen.recall.partition import Partition, Question
 from acumen.recall.search import Ask
 from acumen.storage.store import Tx
 
@@ -61,7 +61,7 @@ class Then(Struct, frozen=True):
 
     at: Millis
     context: Context
-    hits: Sequence[tuple[MemoryRef, Hit]]
+    hits: Sequence[tuple[MemoryRef, Found]]
 
     @property
     def lines(self) -> dict[MemoryRef, Line]:
@@ -118,12 +118,12 @@ async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
     for kind, wanted in _filters(told, at).items():
         memories, partition = await _stood(kind, wanted.user_id, at, deps)
         for hit in partition.rank(question, told["top_k"], wanted.admits, told["threshold"]):
-            ref = MemoryRef(kind, hit.key)
+            ref = MemoryRef(kind, hit.entity_id)
             hits.append((ref, hit))
-            memory = memories[hit.key]
+            memory = memories[hit.entity_id]
             # Questions of before this was asked were shown everything.
             waits = not told.get("show_unapproved", True) and is_unapproved(memory)
-            candidates.append(Candidate(ref, line_of(memory), round(hit.score, 4), waits))
+            candidates.append(Candidate(ref, line_of(memory), hit.score, waits))
     return Then(at, fit(candidates, told["max_tokens"], count_tokens), hits)
 
 

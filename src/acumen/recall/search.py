@@ -138,7 +138,7 @@ class Search:
             for row, vector in zip(rows, vectors, strict=True):
                 question = Question(words_of(row), vector)
                 hits = held.rows.rank(question, ALIKE, Filter(user_id=user, statuses=None).admits, 0.0)
-                found.append({hit.key: hit.reasons.get("vector") for hit in hits} | _beside(vector, vectors))
+                found.append({hit.entity_id: hit.reasons.get("vector") for hit in hits} | _beside(vector, vectors))
         return found
 
     def _hits(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
@@ -268,8 +268,7 @@ def _rank(
 ) -> list[Found]:
     with held.lock:
         held.catch_up(tx, deps.meaning.name)
-        hits = held.rows.rank(question, most, wanted.admits, threshold)
-    return [Found(hit.key, round(hit.score, 4), hit.reasons) for hit in hits]
+        return held.rows.rank(question, most, wanted.admits, threshold)
 
 
 async def _understand(query: str | None, mode: Mode, deps: Deps) -> _Understood:

@@ -6,9 +6,10 @@ from typing import Generic, TypeVar
 import numpy as np
 from msgspec import Struct
 
+from acumen.model.search import Found
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
-from acumen.recall.partition import Hit, Question, Scored, best
+from acumen.recall.partition import Question, Scored, best
 from acumen.recall.postings import Holding, Postings
 from acumen.recall.rows import RowIds, Rows
 from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices, name_in
@@ -95,7 +96,7 @@ class TurnPartition(Generic[F]):
         limit: int,
         accept: Callable[[F], bool] | None = None,
         threshold: float | None = None,
-    ) -> list[Hit]:
+    ) -> list[Found]:
         """The best turns that `accept` lets through, best first, newest first among equals; perhaps none."""
         if not len(self) or limit <= 0 or not (question.by_words or question.by_meaning):
             return []
@@ -193,12 +194,12 @@ def in_session(holdings: Sequence[Holding], session: Ints, lengths: Floats) -> F
     """For every row the share of the question's information that its session holds, were the session one long text."""
     talked = lengths > 0
     sessions, mean = int(np.count_nonzero(talked)), float(lengths[talked].mean()) if talked.any() else 1.0
-    covered = np.zeros(len(lengths), np.float32)
+    covered, patience = np.zeros(len(lengths), np.float32), fuse.patience(lengths, mean)
     total = 0.0
     for holding in holdings:
         counts = np.bincount(session[holding.rows], holding.counts, len(lengths)).astype(np.float32)
         weight = fuse.rarity(sessions, int(np.count_nonzero(counts)))
-        covered += np.float32(weight) * fuse.hold(counts, lengths, mean)
+        covered += np.float32(weight) * fuse.hold(counts, patience)
         total += weight
     return covered[session] / np.float32(total or 1.0)
 

@@ -95,6 +95,7 @@ class Vectors:
             count,
             np.array(self._scales, np.float32),
             known=count > 0,
+            all_known=bool((count > 0).all()),
             one_each=self._in_order and len(self._owners) == len(count),
         )
 
@@ -151,6 +152,7 @@ class Owned(Struct, frozen=True, eq=False):
     count: NDArray[np.int32]
     scales: Floats
     known: NDArray[np.bool_]  # whether a row has any
+    all_known: bool
     one_each: bool  # every row has one, in the order of the rows
 
 
@@ -176,6 +178,7 @@ class Near:
         self._numbers = numbers
         self._owned = owned
         self.known = owned.known
+        self.all_known = owned.all_known
         # Of every row, to the rounded question: off by as little as the rows themselves.
         self.cosines = self._of_rows(self._rounded())
 
