@@ -220,6 +220,8 @@ def _told_once(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
     if not own or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
         return hits
     taught = tx.clusters.stand_for(own)
+    if not taught:
+        return hits
     # What is not shown must not stand in the way of what would be.
     score = lambda hit: hit.found.score if hit.found and not _waits(hit, ask) else 0.0  # noqa: E731 - said once
     return without_doubles(hits, taught, lambda hit: hit.ref, score)
