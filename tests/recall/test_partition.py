@@ -406,3 +406,16 @@ def test_rows_that_lie_closer_together_than_the_rounded_question_tells_apart_com
     true = [(-one.exact(np.arange(1000))).argsort()[:10] for one in near]
     assert found == [[str(row) for row in rows] for rows in true]
     assert found != [[str(row) for row in (-one.cosines).argsort()[:10]] for one in near]
+
+
+@pytest.mark.parametrize("words, most", [("tea", 4), ("tea bread", 8)])
+def test_of_rows_that_do_not_answer_or_answer_alike_the_filter_is_asked_for_few(words: str, most: int) -> None:
+    partition = Partition[int]()
+    for number in range(300):
+        partition.put(str(number), "bread" if number % 100 else "tea", None, number)
+    asked: list[int] = []
+
+    hits = partition.rank(Question.of(words), 2, lambda number: bool(asked.append(number)) or True)
+
+    assert keys(hits) == ["200", "100"]
+    assert len(asked) <= most

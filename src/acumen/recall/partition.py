@@ -163,7 +163,7 @@ class Partition(Generic[F]):
 
 def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Found]:
     """The best of all rows that `accept` lets through."""
-    seen = rows.first(judge.roughly(), floor - ROUNDED, limit, accept, ROUNDED)
+    seen = rows.first(judge.roughly(), max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED)
     return judge.exactly(np.array(seen, np.intp)).best(floor, limit, rows.key)
 
 

@@ -65,7 +65,7 @@ class Postings:
 
     @property
     def bytes(self) -> int:
-        return len(self._lists) * BYTES_PER_WORD + self._entries * BYTES_PER_ENTRY + len(self._lengths) * 8
+        return len(self._lists) * BYTES_PER_WORD + self._entries * BYTES_PER_ENTRY + len(self._lengths) * 12
 
     @property
     def size(self) -> int:

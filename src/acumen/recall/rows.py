@@ -14,6 +14,9 @@ RowIds = NDArray[np.intp]
 # Dead rows are swept when they outnumber the living, but not for a handful.
 FEW_DEAD = 1024
 
+# So many rows for each one wanted are looked at closely, if they lie as close together.
+CLOSER_LOOK = 4
+
 # A key, its place in the list and in the dict, and a facet with the values it owns.
 BYTES_PER_ROW = 400
 
@@ -91,12 +94,12 @@ class Rows(Generic[F]):
     def first(
         self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None, margin: float
     ) -> list[int]:
-        """The best rows from the floor on that live and are accepted: `most`, and what follows within the margin."""
+        """The best rows from the floor on that live and are accepted: `most`, and a few within the margin of them."""
         found: list[int] = []
         if len(self) < len(self._keys):
             scores = np.where(self.alive(), scores, np.float32(-1))
         for row, score in _descending(scores, floor, 2 * most):
-            if score < floor:
+            if score < floor or len(found) == CLOSER_LOOK * most:
                 break
             if accept is None or accept(self._facets[row]):
                 found.append(row)
