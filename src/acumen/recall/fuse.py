@@ -74,14 +74,15 @@ def hold(counts: Floats, patience: Floats) -> Floats:
 
 def meaning(cosines: Floats, unrelated: float = UNRELATED, paraphrase: float = PARAPHRASE) -> Floats:
     """Cosines as a share, 0 where unrelated texts lie and 1 where paraphrases do."""
-    share: Floats = (cosines - np.float32(unrelated)) * np.float32(1 / (paraphrase - unrelated))
+    share: Floats = cosines * np.float32(1 / (paraphrase - unrelated))
+    share -= np.float32(unrelated / (paraphrase - unrelated))
     return np.clip(share, 0, 1, out=share)
 
 
 def memory(words: Floats, meanings: Floats, known: Flags | None = None) -> Floats:
     """The score of a text that stands by itself. One whose meaning is not known yet is judged by its words alone."""
     trust = meanings * np.float32(_OF_WORDS * (1 - CHANCE) / AGREES)
-    np.minimum(trust, np.float32(_OF_WORDS * (1 - CHANCE)), out=trust)
+    np.clip(trust, 0, _OF_WORDS * (1 - CHANCE), out=trust)
     trust += np.float32(_OF_WORDS * CHANCE)
     trust *= words
     fused: Floats = np.float32(MEANING) * meanings

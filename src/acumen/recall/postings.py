@@ -123,8 +123,9 @@ class Postings:
         more = texts.held(rows, again & MOST) / texts.once[rows] - 1
         more *= np.repeat(shares, [len(entries) for _, entries in found])
         once = np.repeat(shares, [len(entries) for entries, _ in found])
-        held = np.bincount(np.concatenate([said, rows]), np.concatenate([once, more]), self.size)
-        return held.astype(np.float32) * texts.once
+        held = np.bincount(np.concatenate([said, rows]), np.concatenate([once, more]), self.size).astype(np.float32)
+        held *= texts.once
+        return held
 
     def _weights(self, words: Sequence[str], sizes: Sequence[int], rows: Entries, texts: _Texts) -> list[float]:
         """`rows` hold the words, so many each, one word after the other; only the living count."""
