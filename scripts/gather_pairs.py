@@ -13,23 +13,25 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from acumen.learn import merge, reader
-from acumen.learn.merge import Answers, Question
+from acumen.learn import questions
+from acumen.learn.merge import Comparison
+from acumen.learn.questions import Question
 from acumen.learn.rules import rivals
 from acumen.model.ids import UserId
 from bench.learning import cases, run
 from bench.learning.cases import Conversation, Past
 
 _asked: list[Question] = []
-_answers = reader.Reader._answers  # noqa: SLF001 - what it asks is what we are here for
+_questions = Comparison.questions
 
 
-async def _watched(self: Any, known: Any, notes: Any, at: Any, near: Any, deps: Any) -> Answers | None:
-    usual = merge.MOST_ASKED, rivals.ASKED
-    merge.MOST_ASKED, rivals.ASKED = sys.maxsize, 0.0
-    _asked.extend(self.merge.questions(known, notes, at, near))
-    merge.MOST_ASKED, rivals.ASKED = usual
-    return await _answers(self, known, notes, at, near, deps)
+def _watched(self: Any, *given: Any) -> list[Question]:
+    """All that could be asked is noted, what is worth it is answered."""
+    usual = questions.MOST_ASKED, rivals.ASKED
+    questions.MOST_ASKED, rivals.ASKED = sys.maxsize, 0.0
+    _asked.extend(_questions(self, *given))
+    questions.MOST_ASKED, rivals.ASKED = usual
+    return _questions(self, *given)
 
 
 async def gathered(part: Sequence[Conversation]) -> list[dict[str, Any]]:
@@ -62,7 +64,7 @@ def _telling(past: Past, said: set[str], conversation: Conversation) -> set[str]
 
 
 def main() -> None:
-    reader.Reader._answers = _watched  # type: ignore[method-assign]  # noqa: SLF001 - as above
+    Comparison.questions = _watched  # type: ignore[method-assign]
     for part in ("open", cases.DEV):
         for pair in asyncio.run(gathered(cases.read(part))):
             sys.stdout.write(json.dumps(pair, ensure_ascii=False) + "\n")

@@ -1,4 +1,4 @@
-"""Train what tells whether a statement leaves room for an older one, from the lines under scripts/pairs/.
+"""Train what tells whether a statement leaves room for an older one, from what lies in scripts/pairs/ and histories/.
 
     PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors
     PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights … --check health finance   # left out, and judged
@@ -24,6 +24,7 @@ from acumen.learn.rules.framing import bare
 from acumen.learn.rules.words import words
 from acumen.llm.embed import load_embedder
 from acumen.llm.rivalry import MODEL
+from scripts import histories
 from scripts import rivals_network as network
 from scripts.rivals_graph import int8_model
 from scripts.rivals_network import Examples
@@ -36,6 +37,8 @@ MET = "conversations"
 BY_CHANCE = 0.7
 # And what has met in conversations counts for more, being what is asked.
 MET_COUNTS = 2.0
+# The histories of these writers are never learned from: they tell how well strangers are understood.
+STRANGERS = ("firms", "trades")
 # Among so many old statements of the same writer, drawn by chance, the one is taken that comes nearest to a new one;
 # but none that comes nearer than this to what the new one is about.
 DRAWN = 30
@@ -69,6 +72,11 @@ def read() -> list[Pair]:
         Pair(line["old"], line["new"], line["rival"], line["file"], MET_COUNTS if line["file"] == MET else 1.0)
         for line in _lines(PAIRS)
     ]
+
+
+def met() -> list[Pair]:
+    """What was told before, beside what was said then."""
+    return [Pair(one.old, one.new, one.ends, one.writer) for one in histories.read() if one.writer not in STRANGERS]
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
@@ -197,10 +205,10 @@ def _tell(name: str, scores: Array, right: Array) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--check", nargs="+", metavar="FILE", help="files under scripts/pairs/, without their ending")
+    parser.add_argument("--check", nargs="+", metavar="FILE", help="of pairs/ or histories/, without their ending")
     asked = parser.parse_args()
-    thought, left_out = read(), set(asked.check or ())
-    rows = [*thought, *left_alone([row for row in thought if row.file not in left_out])]
+    pairs, left_out = read(), set(asked.check or ())
+    rows = [*pairs, *met(), *left_alone([row for row in pairs if row.file not in left_out])]
     seen, words_alone, told = examples(rows)
     published = published_weights.read(asked.weights)
     if left_out:

@@ -7,10 +7,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from acumen.deps import beside
-from acumen.learn import merge
+from acumen.learn import merge, playbooks, profiles
 from acumen.learn.changes import PlaybookChanges, ProfileChanges
 from acumen.learn.extract_rules import playbook_notes, profile_notes
-from acumen.learn.merge import NO_TURNS, Answers, Question, Turns
+from acumen.learn.questions import NO_TURNS, Answers, Question, Turns, answered
 from acumen.llm.embed import Embedder, load_embedder
 from acumen.llm.rivalry import Rivalry, load_rivalry
 from acumen.model.conversation import Turn, Window
@@ -66,8 +66,15 @@ def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[
 
 def answers(asked: Sequence[Question]) -> Answers:
     """What the network says to them."""
-    scores = rivalry().scores([(one.old, one.new) for one in asked])
-    return {(one.place, one.key): one.chance(score) for one, score in zip(asked, scores, strict=True)}
+    chances = [(one, _chance(one)) for one in asked]
+    return {
+        (one.place, one.key): answered(one, chance, [(part.old, _chance(part)) for part in one.parts(chance)])
+        for one, chance in chances
+    }
+
+
+def _chance(asked: Question) -> float:
+    return asked.chance(rivalry().scores([(asked.old, asked.new)])[0])
 
 
 def merged_profiles(
@@ -122,7 +129,8 @@ def profiles_after(known: Sequence[Profile], changes: ProfileChanges) -> list[Pr
         held[old] = replace(held[old], status=Status.SUPERSEDED, superseded_by=new)
     for forgotten in changes.forgotten:
         held[forgotten.id] = replace(held[forgotten.id], status=Status.ARCHIVED)
-    return list(held.values())
+    before = {profile.id: profile for profile in known}
+    return [*held.values(), *(profiles.READER.rest(before[left.of], left.text, NOON) for left in changes.left)]
 
 
 def playbooks_after(known: Sequence[UserPlaybook], changes: PlaybookChanges) -> list[UserPlaybook]:
@@ -143,7 +151,9 @@ def playbooks_after(known: Sequence[UserPlaybook], changes: PlaybookChanges) -> 
         held[old] = replace(held[old], status=Status.SUPERSEDED, superseded_by=new)
     for forgotten in changes.forgotten:
         held[forgotten.id] = replace(held[forgotten.id], status=Status.ARCHIVED)
-    return list(held.values())
+    before = {playbook.id: playbook for playbook in known}
+    rests = [playbooks.READER.rest(before[left.of], left.text, NOON) for left in changes.left]
+    return [*held.values(), *(replace(one, id=PlaybookId(len(held) + place)) for place, one in enumerate(rests, 1))]
 
 
 def current(memories: Sequence[Profile] | Sequence[UserPlaybook]) -> list[str]:

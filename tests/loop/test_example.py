@@ -71,6 +71,22 @@ async def test_what_contradicts_supersedes_and_the_old_leaves_search_and_stays_i
     assert "Paris" not in found.context
 
 
+async def test_what_still_holds_of_a_memory_of_several_facts_goes_on(org: Org):
+    await org.sdk.publish(**said("We do an app for dentists, CI is jenkins, three devs."))
+    await org.learn()
+    await org.sdk.publish(**said("Jenkins is gone, we're on github actions now."))
+    await org.learn()
+
+    (before,) = await facts(org, status_filter=["superseded"])
+    (rest,) = [fact for fact in await facts(org) if "dentists" in fact.content]
+
+    assert before.content == "User does an app for dentists, CI is jenkins, three devs."
+    assert rest.content == "User does an app for dentists, three devs."
+    assert rest.source_interaction_ids == before.source_interaction_ids
+    told = [event for event in (await org.rows())["lineage"] if event["entity_id"] == rest.profile_id]
+    assert [(event["op"], event["sources"]) for event in told] == [("add", [before.profile_id])]
+
+
 async def test_what_is_said_again_is_mentioned_again_and_not_learned_twice(org: Org):
     for request in ("r1", "r2"):
         await org.sdk.publish(**said("I live in Paris.", request_id=request))

@@ -41,6 +41,14 @@ class Superseded(Struct, Generic[Id], frozen=True):
     because: str
 
 
+class Left(Struct, Generic[Id], frozen=True):
+    """What still holds of a memory of several facts, of which one gave way."""
+
+    of: Id
+    text: str
+    because: str
+
+
 class Forgotten(Struct, Generic[Id], frozen=True):
     """`asked` is the turn that asked for it, which tells of it too; None where nobody has asked."""
 
@@ -62,6 +70,7 @@ class Changes(Struct, Generic[Id, Note], frozen=True):
     added: tuple[Added[Note], ...] = ()
     mentioned: tuple[Mentioned[Id, Note], ...] = ()
     superseded: tuple[Superseded[Id], ...] = ()
+    left: tuple[Left[Id], ...] = ()
     forgotten: tuple[Forgotten[Id], ...] = ()
     outdated: tuple[Outdated[Note], ...] = ()
 

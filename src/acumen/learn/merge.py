@@ -8,7 +8,8 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acumen.deps import Nearness
-from acumen.learn.changes import Added, Changes, Forgotten, Id, Mentioned, Note, Outdated, Superseded, Which
+from acumen.learn import questions
+from acumen.learn.changes import Added, Changes, Forgotten, Id, Left, Mentioned, Note, Outdated, Superseded, Which
 from acumen.learn.entries import (
     Entry,
     in_order,
@@ -22,12 +23,12 @@ from acumen.learn.entries import (
     reworded_lesson,
     same_thing,
 )
+from acumen.learn.questions import NO_TURNS, Answers, Question, Turns
 from acumen.learn.rules import rivals
 from acumen.learn.rules.carried import carried
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
 from acumen.learn.rules.rivals import MOST_OF_BARE
 from acumen.model.ids import InteractionId, Millis
-from acumen.model.patterns import later
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.secrets import redact
@@ -38,19 +39,10 @@ M = TypeVar("M", Profile, UserPlaybook)
 FORGET_WORDS = 0.6
 FORGET_MEANING = 0.55
 FORGET_MEANING_ALONE = 0.65
-# Where nothing is meant by that measure, the nearest is, if nothing else comes as near.
-FORGET_NEAREST = 0.25
-FORGET_CLEARLY = 0.1
 # Allergy and allergic, wed and wedding: words that begin alike are taken for one here.
 STEM = 5
 # What is faint but not fainter than this is kept beside words of its turn that replace something.
 BESIDE_A_CHANGE = 0.25
-# Each note is held against so many memories at most, those that are likeliest by their words.
-MOST_ASKED = 3
-MOST_ASKED_TO_FORGET = 8
-# A longer turn is about more than what is to be forgotten; a longer sentence before a note about more than the note.
-LONGEST_WISH = 240
-LONGEST_BEFORE = 120
 
 
 class Verdict(StrEnum):
@@ -64,29 +56,6 @@ class Verdict(StrEnum):
 # By the place of the note among those given, and the id of the known memory. It goes before what words and meaning say.
 Verdicts = Mapping[tuple[int, str], Verdict]
 NONE: Verdicts = {}
-
-
-class Question(Struct, frozen=True):
-    """Whether what was said leaves room for what was known: of the note at `place` and the memory under `key`."""
-
-    place: int
-    key: str
-    old: str
-    new: str
-    leaning: float | None  # what their words say for it; of a wish to forget words say little
-
-    def chance(self, score: float) -> float:
-        """How likely it is, by the network's score and by their words."""
-        return rivals.sure(score) if self.leaning is None else rivals.chance(score, self.leaning)
-
-
-# The answers: how likely the new replaces the old, or how likely it is what a wish to forget means.
-Answers = Mapping[tuple[int, str], float]
-
-
-# What users said, as a whole.
-Turns = Mapping[InteractionId, str]
-NO_TURNS: Turns = {}
 
 
 class Comparison(Struct, Generic[M, Note, Id], frozen=True):
@@ -119,64 +88,11 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     ) -> list[Question]:
         """What is worth asking before notes and memories are compared."""
         entries = [self.of_memory(memory, at) for memory in known]
-        found: list[Question] = []
-        for place, note in enumerate(notes):
-            entry = self.of_note(note)
-            live = [(one, near[place].get(one.key)) for one in entries if one.live]
-            met = [(one, cosine) for one, cosine in live if one.key in near[place]]
-            asked = _worth_forgetting(entry, live) if note.forget else _worth_asking(entry, met)
-            spoken = _in_turn(note, entry, turns.get(note.evidence.interaction_id, ""))
-            found += [_question(place, entry, one, cosine, spoken, wish=note.forget) for one, cosine in asked]
-            if not note.forget and not note.denies:
-                entry.place = place
-                entries.append(entry)
-        return found
+        return questions.asked(entries, [(note, self.of_note(note)) for note in notes], near, turns)
 
 
 profiles = Comparison(of_profile, of_profile_note, reworded_fact)
 playbooks = Comparison(of_playbook, of_playbook_note, reworded_lesson)
-
-
-Met = list[tuple[Entry[Id], float | None]]
-
-
-def _question(
-    place: int, note: Entry[Id], other: Entry[Id], cosine: float | None, spoken: str, *, wish: bool
-) -> Question:
-    """The newer of the two is the one that may replace."""
-    old, new = in_order(note, other)
-    leaning = None if wish else rivals.leaning(old.saying, new.saying, cosine)
-    return Question(place, other.key, old.content, spoken if new is note else new.spoken, leaning)
-
-
-def _in_turn(note: Note, entry: Entry[Id], turn: str) -> str:
-    """As it was spoken: after the sentence before it, which may be what tells of the change.
-
-    'They changed my exam. It's 9 January now.' What is to be forgotten may be named anywhere in the turn.
-    """
-    if note.forget:
-        return turn if 0 < len(turn) <= LONGEST_WISH else entry.spoken
-    before = _SENTENCES.split(turn[: note.evidence.start].rstrip(" ,"))[-1].strip()
-    return f"{before} {entry.spoken}" if 0 < len(before) <= LONGEST_BEFORE else entry.spoken
-
-
-# What ends one sentence before the next begins.
-_SENTENCES = later(r"(?<=[.!?])\s+|\n+")
-
-
-def _worth_asking(note: Entry[Id], met: Met[Id]) -> Met[Id]:
-    """Those that the note may replace; the likeliest, where there are many."""
-    apart = [(one, cosine) for one, cosine in met if not one_breath(note, one) and not same_thing(note, one, cosine)]
-    leanings = [rivals.leaning(one.saying, note.saying, cosine) for one, cosine in apart]
-    ranked = sorted(zip(leanings, range(len(apart)), strict=True), reverse=True)
-    return [apart[place] for leaning, place in ranked[:MOST_ASKED] if rivals.sure(leaning) >= rivals.ASKED]
-
-
-def _worth_forgetting(wish: Entry[Id], met: Met[Id]) -> Met[Id]:
-    """The nearest."""
-    if wish.content in (EVERYTHING, LAST):
-        return []
-    return sorted(met, key=lambda one: one[1] or 0.0, reverse=True)[:MOST_ASKED_TO_FORGET]
 
 
 class _Merge(Struct, Generic[Id, Note]):
@@ -191,6 +107,7 @@ class _Merge(Struct, Generic[Id, Note]):
     added: list[Added[Note]] = field(default_factory=list)
     mentioned: list[Mentioned[Id, Note]] = field(default_factory=list)
     superseded: list[Superseded[Id]] = field(default_factory=list)
+    left: list[Left[Id]] = field(default_factory=list)
     forgotten: list[Forgotten[Id]] = field(default_factory=list)
     outdated: list[Outdated[Note]] = field(default_factory=list)
     faint: list[tuple[Note, Entry[Id], int]] = field(default_factory=list)  # not kept so far
@@ -234,12 +151,22 @@ class _Merge(Struct, Generic[Id, Note]):
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
             return
+        told = entry
         if not same:
             note, entry = self._with_context(note, entry, rival)
         which = self._mention(note, entry, same) if same else self._add(note, entry, place)
         for other in rival:
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
+            if entry is told:  # else it is the old sentence already, with the new value
+                self._keep_rest(place, entry, other)
+
+    def _keep_rest(self, place: int, entry: Entry[Id], other: Entry[Id]) -> None:
+        """'We repair phones and tablets, kiosk at Noailles', then 'tablets we stopped': the kiosk stays where it is."""
+        answer = self.answers.get((place, other.key)) if self.answers else None
+        if answer and answer.rest and other.which.known is not None:
+            because = f'"{entry.content}" leaves this of "{other.content}"'
+            self.left.append(Left(other.which.known, answer.rest, because))
 
     def _was_carried(self, entry: Entry[Id]) -> bool:
         """Read before, and kept as the sentence that it changed."""
@@ -276,7 +203,7 @@ class _Merge(Struct, Generic[Id, Note]):
         if one_breath(note, other):
             return False
         if self.answers is not None:
-            return self.answers.get((place, other.key), 0.0) >= rivals.LIKELY
+            return self._chance(place, other) >= rivals.LIKELY
         old, new = in_order(note, other)
         return not faint and rivals.by_words(old.saying, new.saying, cosine) >= rivals.BY_WORDS
 
@@ -314,17 +241,18 @@ class _Merge(Struct, Generic[Id, Note]):
         meant = [entry for entry in older if self._means(place, entry)]
         if not meant and not note.faint:
             live = [one for one in older if one.live and not one.gone]
-            meant = (
-                [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
-                or _of_topic(wish, live)
-                or _nearest(wish, live, near)
-            )
+            wished = [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
+            meant = wished or _of_topic(wish, live)
         for entry in meant:
             self._end(entry, f'The user asked to forget: "{note.evidence.text}"', note.evidence.interaction_id)
 
     def _means(self, place: int, entry: Entry[Id]) -> bool:
         """Whether a wish to forget means this memory."""
-        return self.answers is not None and self.answers.get((place, entry.key), 0.0) >= rivals.LIKELY
+        return self._chance(place, entry) >= rivals.LIKELY
+
+    def _chance(self, place: int, entry: Entry[Id]) -> float:
+        answer = self.answers.get((place, entry.key)) if self.answers else None
+        return answer.chance if answer else 0.0
 
     def _end(self, entry: Entry[Id], because: str, asked: InteractionId | None = None) -> None:
         entry.forgotten = entry.gone = True
@@ -355,6 +283,7 @@ class _Merge(Struct, Generic[Id, Note]):
             tuple(self.added[place] for place in places),
             tuple(replace(one, which=renumbered(one.which)) for one in self.mentioned if one.which not in forgotten),
             tuple(replace(one, old=renumbered(one.old), new=renumbered(one.new)) for one in self.superseded),
+            tuple(one for one in self.left if one.of in {gone.old.known for gone in self.superseded}),
             tuple(self.forgotten),
             tuple(self.outdated),
         )
@@ -383,13 +312,3 @@ def _of_topic(wish: Entry[Id], entries: Sequence[Entry[Id]]) -> list[Entry[Id]]:
     """'My salary' means what the user earns."""
     bare = len(wish.words) <= MOST_OF_BARE
     return [entry for entry in entries if bare and not wish.saying.topics.isdisjoint(entry.saying.topics)]
-
-
-def _nearest(wish: Entry[Id], entries: Sequence[Entry[Id]], near: Nearness) -> list[Entry[Id]]:
-    """Whoever asks to forget something means something: what comes clearly nearest to the wish."""
-    if wish.content in (EVERYTHING, LAST):
-        return []
-    ranked = sorted(((near.get(entry.key) or 0.0, place) for place, entry in enumerate(entries)), reverse=True)
-    second = ranked[1][0] if len(ranked) > 1 else 0.0
-    clear = bool(ranked) and ranked[0][0] >= max(FORGET_NEAREST, second + FORGET_CLEARLY)
-    return [entries[ranked[0][1]]] if clear else []

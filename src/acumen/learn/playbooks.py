@@ -5,6 +5,7 @@ from msgspec.structs import replace
 from acumen.learn import merge
 from acumen.learn.extract import playbook_notes
 from acumen.learn.reader import Learned, Reader
+from acumen.learn.rules import keys
 from acumen.model.config import PLAYBOOKS
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, Millis, PlaybookId
@@ -45,4 +46,11 @@ def _refresh(known: UserPlaybook, note: PlaybookNote, _at: Millis) -> UserPlaybo
     )
 
 
-READER = Reader(Kind.USER_PLAYBOOK, playbook_notes, merge.playbooks, _make, _refresh)
+def _rest(known: UserPlaybook, content: str, at: Millis) -> UserPlaybook:
+    subject, value = keys.of_text(content)
+    lesson = replace(known.lesson, content=content)
+    told = replace(known, lesson=lesson, subject=subject, value=value, updated_at=at)
+    return replace(told, id=PlaybookId(0), superseded_by=None, version=1)
+
+
+READER = Reader(Kind.USER_PLAYBOOK, playbook_notes, merge.playbooks, _make, _refresh, _rest)

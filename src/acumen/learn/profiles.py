@@ -6,6 +6,7 @@ from acumen.deps import Deps
 from acumen.learn import merge
 from acumen.learn.extract import profile_notes
 from acumen.learn.reader import Learned, Reader
+from acumen.learn.rules import keys
 from acumen.model.conversation import Window
 from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis, ProfileId, fresh_id
@@ -61,4 +62,10 @@ def _refresh(known: Profile, note: ProfileNote, at: Millis) -> Profile:
     )
 
 
-READER = Reader(Kind.PROFILE, profile_notes, merge.profiles, _make, _refresh)
+def _rest(known: Profile, content: str, at: Millis) -> Profile:
+    subject, value = keys.of_text(content)
+    told = replace(known, content=content, subject=subject, value=value, updated_at=at)
+    return replace(told, id=ProfileId(fresh_id("prof")), superseded_by=None, version=1)
+
+
+READER = Reader(Kind.PROFILE, profile_notes, merge.profiles, _make, _refresh, _rest)

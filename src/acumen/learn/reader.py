@@ -13,7 +13,8 @@ from acumen.errors import Conflict
 from acumen.learn import compare
 from acumen.learn.changes import Added, Changes, Which
 from acumen.learn.extract import BY_RULES, Heard
-from acumen.learn.merge import NONE, Answers, Comparison, Question
+from acumen.learn.merge import NONE, Comparison
+from acumen.learn.questions import Answers, Question, answered
 from acumen.learn.runs import Cancelled
 from acumen.learn.windows import Due, Found, Next, come_back, next_due
 from acumen.model.config import Extractor
@@ -173,12 +174,20 @@ async def _meet(readings: Sequence[_Reading], deps: Deps) -> list[tuple[_Met, An
 
 async def _answers(asked: Sequence[Sequence[Question]], deps: Deps) -> Sequence[Answers | None]:
     """How likely the notes replace what is known; None where nobody can tell better than words."""
-    pairs = [(one.old, one.new) for some in asked for one in some]
-    found = await deps.meaning.rivalry(pairs) if pairs else []
-    if found is None:
+    chances = await _chances([one for some in asked for one in some], deps)
+    if chances is None:
         return [None if some else {} for some in asked]
-    scores = iter(found)
-    return [{(one.place, one.key): one.chance(next(scores)) for one in some} for some in asked]
+    parts = [(one, chance, one.parts(chance)) for one, chance in chances]
+    of_parts = iter(await _chances([part for *_, some in parts for part in some], deps) or ())
+    answers = iter(
+        [answered(one, chance, [(part.old, next(of_parts)[1]) for part in some]) for one, chance, some in parts]
+    )
+    return [{(one.place, one.key): next(answers) for one in some} for some in asked]
+
+
+async def _chances(asked: Sequence[Question], deps: Deps) -> list[tuple[Question, float]] | None:
+    scores = await deps.meaning.rivalry([(one.old, one.new) for one in asked]) if asked else []
+    return None if scores is None else [(one, one.chance(score)) for one, score in zip(asked, scores, strict=True)]
 
 
 class Reader(Struct, Generic[M, N], frozen=True):
@@ -189,6 +198,7 @@ class Reader(Struct, Generic[M, N], frozen=True):
     merge: Comparison[M, N, Any]
     make: Callable[[N, Window, Learned], M]
     refresh: Callable[[M, N, Millis], M]
+    rest: Callable[[M, str, Millis], M]  # a memory of its own, of what is left of another
 
     def meet(self, tx: Tx, one: _Reading, rows: list[SearchRow], deps: Deps) -> _Met:
         mark = tx.search_rows.latest(self.kind, one.path.user)
@@ -199,11 +209,14 @@ class Reader(Struct, Generic[M, N], frozen=True):
         """What comes next is asked for in the transaction that moves the bookmark."""
         changes = await self._decided(one, met, answers, deps)
         kept = await self._kept(one, met, changes, deps)
+        left = await self._left(one, met, changes, deps)
 
         def write(tx: Tx) -> Next:
             if changes:
                 self._hold(tx, one.path.user, met.mark)
                 self._apply(tx, changes, kept, one.due.window.turns[-1].request_id)
+                for memory, row, because in left:
+                    tx.memories.add(self.kind, memory, row, because)
             return _passed(tx, one.due, one.path, len(changes.added))
 
         return await deps.store.write(write)
@@ -221,6 +234,16 @@ class Reader(Struct, Generic[M, N], frozen=True):
         for place, row in zip(reworded, made, strict=True):
             rows[place] = row
         return list(zip(changes.added, memories, rows, strict=True))
+
+    async def _left(
+        self, one: _Reading, met: _Met, changes: Changes[Any, N], deps: Deps
+    ) -> list[tuple[M, SearchRow, Because]]:
+        """What still holds of memories of several facts that gave way, each with the row it is found by."""
+        known = {memory.id: memory for memory in met.known}
+        memories = [self.rest(known[left.of], left.text, one.learned.at) for left in changes.left]
+        rows = await deps.findable([one.findable(memory) for memory in memories]) if memories else []
+        reasons = [Because(left.because, sources=[str(left.of)]) for left in changes.left]
+        return list(zip(memories, rows, reasons, strict=True))
 
     def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
         """What comes near the notes; a wish to forget may mean anything.

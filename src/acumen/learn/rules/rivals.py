@@ -45,7 +45,7 @@ BY_WORDS = 0.2
 ASKED = 0.05
 # How the network's score and that of words make a chance: told by conversations that neither had learned from.
 SHARE = 0.7
-USUAL = 0.8
+USUAL = 0.6
 # How much it counts beside both that words plainly say so, or otherwise.
 PLAINLY = 3.0
 # Such a share of their words in common is what both say something of.
@@ -247,6 +247,8 @@ def certain(old: Saying, new: Saying) -> bool:
     """Whether one thing is plainly given another value: 'my deadline is Friday', 'my deadline is Monday'."""
     if _stand_together(old, new):
         return False
+    if old.roots and old.roots <= new.ended and old.negated != new.negated:
+        return True  # "I no longer work at Google"
     if old.attribute and old.attribute == new.attribute:
         return conflict(old, new) or bool(old.names and new.names and old.names.isdisjoint(new.names))
     frame = len(old.roots & new.roots) / max(min(len(old.roots), len(new.roots)), 1)

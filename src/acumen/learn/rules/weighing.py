@@ -24,7 +24,7 @@ Read = Callable[[Sequence[str]], Sequence[Reading] | None]
 # Up to this chance by its words, a sentence is not read any further.
 IDLE = 0.04
 # From this chance on a sentence is worth keeping.
-WORTH = 0.45
+WORTH = 0.5
 # The words alone decide where they are this sure; else the sentence's meaning is asked for.
 SURE = 0.9
 # With fewer digits an answer may mean a line or a choice.
@@ -147,6 +147,8 @@ def _weigh(one: Said, before: Said | None) -> None:
         _favour(one, LIKELY)  # "Just turned 40!"
     elif one.seen.has("until") and one.seen.has("starts_i", "starts_my") and one.ttl is not TimeToLive.INFINITY:
         _favour(one, TWICE)  # "I'll be travelling this week."
+    elif one.seen.has("starts_i") and not one.setting.agent and one.sentence.text == one.turn.text.strip():
+        _favour(one, HINTED)  # "I smoke.", and nothing else, out of nowhere
     factor = STRONG if _is_lasting(one.seen) else _likelier(one, before)
     if factor > 1:
         told = "fact" if one.seen.has("name") and one.seen.has("starts_i", "starts_my") else "instruction"
