@@ -26,7 +26,7 @@ from acumen.storage.store import Tx
 from bench.figures import Figure, Run
 from bench.learning import cases
 from bench.learning.cases import Conversation, Turn
-from bench.learning.run import publishes
+from bench.learning.play import publishes
 
 QUICK_CONVERSATIONS = 2
 # Turns an extractor waits for: every one, as by default, or the peer's usual eight.

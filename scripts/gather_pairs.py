@@ -18,7 +18,7 @@ from acumen.learn.merge import Comparison
 from acumen.learn.questions import Question
 from acumen.learn.rules import rivals
 from acumen.model.ids import UserId
-from bench.learning import cases, run
+from bench.learning import cases, play
 from bench.learning.cases import Conversation, Past
 
 _asked: list[Question] = []
@@ -36,13 +36,13 @@ def _watched(self: Any, *given: Any) -> list[Question]:
 
 async def gathered(part: Sequence[Conversation]) -> list[dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, Any]] = {}
-    async with run.opened(embeddings=True) as app:
+    async with play.opened(embeddings=True) as app:
         for conversation in part:
             turn = -1
-            for said in run.publishes(conversation.turns):
+            for said in play.publishes(conversation.turns):
                 turn += len(said)
-                request = await run._publish(conversation.user_id, said, app)  # noqa: SLF001 - as the bench plays it
-                await run._learn(request, UserId(conversation.user_id), app, run.Played())  # noqa: SLF001 - as above
+                request = await play.publish(conversation.user_id, said, app)
+                await play.learn(request, UserId(conversation.user_id), app, play.Played())
                 for pair in _pairs(conversation, turn):
                     found[pair["old"], pair["new"]] = pair
     return list(found.values())

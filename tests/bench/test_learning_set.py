@@ -9,7 +9,7 @@ import pytest
 from bench.learning import cases
 from bench.learning.cases import Conversation, Expected, Past, Turn
 from bench.learning.matching import NAMED, Matcher, occur, occurs, pattern
-from bench.learning.run import publishes
+from bench.learning.play import publishes
 from bench.learning.score import Memory, Share, Verdict, figures, score
 
 SET = {part: cases.read(part) for part in cases.PARTS}

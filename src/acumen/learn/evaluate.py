@@ -16,7 +16,7 @@ from acumen.errors import ModelUnavailable
 from acumen.learn import judge_llm, judge_rules, shadow
 from acumen.model.evaluation import Evaluation, EvaluationId, Judgement, Session, ShadowVerdict, as_stated, effective
 from acumen.model.facts import Published, SessionQuiet
-from acumen.model.ids import InteractionId, Millis, SessionId, UserId
+from acumen.model.ids import Millis, SessionId, UserId
 from acumen.model.judging import Judging, Rates
 from acumen.model.memory import Origin
 from acumen.model.times import DAY_MS
@@ -51,12 +51,12 @@ async def watch(fact: Published, deps: Deps) -> None:
     """Sees which sessions grew, and sets the time at which each is looked at."""
     if not deps.config.judging.on:
         return
-    seen, grown = await deps.store.read(lambda tx: _grown(tx, fact.user_id))
-    if not grown:
-        return
 
     def store(tx: Tx) -> None:
-        tx.bookmarks.move(fact.user_id, READER, seen, grown[-1].last_id)
+        seen = tx.bookmarks.of(fact.user_id, READER)
+        grown = tx.sessions.grown(fact.user_id, seen)
+        if grown:
+            tx.bookmarks.move(fact.user_id, READER, seen, grown[-1].last_id)
         for one in _of_late(grown, tx.at) if not seen else grown:
             at = tx.at if one.finished else Millis(one.last_at + _quiet_ms(deps))
             tx.jobs.add(SessionQuiet(fact.user_id, one.session_id), at)
@@ -74,11 +74,6 @@ async def session(fact: SessionQuiet, deps: Deps) -> None:
         await deps.store.write(lambda tx: tx.jobs.add(fact, quiet_at))
     elif _wanted(found, deps) and not await deps.store.read(lambda tx: _is_judged(tx, found)):
         await judge(found, deps, ask_model=_for_model(found, deps))
-
-
-def _grown(tx: Tx, user: UserId) -> tuple[InteractionId, list[Grown]]:
-    seen = tx.bookmarks.of(user, READER)
-    return seen, tx.sessions.grown(user, seen)
 
 
 def _of_late(grown: Sequence[Grown], at: Millis) -> list[Grown]:

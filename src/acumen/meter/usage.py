@@ -105,7 +105,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
         tx.usage.add(events)
 
     await deps.store.write(store)
-    return True
+    return len(unread.turns) == TURNS_AT_ONCE  # what came meanwhile has a job of its own
 
 
 class _Unread(Struct, frozen=True):

@@ -57,7 +57,7 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
         tx.search_rows.put([row for row in filed if row.entity_id in findable])
 
     await deps.store.write(store)
-    return True
+    return len(new) == TURNS_AT_ONCE  # what came meanwhile has a job of its own
 
 
 def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[Interaction]]:

@@ -1,6 +1,7 @@
 """How far aggregation has come, and what it changed when, as rows."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 from acumen.model.cluster import AggregationChange, Mark
 from acumen.model.ids import Millis, PlaybookId
 from acumen.model.memory import Status
+from acumen.storage.prepared import Statement
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import aggregation_changes, aggregation_marks, clusters, requests, user_playbooks
 
@@ -16,6 +18,20 @@ ERASED = "(erased)"
 # Of a snapshot, what may hold somebody's words.
 _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
 _TOLD = ("added", "updated", "removed")
+
+
+@cache
+def _new_lessons() -> Statement:
+    """Asked for every publish: built once."""
+    u, m, r = user_playbooks.c, aggregation_marks.c, requests.c
+    seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
+    skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
+    return Statement(
+        sa.select(u.agent_version, sa.func.count())
+        .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), u.user_id.is_not(None))
+        .where(u.playbook_id > sa.func.coalesce(seen, 0), sa.not_(skipped))
+        .group_by(u.agent_version)
+    )
 
 
 class Aggregations:
@@ -35,16 +51,8 @@ class Aggregations:
 
     def new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""
-        u, m, r = user_playbooks.c, aggregation_marks.c, requests.c
-        seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
-        skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
-        query = (
-            self._scope.mine(u.agent_version, sa.func.count())
-            .where(u.status == str(Status.CURRENT), u.user_id.is_not(None))
-            .where(u.playbook_id > sa.func.coalesce(seen, 0), sa.not_(skipped))
-            .group_by(u.agent_version)
-        )
-        return {row[0]: int(row[1]) for row in self._scope.all(query)}
+        found = _new_lessons().all(self._scope.conn, org=self._scope.org)
+        return {version: int(count) for version, count in found}
 
     def groups(self, agent_versions: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
         """Agent versions with the playbook names that occur in them, in lessons of users or in shared ones."""

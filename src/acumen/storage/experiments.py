@@ -1,13 +1,21 @@
 """Holdout experiments, as rows."""
 
+from types import SimpleNamespace
 from typing import Any
+
+import sqlalchemy as sa
 
 from acumen.errors import Conflict
 from acumen.model.experiment import Experiment
+from acumen.storage.prepared import Select
 from acumen.storage.scope import Scope, row_of, value_of
 from acumen.storage.tables import experiments
 
 ACTIVE = "active"
+# Asked before every job: built once.
+_ACTIVE = Select(
+    sa.select(experiments).where(experiments.c.org_id == sa.bindparam("org"), experiments.c.active_key == ACTIVE)
+)
 
 
 class Experiments:
@@ -24,8 +32,8 @@ class Experiments:
         return _experiment(row) if row else None
 
     def active(self) -> Experiment | None:
-        row = self._scope.one(self._scope.mine(experiments).where(experiments.c.active_key == ACTIVE))
-        return _experiment(row) if row else None
+        found = _ACTIVE.rows(self._scope.conn, org=self._scope.org)
+        return _experiment(SimpleNamespace(**found[0])) if found else None
 
     def start(self, experiment: Experiment) -> None:
         """Conflict when another one runs, or when the name was used before."""

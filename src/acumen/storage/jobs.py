@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,12 +11,14 @@ from acumen.model.facts import Fact, Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.job import Job, JobState
 from acumen.storage.database import Database
-from acumen.storage.prepared import Prepared, Statement
+from acumen.storage.prepared import Prepared, Row, Select, Statement
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import jobs
 
 # A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
 LOSSES_PER_FAILURE = 20
+# As many are looked at when one is.
+MOST_LOST = 100
 # Both make a user's turns be read, and nobody shall read the same turns twice at once.
 ABOUT_A_USER = (Published.name, SessionEnded.name)
 
@@ -96,10 +99,7 @@ class JobLeases:
         self._at = at
 
     def any_due(self) -> bool:
-        return (
-            self._conn.execute(self._due(1)).first() is not None
-            or self._conn.execute(self._lost(1)).first() is not None
-        )
+        return bool(_ANY_DUE.all(self._conn, at=self._at))
 
     def next_at(self) -> Millis | None:
         """When the earliest waiting job wants to run."""
@@ -110,22 +110,21 @@ class JobLeases:
     def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
         """Takes due jobs whose scope nobody else is working on."""
         self._recover_lost(attempts)
-        return self._take(self._due(most), owner, until)
+        return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
 
     def claim_this(self, org: OrgId, fact: Fact, owner: str, until: Millis) -> list[Job]:
         """The job of this very fact, if it is due and nobody has it."""
-        this = (jobs.c.org_id == org, jobs.c.fact == fact.name, jobs.c.scope == fact.scope)
-        return self._take(self._due(1).where(*this), owner, until)
+        this = {"org": org, "fact": fact.name, "scope": fact.scope}
+        return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
 
-    def _take(self, due: sa.Select[Any], owner: str, until: Millis) -> list[Job]:
-        found = self._conn.execute(due.with_for_update(skip_locked=True, of=jobs)).all()
-        ids = list({_lane(row): row.job_id for row in reversed(found)}.values())
-        if not ids:
-            return []
-        attempts_now = jobs.c.attempts + 1
-        leased = {"waiting_key": None, "lease_owner": owner, "lease_until": until}
-        self._set(ids, state=JobState.RUNNING, attempts=attempts_now, **leased)
-        return [_job(row) for row in self._conn.execute(sa.select(jobs).where(jobs.c.job_id.in_(ids)))]
+    def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
+        """Of those that only one worker at a time may be at, the first."""
+        first: dict[object, Row] = {}
+        for row in due:
+            first.setdefault(_lane(row), {**row, "state": JobState.RUNNING, "attempts": row["attempts"] + 1})
+        leased = {"owner": owner, "until": until, "updated_at": self._at}
+        _LEASE.run(self._conn, [{"job": row["job_id"], **leased} for row in first.values()])
+        return [_job(SimpleNamespace(**row)) for row in first.values()]
 
     def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
         """Only those named: a job whose end could not be written shall come back."""
@@ -165,36 +164,14 @@ class JobLeases:
         else:
             self._wait_again(job.id, cause, retry_at)
 
-    def _due(self, most: int) -> sa.Select[Any]:
-        running = jobs.alias("running")
-        busy = sa.exists().where(
-            running.c.org_id == jobs.c.org_id,
-            running.c.scope == jobs.c.scope,
-            running.c.state == JobState.RUNNING,
-            sa.or_(
-                running.c.fact == jobs.c.fact,
-                sa.and_(running.c.fact.in_(ABOUT_A_USER), jobs.c.fact.in_(ABOUT_A_USER)),
-            ),
-        )
-        return (
-            sa.select(jobs.c.job_id, jobs.c.org_id, jobs.c.fact, jobs.c.scope)
-            .where(jobs.c.state == JobState.WAITING, jobs.c.run_at <= self._at, sa.not_(busy))
-            .order_by(jobs.c.run_at, jobs.c.job_id)
-            .limit(most)
-        )
-
-    def _lost(self, most: int) -> sa.Select[Any]:
-        return sa.select(jobs).where(jobs.c.state == JobState.RUNNING, jobs.c.lease_until < self._at).limit(most)
-
     def _recover_lost(self, attempts: int) -> None:
         """A worker that died leaves its jobs to others."""
-        lost = self._conn.execute(self._lost(100).with_for_update(skip_locked=True)).all()
-        for row in lost:
-            cause = row.last_error or "the worker that ran it disappeared"
-            if row.attempts >= attempts * LOSSES_PER_FAILURE:
-                self._set([row.job_id], state=JobState.DEAD, lease_owner=None, last_error=cause)
+        for row in _LOST.rows(self._conn, at=self._at, most=MOST_LOST):
+            cause = row["last_error"] or "the worker that ran it disappeared"
+            if row["attempts"] >= attempts * LOSSES_PER_FAILURE:
+                self._set([row["job_id"]], state=JobState.DEAD, lease_owner=None, last_error=cause)
             else:
-                self._wait_again(row.job_id, cause, self._at)
+                self._wait_again(row["job_id"], cause, self._at)
 
     def _wait_again(self, job_id: int, cause: str, at: Millis) -> None:
         """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
@@ -212,11 +189,52 @@ class JobLeases:
         self._conn.execute(sa.update(jobs).where(jobs.c.job_id.in_(ids)).values(updated_at=self._at, **values))
 
 
-def _lane(row: Any) -> tuple[str, str, str]:
+def _lane(row: Row) -> tuple[str, str, str]:
     """What only one worker at a time may be at."""
-    return row.org_id, "a user" if row.fact in ABOUT_A_USER else row.fact, row.scope
+    return row["org_id"], "a user" if row["fact"] in ABOUT_A_USER else row["fact"], row["scope"]
 
 
+def _is(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool]:
+    return column.in_([sa.literal(str(value)) for value in values])
+
+
+def _due() -> sa.Select[Any]:
+    """What waits, is due, and is not in the way of what runs."""
+    c, running = jobs.c, jobs.alias("running").c
+    busy = sa.exists().where(
+        *(running.org_id == c.org_id, running.scope == c.scope, _is(running.state, JobState.RUNNING)),
+        sa.or_(running.fact == c.fact, sa.and_(_is(running.fact, *ABOUT_A_USER), _is(c.fact, *ABOUT_A_USER))),
+    )
+    due = sa.select(jobs).where(_is(c.state, JobState.WAITING), c.run_at <= sa.bindparam("at"), sa.not_(busy))
+    return due.order_by(c.run_at, c.job_id)
+
+
+def _lost() -> sa.Select[Any]:
+    return sa.select(jobs).where(_is(jobs.c.state, JobState.RUNNING), jobs.c.lease_until < sa.bindparam("at"))
+
+
+def _held(query: sa.Select[Any]) -> Select:
+    """So many as nobody else holds, ours until COMMIT."""
+    return Select(query.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True, of=jobs))
+
+
+# Asked for every job: built once.
+_ANY_DUE = Statement(sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists())))
+_DUE, _LOST = _held(_due()), _held(_lost())
+_THIS = {"org": jobs.c.org_id, "its_fact": jobs.c.fact, "its_scope": jobs.c.scope}
+_THIS_DUE = _held(_due().where(*(column == sa.bindparam(name) for name, column in _THIS.items())))
+_LEASE = Statement(
+    sa.update(jobs)
+    .where(jobs.c.job_id == sa.bindparam("job"))
+    .values(
+        state=sa.literal(str(JobState.RUNNING)),
+        attempts=jobs.c.attempts + sa.literal_column("1"),
+        waiting_key=sa.null(),
+        lease_owner=sa.bindparam("owner"),
+        lease_until=sa.bindparam("until"),
+        updated_at=sa.bindparam("its_updated_at"),
+    )
+)
 _FINISH = Statement(
     sa.delete(jobs).where(
         jobs.c.org_id == sa.bindparam("org"),

@@ -8,8 +8,12 @@ from msgspec import Struct
 from acumen.errors import Conflict
 from acumen.model.config import REVIEW
 from acumen.model.ids import Millis, OrgId
+from acumen.storage.prepared import Select
 from acumen.storage.scope import Scope
 from acumen.storage.tables import orgs
+
+# Asked before every job: built once.
+_CONFIG = Select(sa.select(orgs.c.config, orgs.c.config_version).where(orgs.c.org_id == sa.bindparam("org")))
 
 
 class StoredConfig(Struct, frozen=True):
@@ -32,8 +36,8 @@ class Orgs:
         return Millis(self._scope.conn.execute(sa.select(sa.func.min(orgs.c.created_at))).scalar_one())
 
     def config(self) -> StoredConfig:
-        row = self._scope.one(self._scope.mine(orgs.c.config, orgs.c.config_version))
-        return StoredConfig(row.config_version, row.config) if row else StoredConfig(0, None)
+        found = _CONFIG.rows(self._scope.conn, org=self._scope.org)
+        return StoredConfig(found[0]["config_version"], found[0]["config"]) if found else StoredConfig(0, None)
 
     def set_config(self, config: dict[str, Any], seen_version: int) -> None:
         unchanged = orgs.c.config_version == seen_version

@@ -1,6 +1,7 @@
 """What is known of a session beyond its turns, as rows: whether it is over, and how its caller says it ended."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -8,6 +9,7 @@ from msgspec import Struct
 
 from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.storage.prepared import ByIds, Select
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import interactions, requests, sessions
 
@@ -38,6 +40,29 @@ class WantedOutcomes(Struct, frozen=True):
     label: str | None = None
     since: Millis | None = None
     until: Millis | None = None
+
+
+# Asked for every publish: built once.
+_FINISHED = ByIds(
+    sessions.c.session_id,
+    [sessions.c.session_id],
+    where=sa.and_(sessions.c.user_id == sa.bindparam("user"), sessions.c.finished_at.is_not(None)),
+)
+
+
+@cache
+def _grown() -> Select:
+    i, r = interactions.c, requests.c
+    last = sa.func.max(i.interaction_id).label("last_id")
+    finished = sa.func.max(sa.case((r.session_finished, 1), else_=0)).label("finished")
+    return Select(
+        sa.select(i.session_id, last, sa.func.max(r.created_at).label("last_at"), finished)
+        .join_from(interactions, requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+        .where(i.org_id == sa.bindparam("org"), i.user_id == sa.bindparam("user"))
+        .where(i.interaction_id > sa.bindparam("seen"))
+        .group_by(i.session_id)
+        .order_by(last)
+    )
 
 
 # What of a stated outcome is kept in one column.
@@ -73,20 +98,8 @@ class Sessions:
 
     def grown(self, user: UserId, seen: InteractionId) -> list[Grown]:
         """Those in which a user's turns came after `seen`, in the order of their newest turns."""
-        i, r = interactions.c, requests.c
-        last = sa.func.max(i.interaction_id).label("last_id")
-        finished = sa.func.max(sa.case((r.session_finished, 1), else_=0)).label("finished")
-        query = (
-            sa.select(i.session_id, last, sa.func.max(r.created_at).label("last_at"), finished)
-            .join_from(interactions, requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
-            .where(i.org_id == self._scope.org, i.user_id == user, i.interaction_id > seen)
-            .group_by(i.session_id)
-            .order_by(last)
-        )
-        return [
-            Grown(SessionId(row.session_id), InteractionId(row.last_id), Millis(row.last_at), bool(row.finished))
-            for row in self._scope.all(query)
-        ]
+        found = _grown().rows(self._scope.conn, org=self._scope.org, user=user, seen=seen)
+        return [Grown(**{**row, "finished": bool(row["finished"])}) for row in found]
 
     def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[Ended]:
         """Those whose newest request came in that time, both ends included, the earliest first."""
@@ -109,9 +122,8 @@ class Sessions:
 
     def finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
         """Those of them that are over."""
-        c = sessions.c
-        over = self._scope.mine(c.session_id).where(c.user_id == user, c.finished_at.is_not(None))
-        return {SessionId(row.session_id) for row in self._scope.all(over.where(c.session_id.in_(ids)))}
+        found = _FINISHED.rows(self._scope.conn, self._scope.org, ids, user=user)
+        return {SessionId(row["session_id"]) for row in found}
 
     # --- how they ended, as their callers state it -----------------------------------------------------------------
 
