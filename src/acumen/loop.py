@@ -10,7 +10,8 @@ Once an **hour**, what is old is put away and what was missed is made good; ever
 something is wrong, and whoever wants to hear of it is **alerted**.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from acumen.deps import Deps
@@ -52,14 +53,25 @@ from acumen.review import alerts, watch, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
+# More often than this a step is not overtaken by chance.
+OVERTAKEN = 5
+
+
+def at_once(*steps: Step) -> Step:
+    """Steps that do not wait for each other: what they write is committed together."""
+
+    async def taken(fact: Fact, deps: Deps) -> None:
+        ended = await asyncio.gather(*(_take(step, fact, deps) for step in steps), return_exceptions=True)
+        _tell([end for end in ended if isinstance(end, Exception)])
+
+    return taken
+
+
 # Learning comes first: somebody may be waiting for it.
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Published: (
         memories.update,
-        aggregate.when_due,
-        usage.read_back,
-        index.turns,
-        evaluate.watch,
+        at_once(aggregate.when_due, usage.read_back, index.turns, evaluate.watch),
     ),
     SessionEnded: (memories.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
@@ -90,9 +102,6 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
 
 FACTS = {fact.name: fact for fact in CAUSES}
 
-# More often than this a step is not overtaken by chance.
-OVERTAKEN = 5
-
 
 async def run(job: Job, deps: Deps) -> None:
     """Every step the fact causes; one that fails does not keep the others from running."""
@@ -104,6 +113,10 @@ async def run(job: Job, deps: Deps) -> None:
             await _take(step, fact, deps)
         except Exception as failure:  # noqa: BLE001 - collected here, raised below
             raised.append(failure)
+    _tell(raised)
+
+
+def _tell(raised: Sequence[Exception]) -> None:
     if raised:
         raise raised[0] if len(raised) == 1 else ExceptionGroup(f"{len(raised)} steps failed", raised)
 

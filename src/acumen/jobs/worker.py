@@ -65,8 +65,9 @@ class Worker:
 
     async def _work(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
+            announced = self._news.is_set()
             self._news.clear()
-            if not await self._take_or_tell():
+            if not await self._take_or_tell(announced=announced):
                 await self._wait(stop)
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.lease_seconds)
@@ -91,29 +92,35 @@ class Worker:
         for job in await self._store.lease(lambda leases: leases.claim_this(org, fact, self._owner, until)):
             await self._carry(job)
 
-    async def _take_or_tell(self) -> bool:
+    async def _take_or_tell(self, *, announced: bool) -> bool:
         """A database that does not answer now may answer at the next poll."""
         try:
-            return await self._take()
+            return await self._take(announced=announced)
         except AcumenError as problem:
             log.warning("no work can be taken: %s", problem)
             return False
 
-    async def _take(self) -> bool:
+    async def _take(self, *, announced: bool) -> bool:
         room = self._settings.workers - len(self._running)
         if room <= 0:
             await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             return True
         await self.stand_back()
-        jobs = await self._claim(room)
+        jobs = await self._claim(room, announced=announced)
         for job in jobs:
             task = asyncio.create_task(self._carry(job))
             self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            task.add_done_callback(self._done)
         return bool(jobs)
 
-    async def _claim(self, most: int) -> list[Job]:
-        if not await self._store.peek(lambda leases: leases.any_due()):
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """There is room, and what waited for this job to end may be due."""
+        self._running.discard(task)
+        self.wake()
+
+    async def _claim(self, most: int, *, announced: bool = False) -> list[Job]:
+        """Unannounced, looks first: most of the time there is nothing, and writing needs a lock."""
+        if not announced and not await self._store.peek(lambda leases: leases.any_due()):
             return []
         until = self._lease_end()
         return await self._store.lease(lambda leases: leases.claim(self._owner, until, most, self._settings.attempts))
@@ -187,9 +194,7 @@ class Worker:
     async def _wait(self, stop: asyncio.Event) -> None:
         """Until there is news, a finished job, the next poll, or the end."""
         waits = [asyncio.create_task(self._news.wait()), asyncio.create_task(stop.wait())]
-        await asyncio.wait(
-            [*waits, *self._running], timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED
-        )
+        await asyncio.wait(waits, timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in waits:
             task.cancel()
 

@@ -41,20 +41,13 @@ REST_TIMES = 20
 
 async def when_due(_fact: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a rest."""
-    due = await deps.store.read(lambda tx: _due(tx, deps))
-    if due:
-        await deps.store.write(lambda tx: _announce(tx, due))
+    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps)))
 
 
-def _announce(tx: Tx, due: Sequence[tuple[str, Millis]]) -> None:
-    for version, at in due:
-        tx.jobs.add(LessonsGrew(version), at)
-
-
-def _due(tx: Tx, deps: Deps) -> list[tuple[str, Millis]]:
+def _due(tx: Tx, deps: Deps) -> list[tuple[LessonsGrew, Millis]]:
     enough = deps.config.aggregation.due_after
     grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
-    return [(version, _rested(tx, version)) for version in grown]
+    return [(LessonsGrew(version), _rested(tx, version)) for version in grown]
 
 
 def _new_lessons(tx: Tx) -> Counter[str]:

@@ -95,17 +95,24 @@ async def read_back(fact: Published, deps: Deps) -> None:
 
 
 async def _read_some(user: UserId, deps: Deps) -> bool:
-    unread = await deps.store.read(lambda tx: _unread(tx, user, deps.now()))
-    if not unread.turns:
-        return False
-    events = [event for turn in unread.turns for event in (*_echoes(turn, unread), *_citations(turn, unread))]
-
-    def store(tx: Tx) -> None:
-        tx.bookmarks.move(user, READER, unread.seen, unread.turns[-1].id)
-        tx.usage.add(events)
-
-    await deps.store.write(store)
+    """Where nothing was shown and nothing is named, one transaction passes the turns by."""
+    unread = await deps.store.write(lambda tx: _pass_by(tx, user, deps.now()))
+    if unread.to_find:
+        events = [event for turn in unread.turns for event in (*_echoes(turn, unread), *_citations(turn, unread))]
+        await deps.store.write(lambda tx: _count(tx, user, unread, events))
     return len(unread.turns) == TURNS_AT_ONCE  # what came meanwhile has a job of its own
+
+
+def _pass_by(tx: Tx, user: UserId, at: Millis) -> "_Unread":
+    unread = _unread(tx, user, at)
+    if unread.turns and not unread.to_find:
+        _count(tx, user, unread, [])
+    return unread
+
+
+def _count(tx: Tx, user: UserId, unread: "_Unread", events: Sequence[UsageEvent]) -> None:
+    tx.bookmarks.move(user, READER, unread.seen, unread.turns[-1].id)
+    tx.usage.add(events)
 
 
 class _Unread(Struct, frozen=True):
@@ -116,6 +123,10 @@ class _Unread(Struct, frozen=True):
     shown: Sequence[Shown] = ()
     known: frozenset[MemoryRef] = frozenset()  # of the memories they name, those that this user's agents can have seen
     versions: Mapping[str, str] = field(default_factory=dict)  # of the agent, by request
+
+    @property
+    def to_find(self) -> bool:
+        return bool(self.shown) or any(map(_named, self.turns))
 
 
 def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:

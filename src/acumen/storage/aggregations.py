@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from acumen.model.cluster import AggregationChange, Mark
-from acumen.model.ids import Millis, PlaybookId
+from acumen.model.ids import PlaybookId
 from acumen.model.memory import Status
 from acumen.storage.prepared import Statement
 from acumen.storage.scope import Scope, value_of
@@ -18,6 +18,13 @@ ERASED = "(erased)"
 # Of a snapshot, what may hold somebody's words.
 _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
 _TOLD = ("added", "updated", "removed")
+
+
+_MARK = Statement(
+    sa.select(aggregation_marks.c.last_id, aggregation_marks.c.updated_at, aggregation_marks.c.duration_ms).where(
+        aggregation_marks.c.org_id == sa.bindparam("org"), aggregation_marks.c.agent_version == sa.bindparam("version")
+    )
+)
 
 
 @cache
@@ -41,9 +48,8 @@ class Aggregations:
     # --- how far it has come --------------------------------------------------------------------------------------
 
     def mark(self, agent_version: str) -> Mark:
-        c = aggregation_marks.c
-        row = self._scope.one(self._scope.mine(aggregation_marks).where(c.agent_version == agent_version))
-        return Mark() if row is None else Mark(PlaybookId(row.last_id), Millis(row.updated_at), row.duration_ms)
+        row = _MARK.one(self._scope.conn, org=self._scope.org, version=agent_version)
+        return Mark() if row is None else Mark(*row)
 
     def set_mark(self, agent_version: str, last: PlaybookId, duration_ms: float) -> None:
         values = {"last_id": last, "duration_ms": duration_ms}
