@@ -67,12 +67,9 @@ def at_once(*steps: Step) -> Step:
     return taken
 
 
-# Learning comes first: somebody may be waiting for it.
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
-    Published: (
-        memories.update,
-        at_once(aggregate.when_due, usage.read_back, index.turns, evaluate.watch),
-    ),
+    # Turns are made findable first: what is read for that, learning need not read again.
+    Published: (at_once(index.turns, memories.update, usage.read_back, evaluate.watch), aggregate.when_due),
     SessionEnded: (memories.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),

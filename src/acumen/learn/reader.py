@@ -76,17 +76,26 @@ class _Overtaken(Exception):
 
 async def read_all(paths: Sequence[Path], deps: Deps) -> None:
     """Side by side, window after window, each to its end; one that fails does not stop the others."""
-    found: Found = {}
-    ahead: list[Next | BaseException] = await deps.store.read(lambda tx: [path.next(tx, found) for path in paths])
+    ahead, strangers = await deps.store.read(lambda tx: _begin(tx, paths))
     while places := [place for place, due in enumerate(ahead) if isinstance(due, Due)]:
-        for place, end in zip(places, await _read([(paths[at], ahead[at]) for at in places], deps), strict=True):
+        dues = [(paths[at], ahead[at]) for at in places]
+        for place, end in zip(places, await _read(dues, strangers, deps), strict=True):
             ahead[place] = end
+        strangers = frozenset()
         await deps.stand_back()
     ends = list(zip(paths, ahead, strict=True))
     for path, at in ends:
         if isinstance(at, int):
             await come_back(path.user, at, deps)
     _tell([(path.extractor.name, end) for path, end in ends if isinstance(end, BaseException)])
+
+
+def _begin(tx: Tx, paths: Sequence[Path]) -> tuple[list[Next | BaseException], frozenset[Kind]]:
+    """What comes first on each path, and the kinds of memory of which the user has none yet."""
+    found: Found = {}
+    kinds = {path.reader.kind: path.user for path in paths}
+    strangers = [kind for kind, user in kinds.items() if not tx.search_rows.latest(kind, user).seq]
+    return [path.next(tx, found) for path in paths], frozenset(strangers)
 
 
 def _tell(ends: Sequence[tuple[str, BaseException]]) -> None:
@@ -99,11 +108,12 @@ def _tell(ends: Sequence[tuple[str, BaseException]]) -> None:
         raise end  # cancelled, or overtaken by another worker: whoever called knows what to do
 
 
-async def _read(dues: Sequence[tuple[Path, Any]], deps: Deps) -> list[Next | BaseException]:
+async def _read(dues: Sequence[tuple[Path, Any]], strangers: frozenset[Kind], deps: Deps) -> list[Next | BaseException]:
     """One window of each path; answers with what comes next."""
     heard: list[Any] = []
-    for _, alike in groupby(dues, lambda one: one[0].reader.kind):  # a model is asked for facts, then for lessons
-        heard += await asyncio.gather(*(_hear(path, due, deps) for path, due in alike), return_exceptions=True)
+    for kind, alike in groupby(dues, lambda one: one[0].reader.kind):  # a model is asked for facts, then for lessons
+        steps = (_hear(path, due, deps, new=kind in strangers) for path, due in alike)
+        heard += await asyncio.gather(*steps, return_exceptions=True)
     ends = list(heard)
     while places := [place for place, end in enumerate(ends) if isinstance(end, _Reading | _Overtaken)]:
         learned = await _learn([heard[place] for place in places], deps)  # compared anew, without asking anew
@@ -112,8 +122,11 @@ async def _read(dues: Sequence[tuple[Path, Any]], deps: Deps) -> list[Next | Bas
     return ends
 
 
-async def _hear(path: Path, due: Due, deps: Deps) -> "_Reading":
+async def _hear(path: Path, due: Due, deps: Deps, *, new: bool) -> "_Reading":
+    """Where nothing is known, notes that would only change something say nothing."""
     heard = await path.reader.extract(due.window, path.extractor, deps) if due.news else NOTHING
+    if new and all(note.faint or note.forget or note.denies for note in heard.notes):
+        heard = replace(heard, notes=[])
     return _Reading(path, due, heard, Learned(path.extractor.name, heard.origin, deps.now(), heard.because))
 
 

@@ -66,18 +66,22 @@ class Embedder:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row per text, in the order given. Only the first 256 tokens of a text are read."""
+        return self.embed_and_read(texts)[0]
+
+    def embed_and_read(self, texts: Sequence[str]) -> tuple[Vectors, list[Reading]]:
+        """Both for the price of `embed`."""
         vectors = np.empty((len(texts), self.dims), np.float32)
+        readings: dict[int, Reading] = {}
         for positions, ids in self._batches(texts):
-            vectors[positions] = self._run(ids, EMBEDDING)[0]
-        return vectors
+            vectors[positions], states = self._run(ids, EMBEDDING, STATES)
+            readings |= _readings(positions, ids, states)
+        return vectors, [readings[position] for position in range(len(texts))]
 
     def read(self, texts: Sequence[str]) -> list[Reading]:
         """The tokens of each text, in the order given; costs two thirds of `embed`."""
         readings: dict[int, Reading] = {}
         for positions, ids in self._batches(texts):
-            (states,) = self._run(ids, STATES)
-            for row, position in enumerate(positions):
-                readings[position] = states[row, : len(ids[row])]
+            readings |= _readings(positions, ids, *self._run(ids, STATES))
         return [readings[position] for position in range(len(texts))]
 
     def read_together(self, pairs: Sequence[tuple[str, str]]) -> Iterator["Together"]:
@@ -155,6 +159,10 @@ def options() -> "SessionOptions":
     options.inter_op_num_threads = 1
     options.log_severity_level = 3  # errors only
     return options
+
+
+def _readings(positions: Sequence[int], ids: Sequence[Sequence[int]], states: Vectors) -> dict[int, Reading]:
+    return {position: states[row, : len(ids[row])] for row, position in enumerate(positions)}
 
 
 def _runs(lengths: Sequence[int]) -> Iterator[list[int]]:

@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,11 @@ RECENT = 128
 SHORT = 300
 # Small bites, so that a search never waits long behind a batch for the processor.
 BITE = 8
+# Of those who wait for the same at the same time, so many texts or pairs are taken together.
+MOST_TOGETHER = 32
+
+# What is asked for many things at once: an answer for each, in order, or None where there is no model.
+Run = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 
 class Meaning:
@@ -32,10 +39,12 @@ class Meaning:
         self._embedder: Embedder | None = None
         self._rivalry: Rivalry | None = None
         self._loading = Lock()
-        self._recent: dict[str, Vector] = {}
+        self._recent: dict[str, Vector] = {}  # what is learned as a fact is often learned as a lesson too
+        self._unread: dict[str, Reading] = {}  # the tokens of what was embedded lately
         self.problem: str | None = None if enabled else "switched off by the setting recall.embeddings"
         self._asked = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="embed-bulk")
+        self._waiting: defaultdict[Run, deque[tuple[Sequence[Any], Future[Any]]]] = defaultdict(deque)
 
     @property
     def loaded(self) -> bool:
@@ -51,23 +60,50 @@ class Meaning:
         vectors: list[Vector | None] = []
         for start in range(0, len(texts), BITE):
             bite = texts[start : start + BITE]
-            vectors += await asyncio.get_running_loop().run_in_executor(self._bulk, self._many, bite)
+            vectors += await asyncio.wrap_future(self._joined(self._many, bite))
         return vectors
 
     def readings(self, texts: Sequence[str]) -> list[Reading] | None:
         """The texts read token by token, for a caller in a thread of its own, who may wait here."""
-        embedder = None if self.problem else self._ready()
-        return None if embedder is None else embedder.read(texts)
+        found: list[Reading] | None = None if self.problem else self._joined(self._read, texts).result()
+        return found
 
     async def rivalry(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
         """For each pair of what was known and what was said then, how much speaks for the new replacing the old."""
         if self.problem:
             return None
-        return await asyncio.get_running_loop().run_in_executor(self._bulk, self._scores, pairs)
+        found: list[float] | None = await asyncio.wrap_future(self._joined(self._scores, pairs))
+        return found
 
     def close(self) -> None:
         self._asked.shutdown(cancel_futures=True)
         self._bulk.shutdown(cancel_futures=True)
+        for _, answer in (one for some in self._waiting.values() for one in some):
+            answer.cancel()
+
+    def _joined(self, run: Run, asked: Sequence[Any]) -> Future[Any]:
+        """While one run is on, those who ask wait; the next run of their kind takes them all."""
+        answer: Future[Any] = Future()
+        self._waiting[run].append((asked, answer))
+        self._bulk.submit(self._answer_some, run)
+        return answer
+
+    def _answer_some(self, run: Run) -> None:
+        waiting, size = self._waiting[run], 0
+        some: list[tuple[Sequence[Any], Future[Any]]] = []
+        while waiting and (not some or size + len(waiting[0][0]) <= MOST_TOGETHER):
+            some.append(waiting.popleft())
+            size += len(some[-1][0])
+        some = [one for one in some if one[1].set_running_or_notify_cancel()]
+        try:
+            answers = run([item for asked, _ in some for item in asked]) if some else None
+        except Exception as wrong:  # noqa: BLE001 - told to all who wait
+            for _, answer in some:
+                answer.set_exception(wrong)
+            return
+        each = iter(answers or ())
+        for asked, answer in some:
+            answer.set_result(None if answers is None else [next(each) for _ in asked])
 
     def _one(self, text: str) -> Vector | None:
         embedder = self._ready()
@@ -79,8 +115,21 @@ class Meaning:
             return [None] * len(texts)
         known = {text: self._recent[text] for text in texts if text in self._recent}
         unknown = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(unknown, embedder.embed(unknown), strict=True) if unknown else ())
-        self._remember({text: known[text] for text in unknown if len(text) <= SHORT})
+        vectors, readings = embedder.embed_and_read(unknown) if unknown else ((), [])
+        known.update(zip(unknown, vectors, strict=True))
+        short = [place for place, text in enumerate(unknown) if len(text) <= SHORT]
+        self._recent = _latest(self._recent, {unknown[place]: known[unknown[place]] for place in short})
+        self._unread = _latest(self._unread, {unknown[place]: readings[place].copy() for place in short})
+        return [known[text] for text in texts]
+
+    def _read(self, texts: Sequence[str]) -> list[Reading] | None:
+        """A turn that is made findable is read for what it says in the same moment; it is read once."""
+        embedder = self._ready()
+        if embedder is None:
+            return None
+        known = {text: self._unread.pop(text) for text in set(texts) if text in self._unread}
+        unknown = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(unknown, embedder.read(unknown), strict=True))
         return [known[text] for text in texts]
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
@@ -91,10 +140,6 @@ class Meaning:
             self._rivalry = load_rivalry(embedder)
         return self._rivalry.scores(pairs)
 
-    def _remember(self, fresh: dict[str, Vector]) -> None:
-        """What is learned as a fact is often learned as a lesson too, a moment later."""
-        self._recent = dict([*self._recent.items(), *fresh.items()][-RECENT:]) if fresh else self._recent
-
     def _ready(self) -> Embedder | None:
         with self._loading:
             if self._embedder is None and self.problem is None:
@@ -104,3 +149,7 @@ class Meaning:
                     self.problem = str(missing)
                     log.warning("search goes by words only: %s", missing)
             return self._embedder
+
+
+def _latest(known: dict[str, Vector], fresh: dict[str, Vector]) -> dict[str, Vector]:
+    return dict([*known.items(), *fresh.items()][-RECENT:]) if fresh else known
