@@ -36,7 +36,7 @@ class Limits(Section):
 class Jobs(Section):
     """How background work is carried."""
 
-    workers: int = Field(2, ge=0, le=64, description="Jobs run at once inside `acumen serve`; 0 runs none there.")
+    workers: int = Field(4, ge=0, le=64, description="Jobs run at once inside `acumen serve`; 0 runs none there.")
     lease_seconds: int = Field(60, ge=5, description="A worker that is silent this long has lost its job.")
     attempts: int = Field(5, ge=1, description="Tries before a job is dead-lettered with its last cause.")
     backoff_seconds: float = Field(1.0, gt=0, description="Wait before the second try; doubles, at most five minutes.")

@@ -55,5 +55,5 @@ def test_on_postgres_a_person_migrates_and_workers_share_the_work(
 def _working() -> subprocess.Popen[str]:
     worker = subprocess.Popen([*ACUMEN, "worker", "--json"], stdout=subprocess.PIPE, text=True, env=dict(os.environ))
     assert worker.stdout is not None
-    assert json.loads(worker.stdout.readline())["workers"] == 2
+    assert json.loads(worker.stdout.readline())["workers"] == 4
     return worker
