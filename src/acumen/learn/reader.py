@@ -363,7 +363,8 @@ def _passed(tx: Tx, due: Due, path: Path, generated: int) -> Next:
     tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
     if path.count and due.news:
         path.count(tx, {"generated": generated, "windows": 1, "interactions": due.news})
-    return path.next(tx, {})
+    # What is published while this is read has a job of its own.
+    return None if due.last and path.count is None else path.next(tx, {})
 
 
 _TWIN = {Kind.PROFILE: Kind.USER_PLAYBOOK, Kind.USER_PLAYBOOK: Kind.PROFILE}

@@ -26,6 +26,7 @@ class Due(Struct, frozen=True):
     window: Window
     seen: InteractionId
     until: InteractionId
+    last: bool = False  # nothing lay behind it when it was read
 
     @property
     def news(self) -> int:
@@ -40,6 +41,7 @@ class Ahead(Struct, frozen=True):
     until: InteractionId
     requests: dict[RequestId, Request]
     more: bool = False  # there are more turns than were looked at
+    last: bool = False  # nothing lies behind `until`
 
     @property
     def last_request(self) -> Request | None:
@@ -84,7 +86,7 @@ def look_ahead(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, 
         limit = min(4 * limit, LOOK_AHEAD)
     full = len(mine) >= extractor.window
     until = mine[extractor.window - 1].id if full else new[-1].id
-    return Ahead(mine[: extractor.window], until, requests, more and not full)
+    return Ahead(mine[: extractor.window], until, requests, more and not full, not more and until == new[-1].id)
 
 
 def may_read(request: Request | None, extractor: Extractor, admits: Admits) -> bool:
@@ -96,14 +98,14 @@ def may_read(request: Request | None, extractor: Extractor, admits: Admits) -> b
 def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extractor, at: Millis) -> Due:
     """The window that `ahead` fills. Our own words are those shown in the days up to `at`."""
     if not ahead.turns:
-        return Due(Window(user, ()), seen, ahead.until)
+        return Due(Window(user, ()), seen, ahead.until, ahead.last)
     before = _context(tx, user, ahead.turns[0].id, extractor, max(extractor.window - len(ahead.turns), LEAST_CONTEXT))
     shown = tx.injections.shown_lately(user, at)
     turns = [_turn(turn, shown, new=False) for turn in before] + [_turn(turn, shown, new=True) for turn in ahead.turns]
     last = ahead.last_request
     forced = any(request.force_extraction for request in ahead.requests.values())
     window = Window(user, tuple(turns), last.source if last else "", last.agent_version if last else "", forced)
-    return Due(window, seen, ahead.until)
+    return Due(window, seen, ahead.until, ahead.last)
 
 
 def _context(tx: Tx, user: UserId, first: InteractionId, extractor: Extractor, most: int) -> list[Interaction]:

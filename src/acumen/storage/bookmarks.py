@@ -32,7 +32,14 @@ _STANDS = Statement(
 
 @cache
 def _move(insert: Callable[[sa.Table], Any]) -> Statement:
-    new = insert(bookmarks).values({column.name: sa.bindparam(f"its_{column.name}") for column in bookmarks.c})
+    """Only to a turn that there is."""
+    row = [sa.bindparam(f"its_{column.name}", type_=column.type) for column in bookmarks.c]
+    there = sa.exists().where(
+        interactions.c.interaction_id == sa.bindparam("its_last_id"),
+        interactions.c.org_id == sa.bindparam("its_org_id"),
+        interactions.c.user_id == sa.bindparam("its_user_id"),
+    )
+    new = insert(bookmarks).from_select([column.name for column in bookmarks.c], sa.select(*row).where(there))
     moved = {"last_id": new.excluded.last_id, "updated_at": new.excluded.updated_at}
     key, as_seen = ["org_id", "user_id", "extractor"], bookmarks.c.last_id == sa.bindparam("seen")
     return Statement(new.on_conflict_do_update(index_elements=key, set_=moved, where=as_seen))
@@ -64,8 +71,9 @@ class Bookmarks:
         """
         s = self._scope
         s.hold_user(user)
+        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
+        if _move(s.db.insert).run(s.conn, [{**row, "seen": seen}]) == 1:
+            return
         if not _STANDS.one(s.conn, org=s.org, user=user, turn=to):
             raise Conflict(f"What {extractor} has read was erased meanwhile.")
-        row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
-        if _move(s.db.insert).run(s.conn, [{**row, "seen": seen}]) != 1:
-            raise Conflict(f"Another worker has already read on for {extractor}.")
+        raise Conflict(f"Another worker has already read on for {extractor}.")

@@ -51,7 +51,12 @@ def shown(surface: Surface) -> Floats:
 
 def _shape(gram: str) -> str:
     """Numbers differ from sentence to sentence; that there is one is what counts."""
+    if gram.isascii():
+        return gram.translate(_DIGITS)
     return "".join("0" if character.isdigit() else character for character in gram)
+
+
+_DIGITS = str.maketrans("123456789", "000000000")
 
 
 def beside(surface: Surface, reading: Reading) -> Floats:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -99,6 +100,12 @@ _MENDED = {
 
 def words(sentence: str) -> list[Word]:
     """The words and marks of a sentence, in order; one that is shouted is read as if it were said."""
+    return list(_words(sentence))
+
+
+@lru_cache(maxsize=256)
+def _words(sentence: str) -> tuple[Word, ...]:
+    """Remembered, for what was just read is written down, and what is written down is compared."""
     if sentence.isupper() and len(sentence.split()) > 1 and not any(map(str.isdigit, sentence)):
         sentence = sentence.capitalize()
     found: list[Word] = []
@@ -110,7 +117,7 @@ def words(sentence: str) -> list[Word]:
             found.append(Word(text, text, start, match.end()))
         else:
             found += _opened(text, start, "has" if _PARTICIPLE.match(sentence, match.end()) else "is")
-    return found
+    return tuple(found)
 
 
 # "He's put us off", "it's been years".
