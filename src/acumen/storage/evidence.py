@@ -20,6 +20,8 @@ from acumen.storage.tables import interactions, profiles, search_rows, user_play
 _entity = search_rows.c.entity_id
 _HIDDEN = ByIds(_entity, [_entity], where=sa.and_(search_rows.c.kind == TURN, search_rows.c.gone))
 
+_EXISTING = ByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
+
 
 @cache
 def _resting(table: sa.Table, statuses: tuple[Status, ...]) -> Select:
@@ -88,9 +90,9 @@ class Evidence:
             yield _resting(table, statuses).rows(self._scope.conn, org=self._scope.org, user=user)
 
     def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:
-        turn_id = interactions.c.interaction_id
-        found = self._scope.those(self._scope.mine(turn_id), turn_id, turns)
-        return {InteractionId(row.interaction_id) for row in found}
+        batches = in_batches(sorted(turns))
+        found = (row for some in batches for row in _EXISTING.rows(self._scope.conn, self._scope.org, some))
+        return {InteractionId(row["interaction_id"]) for row in found}
 
     def _hide(self, user: str, turns: Collection[InteractionId]) -> None:
         """What search knows of them is kept: it is needed when they are shown again."""

@@ -61,9 +61,8 @@ class MemoryRows(Generic[M]):
         """Changed now, unless it is said when."""
         row = {**self.mapping.to_row(memory), "updated_at": self._scope.at if changed_at is None else changed_at}
         row.pop(self.mapping.id_column, None)
-        self._scope.conn.execute(
-            sa.update(self._table).where(*self._mine(), self._id == self.mapping.parse_id(memory_id)).values(row)
-        )
+        where = {"its_org_id": self._scope.org, f"its_{self._id.name}": self.mapping.parse_id(memory_id)}
+        _replace(self._id).run(self._scope.conn, [row | where])
 
     def get(self, memory_id: str) -> M | None:
         found = self.by_ids([memory_id])
@@ -188,6 +187,14 @@ class MemoryRows(Generic[M]):
 @cache
 def _insert(id_column: sa.Column[Any], _numbered: bool) -> Prepared:  # noqa: FBT001 - rows of one always name the same columns
     return Prepared(sa.insert(id_column.table).returning(id_column))
+
+
+@cache
+def _replace(id_column: sa.Column[Any]) -> Prepared:
+    mine = (id_column.table.c.org_id, id_column)
+    return Prepared(
+        sa.update(id_column.table).where(*(column == sa.bindparam(f"its_{column.name}") for column in mine))
+    )
 
 
 @cache

@@ -16,9 +16,12 @@ Form = tuple[str, Callable[[Any], Any]]
 
 
 class Prepared:
-    """An INSERT of rows that always name the same columns; all its other values are part of its text."""
+    """An INSERT or UPDATE of rows that always name the same columns; all its other values are part of its text.
 
-    def __init__(self, statement: sa.Insert) -> None:
+    A gap of an UPDATE that a row is found by is called like its column, with `its_` before.
+    """
+
+    def __init__(self, statement: sa.Insert | sa.Update) -> None:
         self._statement = statement
         self._forms: dict[str, Form] = {}
 
@@ -43,8 +46,9 @@ class Prepared:
     def _compiled(self, dialect: sa.Dialect, columns: list[str]) -> Form:
         compiled = self._statement.compile(dialect=dialect, column_keys=columns)
         in_order: Sequence[str] | None = compiled.positiontup
-        names = columns if in_order is None else in_order
-        types = [self._statement.table.c[name].type.dialect_impl(dialect) for name in names]
+        names = in_order or list(compiled.params)
+        table = self._statement.table
+        types = [table.c[name.removeprefix("its_")].type.dialect_impl(dialect) for name in names]
         to_driver = [(name, kind.bind_processor(dialect)) for name, kind in zip(names, types, strict=True)]
 
         def positional(row: Row) -> tuple[Any, ...]:
