@@ -18,8 +18,9 @@ from acumen.llm.rivalry import Rivalry, load_rivalry
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
 
-# Short texts embedded lately are not embedded again.
+# Short texts embedded lately are not embedded again, nor are their tokens read again by who is at it just now.
 RECENT = 128
+UNREAD = 32
 SHORT = 300
 # Small bites, so that a search never waits long behind a batch for the processor.
 BITE = 8
@@ -118,8 +119,8 @@ class Meaning:
         vectors, readings = embedder.embed_and_read(unknown) if unknown else ((), [])
         known.update(zip(unknown, vectors, strict=True))
         short = [place for place, text in enumerate(unknown) if len(text) <= SHORT]
-        self._recent = _latest(self._recent, {unknown[place]: known[unknown[place]] for place in short})
-        self._unread = _latest(self._unread, {unknown[place]: readings[place].copy() for place in short})
+        self._recent = _latest(RECENT, self._recent, {unknown[place]: known[unknown[place]] for place in short})
+        self._unread = _latest(UNREAD, self._unread, {unknown[place]: readings[place].copy() for place in short})
         return [known[text] for text in texts]
 
     def _read(self, texts: Sequence[str]) -> list[Reading] | None:
@@ -151,5 +152,5 @@ class Meaning:
             return self._embedder
 
 
-def _latest(known: dict[str, Vector], fresh: dict[str, Vector]) -> dict[str, Vector]:
-    return dict([*known.items(), *fresh.items()][-RECENT:]) if fresh else known
+def _latest(most: int, known: dict[str, Vector], fresh: dict[str, Vector]) -> dict[str, Vector]:
+    return dict([*known.items(), *fresh.items()][-most:]) if fresh else known

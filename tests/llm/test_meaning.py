@@ -1,0 +1,64 @@
+"""Whoever asks at the same time is answered together, and told what they would be told alone."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from threading import Event
+from typing import Any
+
+import numpy as np
+import pytest
+
+from acumen.llm.embed import load_embedder
+from acumen.llm.meaning import Meaning
+
+TEXTS = ["I moved to Oslo.", "Always answer in French, please.", "My dog is called Rex.", "The build is red again."]
+
+
+@pytest.fixture
+def meaning() -> Iterator[Meaning]:
+    meaning = Meaning()
+    yield meaning
+    meaning.close()
+
+
+def same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """But for what rounding makes of another order of adding up."""
+    return all(np.allclose(one, other, atol=0.02) for one, other in zip(some, others, strict=True))
+
+
+async def test_those_who_ask_at_once_are_told_what_they_would_be_told_alone(meaning: Meaning):
+    alone = load_embedder()
+    pairs = [(TEXTS[0], "I moved to Rome."), (TEXTS[2], TEXTS[3])]
+
+    *vectors, readings, scores = await asyncio.gather(
+        *(meaning.of_texts([text]) for text in TEXTS),
+        asyncio.to_thread(meaning.readings, TEXTS),
+        meaning.rivalry(pairs),
+    )
+
+    assert same([vector for (vector,) in vectors], alone.embed(TEXTS))
+    assert same(readings, alone.read(TEXTS))
+    assert scores == pytest.approx([(await meaning.rivalry([pair]))[0] for pair in pairs], abs=0.02)
+
+
+async def test_a_text_that_was_given_a_vector_is_read_as_if_it_had_not_been(meaning: Meaning):
+    await meaning.of_texts(TEXTS[:2])
+
+    readings = await asyncio.to_thread(meaning.readings, [*TEXTS, TEXTS[0]])
+
+    assert same(readings, load_embedder().read([*TEXTS, TEXTS[0]]))
+
+
+async def test_what_goes_wrong_is_told_to_all_who_wait_and_to_nobody_else(meaning: Meaning):
+    go = Event()
+
+    def broken(asked: Sequence[Any]) -> Sequence[Any]:
+        go.wait(10)
+        raise ValueError(len(asked))
+
+    first, second, third = (asyncio.wrap_future(meaning._joined(broken, [one])) for one in TEXTS[:3])
+    go.set()
+    ended = await asyncio.gather(first, second, third, return_exceptions=True)
+
+    assert sorted(str(end) for end in ended) == ["1", "2", "2"]
+    assert len(await meaning.of_texts(TEXTS)) == len(TEXTS)
