@@ -49,7 +49,8 @@ async def test_a_server_whose_database_is_gone_is_alive_and_not_ready_and_says_w
         template.postgres.drop(app.settings.database_url)
     else:
         app.settings.sqlite_path.write_bytes(b"this is no database" * 1_000)
-        app.store.database._reading.dispose()
+        while app.store.database._idle:
+            app.store.database._idle.pop().invalidate()  # it has read the file while that was one
     app.forget_config(local(app).id)
 
     replies = {path: await http.get(path) for path in ("/health", "/health/ready", "/health/live", "/healthz", "/")}
