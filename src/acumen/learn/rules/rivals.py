@@ -43,9 +43,9 @@ LIKELY = 0.5
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
 ASKED = 0.05
-# How the network's score and that of words make a chance: told by conversations that neither had learned from.
-SHARE = 0.7
-USUAL = 0.6
+# How the network's score and that of words make a chance: fitted on histories that neither had learned from.
+SHARE = 0.66
+USUAL = 0.35
 # How much it counts beside both that words plainly say so, or otherwise.
 PLAINLY = 3.0
 # Such a share of their words in common is what both say something of.
