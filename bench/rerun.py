@@ -21,7 +21,7 @@ LOOK_EVERY_SECONDS = 0.1
 
 
 def measure(run: Run, make_place: MakePlace) -> Iterator[Figure]:
-    turns = run.many(10_000, 200)
+    turns = run.many(10_000, 100)
     with make_place(run) as place:
         asyncio.run(_fill(place, turns // OF_EACH_USER))
         with serving(place.environ) as server, Client(f"http://127.0.0.1:{server.port}") as client:

@@ -52,7 +52,7 @@ FIGURES = {
 }
 FIGURES["operations"] = {"single requests a second, 64 clients", "operations a second in batches of 50"}
 FIGURES["observer"] = {"added to a call, p50", "added to a call, p99", "of these not stored"}
-FIGURES["rerun"] = {"interactions a second, 200", "windows a second", "steps of progress seen"}
+FIGURES["rerun"] = {"interactions a second, 100", "windows a second", "steps of progress seen"}
 FIGURES |= {f"{name}-postgres": FIGURES[name] for name in ("publish", "search")}
 
 

@@ -66,15 +66,18 @@ def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[
 
 def answers(asked: Sequence[Question]) -> Answers:
     """What the network says to them."""
-    chances = [(one, _chance(one)) for one in asked]
+    wholes = _chances(asked)
+    parts = [one.parts(chance) for one, chance in zip(asked, wholes, strict=True)]
+    of_parts = iter(_chances([part for some in parts for part in some]))
     return {
-        (one.place, one.key): answered(one, chance, [(part.old, _chance(part)) for part in one.parts(chance)])
-        for one, chance in chances
+        (one.place, one.key): answered(one, chance, [(part.old, next(of_parts)) for part in some])
+        for one, chance, some in zip(asked, wholes, parts, strict=True)
     }
 
 
-def _chance(asked: Question) -> float:
-    return asked.chance(rivalry().scores([(asked.old, asked.new)])[0])
+def _chances(asked: Sequence[Question]) -> list[float]:
+    scores = rivalry().scores([(one.old, one.new) for one in asked])
+    return [one.chance(score) for one, score in zip(asked, scores, strict=True)]
 
 
 def merged_profiles(

@@ -19,9 +19,8 @@ MOST_ASKED_TO_FORGET = 8
 # A longer turn is about more than what is to be forgotten; a longer sentence before a note about more than the note.
 LONGEST_WISH = 240
 LONGEST_BEFORE = 120
-# From this chance on a memory of several facts is asked about fact by fact; up to this one a fact of it surely holds.
-PARTLY = 0.2
-HOLDS = 0.35
+# From this chance on a memory of several facts is asked about fact by fact; below it a fact of it surely holds.
+PARTLY = 0.35
 
 # What users said, as a whole.
 Turns = Mapping[InteractionId, str]
@@ -69,7 +68,7 @@ def answered(question: Question, chance: float, of_parts: Sequence[tuple[str, fl
     surest = max((likely for _, likely in of_parts), default=0.0)
     if surest < rivals.LIKELY:
         return Answer(chance)
-    doubtful = [part for part, likely in of_parts if likely > HOLDS]
+    doubtful = [part for part, likely in of_parts if likely >= PARTLY]
     return Answer(max(chance, surest), without(question.old, doubtful))
 
 
