@@ -115,6 +115,14 @@ def test_rules_about_one_thing_stand_beside_each_other(one: str, other: str):
     assert [playbook.status for playbook in playbooks] == [Status.CURRENT, Status.CURRENT]
 
 
+def test_a_wish_of_the_moment_lifts_no_rule():
+    rule = "Never roll back the payment service before the on-call person has agreed."
+
+    _, playbooks = known_after(rule, "Payment shows errors, roll it back.")
+
+    assert current(playbooks) == [rule]
+
+
 @pytest.mark.parametrize(
     "one, other",
     [

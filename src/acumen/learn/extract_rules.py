@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from acumen.learn.rules import keys, parts, verbs, voice
 from acumen.learn.rules.agent_lessons import agent_notes
+from acumen.learn.rules.classifier import likeliest
 from acumen.learn.rules.confirming import affirms
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import LAST, discards, wished
@@ -271,7 +272,8 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
             confidence=said.confidence,
         )
     elif not said.label:
-        yield from (replace(note, faint=True) for note in _playbook_note(said, _lesson(said)))
+        if likeliest(said.chances) != "task":  # "Payment shows errors, roll it back" lifts no rule about rolling back
+            yield from (replace(note, faint=True) for note in _playbook_note(said, _lesson(said)))
     elif said.label == "confirmation":
         yield from _playbook_note(said, None if affirms(said) else _confirmed(said))
     elif _asks(said) and said.ttl is TimeToLive.INFINITY:
