@@ -82,7 +82,7 @@ async def test_what_still_holds_of_a_memory_of_several_facts_goes_on(org: Org):
 
     assert before.content == "User does an app for dentists, CI is jenkins, three devs."
     assert rest.content == "User does an app for dentists, three devs."
-    assert rest.source_interaction_ids == before.source_interaction_ids
+    assert (rest.source_interaction_ids, rest.source_span) == (before.source_interaction_ids, None)
     told = [event for event in (await org.rows())["lineage"] if event["entity_id"] == rest.profile_id]
     assert [(event["op"], event["sources"]) for event in told] == [("add", [before.profile_id])]
 

@@ -149,11 +149,9 @@ class Worker:
         log.warning(
             "job %s %s failed (%s of %s): %s", job.fact, job.scope, job.attempts, self._settings.attempts, cause
         )
-        retry_at = None if last else Millis(self._now() + int(1000 * self._backoff(job.attempts)))
+        wait = _backoff(self._settings.backoff_seconds, job.attempts)
+        retry_at = None if last else Millis(self._now() + int(1000 * wait))
         await self._store.lease(lambda leases: leases.fail(job, self._owner, cause, retry_at))
-
-    def _backoff(self, attempts: int) -> float:
-        return min(self._settings.backoff_seconds * 2.0 ** (attempts - 1), LONGEST_BACKOFF_SECONDS)
 
     def _lease_end(self) -> Millis:
         return Millis(self._now() + 1000 * self._settings.lease_seconds)
@@ -197,6 +195,11 @@ class Worker:
         await asyncio.wait(waits, timeout=self._settings.poll_seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in waits:
             task.cancel()
+
+
+def _backoff(first: float, attempts: int) -> float:
+    """Seconds; each wait is twice the one before."""
+    return min(first * 2.0 ** (attempts - 1), LONGEST_BACKOFF_SECONDS)
 
 
 def _cause(error: Exception) -> str:

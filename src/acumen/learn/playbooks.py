@@ -47,10 +47,11 @@ def _refresh(known: UserPlaybook, note: PlaybookNote, _at: Millis) -> UserPlaybo
 
 
 def _rest(known: UserPlaybook, content: str, at: Millis) -> UserPlaybook:
+    """As of a fact: it names its turn, not the words."""
     subject, value = keys.of_text(content)
     lesson = replace(known.lesson, content=content)
-    told = replace(known, lesson=lesson, subject=subject, value=value, updated_at=at)
-    return replace(told, id=PlaybookId(0), superseded_by=None, version=1)
+    told = replace(known, lesson=lesson, subject=subject, value=value, source_span=None, updated_at=at)
+    return replace(told, id=PlaybookId(0), version=1)
 
 
 READER = Reader(Kind.USER_PLAYBOOK, playbook_notes, merge.playbooks, _make, _refresh, _rest)

@@ -63,9 +63,10 @@ def _refresh(known: Profile, note: ProfileNote, at: Millis) -> Profile:
 
 
 def _rest(known: Profile, content: str, at: Millis) -> Profile:
+    """It names its turn, not the words: these told more, and a lesson taught by them is not its twin."""
     subject, value = keys.of_text(content)
-    told = replace(known, content=content, subject=subject, value=value, updated_at=at)
-    return replace(told, id=ProfileId(fresh_id("prof")), superseded_by=None, version=1)
+    told = replace(known, content=content, subject=subject, value=value, source_span=None, updated_at=at)
+    return replace(told, id=ProfileId(fresh_id("prof")), version=1)
 
 
 READER = Reader(Kind.PROFILE, profile_notes, merge.profiles, _make, _refresh, _rest)
