@@ -18,7 +18,7 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).parent
 RECIPE = SCRIPTS / "minilm"
-OUTPUTS = ("model.onnx", "tokenizer.json", "model-card.md")
+OUTPUTS = ("model.onnx", "tokens.npy", "tokenizer.json", "model-card.md")
 STAMP = "recipe.sha256"
 
 

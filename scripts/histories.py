@@ -6,8 +6,9 @@ What was told is taken as it is kept: read by the rules, in the words of the mem
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.learn.rules import keys, voice
@@ -15,7 +16,8 @@ from acumen.learn.rules.clauses import clauses
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.sentences import sentences
 from acumen.learn.rules.words import words
-from acumen.llm.embed import load_embedder
+from acumen.llm.reading import Reader, Spoken, load_reader
+from acumen.llm.vocabulary import Floats, load_vocabulary
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, RequestId, SessionId, UserId
 
@@ -40,28 +42,39 @@ def read(folder: Path = FOLDER) -> Iterator[Met]:
             yield from met(json.loads(line), path.stem)
 
 
-def met(line: dict[str, object], writer: str) -> Iterator[Met]:
-    """Each memory beside what is said now; those that end in part also clause by clause."""
-    new = _now(str(line["turn"]))
-    left = {int(place): str(text) for place, text in dict(line.get("left") or {}).items()}
+def met(line: dict[str, Any], writer: str) -> Iterator[Met]:
+    """Each memory beside what is said now."""
+    new = _now(line["turn"])
+    left = {int(place): str(text) for place, text in (line.get("left") or {}).items()}
     for place, said in enumerate(line["said"]):
-        ended, rest = place in line["ends"], left.get(place, "")
-        for memory in kept(said):
-            whole = ended and not (rest and _holds(rest, memory))
-            yield Met(memory, new, whole, writer)
-            parts = clauses(memory) if ended and rest else []
-            yield from (Met(part, new, not _holds(rest, part), writer, part=True) for part in parts)
+        asked = _ANSWER.fullmatch(said)
+        for memory in kept(asked["said"], asked["asked"]) if asked else kept(said):
+            yield from met_with(memory, new, place in line["ends"], left.get(place, ""), writer)
 
 
-def kept(said: str) -> list[str]:
+def met_with(memory: str, new: str, ended: bool, rest: str, writer: str) -> Iterator[Met]:  # noqa: FBT001 - a label
+    """One that ends in part also clause by clause."""
+    yield Met(memory, new, ended and not (rest and _holds(rest, memory)), writer)
+    parts = clauses(memory) if ended and rest else []
+    yield from (Met(part, new, not _holds(rest, part), writer, part=True) for part in parts)
+
+
+def kept(said: str, asked: str = "") -> list[str]:
     """What the rules keep of it; the whole as it would be written down, where they keep nothing."""
-    asked = _ANSWER.fullmatch(said)
-    spoken = [(False, asked["asked"]), (True, asked["said"])] if asked else [(True, said)]
+    spoken = [(False, asked), (True, said)] if asked else [(True, said)]
     window = Window(UserId("somebody"), tuple(_turn(place, *one) for place, one in enumerate(spoken, 1)))
-    read = load_embedder().read
-    notes = [note.content for note in profile_notes(window, read) if not (note.faint or note.forget)]
-    lessons = [note.lesson.content for note in playbook_notes(window, read) if not (note.faint or note.forget)]
-    return list(dict.fromkeys([*notes, *lessons])) or [voice.fact(bare(words(spoken[-1][1])))]
+    notes = [note.content for note in profile_notes(window, _read) if not (note.faint or note.forget)]
+    lessons = [note.lesson.content for note in playbook_notes(window, _read) if not (note.faint or note.forget)]
+    return list(dict.fromkeys([*notes, *lessons])) or [voice.fact(bare(words(said)))]
+
+
+@cache
+def _reader() -> Reader:
+    return load_reader(load_vocabulary())
+
+
+def _read(turns: Sequence[Spoken]) -> Sequence[Floats]:
+    return _reader().chances(turns)
 
 
 def _turn(place: int, by_user: bool, text: str) -> Turn:  # noqa: FBT001 - as pairs of who and what

@@ -1,172 +1,156 @@
-"""The network that tells what a sentence is, as it is trained: tokens seen with their neighbours, pooled, then weighed.
+"""The network that tells what each sentence of a turn is: the turn is read at once, after what the agent had said."""
 
-What the agent said just before is seen in the same way by weights of its own, and weighed together with the sentence.
-Needs torch, which nothing else does; `classifier.py` does the same sums with numpy.
-"""
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+import onnx
 import torch
+from minilm.graph import ROWS
+from minilm.weights import WIDTH, Array, Weights
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acumen.learn.rules.classifier import LABELS, Floats
+from acumen.learn.rules.classifier import LABELS
 from acumen.learn.rules.cues import NAMES
+from scripts.encoder import HIDDEN, Encoder, alike, descend, mean
+from scripts.encoder_graph import EncoderGraph, largest_inputs
 
-WIDTH = 64
-EPOCHS = 14
-BATCH = 128
-RATE = 4e-3
-DECAY = 1e-2
-# Shares of the tokens' numbers, of what is pooled and of what is weighed as it stands that are hidden while training.
-HIDDEN = (0.3, 0.5, 0.3)
+# What a sentence does is told by the lower layers, before only its topic is left.
+LAYERS = 4
+INNER = 96
+EPOCHS = 2
 # So much of each label is spread over all, as some sentences are two things at once.
 SPREAD = 0.05
-# Sentences run together with others of about their length.
-NEAR = 6
-MOST_TOKENS = 64
-# Most of what tokens differ by lies along so few axes: who learns along them needs a third of the time.
-AXES = 256
-EPOCHS_ALONG = 10
+# So many turns show how large values grow.
+CALIBRATED = 512
+# Taken from what is not of the sentence, so that it is never the largest.
+FAR = 10_000.0
 
 
-@dataclass(frozen=True, slots=True)
-class Axes:
-    """Where tokens lie, and along what they differ most; turned at random, so that no axis matters more than others."""
+class Example(NamedTuple):
+    """A turn: its tokens, the sentence of each (-1 for what was said before), and of each sentence what is known."""
 
-    middle: Floats
-    along: Floats
+    ids: list[int]
+    sentence_of: list[int]
+    signs: Array
+    labels: Array
+    counts: Array
 
-    @classmethod
-    def of(cls, readings: Sequence[Floats]) -> "Axes":
-        tokens = np.concatenate(readings[::4])
-        middle = tokens.mean(axis=0)
-        _, along = np.linalg.eigh(np.cov(tokens - middle, rowvar=False))
-        turned = along[:, -AXES:] @ np.linalg.qr(np.random.default_rng(0).normal(size=(AXES, AXES)))[0]
-        return cls(middle, (turned / ((tokens - middle) @ turned).std()).astype(np.float32))
 
-    def __call__(self, reading: Floats) -> Floats:
-        found: Floats = (reading - self.middle) @ self.along
-        return found
+class Batch(NamedTuple):
+    ids: Tensor
+    before: Tensor
+    said: Tensor
+    turn: Tensor
+    sentence: Tensor
+    signs: Tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """What the network is given of each sentence, the place of its label, how much it counts. `before` may be empty."""
+    turns: Sequence[Example]
 
-    states: Sequence[Floats]
-    before: Sequence[Floats]
-    beside: Floats
-    labels: Floats
-    counts: Floats
+    @property
+    def lengths(self) -> Array:
+        return np.array([len(turn.ids) for turn in self.turns])
 
-    def along(self, axes: "Axes") -> "Examples":
-        states, before = ([axes(one) for one in listed] for listed in (self.states, self.before))
-        return Examples(states, before, self.beside, self.labels, self.counts)
+    @property
+    def labels(self) -> Array:
+        return np.concatenate([turn.labels for turn in self.turns])
 
-    def batch(self, which: Sequence[int]) -> tuple[Tensor, ...]:
-        own, before = _padded([self.states[place] for place in which]), _padded([self.before[place] for place in which])
-        return (*own, *before, torch.from_numpy(self.beside[which]))
-
-    def batches(self, which: Floats, order: np.random.Generator | None = None) -> Iterator[list[int]]:
-        """In any order, each of about one length."""
-        lengths = np.array([len(self.states[place]) for place in which], float)
-        listed = which[np.argsort(lengths + (order.random(len(which)) * NEAR if order else 0))]
-        found = [listed[at : at + BATCH].tolist() for at in range(0, len(listed), BATCH)]
-        yield from (found[place] for place in (order.permutation(len(found)) if order else range(len(found))))
-
-
-def _padded(texts: Sequence[Floats]) -> tuple[Tensor, Tensor]:
-    """The tokens of each text, and a one for each."""
-    length = max(1, min(MOST_TOKENS, max(map(len, texts))))
-    tokens, mask = np.zeros((len(texts), length, texts[0].shape[1]), np.float32), np.zeros((len(texts), length, 1))
-    for row, text in enumerate(texts):
-        kept = text[:length]
-        tokens[row, : len(kept)], mask[row, : len(kept)] = kept, 1
-    return torch.from_numpy(tokens), torch.from_numpy(mask.astype(np.float32))
-
-
-class Seen(nn.Module):
-    """Tokens with their neighbours; of what is seen, the strongest and the mean."""
-
-    def __init__(self, wide: int) -> None:
-        super().__init__()
-        self.token, self.around = nn.Linear(wide, WIDTH), nn.Linear(3 * WIDTH, WIDTH)
-
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        if self.training:
-            tokens = tokens * functional.dropout(torch.ones(len(tokens), 1, tokens.shape[2]), HIDDEN[0])
-        seen = functional.relu(self.token(tokens)) * mask
-        padded = functional.pad(seen, (0, 0, 1, 1))
-        found = functional.relu(self.around(torch.cat([padded[:, :-2], seen, padded[:, 2:]], -1))) * mask
-        return torch.cat([found.amax(1), found.sum(1) / mask.sum(1).clamp(min=1)], -1)
+    def batch(self, places: Sequence[int]) -> Batch:
+        turns = [self.turns[place] for place in places]
+        ids = torch.zeros(len(turns), max(len(turn.ids) for turn in turns), dtype=torch.long)
+        whose = torch.full(ids.shape, -2)
+        for row, turn in enumerate(turns):
+            ids[row, : len(turn.ids)] = torch.tensor(turn.ids)
+            whose[row, : len(turn.ids)] = torch.tensor(turn.sentence_of)
+        of_turn = torch.tensor([row for row, turn in enumerate(turns) for _ in turn.labels])
+        number = torch.tensor([place for turn in turns for place in range(len(turn.labels))])
+        sentence = (whose[of_turn] == number[:, None]).float()
+        signs = torch.from_numpy(np.concatenate([turn.signs for turn in turns]))
+        return Batch(ids, (whose == -1).float(), (whose >= 0).float(), of_turn, sentence, signs)
 
 
 class Network(nn.Module):
-    def __init__(self, wide: int, beside: int) -> None:
+    """The scores of the labels for each sentence."""
+
+    def __init__(self, published: Weights) -> None:
         super().__init__()
-        self.own, self.before = Seen(wide), Seen(wide)
-        self.pooled = nn.Linear(2 * WIDTH, len(LABELS))
-        self.beside = nn.Linear(beside, len(LABELS), bias=False)
-        self.both = nn.Linear(4 * WIDTH + len(NAMES), WIDTH)
-        self.answer = nn.Linear(WIDTH, len(LABELS), bias=False)
-        for last in (self.pooled, self.beside, self.answer):
-            nn.init.zeros_(last.weight)
+        self.encoder = Encoder(published, LAYERS)
+        self.inner = nn.Linear(3 * WIDTH + len(NAMES), INNER)
+        self.label = nn.Linear(INNER, len(LABELS))
+        self.hide = nn.Dropout(2 * HIDDEN)
 
-    def forward(self, tokens: Tensor, mask: Tensor, told: Tensor, told_mask: Tensor, beside: Tensor) -> Tensor:
-        """The scores of the labels; where nothing was said before, by the sentence alone."""
-        own = functional.dropout(self.own(tokens, mask), HIDDEN[1], self.training)
-        beside = functional.dropout(beside, HIDDEN[2], self.training)
-        before = functional.dropout(self.before(told, told_mask), HIDDEN[0], self.training)
-        both = functional.relu(self.both(torch.cat([own, before, beside[:, : len(NAMES)]], -1)))
-        answer = self.answer(functional.dropout(both, HIDDEN[0], self.training))
-        return self.pooled(own) + self.beside(beside) + answer * (told_mask.sum(1) > 0)
+    def forward(self, batch: Batch) -> Tensor:
+        states = self.encoder(batch.ids, batch.before, batch.said)[batch.turn]
+        strongest = (states - FAR * (1 - batch.sentence[..., None])).amax(dim=1)
+        pooled = torch.cat([states[:, 0], mean(states, batch.sentence), strongest, batch.signs], dim=1)
+        scores: Tensor = self.label(self.hide(functional.relu(self.inner(self.hide(pooled)))))
+        return scores
 
 
-def train(examples: Examples, which: Floats, seed: int = 0, epochs: int = EPOCHS) -> Network:
-    """Adam with decay, slower and slower; each label counts by the root of how rare it is."""
-    torch.set_num_threads(1)
+def train(published: Weights, examples: Examples, seed: int = 0) -> Network:
+    """Each label counts by the root of how rare it is."""
     torch.manual_seed(seed)
     order = np.random.default_rng(seed)
-    labels, matter = torch.from_numpy(examples.labels), torch.from_numpy(examples.counts)
-    counts = np.bincount(examples.labels[which], minlength=len(LABELS))
-    rarity = torch.from_numpy(np.sqrt(len(which) / len(LABELS) / np.maximum(counts, 1)).astype(np.float32))
-    network = Network(examples.states[0].shape[1], examples.beside.shape[1])
-    way = torch.optim.AdamW(network.parameters(), RATE, betas=(0.9, 0.99), weight_decay=DECAY)
-    steps = epochs * -(-len(which) // BATCH)
-    slower = torch.optim.lr_scheduler.LambdaLR(way, lambda step: max(0.02, 1 - step / steps))
-    for _ in range(epochs):
-        for places in examples.batches(which, order):
-            wanted = labels[places]
-            missed = functional.cross_entropy(
-                network(*examples.batch(places)), wanted, rarity, label_smoothing=SPREAD, reduction="none"
-            )
-            missed = (missed * matter[places]).sum() / (rarity[wanted] * matter[places]).sum()
-            way.zero_grad()
-            missed.backward()
-            way.step()
-            slower.step()
-    return network.eval()
+    network = Network(published)
+    many = np.bincount(examples.labels, minlength=len(LABELS))
+    rarity = torch.tensor(np.sqrt(many.sum() / len(LABELS) / np.maximum(many, 1)), dtype=torch.float)
+    lengths, all_turns = examples.lengths, range(len(examples.turns))
+    batches = [batch for _ in range(EPOCHS) for batch in alike(lengths, all_turns, order)]
+
+    def missed(places: list[int]) -> Tensor:
+        labels, counts = (
+            torch.from_numpy(np.concatenate([getattr(examples.turns[place], what) for place in places]))
+            for what in ("labels", "counts")
+        )
+        scores = network(examples.batch(places))
+        each = functional.cross_entropy(scores, labels, rarity, label_smoothing=SPREAD, reduction="none")
+        return (each * counts).sum() / (rarity[labels] * counts).sum()
+
+    descend(network, batches, missed)
+    return network
 
 
-def chances(network: Network, examples: Examples, which: Floats) -> Floats:
-    """How likely each label is, for each of `which`."""
-    found = np.zeros((len(examples.labels), len(LABELS)), np.float32)
+def chances(network: Network, examples: Examples) -> Array:
+    """A row for each sentence, in order."""
     with torch.no_grad():
-        for places in examples.batches(which):
-            found[places] = network(*examples.batch(places)).softmax(-1).numpy()
-    return found[which]
+        found = [network(examples.batch([place])).softmax(dim=1).numpy() for place in range(len(examples.turns))]
+    return np.concatenate(found)
 
 
-def weights(network: Network, axes: Axes | None = None) -> dict[str, Floats]:
-    """By the names that the classifier knows, for tokens as they are read; matrices stand inputs by outputs."""
-    found = {
-        name.removesuffix(".weight").replace(".bias", "_bias").replace(".", "_"): value.detach().numpy().T.copy()
-        for name, value in network.named_parameters()
+class SentenceGraph(EncoderGraph):
+    """Rows of tokens in, how likely each label is for each sentence out."""
+
+    SHAPES: ClassVar = {
+        ROWS: ("batch", "length", WIDTH),
+        "before": ("batch", "length"),
+        "said": ("batch", "length"),
+        "turn": ("sentences",),
+        "sentence": ("sentences", "length"),
+        "signs": ("sentences", len(NAMES)),
     }
-    for name in ("own_token", "before_token") if axes else ():
-        found[name] = axes.along @ found[name]
-        found[f"{name}_bias"] = found[f"{name}_bias"] - axes.middle @ found[name]
-    return found
+
+    def finished(self, network: Network) -> onnx.ModelProto:
+        graph = self._graph
+        states = graph.add("Gather", self._states("before", "said"), "turn", axis=0)
+        elsewhere = graph.add("Mul", graph.add("Sub", self._one, self._column("sentence")), graph.number(FAR))
+        strongest = graph.add("ReduceMax", graph.add("Sub", states, elsewhere), graph.integers(1), keepdims=0)
+        pooled = [self._first(states), self._mean(states, "sentence"), strongest, "signs"]
+        inner = graph.add("Relu", self._plain_linear(graph.add("Concat", *pooled, axis=-1), network.inner))
+        scores = self._plain_linear(inner, network.label)
+        return graph.model("chances", self.SHAPES, graph.add("Softmax", scores, axis=-1))
+
+
+def int8_model(network: Network, published: Weights, examples: Examples) -> bytes:
+    """The network as the bytes of an ONNX file."""
+
+    def run_some() -> None:
+        for place in range(0, len(examples.turns), max(len(examples.turns) // CALIBRATED, 1)):
+            network(examples.batch([place]))
+
+    graph = SentenceGraph(network.encoder, published, largest_inputs(network.encoder, run_some))
+    return bytes(graph.finished(network).SerializeToString(deterministic=True))

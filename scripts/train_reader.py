@@ -1,101 +1,144 @@
-"""Train what tells what a sentence is, from the lines under scripts/reader/.
+"""Train what tells what a sentence is, from the lines under scripts/reader/ and scripts/talk/.
 
-    PYTHONPATH=src:. python -m scripts.train_reader            # writes src/acumen/learn/rules/reader.npz
-    PYTHONPATH=src:. python -m scripts.train_reader --check    # how well others are understood than were learned from
+    PYTHONPATH=src:.:scripts python -m scripts.train_reader --weights …/model.safetensors
 
-Needs torch (2.13, for the processor) beside the project's own packages, here alone: a virtual environment of its own
-that sees the project's. Takes a quarter of an hour of one core. The same result each time on the same machine.
+Writes src/acumen/llm/reader.onnx, and into src/acumen/learn/rules/reader.npz what words alone count for; tells how well
+strangers are understood, whose talk it has not learned from.
+The weights are those that `build_model.py` fetches. Needs torch and onnx beside the project's own packages, here alone:
+a virtual environment of its own that sees the project's. Takes half an hour of two cores.
 """
 
 import argparse
+import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+from minilm import weights as published_weights
 
-from acumen.learn.rules import classifier
 from acumen.learn.rules.classifier import (
     LABELS,
     LEARNABLE,
     WEIGHTS,
     Floats,
+    cues,
     last_words,
     packed,
     shown,
     softmax,
 )
 from acumen.learn.rules.cues import surface
-from acumen.llm.embed import load_embedder
+from acumen.llm.reading import MODEL, MOST_BEFORE, MOST_OF_ONE
+from acumen.llm.vocabulary import MAX_TOKENS, Vocabulary, load_vocabulary
 from scripts import reader_network as network
-from scripts.reader_network import EPOCHS_ALONG, Axes, Examples, Network
+from scripts import talk
+from scripts.encoder import save
+from scripts.reader_network import Example, Examples
 
 FOLDER = Path(__file__).parent / "reader"
-# Each of these files was written by somebody else, so that each tells what is understood of people not learned from.
-WRITERS = ("engineering", "freelance", "household", "office", "business", "developers", "private", "service")
 # These wrote whole conversations, sentence after sentence, so that what is worth keeping stands among all else as in
 # life: each of their sentences counts so many times.
-CONVERSED = ("coding", "finance", "health", "operations")
+CONVERSED = frozenset("coding finance health operations everyday languages makers offices".split())
 COUNTS = 1.5
-# Writers left out together, to be told by what the others wrote: each takes minutes.
-APART = (CONVERSED[::2], CONVERSED[1::2], WRITERS[4:])
 # Most talk goes on after the agent said something, most lines stand alone: this share of them is put after words of it.
 PUT_AFTER = 0.5
-# So many networks of each kind tell together, each led astray elsewhere. One kind learned from everything, along the
-# axes; the other from single sentences alone, which is how many people talk when nobody has asked them anything.
-MEMBERS = 3
+# Such a share of the sentences of longer turns are seen alone too, as many people say one thing at a time.
+ALONE = 0.3
+# Sentences that follow each other after the same words of the agent are of one turn, up to so many.
+MOST_OF_A_TURN, MOST_OF_AN_OPENING = 8, 4
 STEPS = 400
 RATE = 0.05
 DECAY = 2e-3
 
 
-def read() -> list[dict[str, Any]]:
-    """The sentences, each once."""
-    return list({(one["text"], one.get("before") or ""): one for one in _lines(FOLDER)}.values())
+class Line(NamedTuple):
+    text: str
+    label: str
+    before: str
+    file: str
+    domain: str = ""
+
+    @property
+    def counts(self) -> float:
+        return COUNTS if self.file in CONVERSED or self.file in TALKERS else 1.0
 
 
-def _lines(folder: Path) -> list[dict[str, Any]]:
-    return [
-        {**json.loads(line), "file": path.stem}
-        for path in sorted(folder.glob("*.jsonl"))
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line.strip()
-    ]
+TALKERS = frozenset(path.stem for path in talk.FOLDER.glob("*.jsonl"))
+Turn = tuple[Line, ...]
 
 
-def talked(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Some of the lines that stand alone, after something the agent said to somebody else: what they are stays."""
+def read() -> list[Turn]:
+    """The turns, each once."""
+    return list(dict.fromkeys([*_turns(_lines()), *_talked()]))
+
+
+def _lines() -> Iterator[Line]:
+    for path in sorted(FOLDER.glob("*.jsonl")):
+        for line in filter(str.strip, path.read_text(encoding="utf-8").splitlines()):
+            one = json.loads(line)
+            yield Line(one["text"], one["label"], one.get("before") or "", path.stem, one.get("domain") or "")
+
+
+def _turns(lines: Iterator[Line]) -> Iterator[Turn]:
+    turn: list[Line] = []
+    for line in lines:
+        most = MOST_OF_A_TURN if line.before else MOST_OF_AN_OPENING
+        of_it = turn and turn[-1][2:] == line[2:] and line.file in CONVERSED and len(turn) < most
+        if turn and not of_it:
+            yield tuple(turn)
+            turn = []
+        turn.append(line)
+    yield tuple(turn)
+
+
+def _talked() -> Iterator[Turn]:
+    for conversation in talk.read():
+        for turn in conversation.turns:
+            yield tuple(Line(one.text, one.label, turn.before, conversation.writer) for one in turn.sentences)
+
+
+def in_other_places(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """Some that stand alone come after what the agent said to somebody else, some of longer turns come alone too."""
     chance = np.random.default_rng(5)
-    single = [row for row in rows if row["file"] not in CONVERSED]
-    spoken = [row["before"] for row in single if (row.get("before") or "").rstrip().endswith((".", "!"))]
-    return [
-        {**row, "before": spoken[chance.integers(len(spoken))]}
-        if not row.get("before") and row["file"] not in CONVERSED and chance.random() < PUT_AFTER
-        else row
-        for row in rows
-    ]
+    single = [turn for turn in turns if turn[0].counts == 1]
+    spoken = [turn[0].before for turn in single if turn[0].before.rstrip().endswith((".", "!"))]
+    for turn in turns:
+        one = turn[0]
+        opens = len(turn) == 1 and not one.before and one.counts == 1
+        after = opens and chance.random() < PUT_AFTER
+        yield (one._replace(before=spoken[chance.integers(len(spoken))]),) if after else turn
+        yield from ((line,) for line in turn if len(turn) > 1 and chance.random() < ALONE)
 
 
-def given(rows: list[dict[str, Any]]) -> tuple[Floats, Examples]:
-    """What the classifier of words sees, and what the network sees."""
-    before = [row.get("before") or "" for row in rows]
-    seen = [surface(row["text"], said) for row, said in zip(rows, before, strict=True)]
-    read = load_embedder().read
-    readings = read([row["text"] for row in rows])
-    texts = sorted({*map(last_words, before)})
-    told = dict(zip(texts, read(texts), strict=True))
-    words = np.stack([np.append(shown(one), 1.0) for one in seen]).astype(np.float32)
-    beside = np.stack([classifier.beside(one, reading) for one, reading in zip(seen, readings, strict=True)])
-    nothing = np.zeros((0, readings[0].shape[1]), np.float32)
-    heard = [told[last_words(said)] if said else nothing for said in before]
-    labels = np.array([LABELS.index(row["label"]) for row in rows])
-    counts = np.array([COUNTS if row["file"] in CONVERSED else 1.0 for row in rows], np.float32)
-    return words, Examples(readings, heard, beside, labels, counts)
+def example(turn: Turn, vocabulary: Vocabulary) -> Example:
+    """As `llm/reading.py` puts it together."""
+    first, last = vocabulary.ends
+    before = last_words(turn[0].before)
+    ids = vocabulary.ids(before)[:MOST_BEFORE] if before else [first]
+    sentence_of = [-1] * len(ids)
+    read = 0
+    for number, line in enumerate(turn):
+        own = vocabulary.ids(line.text)[1:-1][:MOST_OF_ONE] or [last]
+        if len(ids) + len(own) >= MAX_TOKENS:
+            break
+        ids, sentence_of, read = [*ids, *own], [*sentence_of, *itertools.repeat(number, len(own))], number + 1
+    return Example(
+        [*ids, last],
+        [*sentence_of, -1],
+        np.stack([cues(surface(line.text, line.before)) for line in turn[:read]]),
+        np.array([LABELS.index(line.label) for line in turn[:read]]),
+        np.array([line.counts for line in turn[:read]], np.float32),
+    )
 
 
-def fit(given: Floats, wanted: Floats, counts: Floats) -> Floats:
-    """Adam on the cross-entropy; each label counts by the root of how rare it is."""
+def fit(turns: Sequence[Turn]) -> Floats:
+    """By words alone: Adam on the cross-entropy; each label counts by the root of how rare it is."""
+    lines = [line for turn in turns for line in turn]
+    given = np.stack([np.append(shown(surface(line.text, line.before)), 1.0) for line in lines]).astype(np.float32)
+    wanted = np.eye(len(LABELS), dtype=np.float32)[[LABELS.index(line.label) for line in lines]]
+    counts = np.array([line.counts for line in lines], np.float32)
     rarity = (wanted / np.maximum(wanted.sum(axis=0), 1)).sum(axis=1) * len(wanted) / wanted.shape[1]
     matter = (np.sqrt(rarity) * counts / counts.mean())[:, None]
     weights = np.zeros((given.shape[1], wanted.shape[1]), np.float32)
@@ -108,66 +151,35 @@ def fit(given: Floats, wanted: Floats, counts: Floats) -> Floats:
     return weights
 
 
-def check(rows: list[dict[str, Any]], words: Floats, examples: Examples) -> None:
-    """The latest writers are judged by what was learned from all the others."""
-    wanted = np.eye(len(LABELS), dtype=np.float32)[examples.labels]
-    files = np.array([row["file"] for row in rows])
-    for apart in APART:
-        told, rest = np.flatnonzero(np.isin(files, apart)), np.flatnonzero(~np.isin(files, apart))
-        print(f"--- {' and '.join(apart)}, {len(told)} sentences")
-        _tell("by words", softmax(words[told] @ fit(words[rest], wanted[rest], examples.counts[rest])), wanted[told])
-        found = [network.chances(one, seen, told) for seen, one, _ in _members(examples, rest, 1)]
-        _tell("by tokens", np.mean(found, axis=0), wanted[told])
-
-
-def _members(examples: Examples, which: Floats, of_each: int) -> Iterator[tuple[Examples, Network, Axes | None]]:
-    """Networks of both kinds that learned from `which`, each with what it sees, and along which axes."""
-    axes = Axes.of(examples.states)
-    along = examples.along(axes)
-    for seed in range(of_each):
-        yield along, network.train(along, which, seed, EPOCHS_ALONG), axes
-    for seed in range(of_each):
-        yield examples, network.train(examples, which[examples.counts[which] == 1], seed), None
-
-
-def _tell(name: str, chances: Floats, wanted: Floats) -> None:
-    right = chances.argmax(axis=1) == wanted.argmax(axis=1)
+def tell(chances: Floats, labels: Floats) -> None:
+    right = chances.argmax(axis=1) == labels
     kept = chances[:, : len(LEARNABLE)].sum(axis=1) > 0.5
-    worth = wanted[:, : len(LEARNABLE)].sum(axis=1) > 0
-    print(f"{name}: label right {right.mean():.3f}; learnable or not right {(kept == worth).mean():.3f}")
+    worth = labels < len(LEARNABLE)
+    print(f"{len(labels)} sentences: label right {right.mean():.3f}; worth keeping or not {(kept == worth).mean():.3f}")
     for place, label in enumerate(LABELS):
-        those = wanted[:, place] > 0
-        told = chances.argmax(axis=1) == place
+        those, told = labels == place, chances.argmax(axis=1) == place
         print(f"  {label:13} recall {right[those].mean():.2f}  precision {right[told].mean():.2f}  of {those.sum()}")
-
-
-def stored(words: Floats, examples: Examples) -> dict[str, Floats]:
-    """All that is kept: matrices as bytes with a scale per column, the rest as it is."""
-    by_words = fit(words, np.eye(len(LABELS), dtype=np.float32)[examples.labels], examples.counts)
-    every = np.arange(len(examples.labels))
-    members = [network.weights(one, axes) for _, one, axes in _members(examples, every, MEMBERS)]
-    found = {name: np.stack([member[name] for member in members]) for name in members[0]}
-    found |= {"words": by_words[:-1], "words_bias": by_words[-1]}
-    kept: dict[str, Any] = {}
-    for name, weights in found.items():
-        if not name.endswith("bias"):
-            kept[name], kept[f"{name}_scale"] = packed(weights)
-        else:
-            kept[name] = weights
-    return kept
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--state", type=Path, help="also write what was learned here, for torch")
     asked = parser.parse_args()
-    rows = talked(read())
-    words, examples = given(rows)
-    if asked.check:
-        check(rows, words, examples)
-        return
-    np.savez_compressed(WEIGHTS, **stored(words, examples))
-    print(f"{len(rows)} sentences, {WEIGHTS.stat().st_size} bytes in {WEIGHTS}")
+    turns, vocabulary = read(), load_vocabulary()
+    learned = list(in_other_places([turn for turn in turns if turn[0].file not in talk.STRANGERS]))
+    examples = Examples([example(turn, vocabulary) for turn in learned])
+    published = published_weights.read(asked.weights)
+    trained = network.train(published, examples)
+    if asked.state:
+        save(trained, asked.state)
+    strangers = Examples([example(turn, vocabulary) for turn in turns if turn[0].file in talk.STRANGERS])
+    tell(network.chances(trained, strangers), strangers.labels)
+    weights = fit(learned)
+    words, scale = packed(weights[:-1])
+    np.savez_compressed(WEIGHTS, words=words, words_scale=scale, words_bias=weights[-1])
+    MODEL.write_bytes(network.int8_model(trained, published, examples))
+    print(f"{len(examples.labels)} sentences, {MODEL.stat().st_size} bytes in {MODEL}")
 
 
 if __name__ == "__main__":

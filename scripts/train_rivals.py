@@ -1,10 +1,10 @@
-"""Train what tells whether a statement leaves room for an older one, from what lies in scripts/pairs/ and histories/.
+"""Train what tells whether a statement leaves room for an older one, from scripts/pairs/, histories/ and talk/.
 
     PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors
-    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights … --check health finance   # left out, and judged
 
-Writes src/acumen/llm/rivals.onnx, and into src/acumen/learn/rules/rivals.npz what the words of a pair count for.
-The weights are those that `build_model.py` fetches. Needs torch and onnx beside the project's own packages, here alone.
+Writes src/acumen/llm/rivals.onnx, and into src/acumen/learn/rules/rivals.npz what the words of a pair count for; tells
+how well strangers are understood, whose talk it has not learned from. The weights are those that `build_model.py`
+fetches. Needs torch and onnx beside the project's own packages, here alone. Takes an hour of two cores.
 """
 
 import argparse
@@ -23,10 +23,11 @@ from acumen.learn.rules import rivals, voice
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.words import words
 from acumen.llm.embed import load_embedder
-from acumen.llm.rivalry import MODEL
-from scripts import histories
+from acumen.llm.rivalry import HALF, MODEL
+from acumen.llm.vocabulary import load_vocabulary
+from scripts import histories, talk
 from scripts import rivals_network as network
-from scripts.rivals_graph import int8_model
+from scripts.encoder import save
 from scripts.rivals_network import Examples
 
 PAIRS = Path(__file__).parent / "pairs"
@@ -37,8 +38,6 @@ MET = "conversations"
 BY_CHANCE = 0.7
 # And what has met in conversations counts for more, being what is asked.
 MET_COUNTS = 2.0
-# The histories of these writers are never learned from: they tell how well strangers are understood.
-STRANGERS = ("firms", "trades")
 # Among so many old statements of the same writer, drawn by chance, the one is taken that comes nearest to a new one;
 # but none that comes nearer than this to what the new one is about.
 DRAWN = 30
@@ -76,7 +75,14 @@ def read() -> list[Pair]:
 
 def met() -> list[Pair]:
     """What was told before, beside what was said then."""
-    return [Pair(one.old, one.new, one.ends, one.writer) for one in histories.read() if one.writer not in STRANGERS]
+    return [Pair(one.old, one.new, one.ends, one.writer) for one in histories.read()]
+
+
+def talked() -> list[Pair]:
+    """The same in whole conversations, those of strangers too."""
+    return [
+        Pair(one.old, one.new, one.ends, one.writer) for conversation in talk.read() for one in talk.pairs(conversation)
+    ]
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
@@ -147,23 +153,21 @@ def written(said: str) -> str:
     return voice.fact(bare(words(said)))
 
 
-def examples(rows: Sequence[Pair]) -> tuple[Examples, Array, Array]:
-    """What the network is given of each pair; and what the classifier of words sees, without and with nearness."""
-    embedder = load_embedder()
-    vectors = embedder.embed([text for row in rows for text in (row.old, written(row.new))])
+def examples(rows: Sequence[Pair]) -> Examples:
+    """What the network is given of each pair."""
+    vocabulary = load_vocabulary()
+    ids = [(vocabulary.ids(row.old)[:HALF], vocabulary.ids(row.new)[1:HALF]) for row in rows]
+    wanted = torch.tensor([float(row.rival) for row in rows])
+    return Examples(ids, wanted, torch.tensor([row.weight for row in rows]))
+
+
+def by_words(rows: Sequence[Pair]) -> tuple[Array, Array]:
+    """What the classifier of words sees, without and with nearness."""
+    vectors = load_embedder().embed([text for row in rows for text in (row.old, written(row.new))])
     near = (vectors[::2] * vectors[1::2]).sum(axis=1).tolist()
     seen = [(rivals.saying(row.old), rivals.saying(row.new)) for row in rows]
     told = np.stack([rivals.features(*one, cosine) for one, cosine in zip(seen, near, strict=True)])
-    states: list[Any] = [None] * len(rows)
-    newer: list[Any] = [None] * len(rows)
-    for positions, tokens, first, second in embedder.read_together([(row.old, row.new) for row in rows]):
-        for place, position in enumerate(positions):
-            here = (first + second)[place] > 0
-            states[position], newer[position] = tokens[place, here].astype(np.float16), second[place, here]
-    wanted = torch.tensor([float(row.rival) for row in rows])
-    weight = torch.tensor([row.weight for row in rows])
-    words_alone = np.stack([rivals.features(*one, None) for one in seen])
-    return Examples(states, newer, wanted, weight), words_alone, told
+    return np.stack([rivals.features(*one, None) for one in seen]), told
 
 
 def fit(given: Array, rows: Sequence[Pair]) -> Array:
@@ -179,25 +183,19 @@ def fit(given: Array, rows: Sequence[Pair]) -> Array:
     return weights
 
 
-def check(
-    left_out: Array, rows: Sequence[Pair], seen: Examples, told: Array, published: published_weights.Weights
-) -> None:
-    """Each file was written by somebody else: those left out are judged by what was learned from all the others."""
-    rest = np.flatnonzero(~left_out)
-    _tell("by words", told[left_out] @ fit(told[rest], [rows[place] for place in rest]), _wanted(rows)[left_out])
-    trained = network.train(published, seen, rest.tolist())
-    _tell("by tokens", network.scores(trained, seen, np.flatnonzero(left_out).tolist()), _wanted(rows)[left_out])
-
-
 def _wanted(rows: Sequence[Pair]) -> Array:
     return np.array([row.rival for row in rows])
 
 
-def _tell(name: str, scores: Array, right: Array) -> None:
+def tell(scores: Array, right: Array) -> None:
+    ranks = np.empty(len(scores))
+    ranks[np.argsort(scores)] = np.arange(1, len(scores) + 1)
+    many = right.sum()
+    area = (ranks[right].sum() - many * (many + 1) / 2) / (many * (len(right) - many))
     told = scores > 0
     print(
-        f"{name}: right {(told == right).mean():.3f}, recall {told[right].mean():.3f}, "
-        f"precision {right[told].mean():.3f} of {right.sum()} rivals",
+        f"{len(right)} pairs, {many} rivals: area under the curve {area:.3f}, recall {told[right].mean():.3f}, "
+        f"precision {right[told].mean():.3f}",
         flush=True,
     )
 
@@ -205,18 +203,21 @@ def _tell(name: str, scores: Array, right: Array) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--check", nargs="+", metavar="FILE", help="of pairs/ or histories/, without their ending")
+    parser.add_argument("--state", type=Path, help="also write what was learned here, for torch")
     asked = parser.parse_args()
-    pairs, left_out = read(), set(asked.check or ())
-    rows = [*pairs, *met(), *left_alone([row for row in pairs if row.file not in left_out])]
-    seen, words_alone, told = examples(rows)
+    pairs, in_talk = read(), talked()
+    later = [row for row in in_talk if row.file not in talk.STRANGERS]
+    rows = [*pairs, *met(), *left_alone(pairs), *later]
+    seen = examples(rows)
     published = published_weights.read(asked.weights)
-    if left_out:
-        check(np.array([row.file in left_out for row in rows]), rows, seen, told, published)
-        return
-    trained = network.train(published, seen, range(len(rows)))
-    MODEL.write_bytes(int8_model(trained, seen))
+    trained = network.train(published, seen, np.arange(len(rows)) >= len(rows) - len(later))
+    if asked.state:
+        save(trained, asked.state)
+    strange = [row for row in in_talk if row.file in talk.STRANGERS]
+    tell(network.scores(trained, examples(strange)), _wanted(strange))
+    words_alone, told = by_words(rows)
     np.savez(rivals.WEIGHTS, words=fit(words_alone, rows), near=fit(told, rows))
+    MODEL.write_bytes(network.int8_model(trained, published, seen))
     print(f"{len(rows)} pairs, {MODEL.stat().st_size} bytes in {MODEL}")
 
 

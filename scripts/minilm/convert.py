@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import onnxruntime
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from minilm import weights
-from minilm.graph import int8_model
+from minilm.graph import PRESENT, ROWS, int8_model, token_rows
 from minilm.reference import Reference, largest_inputs
 from minilm.weights import MAX_TOKENS, Array, Weights
 
@@ -26,19 +27,20 @@ PUBLISHED = {
 
 
 def convert(source: Path, out: Path) -> Array:
-    """Write `model.onnx`, `tokenizer.json` and the model's card to `out`; stop if the vectors are not the model's.
+    """Write the model, its tokens and its card to `out`; stop if the vectors are not the model's.
 
     Answers with the full-precision vectors of the sample.
     """
     published = weights.read(source / "model.safetensors")
     tokenizer = _tokenizer(source / "tokenizer.json")
     reference = _reference_vectors(published, tokenizer)
-    model = int8_model(published, _calibrate(published, tokenizer))
-    _verify(model, tokenizer, reference)
+    model, rows = int8_model(published, _calibrate(published, tokenizer)), token_rows(published)
+    _verify(model, rows, tokenizer, reference)
     out.mkdir(parents=True, exist_ok=True)
     (out / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
     (out / "model-card.md").write_bytes((source / "README.md").read_bytes())
     (out / "model.onnx").write_bytes(model)
+    np.save(out / "tokens.npy", rows)
     return reference
 
 
@@ -70,10 +72,10 @@ def _ids(tokenizer: Tokenizer, texts: Sequence[str]) -> list[list[int]]:
     return [encoding.ids for encoding in tokenizer.encode_batch(list(texts))]
 
 
-def _verify(model: bytes, tokenizer: Tokenizer, reference: Array) -> None:
+def _verify(model: bytes, rows: NDArray[np.void], tokenizer: Tokenizer, reference: Array) -> None:
     _compare_with_published(reference)
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
-    vectors = np.stack([_embed(session, ids) for ids in _ids(tokenizer, sample())])
+    vectors = np.stack([_embed(session, rows[ids]) for ids in _ids(tokenizer, sample())])
     cosines = (vectors * reference).sum(axis=1)
     print(f"cosine to full precision, {len(cosines)} sentences: mean {cosines.mean():.4f}, least {cosines.min():.4f}")
     if cosines.min() < LEAST_COSINE:
@@ -88,9 +90,9 @@ def _compare_with_published(reference: Array) -> None:
             raise SystemExit(f"The weights are not the published ones: {measured:.4f}, expected {expected:.4f}")
 
 
-def _embed(session: onnxruntime.InferenceSession, ids: list[int]) -> Array:
-    tokens = np.array([ids], np.int64)
-    vectors: list[Array] = session.run(None, {"input_ids": tokens, "attention_mask": np.ones_like(tokens)})[0]
+def _embed(session: onnxruntime.InferenceSession, tokens: NDArray[np.void]) -> Array:
+    rows = tokens["row"] * tokens["scale"][:, None]
+    vectors: list[Array] = session.run(None, {ROWS: rows[None], PRESENT: np.ones((1, len(rows)), np.float32)})[0]
     return vectors[0]
 
 

@@ -1,6 +1,6 @@
-"""Write the model as an int8 ONNX graph: token ids in, vectors of length one out, and tokens half-way.
+"""Write the model as an int8 ONNX graph: a row for each token in, vectors of length one out.
 
-Whoever wants the tokens alone says that `whole` is false, and the rest of the model is not run.
+The rows are kept apart (`token_rows`), as other networks begin with them too.
 
 Weights are rounded to integers once, per output channel. What flows between layers is rounded on the way, per token:
 each token carries its own scale, so a text gets the same vector alone and in any batch. (The usual scale per batch
@@ -10,7 +10,7 @@ A few input channels are a hundred times larger than the rest and would eat the 
 is therefore divided by a constant, and the matching weights multiplied by it (Xiao et al. 2023, "SmoothQuant").
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,25 +27,29 @@ GELU_STEPS_BELOW_ZERO = 20
 GELU_LEAST_MAXIMUM = 0.17 * (2 * STEPS - GELU_STEPS_BELOW_ZERO) / GELU_STEPS_BELOW_ZERO
 # How much of the burden of outliers moves from the values to the weights; .5 to .8 measured alike.
 SMOOTHING = 0.7
-# The layers (from 0) whose tokens are answered too: what a sentence does is told there, before only its topic is left.
-MIDDLE = (2, 3)
-WHOLE = "whole"
+# What the model is given: a row for each token of each text, and a one where there is a token.
+ROWS, PRESENT = "rows", "present"
+# A token's row as bytes, and what to multiply them by.
+TOKEN_ROW = np.dtype([("scale", "<f4"), ("row", "i1", WIDTH)])
 
 OPSET = 20
 IR_VERSION = 10
 MICROSOFT = "com.microsoft"
 
 
-class Graph:
-    """An ONNX graph under construction; a value is known by its name. A part of another sees the other's values."""
+# An axis of so many, or one with a name.
+Axis = str | int
 
-    def __init__(self, prefix: str = "") -> None:
-        self._prefix = prefix
+
+class Graph:
+    """An ONNX graph under construction; a value is known by its name."""
+
+    def __init__(self) -> None:
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
 
     def constant(self, value: NDArray[np.generic]) -> str:
-        name = f"{self._prefix}constant{len(self._constants)}"
+        name = f"constant{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
         return name
 
@@ -59,30 +63,24 @@ class Graph:
         return self.add_many(1, operation, *inputs, **attributes)[0]
 
     def add_many(self, count: int, operation: str, *inputs: str, **attributes: Any) -> list[str]:
-        outputs = [f"{self._prefix}value{len(self._nodes)}_{index}" for index in range(count)]
+        outputs = [f"value{len(self._nodes)}_{index}" for index in range(count)]
         self._nodes.append(helper.make_node(operation, list(inputs), outputs, **attributes))
         return outputs
 
-    def part(self, value: str) -> onnx.GraphProto:
-        """All of this as a part of another graph, which is told `value`."""
-        told = helper.make_tensor_value_info(value, TensorProto.FLOAT, [None, WIDTH])
-        return helper.make_graph(self._nodes, self._prefix, [], [told], self._constants)
-
-    def model(self, embedding: str, states: str) -> onnx.ModelProto:
-        """The finished model; what it is given become its answers. It is run whole unless told otherwise."""
-        self._nodes.append(helper.make_node("Identity", [embedding], ["embedding"]))
-        self._nodes.append(helper.make_node("Identity", [states], ["states"]))
-        shape = ["batch", "length"]
-        inputs = [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("input_ids", "attention_mask")]
-        inputs.append(helper.make_tensor_value_info(WHOLE, TensorProto.BOOL, []))
-        outputs = [
-            helper.make_tensor_value_info("embedding", TensorProto.FLOAT, [None, WIDTH]),
-            helper.make_tensor_value_info("states", TensorProto.FLOAT, [*shape, WIDTH * len(MIDDLE)]),
-        ]
-        usual = numpy_helper.from_array(np.array(True), WHOLE)
-        graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, [*self._constants, usual])
+    def model(self, name: str, inputs: Mapping[str, Sequence[Axis]], answer: str) -> onnx.ModelProto:
+        """The finished model: its inputs by name, each of numbers in that shape (whole ones if it has one axis)."""
+        self._nodes.append(helper.make_node("Identity", [answer], [name]))
+        given = [helper.make_tensor_value_info(one, _type(shape), shape) for one, shape in inputs.items()]
+        told = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [None, None])]
+        graph = helper.make_graph(self._nodes, name, given, told, self._constants)
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(MICROSOFT, 1)]
-        return helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+        model = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+        onnx.checker.check_model(model)
+        return model
+
+
+def _type(shape: Sequence[Axis]) -> int:
+    return TensorProto.INT64 if len(shape) == 1 else TensorProto.FLOAT
 
 
 class Int8Model:
@@ -96,36 +94,19 @@ class Int8Model:
         self._last_axis = self._graph.integers(-1)
 
     def build(self) -> onnx.ModelProto:
-        graph = self._graph
-        mask = graph.add("Cast", "attention_mask", to=TensorProto.FLOAT)
-        padding = self._padding(mask)
-        values = self._normalise(graph.add("Add", self._tokens(), self._positions()), "embeddings.LayerNorm")
-        after = []
-        for layer in range(MIDDLE[-1] + 1):
+        values, padding = self._begin(), self._padding(PRESENT)
+        for layer in range(LAYERS):
             values = self._layer(values, padding, layer)
-            after.append(values)
-        states = graph.add("Concat", *(after[layer] for layer in MIDDLE), axis=-1)
-        self._graph = Graph("upper_")
-        for layer in range(MIDDLE[-1] + 1, LAYERS):
-            values = self._layer(values, padding, layer)
-        upper = self._graph.part(self._pool(values, mask))
-        none = Graph("none_")
-        nothing = none.part(none.add("Identity", none.constant(np.zeros((0, WIDTH), np.float32))))
-        return graph.model(graph.add("If", WHOLE, then_branch=upper, else_branch=nothing), states)
+        shapes = {ROWS: ("batch", "length", WIDTH), PRESENT: ("batch", "length")}
+        return self._graph.model("embedding", shapes, self._pool(values, PRESENT))
 
-    def _tokens(self) -> str:
-        """Each token's row, kept as int8 with a scale of its own."""
-        graph, table = self._graph, self._weights["embeddings.word_embeddings.weight"]
-        scale = np.abs(table).max(axis=1, keepdims=True) / np.float32(127)
-        rounded = graph.constant(np.rint(table / scale).astype(np.int8))
-        rows = graph.add("Cast", graph.add("Gather", rounded, "input_ids"), to=TensorProto.FLOAT)
-        return graph.add("Mul", rows, graph.add("Gather", graph.constant(scale), "input_ids"))
-
-    def _positions(self) -> str:
+    def _begin(self) -> str:
+        """Each token's row, and where it stands."""
         graph = self._graph
-        length = graph.add("Shape", "input_ids", start=1, end=2)
+        length = graph.add("Shape", ROWS, start=1, end=2)
         table = graph.constant(self._weights.positions())
-        return graph.add("Slice", table, graph.integers(0), length, graph.integers(0))
+        positions = graph.add("Slice", table, graph.integers(0), length, graph.integers(0))
+        return self._normalise(graph.add("Add", ROWS, positions), "embeddings.LayerNorm")
 
     def _padding(self, mask: str) -> str:
         """Added to attention scores: zero where there is text, so low that nothing remains where there is none."""
@@ -202,6 +183,13 @@ class Int8Model:
 
 def int8_model(weights: Weights, largest: Mapping[str, Array]) -> bytes:
     """The model as the bytes of an ONNX file. `largest`: see `reference.largest_inputs`."""
-    model = Int8Model(weights, largest).build()
-    onnx.checker.check_model(model)
-    return bytes(model.SerializeToString(deterministic=True))
+    return bytes(Int8Model(weights, largest).build().SerializeToString(deterministic=True))
+
+
+def token_rows(weights: Weights) -> NDArray[np.void]:
+    """Each token's row, kept as int8 with a scale of its own."""
+    table = weights["embeddings.word_embeddings.weight"]
+    rows = np.zeros(len(table), TOKEN_ROW)
+    rows["scale"] = np.abs(table).max(axis=1) / np.float32(127)
+    rows["row"] = np.rint(table / rows["scale"][:, None])
+    return rows

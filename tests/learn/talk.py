@@ -12,7 +12,9 @@ from acumen.learn.changes import PlaybookChanges, ProfileChanges
 from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.learn.questions import NO_TURNS, Answers, Question, Turns, answered
 from acumen.llm.embed import Embedder, load_embedder
+from acumen.llm.reading import Reader, Spoken, load_reader
 from acumen.llm.rivalry import Rivalry, load_rivalry
+from acumen.llm.vocabulary import Floats
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
 from acumen.model.memories import searchable
@@ -42,16 +44,25 @@ def embedder() -> Embedder:
 
 @cache
 def rivalry() -> Rivalry:
-    return load_rivalry(embedder())
+    return load_rivalry(embedder().vocabulary)
+
+
+@cache
+def reader() -> Reader:
+    return load_reader(embedder().vocabulary)
+
+
+def read(turns: Sequence[Spoken]) -> list[Floats]:
+    return reader().chances(turns)
 
 
 def told(seen: Window) -> list[ProfileNote]:
     """What is to be kept as facts; what only ends other facts is left out."""
-    return [note for note in profile_notes(seen, embedder().read) if not note.denies and not note.faint]
+    return [note for note in profile_notes(seen, read) if not note.denies and not note.faint]
 
 
 def taught(seen: Window) -> list[PlaybookNote]:
-    return [note for note in playbook_notes(seen, embedder().read) if not note.denies and not note.faint]
+    return [note for note in playbook_notes(seen, read) if not note.denies and not note.faint]
 
 
 def nearness(known: Sequence[Profile] | Sequence[UserPlaybook], texts: Sequence[str]) -> list[dict[str, float | None]]:

@@ -3,14 +3,14 @@
 import pytest
 from msgspec.structs import replace
 
+from acumen.learn import questions
 from acumen.learn.extract_rules import playbook_notes, profile_notes
 from acumen.model.ids import SessionId
 from acumen.model.memory import Status
-from acumen.model.playbook import UserPlaybook
+from acumen.model.playbook import Lesson, UserPlaybook
 from acumen.model.profile import Profile
 from tests.learn.talk import (
     current,
-    embedder,
     facts,
     lessons,
     merged_playbooks,
@@ -18,6 +18,7 @@ from tests.learn.talk import (
     only_lesson,
     playbooks_after,
     profiles_after,
+    read,
     taught,
     turn,
     window,
@@ -30,8 +31,8 @@ def known_after(*turns: str) -> tuple[list[Profile], list[UserPlaybook]]:
     playbooks: list[UserPlaybook] = []
     for number, line in enumerate(turns, 1):
         seen = replace(window(), turns=(turn(number, line),))
-        said = {one.id: one.text for one in seen.turns}
-        facts, lessons = profile_notes(seen, embedder().read), playbook_notes(seen, embedder().read)
+        said = questions.told(seen)
+        facts, lessons = profile_notes(seen, read), playbook_notes(seen, read)
         profiles = profiles_after(profiles, merged_profiles(profiles, facts, turns=said))
         playbooks = playbooks_after(playbooks, merged_playbooks(playbooks, lessons, said))
     return profiles, playbooks
@@ -102,7 +103,7 @@ def test_of_several_facts_only_the_one_that_changed_ends(before: str, after: str
         ("Never push directly to main.", "Never push on Fridays."),
         ("Always sign commits.", "Don't squash commits."),
         ("Always write unit tests for new code.", "Stop adding comments to new code."),
-        ("Please write reports in English.", "Stop putting charts in reports."),
+        ("Please always write reports in English.", "Stop putting charts in reports."),
         ("Never call customers by phone.", "Stop sending customers PDFs."),
         ("Always cc finance on invoices.", "Don't round amounts on invoices."),
         ("Never email clients on weekends.", "Never email clients before 9am."),
@@ -237,3 +238,38 @@ def test_what_is_asked_in_a_new_session_confirms_nothing_of_the_last_one():
     again = replace(turn(3, "Payment shows errors, roll it back."), session_id=SessionId("the next one"))
 
     assert taught(replace(rolled_back, turns=(*rolled_back.turns, again))) == []
+
+
+@pytest.mark.parametrize(
+    "rule, fact",
+    [
+        ("Leave out the charts, my boss hates them.", "We have a new boss and she loves charts."),
+        ("Send invoices by post, they have no email.", "They got an email address at last."),
+        ("Only book vegetarian restaurants for me.", "I eat meat again since the summer."),
+    ],
+)
+def test_a_fact_ends_the_rule_that_it_leaves_no_room_for(rule: str, fact: str):
+    assert current_lessons(rule) != []
+    assert current_lessons(rule, fact) == []
+
+
+def test_a_fact_that_has_nothing_to_do_with_a_rule_leaves_it_alone():
+    before = "Never call me before noon, I work nights."
+
+    kept = [one.content for one in current_lessons(before, "My brother got a job at the harbour.")]
+
+    assert any("noon" in content for content in kept)
+
+
+def current_lessons(*turns: str) -> list[Lesson]:
+    return [one.lesson for one in known_after(*turns)[1] if one.status is Status.CURRENT]
+
+
+def test_what_is_short_is_held_against_what_is_known_together_with_what_it_answers():
+    asked = questions.as_spoken("thursday", "", "Still the Tuesday slot?")
+    said = questions.as_spoken(
+        "The clinic gave us new places, it is thursdays and saturdays from the 3rd on.", "", "Ok?"
+    )
+
+    assert asked == "[Still the Tuesday slot?] thursday"
+    assert said.startswith("The clinic")

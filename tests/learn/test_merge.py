@@ -196,7 +196,7 @@ def test_a_wish_to_forget_finds_what_it_means(told: str, wish: str):
 
 
 def test_a_wish_to_forget_leaves_the_rest():
-    known = learned("My address is 12 Elm Street.", "My birthday is in May.", "I live in Berlin.")
+    known = learned("My address is 12 Elm Street.", "My birthday is in May.", "I work at Siemens.")
 
     changes = merged_profiles(known, later("Forget my address."))
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from acumen.llm.embed import MODEL_DIRECTORY
+from acumen.llm.vocabulary import MODEL_DIRECTORY
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "build_model.py"
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from acumen.errors import ModelMissing
-from acumen.llm.embed import MODEL_DIRECTORY, Embedder, Vectors, load_embedder
+from acumen.llm.embed import Embedder, Vectors, load_embedder
+from acumen.llm.vocabulary import MODEL_DIRECTORY
 
 ROOT = Path(__file__).parents[2]
 SAMPLE: list[str] = json.loads((ROOT / "scripts" / "minilm" / "sample.json").read_text(encoding="utf-8"))
@@ -161,18 +162,21 @@ def test_importing_loads_no_model_and_no_runtime() -> None:
     assert finished.stdout.strip() == "set()"
 
 
-@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
+FILES = ("model.onnx", "tokens.npy", "tokenizer.json")
+
+
+@pytest.mark.parametrize("missing", FILES)
 def test_a_missing_file_is_named(tmp_path: Path, missing: str) -> None:
-    for name in {"model.onnx", "tokenizer.json"} - {missing}:
+    for name in {*FILES} - {missing}:
         (tmp_path / name).write_bytes((MODEL_DIRECTORY / name).read_bytes())
 
     with pytest.raises(ModelMissing, match=rf"not installed: {missing} missing"):
         load_embedder(tmp_path)
 
 
-@pytest.mark.parametrize("damaged", ["model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("damaged", FILES)
 def test_a_damaged_file_is_a_reason_and_not_a_crash(tmp_path: Path, damaged: str) -> None:
-    for name in ("model.onnx", "tokenizer.json"):
+    for name in FILES:
         content = (MODEL_DIRECTORY / name).read_bytes()
         (tmp_path / name).write_bytes(content[:1000] if name == damaged else content)
 

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from acumen.deps import beside
 from acumen.learn.changes import Id, Which
 from acumen.learn.rules import keys, rivals
-from acumen.learn.rules.lessons import WORKED
 from acumen.learn.rules.rivals import Saying, saying
 from acumen.model.ids import InteractionId, Millis, PlaybookId, ProfileId
 from acumen.model.memory import Status
@@ -46,12 +45,16 @@ class Entry(Struct, Generic[Id], eq=False):
 
     @property
     def spoken(self) -> str:
-        """In the user's words, unless more was needed to write down what they mean."""
-        return self.content if len(self.content.split()) > len(self.said.split()) + 1 else self.said
+        return as_meant(self.content, self.said)
 
     @property
     def newest(self) -> int:
         return max(self.seen, default=-1)
+
+
+def as_meant(content: str, said: str) -> str:
+    """In the user's words, unless more was needed to write down what they mean."""
+    return content if len(content.split()) > len(said.split()) + 1 else said
 
 
 def of_profile(profile: Profile, at: Millis) -> Entry[ProfileId]:
@@ -126,9 +129,5 @@ def same_thing(note: Entry[Id], other: Entry[Id], cosine: float | None) -> bool:
 
 
 def one_breath(new: Entry[Id], old: Entry[Id]) -> bool:
-    """What was said in one breath stands; what worked, worked; and what was only said again replaces nothing."""
-    return (
-        bool(new.seen & old.seen)
-        or WORKED in (new.content[: len(WORKED)], old.content[: len(WORKED)])
-        or bool(_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))
-    )
+    """What was said in one breath stands, and what was only said again replaces nothing."""
+    return bool(new.seen & old.seen) or bool(_REMINDS.search(new.said) and not rivals.conflict(old.saying, new.saying))

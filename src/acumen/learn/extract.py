@@ -38,12 +38,12 @@ Reading = Callable[[Window, Extractor, Llm, str], Awaitable[tuple[list[N], Origi
 
 async def profile_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[ProfileNote]:
     # Reading takes some milliseconds of pure Python: callers need the event loop meanwhile.
-    by_rules = await asyncio.to_thread(extract_rules.profile_notes, window, deps.meaning.readings)
+    by_rules = await asyncio.to_thread(extract_rules.profile_notes, window, deps.meaning.chances)
     return await _heard(window, extractor, deps, by_rules, extract_llm.profile_notes)
 
 
 async def playbook_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[PlaybookNote]:
-    by_rules = await asyncio.to_thread(extract_rules.playbook_notes, window, deps.meaning.readings)
+    by_rules = await asyncio.to_thread(extract_rules.playbook_notes, window, deps.meaning.chances)
     return await _heard(window, extractor, deps, by_rules, extract_llm.playbook_notes)
 
 
@@ -52,8 +52,9 @@ async def _heard(window: Window, extractor: Extractor, deps: Deps, by_rules: lis
     if deps.llm is None or not gate.says_something(window):
         return Heard(by_rules, BY_RULES)
     try:
-        if not by_rules and _gated(window, deps) and not await gate.vote(window, extractor, deps.llm):
-            return Heard([], BY_RULES)
+        found = any(not note.denies for note in by_rules)
+        if not found and _gated(window, deps) and not await gate.vote(window, extractor, deps.llm):
+            return Heard(by_rules, BY_RULES)
         notes, origin = await by_model(window, extractor, deps.llm, deps.config.agent_context)
     except ModelUnavailable as why:
         return Heard(by_rules, BY_RULES, f"Read by rules: {why}")

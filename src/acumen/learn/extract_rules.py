@@ -29,11 +29,11 @@ from acumen.learn.rules.lessons import (
     shortened,
     taught,
 )
-from acumen.learn.rules.rivals import tells_of_change
 from acumen.learn.rules.said import Said, turns
 from acumen.learn.rules.weighing import POINTED, Read, judge, points_back, settled, undecided
 from acumen.learn.rules.words import Word, words
 from acumen.model.conversation import Window
+from acumen.model.patterns import later
 from acumen.model.playbook import Lesson, PlaybookNote
 from acumen.model.profile import ProfileNote, TimeToLive
 from acumen.model.secrets import redact
@@ -59,7 +59,7 @@ def said_in(window: Window, read: Read | None = None) -> list[Said]:
         known = _READ.get(key)
     if known is None:
         said = list(turns(window))
-        judge([one for turn in said for one in turn], read)
+        judge(said, read)
         known = [one for turn in said for one in (*settled(turn), *undecided(turn))]
         with _LOCK:
             _READ[key] = known
@@ -102,7 +102,7 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
         lesson = _lesson(said)
         reason = f" {lesson.rationale}" if said.because and lesson.rationale else ""
         yield from _profile_note(said, f"For a limited time, the user asks: {lesson.content}{reason}")
-    elif _asks(said) and tells_of_change(said.seen.text):
+    elif _asks(said):
         yield from (replace(note, denies=True) for note in _profile_note(said, _lesson(said).content))
 
 
@@ -142,6 +142,8 @@ def _leans(said: Said, one: Sequence[str], other: Sequence[str]) -> float:
 
 def _tells(said: Said) -> bool:
     """Whether the sentence says how things are."""
+    if _REASON.search(said.seen.low):
+        return True
     if said.label in ("confirmation", "fact"):
         return said.label == "fact"
     if said.label == "preference":
@@ -152,6 +154,10 @@ def _tells(said: Said) -> bool:
     if said.label == "correction":
         return leans > SECOND or said.seen.has("first_person", "number")
     return said.chances["fact"] >= FAINTLY or _of_self(said.seen)
+
+
+# "Skip the steak places because I am vegetarian."
+_REASON = later(r"\b(?:because|since|as) (?:i am|i have|we are|we have|my|our)\b")
 
 
 def _asks(said: Said) -> bool:
@@ -278,7 +284,7 @@ def _playbook_notes(said: Said) -> Iterator[PlaybookNote]:
         yield from _playbook_note(said, None if affirms(said) else _confirmed(said))
     elif _asks(said) and said.ttl is TimeToLive.INFINITY:
         yield from _playbook_note(said, _lesson(said))
-    elif _tells(said) and (said.label == "correction" or tells_of_change(said.seen.text)):
+    elif _tells(said):
         for content in _facts(said):
             yield from (replace(note, denies=True) for note in _playbook_note(said, Lesson(content)))
 

@@ -8,9 +8,11 @@ from acumen.deps import Nearness
 from acumen.learn.changes import Id, Note
 from acumen.learn.entries import Entry, in_order, one_breath, same_thing
 from acumen.learn.rules import rivals
+from acumen.learn.rules.classifier import last_words
 from acumen.learn.rules.clauses import clauses, without
 from acumen.learn.rules.forgetting import EVERYTHING, LAST
-from acumen.model.ids import InteractionId
+from acumen.model.conversation import Window
+from acumen.model.ids import InteractionId, SessionId
 from acumen.model.patterns import later
 
 # Each note is held against so many memories at most, those that are likeliest by their words.
@@ -21,10 +23,23 @@ LONGEST_WISH = 240
 LONGEST_BEFORE = 120
 # From this chance on a memory of several facts is asked about fact by fact; below it a fact of it surely holds.
 PARTLY = 0.35
+# And so does one that is so much less likely to end than the likeliest.
+LESS_LIKELY = 0.3
 
-# What users said, as a whole.
-Turns = Mapping[InteractionId, str]
+# So few characters are hardly understood without what they answer.
+SHORT = 60
+
+
+class Told(Struct, frozen=True):
+    """A turn of the user as a whole, and what the agent had said before it."""
+
+    text: str
+    before: str = ""
+
+
+Turns = Mapping[InteractionId, Told]
 NO_TURNS: Turns = {}
+NOTHING_TOLD = Told("")
 
 Met = list[tuple[Entry[Id], float | None]]
 
@@ -63,12 +78,24 @@ class Answer(Struct, frozen=True):
 Answers = Mapping[tuple[int, str], Answer]
 
 
+def told(window: Window) -> Turns:
+    """The user's turns, each after what the agent had said last in its session."""
+    agent: dict[SessionId, str] = {}
+    found: dict[InteractionId, Told] = {}
+    for turn in window.turns:
+        if turn.by_user:
+            found[turn.id] = Told(turn.text, agent.pop(turn.session_id, ""))
+        else:
+            agent[turn.session_id] = turn.text
+    return found
+
+
 def answered(question: Question, chance: float, of_parts: Sequence[tuple[str, float]]) -> Answer:
     """By the whole, and by its parts where one of them surely ends: then those hold that surely do not."""
     surest = max((likely for _, likely in of_parts), default=0.0)
     if surest < rivals.LIKELY:
         return Answer(chance)
-    doubtful = [part for part, likely in of_parts if likely >= PARTLY]
+    doubtful = [part for part, likely in of_parts if likely >= max(PARTLY, surest - LESS_LIKELY)]
     return Answer(max(chance, surest), without(question.old, doubtful))
 
 
@@ -78,7 +105,7 @@ def asked(
     """For each note about the memories it may replace or mean, and about the notes before it."""
     found: list[Question] = []
     for place, (note, entry) in enumerate(notes):
-        spoken = _in_turn(note, entry, turns.get(note.evidence.interaction_id, ""))
+        spoken = _in_turn(note, entry, turns.get(note.evidence.interaction_id, NOTHING_TOLD))
         found += _of_note(place, note, entry, spoken, [one for one in entries if one.live], near[place])
         if not note.forget and not note.denies:
             entry.place = place
@@ -96,15 +123,21 @@ def _of_note(
         yield Question(place, other.key, old.content, spoken if new is entry else new.spoken, leaning)
 
 
-def _in_turn(note: Note, entry: Entry[Id], turn: str) -> str:
-    """As it was spoken: after the sentence before it, which may be what tells of the change.
-
-    'They changed my exam. It's 9 January now.' What is to be forgotten may be named anywhere in the turn.
-    """
+def _in_turn(note: Note, entry: Entry[Id], turn: Told) -> str:
+    """As it was spoken; what is to be forgotten may be named anywhere in the turn."""
     if note.forget:
-        return turn if 0 < len(turn) <= LONGEST_WISH else entry.spoken
-    before = _SENTENCES.split(turn[: note.evidence.start].rstrip(" ,"))[-1].strip()
-    return f"{before} {entry.spoken}" if 0 < len(before) <= LONGEST_BEFORE else entry.spoken
+        return turn.text if 0 < len(turn.text) <= LONGEST_WISH else entry.spoken
+    sentences = _SENTENCES.split(turn.text[: note.evidence.start].rstrip(" ,"))
+    return as_spoken(entry.spoken, sentences[-1].strip(), turn.before)
+
+
+def as_spoken(words: str, before: str, agent: str) -> str:
+    """After the sentence before it, which may be what tells of the change; what is short after what it answers.
+
+    'They changed my exam. It's 9 January now.'; '[Still the Tuesday slot?] Thursday.'
+    """
+    spoken = f"{before} {words}" if 0 < len(before) <= LONGEST_BEFORE else words
+    return f"[{last_words(agent)}] {spoken}" if agent and len(spoken) <= SHORT else spoken
 
 
 # What ends one sentence before the next begins.

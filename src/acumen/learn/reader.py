@@ -14,7 +14,7 @@ from acumen.learn import compare
 from acumen.learn.changes import Added, Changes, Which
 from acumen.learn.extract import BY_RULES, Heard
 from acumen.learn.merge import NONE, Comparison
-from acumen.learn.questions import Answers, Question, answered
+from acumen.learn.questions import Answers, Question, answered, told
 from acumen.learn.runs import Cancelled
 from acumen.learn.windows import Due, Found, Next, come_back, next_due
 from acumen.model.config import Extractor
@@ -138,9 +138,6 @@ class _Reading(Struct, frozen=True):
     heard: Heard[Any]
     learned: Learned
 
-    def turns(self) -> dict[InteractionId, str]:
-        return {turn.id: turn.text for turn in self.due.window.turns}
-
     def memory(self, note: Any) -> Any:
         return replace(self.path.reader.make(note, self.due.window, self.learned), status=self.path.status)
 
@@ -179,7 +176,7 @@ async def _meet(readings: Sequence[_Reading], deps: Deps) -> list[tuple[_Met, An
         lambda tx: [one.path.reader.meet(tx, one, some, deps) for one, some in zip(readings, rows, strict=True)]
     )
     asked = [
-        one.path.reader.merge.questions(its.known, one.heard.notes, one.learned.at, its.near, one.turns())
+        one.path.reader.merge.questions(its.known, one.heard.notes, one.learned.at, its.near, told(one.due.window))
         for one, its in zip(readings, met, strict=True)
     ]
     return list(zip(met, await _answers(asked, deps), strict=True))

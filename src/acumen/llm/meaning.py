@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acumen.errors import ModelMissing
-from acumen.llm.embed import NAME, Embedder, Reading, load_embedder
+from acumen.llm.embed import NAME, Embedder, load_embedder
+from acumen.llm.reading import Reader, Spoken, load_reader
 from acumen.llm.rivalry import Rivalry, load_rivalry
 
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
 
-# Short texts embedded lately are not embedded again, nor are their tokens read again by who is at it just now.
+# Short texts embedded lately are not embedded again.
 RECENT = 128
-UNREAD = 32
 SHORT = 300
 # Small bites, so that a search never waits long behind a batch for the processor.
 BITE = 8
@@ -38,10 +38,10 @@ class Meaning:
 
     def __init__(self, *, enabled: bool = True) -> None:
         self._embedder: Embedder | None = None
+        self._reader: Reader | None = None
         self._rivalry: Rivalry | None = None
         self._loading = Lock()
         self._recent: dict[str, Vector] = {}  # what is learned as a fact is often learned as a lesson too
-        self._unread: dict[str, Reading] = {}  # the tokens of what was embedded lately
         self.problem: str | None = None if enabled else "switched off by the setting recall.embeddings"
         self._asked = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
         self._bulk = ThreadPoolExecutor(1, thread_name_prefix="embed-bulk")
@@ -64,9 +64,9 @@ class Meaning:
             vectors += await asyncio.wrap_future(self._joined(self._many, bite))
         return vectors
 
-    def readings(self, texts: Sequence[str]) -> list[Reading] | None:
-        """The texts read token by token, for a caller in a thread of its own, who may wait here."""
-        found: list[Reading] | None = None if self.problem else self._joined(self._read, texts).result()
+    def chances(self, turns: Sequence[Spoken]) -> list[Vector] | None:
+        """How likely each label is for each sentence; for a caller in a thread of its own, who may wait here."""
+        found: list[Vector] | None = None if self.problem else self._joined(self._read, turns).result()
         return found
 
     async def rivalry(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
@@ -116,29 +116,25 @@ class Meaning:
             return [None] * len(texts)
         known = {text: self._recent[text] for text in texts if text in self._recent}
         unknown = [text for text in dict.fromkeys(texts) if text not in known]
-        vectors, readings = embedder.embed_and_read(unknown) if unknown else ((), [])
-        known.update(zip(unknown, vectors, strict=True))
-        short = [place for place, text in enumerate(unknown) if len(text) <= SHORT]
-        self._recent = _latest(RECENT, self._recent, {unknown[place]: known[unknown[place]] for place in short})
-        self._unread = _latest(UNREAD, self._unread, {unknown[place]: readings[place].copy() for place in short})
+        known.update(zip(unknown, embedder.embed(unknown) if unknown else (), strict=True))
+        short = {text: known[text] for text in unknown if len(text) <= SHORT}
+        self._recent = dict([*self._recent.items(), *short.items()][-RECENT:]) if short else self._recent
         return [known[text] for text in texts]
 
-    def _read(self, texts: Sequence[str]) -> list[Reading] | None:
-        """A turn that is made findable is read for what it says in the same moment; it is read once."""
+    def _read(self, turns: Sequence[Spoken]) -> list[Vector] | None:
         embedder = self._ready()
         if embedder is None:
             return None
-        known = {text: self._unread.pop(text) for text in set(texts) if text in self._unread}
-        unknown = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(unknown, embedder.read(unknown), strict=True))
-        return [known[text] for text in texts]
+        if self._reader is None:
+            self._reader = load_reader(embedder.vocabulary)
+        return self._reader.chances(turns)
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
         embedder = self._ready()
         if embedder is None:
             return None
         if self._rivalry is None:
-            self._rivalry = load_rivalry(embedder)
+            self._rivalry = load_rivalry(embedder.vocabulary)
         return self._rivalry.scores(pairs)
 
     def _ready(self) -> Embedder | None:
@@ -150,7 +146,3 @@ class Meaning:
                     self.problem = str(missing)
                     log.warning("search goes by words only: %s", missing)
             return self._embedder
-
-
-def _latest(most: int, known: dict[str, Vector], fresh: dict[str, Vector]) -> dict[str, Vector]:
-    return dict([*known.items(), *fresh.items()][-most:]) if fresh else known

@@ -39,15 +39,14 @@ _ENDING = later(
     r"out of|from|off|history|finished|back|fine|allowed|ok|was)\b"
 )
 # From this chance on a statement replaces another, and a wish to forget means a memory.
-LIKELY = 0.5
+LIKELY = 0.45
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
 ASKED = 0.05
-# How the network's score and that of words make a chance: fitted on histories that neither had learned from.
-SHARE = 0.66
-USUAL = 0.35
+# How much the network's score and that of words count in a chance: fitted on talk that neither had learned from.
+BY_TOKENS, BESIDE_TOKENS, USUAL = 0.8, 0.4, -0.1
 # How much it counts beside both that words plainly say so, or otherwise.
-PLAINLY = 3.0
+PLAINLY = 6.0
 # Such a share of their words in common is what both say something of.
 SAME_FRAME = 0.5
 # How near statements must be that share no word, to be about one thing.
@@ -212,12 +211,6 @@ def features(old: Saying, new: Saying, cosine: float | None) -> Floats:
     return np.array([*seen, near, near * new.change, near * differ, 1.0], np.float32)
 
 
-def tells_of_change(said: str) -> bool:
-    """Whether the words speak of something that is not as it was."""
-    one = saying(said)
-    return one.change or bool(one.ended)
-
-
 def conflict(old: Saying, new: Saying) -> bool:
     """Whether they give one kind of thing two values, or two counts."""
     return kind_conflict(old, new) or bool(old.counts and new.counts and not old.counts & new.counts)
@@ -269,7 +262,7 @@ def _forbids_else(old: Saying, new: Saying) -> bool:
 
 def chance(score: float, leaning: float) -> float:
     """How likely it is by the network's score and by their words: each sees what the other does not."""
-    return sure(SHARE * (score + leaning) + USUAL)
+    return sure(BY_TOKENS * score + BESIDE_TOKENS * leaning + USUAL)
 
 
 def sure(score: float) -> float:

@@ -4,22 +4,23 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+import numpy as np
 from msgspec.structs import replace
 
 from acumen.learn.rules import classifier, keys, lifetimes, verbs, voice
-from acumen.learn.rules.classifier import LEARNABLE, last_words, likeliest
+from acumen.learn.rules.classifier import LEARNABLE, Floats, last_words, likeliest
 from acumen.learn.rules.confirming import CLEAR, FEW, confirms, is_yes
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import wished
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import BROKE
 from acumen.learn.rules.said import Said
-from acumen.llm.embed import Reading
+from acumen.llm.reading import Spoken
 from acumen.model.patterns import later
 from acumen.model.profile import TimeToLive
 
-# Texts in, their readings out, or None where there is no model.
-Read = Callable[[Sequence[str]], Sequence[Reading] | None]
+# Turns in; for each sentence how likely each label is, or None where there is no model.
+Read = Callable[[Sequence[Spoken]], Sequence[Floats] | None]
 
 # Up to this chance by its words, a sentence is not read any further.
 IDLE = 0.04
@@ -38,24 +39,24 @@ FAINT = 0.25
 STRONG, LIKELY, TWICE, HINTED = 12.0, 6.0, 2.5, 1.6
 
 
-def judge(listed: Sequence[Said], read: Read | None) -> None:
-    """By their words; all but what is surely nothing by its tokens too, in one batch."""
-    for one in listed:
-        one.chances = classifier.probabilities(one.seen)
-    unsure = [one for one in listed if one.worth > IDLE or (one.setting.asked and len(one.seen.core) <= FEW)]
-    if not read or not unsure:
-        return
-    texts = [one.sentence.text for one in unsure]
-    before = list(dict.fromkeys(last_words(one.setting.agent) for one in unsure if one.setting.agent))
-    readings = read([*texts, *before])
-    if readings is None:
-        return
-    told = {
-        text: classifier.seen(reading, "before") for text, reading in zip(before, readings[len(texts) :], strict=True)
-    }
-    for one, reading in zip(unsure, readings, strict=False):
-        agent = told.get(last_words(one.setting.agent))
-        one.chances = classifier.probabilities(one.seen, reading, agent)
+def judge(spoken: Sequence[list[Said]], read: Read | None) -> None:
+    """By their words; turns that are not surely nothing by their tokens too, in one batch."""
+    for one in (one for turn in spoken for one in turn):
+        one.chances = classifier.by_words(one.seen)
+    unsure = [turn for turn in spoken if any(map(_may_matter, turn))]
+    chances = read([_as_read(turn) for turn in unsure]) if read and unsure else None
+    for turn, rows in zip(unsure, chances or (), strict=False):
+        for one, row in zip(turn, rows, strict=True):
+            one.chances = classifier.read_as(row)
+
+
+def _may_matter(one: Said) -> bool:
+    return one.worth > IDLE or (bool(one.setting.asked) and len(one.seen.core) <= FEW)
+
+
+def _as_read(turn: Sequence[Said]) -> Spoken:
+    signs = np.stack([classifier.cues(one.seen) for one in turn])
+    return Spoken(last_words(turn[0].setting.agent), [one.sentence.text for one in turn], signs)
 
 
 def settled(turn: list[Said]) -> list[Said]:
@@ -147,13 +148,17 @@ def _weigh(one: Said, before: Said | None) -> None:
         _favour(one, LIKELY)  # "Just turned 40!"
     elif one.seen.has("until") and one.seen.has("starts_i", "starts_my") and one.ttl is not TimeToLive.INFINITY:
         _favour(one, TWICE)  # "I'll be travelling this week."
-    elif one.seen.has("starts_i") and not one.setting.agent and one.sentence.text == one.turn.text.strip():
-        _favour(one, HINTED)  # "I smoke.", and nothing else, out of nowhere
+    elif _tells_of_self(one.seen) and not one.setting.agent and one.sentence.text == one.turn.text.strip():
+        _favour(one, HINTED)  # "I smoke.", "Thursday is my day off.", and nothing else, out of nowhere
     factor = STRONG if _is_lasting(one.seen) else _likelier(one, before)
     if factor > 1:
         told = "fact" if one.seen.has("name") and one.seen.has("starts_i", "starts_my") else "instruction"
         chances = {**one.chances, told: one.chances[told] * factor}
         one.chances = {label: chance / sum(chances.values()) for label, chance in chances.items()}
+
+
+def _tells_of_self(seen: Surface) -> bool:
+    return seen.has("starts_i") or (not {"my", "our"}.isdisjoint(seen.core) and not _commands(seen))
 
 
 def _is_number(seen: Surface) -> bool:
@@ -244,7 +249,7 @@ def _continues(one: Said, before: Said) -> bool:
 def _mends(one: Said, before: Said) -> bool:
     """'You keep using SELECT *. List the columns.': after blame, a command says what is right."""
     blamed = before.label == "correction" and before.seen.has("you_did") and bool(one.setting.agent)
-    return blamed and not one.label and _commands(one.seen)
+    return blamed and one.label in ("", "instruction") and _commands(one.seen)
 
 
 def points_back(seen: Surface) -> bool:
@@ -332,12 +337,14 @@ def _label(one: Said) -> str:
     found = likeliest(chances, LEARNABLE[:5])
     if found == "confirmation" and not confirms(one):
         found = likeliest(chances, LEARNABLE[:4]) if one.worth - chances["confirmation"] >= FAINT else ""
+    if found == "instruction" and BROKE.match(seen.low) and not _commands(seen):
+        return ""  # "The app always crashes on startup."
     return "" if found != "confirmation" and _says_nothing(one) else found
 
 
 def _needed(one: Said) -> float:
     """A few words without a verb must be an answer, or be very clear."""
-    if one.seen.has("remember") or _DECIDES.match(one.seen.low):
+    if one.seen.has("remember") or _DECIDES.match(one.seen.low) or _NO_MORE.match(one.seen.low):
         return FAINT
     if one.seen.has("no_verb") and len(one.seen.core) <= FEW and not one.setting.asked:
         return CLEAR if len(one.seen.core) > 2 else SURE
