@@ -10,6 +10,7 @@ from acumen.learn.questions import LONGEST_WISH, as_spoken
 from acumen.learn.rules import rivals
 from scripts.histories import Met, kept, met_with
 
+# What lies in its folder `later` waits to be learned from: conversations that are dense with what changes.
 FOLDER = Path(__file__).parent / "talk"
 # From these writers nothing is learned: they tell how well strangers are understood.
 STRANGERS = frozenset({"operators", "families"})

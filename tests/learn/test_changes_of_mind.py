@@ -273,3 +273,13 @@ def test_what_is_short_is_held_against_what_is_known_together_with_what_it_answe
 
     assert asked == "[Still the Tuesday slot?] thursday"
     assert said.startswith("The clinic")
+
+
+def test_what_is_named_as_ended_is_not_kept_as_what_is_left():
+    kept = facts_after(
+        "We never deploy production to us-east-1, always use us-west-2.",
+        "We no longer deploy production to us-west-2, always use eu-central-1.",
+    )
+
+    assert any("eu-central-1" in fact for fact in kept)
+    assert not any("always uses us-west-2" in fact.lower() for fact in kept)

@@ -95,7 +95,8 @@ def answered(question: Question, chance: float, of_parts: Sequence[tuple[str, fl
     surest = max((likely for _, likely in of_parts), default=0.0)
     if surest < rivals.LIKELY:
         return Answer(chance)
-    doubtful = [part for part, likely in of_parts if likely >= max(PARTLY, surest - LESS_LIKELY)]
+    least = max(PARTLY, surest - LESS_LIKELY)
+    doubtful = [part for part, likely in of_parts if likely >= least or rivals.names_what_ends(part, question.new)]
     return Answer(max(chance, surest), without(question.old, doubtful))
 
 

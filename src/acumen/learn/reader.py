@@ -338,7 +338,8 @@ class Reader(Struct, Generic[M, N], frozen=True):
         told = [*before.interaction_ids, *([] if asked is None else [asked])]
         after = replace(before, status=status, superseded_by=by, interaction_ids=told)
         tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
-        if before.status is not Status.PENDING:
+        denied = successor is None and asked is None  # by words of the other kind, which meet the twin themselves
+        if before.status is not Status.PENDING and not denied:
             self._retire_twins(tx, before, status, because)
 
     def _retire_twins(self, tx: Tx, gone: Profile | UserPlaybook, status: Status, because: Because) -> None:

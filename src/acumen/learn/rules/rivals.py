@@ -248,6 +248,11 @@ def certain(old: Saying, new: Saying) -> bool:
     return conflict(old, new) if frame >= SAME_FRAME else old.bare and new.bare and kind_conflict(old, new)
 
 
+def names_what_ends(old: str, new: str) -> bool:
+    """'Always use us-west-2', 'no longer to us-west-2': whether a name or number of the old ends in the new words."""
+    return not saying(old).names.isdisjoint(saying(new).ended)
+
+
 def leaning(old: Saying, new: Saying, cosine: float | None) -> float:
     """What the words of a pair and their nearness say for it: above zero where they would decide for it alone."""
     plainly = PLAINLY * (certain(old, new) - (elsewhere(old, new) or _forbids_else(old, new)))
