@@ -170,7 +170,7 @@ def _asks(said: Said) -> bool:
     own = (_of_self(seen) and _declares(said)) or (said.label == "preference" and seen.has("first_person"))
     if own and not _is_policy(seen):
         return seen.has("wants_you", "wants", "you", "your", "please")
-    if said.label == "correction":
+    if said.label == "correction" and not _is_policy(seen):
         return not (_declares(said) or _tells(said)) or _leans(said, ("instruction",), ("fact",)) > SECOND
     return True
 
