@@ -86,6 +86,12 @@ def test_a_lesson_keeps_its_point_and_loses_the_secret():
     assert "ghp_" not in kept
 
 
+def test_an_address_is_kept_as_it_was_written_without_its_password():
+    (lesson,) = lessons("Always connect with postgres://admin:s3cr3tpw@db.example.com/main.")
+
+    assert "postgres://admin:[redacted password]@db.example.com/main" in lesson
+
+
 # --- forgetting
 
 

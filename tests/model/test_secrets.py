@@ -20,6 +20,8 @@ from acumen.model.secrets import redact
         ('{"password": "hunter2"}', '{"password": "[redacted password]"}'),
         ("pin: 4711", "pin: [redacted pin]"),
         ("postgres://ann:s3cret@db:5432/x", "postgres://ann:[redacted password]@db:5432/x"),
+        ("pass --password Xk29fjw0 to it", "pass --password [redacted password] to it"),
+        ("use passphrase 'correct horse battery'", "use passphrase [redacted password]"),
         ("card 4111 1111 1111 1111 please", "card [redacted card] please"),
         ("ssn 078-05-1120", "ssn [redacted number]"),
         ("key d8Kf02mQpLz7Xw41RtYbN5vHc3GsEj9U", "key [redacted key]"),
@@ -40,6 +42,8 @@ def test_a_secret_is_replaced_by_its_name(text: str, shown: str):
         "See https://example.org/a/very/long/path/without/any/secret/in/it/at/all",
         "antidisestablishmentarianism-and-other-long-words-without-digits",
         "Call me at 14:30 on 2024-05-01.",
+        "My password manager is 'Vault'.",
+        "Run it with --token-file notes.txt.",
     ],
 )
 def test_plain_words_stay_as_they_are(text: str):

@@ -11,7 +11,7 @@ from threading import Lock
 
 from msgspec.structs import replace
 
-from acumen.learn.rules import keys, parts, verbs, voice
+from acumen.learn.rules import keys, voice
 from acumen.learn.rules.agent_lessons import agent_notes
 from acumen.learn.rules.classifier import likeliest
 from acumen.learn.rules.confirming import affirms
@@ -42,6 +42,8 @@ from acumen.model.secrets import redact
 REMEMBERED_WINDOWS = 64
 # A second reading of the same sentence is kept too from this share of the first on.
 SECOND = 0.45
+# What corrects the agent is a lesson too from less on: "suppliers use the side gate".
+HARDLY = 0.25
 # What looks like a command ("jump host changed …") is a fact from this share on.
 SURELY = 0.8
 # What points at something and says no more of it than this many words is nothing without it.
@@ -117,12 +119,17 @@ def _wish(said: Said) -> str:
 
 def _profile_note(said: Said, content: str) -> Iterator[ProfileNote]:
     """A fact that is told by a secret, or by pointing at what nobody sees any more, is not kept at all."""
-    if content and not _points(content) and redact(content) == content:
+    if content and not _points(content) and redact(content) == content and not _garbles_secret(said, content):
         subject, value = keys.of_text(content)
         yield ProfileNote(
             *(content, subject, value, said.evidence, said.turn.request_id, said.ttl),
             confidence=said.confidence,
         )
+
+
+def _garbles_secret(said: Said, content: str) -> bool:
+    """Whether a secret was said that is no longer recognised in what was written down of it."""
+    return redact(said.sentence.text) != said.sentence.text and redact(content) == content
 
 
 # So few words that end by pointing say nothing by themselves: "User hates that."
@@ -171,7 +178,7 @@ def _asks(said: Said) -> bool:
     if own and not _is_policy(seen):
         return seen.has("wants_you", "wants", "you", "your", "please")
     if said.label == "correction" and not _is_policy(seen):
-        return not (_declares(said) or _tells(said)) or _leans(said, ("instruction",), ("fact",)) > SECOND
+        return not (_declares(said) or _tells(said)) or _leans(said, ("instruction",), ("fact",)) > HARDLY
     return True
 
 
@@ -208,12 +215,9 @@ _CUSTOM = re.compile(r"\bwe (?:use|run|write|call|book|deploy|ship|pin|quote|nam
 
 
 def _facts(said: Said) -> list[str]:
-    """The sentence in the third person, cut where it says another thing; an answer names what was asked."""
+    """The sentence in the third person; an answer names what was asked."""
     heard = bare(said.seen.heard)
-    said_parts = parts.statements(heard) if heard else []
-    if len(said_parts) > 1:
-        said_parts = [part for part in said_parts if not (_orders(part) or _needs(part))] or said_parts
-    told = [voice.fact(part) for part in said_parts]
+    told = [voice.fact(heard)] if heard else []
     if said.more and told:
         told[-1] = " ".join([told[-1], *(voice.fact(bare(one.seen.heard)) for one in said.more)])
     told = [one for one in told if keys.telling(words(one))]
@@ -233,16 +237,6 @@ def _with_reason(said: Said, told: str) -> str:
         return f"{voice.fact(bare(said.context.seen.heard))} {told}" if said.context and few else told
     reason = voice.fact(bare(said.because.seen.heard)).rstrip(".!")
     return f"{reason}, so {told if told[:2].isupper() else told[:1].lower() + told[1:]}"
-
-
-def _orders(part: Sequence[Word]) -> bool:
-    """'keep it short' beside what is told; 'go 1.21 service, module is called x' tells."""
-    return verbs.is_base(part[0].low) and not any(word.low in _FINITE for word in part)
-
-
-def _needs(part: Sequence[Word]) -> bool:
-    """'We need more seats': a wish of the moment beside what is told."""
-    return [word.low for word in part[:2]] in (["i", "need"], ["we", "need"])
 
 
 def _answers(said: Said) -> bool:
@@ -339,7 +333,7 @@ def _named_in(said: Sequence[Word]) -> list[str]:
 
 
 def _playbook_note(said: Said, told: Lesson | None) -> Iterator[PlaybookNote]:
-    if told is None or not told.content:
+    if told is None or not told.content or _garbles_secret(said, told.content):
         return
     lesson = replace(
         told,

@@ -30,6 +30,11 @@ _NAMED = later(
     r"social security(?: number)?|recovery code|verification code)"
     r"([\"']?(?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
 )
+# "--password hunter2", "-pwd hunter2", and "passphrase 'correct horse'": what comes next is it, whatever it is.
+_GIVEN = later(
+    r"(?i)((?<![\w-])--?(?:[a-z]+-)?(?:pass(?:word|phrase|code|wd)?|pwd|secret|token|api-key)\s+[\"'`]?)([^\s\"'`,;]{3,200})"
+    r"|(\b(?:pass(?:word|phrase|code)|pwd|secret key|api key)\s+)([\"'`][^\"'`\n]{3,200}[\"'`])"
+)
 _CARD = later(r"\b\d(?:[ -]?\d){12,18}\b")
 _SOCIAL = later(r"\b\d{3}-\d{2}-\d{4}\b")
 _LONG = later(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
@@ -56,8 +61,9 @@ def redact(text: str) -> str:
     if "://" in text:
         text = _ADDRESS.sub(r"\1[redacted password]", text)
     lowered = text.lower()
-    if _says(lowered) and any(map(lowered.__contains__, _NAMES)):
-        text = _NAMED.sub(_named, text)
+    if any(map(lowered.__contains__, _NAMES)):
+        text = _NAMED.sub(_named, text) if _says(lowered) else text
+        text = _GIVEN.sub(lambda found: f"{found[1] or found[3]}{_HIDDEN}" if _is_given(found) else found[0], text)
     if _DIGITS.search(text):
         text = _CARD.sub(lambda found: "[redacted card]" if _is_card(found[0]) else found[0], text)
         text = _SOCIAL.sub("[redacted number]", text)
@@ -73,6 +79,13 @@ def _named(found: re.Match[str]) -> str:
     if said in _ABOUT or said.startswith("[redacted") or said.endswith("ing"):
         return found[0]
     return f"{found[1]}{found[2]}[redacted {found[1].lower()}]"
+
+
+_HIDDEN = "[redacted password]"
+
+
+def _is_given(found: re.Match[str]) -> bool:
+    return not (found[2] or found[4]).strip("\"'`").startswith("[redacted")
 
 
 def _is_card(digits: str) -> bool:
