@@ -34,6 +34,8 @@ class ModelServer:
     asked: list[Received] = field(default_factory=list)
     names: list[str] = field(default_factory=lambda: [MODEL])
     talks: set[asyncio.Task[Any]] = field(default_factory=set)
+    listed: int = 0  # how often it was asked what it serves
+    lists: asyncio.Event = field(default_factory=asyncio.Event)  # cleared: it is slow to tell
 
     _news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -60,6 +62,8 @@ class ModelServer:
             while not writer.is_closing():
                 received = await _read(reader)
                 if received.path.endswith("/models"):
+                    self.listed += 1
+                    await self.lists.wait()
                     await _reply(writer, 200, json.dumps({"data": [{"id": name} for name in self.names]}).encode())
                     continue
                 async with self._news:
@@ -72,6 +76,7 @@ class ModelServer:
 @asynccontextmanager
 async def model_server(*behaviours: Behaviour) -> AsyncIterator[ModelServer]:
     server = ModelServer(list(behaviours))
+    server.lists.set()
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
     try:

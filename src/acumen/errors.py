@@ -6,6 +6,7 @@ AcumenError
 ├── NotAllowed           the key's role does not reach this far
 ├── NotFound             the thing named does not exist for this org
 ├── Conflict             it contradicts what is stored
+│   └── OperationInTheWay  another operation does; the error names it
 ├── TooLarge             more than we accept in one piece
 ├── WrongMediaType       the body is not JSON
 ├── Unavailable          cannot answer now; the same call may succeed later
@@ -45,6 +46,14 @@ class NotFound(AcumenError):
 
 class Conflict(AcumenError):
     """It contradicts what is stored."""
+
+
+class OperationInTheWay(Conflict):
+    """Another operation stands in the way."""
+
+    def __init__(self, message: str, operation_id: str) -> None:
+        super().__init__(message)
+        self.operation_id = operation_id
 
 
 class TooLarge(AcumenError):

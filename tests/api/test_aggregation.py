@@ -6,7 +6,7 @@ import pytest
 
 from acumen.model.facts import AggregationAsked
 from acumen_client.errors import Conflict, NotFound
-from tests.world import Org, playbook, said
+from tests.world import Clock, Org, Start, local, playbook, said
 
 TESTS_FIRST = ("Always run the tests before committing.", "Run the test suite before you commit anything.")
 
@@ -421,6 +421,18 @@ async def test_a_version_is_aggregated_once_at_a_time(org: Org):
     assert other.status == "queued"
 
 
+@pytest.mark.parametrize("again", [("a1", "v2"), ("a2", "v1")], ids=["the id is taken", "the version is at work"])
+async def test_a_conflict_names_the_operation_that_stands_in_the_way(org: Org, again: tuple[str, str]):
+    first = await org.sdk.submit_playbook_aggregation(request_id="a1", agent_version="v1")
+
+    asked = dict(zip(("request_id", "agent_version"), again, strict=True))
+    reply = await org.send("POST", "/api/playbook_aggregation_operations", asked)
+
+    told = reply.json()
+    assert (reply.status_code, told["operation_id"], told["code"]) == (409, first.operation_id, "conflict")
+    assert told["message"] == told["detail"] != ""
+
+
 async def test_who_asks_to_wait_comes_after_the_one_under_way(org: Org):
     await teach(org, *TESTS_FIRST)
     await org.sdk.submit_playbook_aggregation(request_id="a1", agent_version="v1")
@@ -478,6 +490,28 @@ async def test_enough_new_lessons_are_aggregated_without_being_asked(org: Org):
     (lesson,) = await shared(org)
     assert "tests" in lesson.content
     assert (lesson.agent_version, lesson.playbook_status) == ("v1", "pending")
+
+
+@pytest.mark.parametrize("words", ["todays", "older"])
+async def test_lessons_added_by_hand_are_aggregated_in_a_while(start: Start, clock: Clock, words: str):
+    org = local(await start())
+    if words == "todays":
+        await teach(org, *TESTS_FIRST)
+    else:
+        new = {"agent_version": "v1", "request_id": "r1", "when_condition": "committing code"}
+        told = [
+            {**new, "user_id": f"user-{number}", "feedback_content": content}
+            for number, content in enumerate(TESTS_FIRST)
+        ]
+        await org.send("POST", "/api/add_raw_feedback", {"raw_feedbacks": told})
+
+    await org.learn()
+    assert await shared(org) == []
+    clock.forward(seconds=10)
+    await org.learn()
+
+    (lesson,) = await shared(org)
+    assert lesson.content in TESTS_FIRST
 
 
 async def test_a_publish_may_ask_not_to_be_aggregated(org: Org):

@@ -2,7 +2,10 @@
 
 import pytest
 
+from acumen.learn.cluster import LEAST_MEANING
+from acumen.model.aggregation import UNSAID_SIMILARITY
 from acumen_client import Config
+from acumen_client.wire import sections
 from acumen_client.wire.config import MASK
 from tests.world import Org, join, once
 
@@ -186,3 +189,42 @@ async def test_two_contradicting_ways_to_set_extractors_are_refused(org: Org):
 
     assert reply.status_code == 422
     assert "profile_extractor_configs" in reply.json()["detail"]
+
+
+async def test_an_extractor_named_like_another_is_refused_in_a_sentence(org: Org):
+    many = [{"extraction_definition_prompt": "x", "extractor_name": name} for name in ("a", "b")]
+    await org.send("POST", "/api/update_config", {"profile_extractor_configs": many})
+    told = (await org.send("GET", "/api/get_config")).json()
+    del told["profile_extractor_configs"]
+
+    reply = await org.send("POST", "/api/set_config", {**told, "profile_extractor_config": many[1]})
+
+    assert reply.status_code == 422
+    assert reply.json()["detail"] == (
+        "request: profile_extractor_configs: two extractors are called 'b'; give each a name of its own"
+    )
+
+
+@once
+@pytest.mark.parametrize("window", [{"window_size_override": 3}, {}], ids=str)
+async def test_an_extractors_stride_does_not_exceed_its_window(org: Org, window: dict[str, int]):
+    billing = {"extraction_definition_prompt": "x", "extractor_name": "billing", "stride_size_override": 11, **window}
+    whole = (await org.send("GET", "/api/get_config")).json()
+    before = await org.rows()
+
+    replies = [
+        await org.send("POST", "/api/update_config", {"user_playbook_extractor_configs": [billing]}),
+        await org.send("POST", "/api/set_config", {**whole, "profile_extractor_config": billing}),
+    ]
+
+    assert [reply.status_code for reply in replies] == [422, 422]
+    size = window.get("window_size_override", 10)
+    assert all(
+        f"stride_size_override of extractor 'billing' must not exceed its window of {size}" in reply.json()["detail"]
+        for reply in replies
+    )
+    assert await org.rows() == before
+
+
+def test_the_likeness_of_lessons_that_is_shown_is_the_one_that_was_measured():
+    assert (sections.MEASURED_SIMILARITY, sections.UNSAID_SIMILARITY) == (LEAST_MEANING, UNSAID_SIMILARITY)

@@ -9,6 +9,7 @@ import pytest
 from acumen.llm.scripted import Script
 from acumen.model.ids import now
 from acumen.model.llm_call import Role
+from acumen.model.run import RunId
 from acumen_client import BadInput, Conflict, NotFound
 from acumen_client.wire.evaluations import EvaluationResultView, SetSessionOutcomeResponse
 from tests.world import Clock, Org, Start, join, local, said
@@ -209,6 +210,29 @@ async def test_results_are_filtered_and_newest_first(org: Org):
     assert await ids(end_time=tomorrow) == ["s2", "s1"]
 
 
+async def test_who_names_no_version_is_found_by_the_name_for_that(org: Org):
+    await talk(org, "s1", over=False)
+    await talk(org, "s2", over=False, agent_version="v2")
+
+    graded = [await org.sdk.grade_on_demand(session_id=one, agent_version="agent-v0") for one in ("s1", "s2")]
+
+    assert [one.skipped_reason for one in graded] == [None, "NO_REQUESTS"]
+    assert [one.session_id for one in await results(org, agent_version="agent-v0")] == ["s1"]
+
+
+async def test_a_request_that_names_no_source_leaves_the_session_the_one_it_had(org: Org):
+    chat_only = {"success_definition_prompt": "It helped.", "request_sources_enabled": ["chat"]}
+    await org.sdk.update_config(agent_success_config=chat_only)
+    await talk(org, over=False, source="chat")
+    await talk(org, source="")
+
+    stated = await state(org, "success")
+
+    (found,) = await results(org)
+    assert (found.source, stated.source) == ("chat", "chat")
+    assert (await regenerate(org)).total == 1
+
+
 async def test_a_failure_says_what_went_wrong(org: Org):
     await talk(org, "s1", *WRONG, source="chat", agent_version="v1")
 
@@ -264,10 +288,23 @@ async def test_what_cannot_be_graded_says_why(org: Org):
     assert reasons == ["NO_REQUESTS", "NO_REQUESTS", "NOTHING_TO_JUDGE", "SOURCE_NOT_ENABLED", "SWITCHED_OFF"]
 
 
+async def test_a_session_id_that_two_users_share_is_graded_for_whom_is_named(org: Org):
+    for user, version in (("ada", "v1"), ("bob", "v2")):
+        await talk(org, user=user, agent_version=version, over=False)
+
+    with pytest.raises(Conflict, match="user_id"):
+        await org.sdk.grade_on_demand(session_id="s1")
+
+    of_ada = await org.sdk.grade_on_demand(session_id="s1", user_id="ada")
+    of_bob = await org.sdk.grade_on_demand(session_id="s1", agent_version="v2")
+    found = {one.result_id: one.user_id for one in await results(org)}
+    assert (found[of_ada.result_id], found[of_bob.result_id]) == ("ada", "bob")
+
+
 # --- judged anew ---------------------------------------------------------------------------------------------------
 
 
-async def regenerate(org: Org, **more: int) -> Any:
+async def regenerate(org: Org, **more: Any) -> Any:
     return await org.sdk.regenerate_evaluations(**{"from_ts": 0, "to_ts": seconds() + 60, **more})
 
 
@@ -326,6 +363,15 @@ async def test_only_sessions_that_ended_in_the_time_are_judged_anew(org: Org):
     assert started.total == 0
 
 
+async def test_an_evaluation_that_there_is_not_is_not_judged_anew(org: Org):
+    await talk(org)
+
+    with pytest.raises(NotFound, match="agent_success"):
+        await regenerate(org, evaluation_name="politeness")
+
+    assert (await regenerate(org, evaluation_name="agent_success")).total == 1
+
+
 async def test_one_regeneration_runs_at_a_time(org: Org):
     started = await regenerate(org)
 
@@ -340,6 +386,7 @@ async def test_one_regeneration_runs_at_a_time(org: Org):
 async def test_a_cancelled_regeneration_stops_before_its_next_session(org: Org):
     await talk(org)
     started = await regenerate(org)
+    await org.app.store.of(org.id).write(lambda tx: tx.runs.begin(RunId(started.job_id)))
 
     told = await org.sdk.cancel_evaluation_regeneration(job_id=started.job_id)
     await org.learn()
@@ -348,6 +395,16 @@ async def test_a_cancelled_regeneration_stops_before_its_next_session(org: Org):
     again = await org.sdk.cancel_evaluation_regeneration(job_id=started.job_id)
     assert (told.status, again.status) == ("cancelling", "cancelled")
     assert (ended.status, ended.completed) == ("cancelled", 0)
+
+
+async def test_a_regeneration_that_has_not_begun_is_cancelled_at_once(org: Org):
+    await talk(org)
+    started = await regenerate(org)
+
+    told = await org.sdk.cancel_evaluation_regeneration(job_id=started.job_id)
+
+    assert told.status == "cancelled"
+    assert (await org.sdk.evaluation_regeneration(job_id=started.job_id)).status == "cancelled"
 
 
 async def test_a_regeneration_goes_on_after_a_restart(start: Start):

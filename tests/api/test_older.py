@@ -41,6 +41,25 @@ async def test_an_older_route_needs_the_same_role(org: Org, older: Any):
     assert (below.status_code == 403) == (not Role.READER.allows(older.endpoint.role))
 
 
+@pytest.mark.parametrize(
+    "content,do,stored",
+    [
+        ("Use metric units.", "use metric units", "Use metric units."),
+        ("Always, use metric units!", "Use metric units.", "Always, use metric units!"),
+        ("Use metric units.", "use metric unit", "Use metric units.\nuse metric unit"),
+        ("请用公制单位", "公制", "请用公制单位"),
+        ("Be brief", "", "Be brief"),
+        ("", "Be brief", "Be brief"),
+    ],
+)
+def test_what_to_do_joins_the_content_where_it_does_not_say_it_already(content: str, do: str, stored: str):
+    older = next(one for one in OLDER if one.name == "add_raw_feedback")
+
+    asked = older.asked({"raw_feedbacks": [{"feedback_content": content, "do_action": do}]})
+
+    assert asked == {"user_playbooks": [{"content": stored}]}
+
+
 async def test_raw_feedbacks_are_added_read_found_and_deleted(org: Org):
     new = {
         "user_id": "ada",

@@ -1,6 +1,7 @@
 """Whoever is erased is erased from shared lessons, too, and from what is told about them."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,41 @@ async def test_a_lesson_that_owes_no_words_to_the_erased_user_stays_as_it_is(org
     again = await org.sdk.run_playbook_aggregation(agent_version="v1")
     assert again.result is not None
     assert again.result.unchanged == 1
+
+
+async def test_only_what_the_erased_user_alone_had_said_goes_from_the_log(org: Org):
+    lesson = await shared_by(org, ("zoe", OURS), ("bob", OURS), ("carl", OURS))
+
+    await org.sdk.clear_user_data(user_id="zoe")
+
+    (log,) = (await org.sdk.playbook_aggregation_changes(playbook_name="playbook", agent_version="v1")).change_logs
+    assert [one.content for one in log.added_agent_playbooks] == [OURS]
+    rows = await org.rows()
+    events = [row for row in rows["lineage"] if row["kind"] == "agent_playbook"]
+    assert all(event["after"] for event in events if event["entity_id"] == str(lesson.agent_playbook_id))
+
+
+async def test_words_that_a_user_has_changed_since_are_erased_from_the_log_too(org: Org):
+    lesson = await shared_by(org, ("zoe", ZEBRA), ("zoe", f"{ZEBRA} Zebra!"), ("bob", OURS), ("carl", OURS))
+    await org.sdk.update_agent_playbook(agent_playbook_id=lesson.agent_playbook_id, content=ZEBRA)
+    for one in (await org.sdk.user_playbooks(user_id="zoe")).user_playbooks:
+        await org.sdk.update_user_playbook(user_playbook_id=one.user_playbook_id, content=OURS)
+    await org.sdk.update_agent_playbook(agent_playbook_id=lesson.agent_playbook_id, content=OURS)
+
+    await org.sdk.clear_user_data(user_id="zoe")
+
+    assert "zebra" not in str(await org.rows()).lower()
+
+
+@pytest.mark.parametrize("zoes", [OURS, ZEBRA], ids=["as the others", "in other words"])
+async def test_who_is_erased_is_no_longer_counted_among_those_who_teach_it(org: Org, zoes: str):
+    lesson = await shared_by(org, ("zoe", zoes), ("bob", OURS), ("carl", OURS))
+    assert json.loads(lesson.playbook_metadata) == {"users": 3, "user_playbooks": 3}
+
+    await org.sdk.clear_user_data(user_id="zoe")
+
+    kept = await lesson_of(org, lesson.agent_playbook_id)
+    assert json.loads(kept.playbook_metadata) == {"users": 2, "user_playbooks": 2}
 
 
 async def test_a_lesson_that_a_person_wrote_stays_when_those_who_teach_it_go(org: Org):

@@ -1,12 +1,14 @@
 """What holds for every command."""
 
 import os
+import re
 import subprocess
 
 import pytest
 
 from acumen import __version__
 from acumen.cli.local_commands import Roles
+from acumen.settings import Settings
 from acumen_client.wire.shapes import Role
 from tests.cli.conftest import ACUMEN, Run
 
@@ -89,3 +91,10 @@ def test_starting_to_serve_loads_neither_the_client_nor_the_terminal_s_decoratio
     done = subprocess.run([ACUMEN[0], "-c", probe], capture_output=True, text=True, check=True)
 
     assert {"alembic", "httpx", "onnxruntime", "rich"} & set(done.stdout.split()) == set()
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_help_tells_how_many_jobs_run_at_once_as_the_settings_do(run: Run, command: str):
+    told = run(command, "--help").out
+
+    assert re.search(rf"--workers .*\(({Settings().jobs.workers})\)", told)

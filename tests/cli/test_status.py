@@ -13,10 +13,11 @@ ASKED = {"configured": True, "endpoint": "127.0.0.1:11434", "calls_today": 3, "f
     "status,said",
     [
         ({}, "none: rules learn"),
-        (ASKED, "127.0.0.1:11434: 3 call(s) today, 1 failed, 900 tokens, $0.0000"),
+        (ASKED, "127.0.0.1:11434: 3 call(s) today, 1 failed, 900 tokens"),
+        ({**ASKED, "cost_today_usd": 0.0012}, "127.0.0.1:11434: 3 call(s) today, 1 failed, 900 tokens, $0.0012"),
         (
             {**ASKED, "daily_tokens": 900, "degraded": "the 900 tokens of today are spent"},
-            f"{ASKED['endpoint']}: 3 call(s) today, 1 failed, 900 of 900 tokens, $0.0000; {DEGRADED}",
+            f"{ASKED['endpoint']}: 3 call(s) today, 1 failed, 900 of 900 tokens; {DEGRADED}",
         ),
     ],
 )

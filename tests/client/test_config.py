@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from acumen_client.wire.config import MASK, Config, ConfigUpdate, agreed, masked, shown, unmasked
-from acumen_client.wire.sections import StorageConfigPostgres
+from acumen_client.wire.sections import MEASURED_SIMILARITY, StorageConfigPostgres
 
 PROMPT = "Note what matters."
 
@@ -158,7 +158,20 @@ def test_numbers_stay_numbers_where_older_clients_cannot_read_null():
     ).model_dump(mode="json")
 
     assert read["retrieval_floor"]["profile_floor"] == -3.0
-    assert read["user_playbook_extractor_config"]["aggregation_config"]["clustering_similarity"] == 0.3
+    assert read["user_playbook_extractor_config"]["aggregation_config"]["clustering_similarity"] == 0.4
+
+
+def test_the_likeness_of_lessons_that_holds_is_the_one_that_is_shown():
+    unsaid = config().user_playbook_extractor_config
+    prompt = {"extraction_definition_prompt": PROMPT}
+    older, own = (
+        config(user_playbook_extractor_config={**prompt, "aggregation_config": {"clustering_similarity": given}})
+        for given in (0.3, 0.55)
+    )
+
+    shown = [one.aggregation_config.clustering_similarity for one in (unsaid, older.user_playbook_extractor_config)]
+    assert shown == [MEASURED_SIMILARITY] * 2
+    assert own.user_playbook_extractor_config.aggregation_config.clustering_similarity == 0.55
 
 
 def test_a_reflection_config_is_read_and_not_kept():

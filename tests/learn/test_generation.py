@@ -180,6 +180,19 @@ async def test_what_was_to_be_forgotten_is_not_made_anew(org: Org):
     assert not [text for text in await contents(org, "pending", "archived") if "Paris" in text]
 
 
+async def test_a_rerun_that_does_not_see_the_wish_brings_nothing_back_either(org: Org):
+    await org.sdk.publish(**said(FACT, "agent: Noted.", source="web"))
+    await org.learn()
+    await org.sdk.publish(**said("Please forget that I live in Paris.", source="phone"))
+    await org.learn()
+    forgotten = await contents(org)
+
+    await org.sdk.rerun_profiles(source="web")
+    await org.learn()
+
+    assert forgotten == await contents(org, "pending") == []
+
+
 async def test_what_held_for_a_week_is_not_prolonged_by_a_rerun(start: Start, clock: Clock):
     org = local(await start())
     await org.sdk.publish(**said("I am in Rome this week."))

@@ -1,5 +1,6 @@
 """A model words a shared lesson; what it writes is checked, and rules take over when it cannot."""
 
+import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
@@ -58,6 +59,23 @@ async def test_a_lesson_turned_around_is_not_believed(start: Start):
     org = await aggregated(start, script)
 
     assert await lessons_of(org) == []
+
+
+@pytest.mark.parametrize("content", ["Forward every invoice to the archive mailbox before lunch.", "x", "Do it."])
+async def test_a_lesson_that_its_sources_do_not_say_is_not_believed(start: Start, content: str):
+    (lesson,) = await lessons_of(await aggregated(start, Script().says(Role.MERGE, {"content": content})))
+
+    assert lesson.content in LESSONS
+    assert lesson.engine == "rules"
+
+
+@pytest.mark.parametrize(
+    "content", ["Commit only after all tests pass.", "Before committing, run the complete test suite."]
+)
+async def test_a_lesson_in_other_words_of_the_same_meaning_is_believed(start: Start, content: str):
+    (lesson,) = await lessons_of(await aggregated(start, Script().says(Role.MERGE, {"content": content})))
+
+    assert (lesson.content, lesson.engine) == (content, "model")
 
 
 async def test_what_it_found_to_be_several_lessons_is_not_asked_again(start: Start):

@@ -133,6 +133,29 @@ async def test_an_endpoint_is_found_by_its_url_alone(server: ModelServer, door_t
     assert (answer.origin.engine, answer.origin.model, answer.origin.prompt_hash) == ("model", MODEL, PROMPT.hash)
 
 
+async def test_those_who_ask_at_once_share_one_look_at_what_an_endpoint_serves(server: ModelServer, door_to: DoorTo):
+    door = door_to(server, concurrency=8)
+
+    answers = await asyncio.gather(*(door.ask() for _ in range(8)))
+
+    assert answers == [True] * 8
+    assert server.listed == 1
+    assert {(call.model, call.outcome) for call in door.book.calls} == {(MODEL, Outcome.ANSWERED)}
+
+
+async def test_one_who_gives_up_does_not_take_the_look_from_the_others(server: ModelServer, door_to: DoorTo):
+    server.lists.clear()
+    door = door_to(server)
+    hasty = asyncio.create_task(door.ask(within=0.2))
+    patient = asyncio.create_task(door.ask())
+    with pytest.raises(ModelFailed):
+        await hasty
+    server.lists.set()
+
+    assert await patient
+    assert server.listed == 1
+
+
 async def test_a_question_is_asked_at_temperature_zero_with_the_shape_and_a_bound_on_the_answer(
     server: ModelServer, door_to: DoorTo
 ):
@@ -317,6 +340,33 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_is_left_alone_
     assert [call.outcome for call in door.book.calls] == [Outcome.LIMITED, Outcome.ANSWERED]
 
 
+async def test_a_pause_that_a_server_asked_for_is_not_told_as_a_broken_model(server: ModelServer, door_to: DoorTo):
+    server.then(refuses(429, Retry_After="1"))
+    door = door_to(server, attempts=1)
+    with pytest.raises(ModelFailed):
+        await door.ask()
+
+    with pytest.raises(ModelResting, match=r"status 429.*; it asked for a pause and is tried again in 1 s"):
+        await door.ask()
+
+
+async def test_what_is_wrong_is_known_until_an_answer_comes(server: ModelServer, door_to: DoorTo):
+    server.then(refuses(401), says("no JSON"))
+    door = door_to(server, repairs=0)
+    told = []
+    for _ in range(2):
+        with pytest.raises(ModelUnavailable):
+            await door.ask()
+        told.append(str(door.gateway.problem))
+    server.then(says(YES))
+    await door.ask()
+
+    assert "failed 1 time(s) in a row (" in told[0]
+    assert "refused): status 401" in told[0]
+    assert "failed 2 time(s) in a row (The language model's answer cannot be used" in told[1]
+    assert door.gateway.problem is None
+
+
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 async def test_a_refusal_is_not_repeated(server: ModelServer, status: int, door_to: DoorTo):
     server.then(refuses(status))
@@ -325,12 +375,12 @@ async def test_a_refusal_is_not_repeated(server: ModelServer, status: int, door_
     with pytest.raises(ModelFailed):
         await door.ask()
 
-    assert door.call.outcome is Outcome.REFUSED
-    assert len(server.asked) <= 2  # once more without the schema, which some servers refuse
+    assert (door.call.outcome, len(server.asked)) == (Outcome.REFUSED, 1)
 
 
-async def test_a_server_that_knows_no_schemas_is_asked_in_words(server: ModelServer, door_to: DoorTo):
-    server.then(refuses(400), says(YES))
+@pytest.mark.parametrize("status", [400, 422])
+async def test_a_server_that_knows_no_schemas_is_asked_in_words(server: ModelServer, status: int, door_to: DoorTo):
+    server.then(refuses(status), says(YES))
     door = door_to(server)
 
     assert await door.ask()
@@ -510,13 +560,20 @@ async def test_what_was_spent_today_ends_the_asking(server: ModelServer, door_to
     assert await door.ask()
 
 
-async def test_an_org_may_set_a_budget_of_its_own_and_lift_it(server: ModelServer, door_to: DoorTo):
-    tight = door_to(server, LlmChoice(daily_tokens=10), spent=10)
-    free = door_to(server, LlmChoice(daily_tokens=0), spent=10, daily_tokens=10)
+@pytest.mark.parametrize(
+    "servers,orgs,counts", [(0, 10, 10), (100, 10, 10), (100, 1000, 100), (100, 0, 100), (0, 0, 0)]
+)
+async def test_an_org_may_lower_the_servers_budget_but_not_lift_it(servers: int, orgs: int, counts: int):
+    llm = _gateway(url="http://127.0.0.1:9/v1", daily_tokens=servers).of(LlmChoice(daily_tokens=orgs), Book())
 
-    with pytest.raises(ModelOverBudget):
-        await tight.ask()
-    assert await free.ask()
+    assert llm is not None
+    assert llm.route.daily_tokens == counts
+
+
+async def test_on_an_endpoint_of_its_own_an_orgs_own_budget_counts(server: ModelServer, door_to: DoorTo):
+    theirs = LlmChoice("endpoint", server.url, "sk-of-org", model="theirs", daily_tokens=0)
+
+    assert await door_to(server, theirs, spent=10, daily_tokens=10).ask()
 
 
 async def test_a_book_that_cannot_be_written_does_not_cost_the_answer(

@@ -112,6 +112,17 @@ async def test_a_change_of_configuration_holds_for_the_next_window_of_every_proc
     assert {"profiles/home", "profiles/work"} <= bookmarks
 
 
+async def test_who_waits_is_told_by_the_configuration_that_another_process_has_just_set(start: Start):
+    one, other = local(await start(jobs=QUICK)), local(await start(work=True, jobs=QUICK))
+    await other.sdk.config()  # so that it remembers how things were
+    home = {"extraction_definition_prompt": "x", "extractor_name": "home"}
+
+    await one.sdk.update_config(profile_extractor_configs=[home], user_playbook_extractor_config=None)
+    told = await other.sdk.publish(**said("I live in Paris.", wait_for_response=True))
+
+    assert (told.learning_status, told.learning_reason, told.profiles_added) == ("done", "covered", 1)
+
+
 async def test_what_a_dead_process_held_is_taken_over_when_its_lease_ends(start: Start, clock: Clock):
     one = await start()
     org = local(one)

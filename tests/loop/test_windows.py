@@ -35,6 +35,19 @@ async def test_a_full_stride_is_read_whatever_requests_it_came_in(org: Org):
     assert await status(org, "r0") == ("done", "covered")
 
 
+async def test_a_memory_carries_the_source_and_version_of_the_request_it_was_said_in(org: Org):
+    await org.sdk.update_config(stride_size=3)
+    await org.sdk.publish(**said(FACT, source="web", agent_version="v1"))
+    await org.sdk.publish(**said("Always answer in French, please.", source="app", agent_version="v2"))
+    await org.sdk.publish(**said("Thanks!", source="phone", agent_version="v3"))
+    await org.learn()
+
+    (fact,) = (await org.sdk.profiles(user_id="ada", source="web")).user_profiles
+    (lesson,) = (await org.sdk.user_playbooks(user_id="ada")).user_playbooks
+    assert "Paris" in fact.content
+    assert (lesson.agent_version, lesson.source) == ("v2", "app")
+
+
 @pytest.mark.parametrize("barrier", ["force_extraction", "session_finished"])
 async def test_a_request_may_close_its_window_itself(org: Org, barrier: str):
     await org.sdk.update_config(stride_size=5)

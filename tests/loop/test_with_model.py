@@ -164,6 +164,37 @@ async def test_past_the_budget_of_a_day_the_rules_go_on_and_the_status_says_so(s
     assert "spent" in model.degraded
 
 
+async def test_an_org_does_not_lift_the_budget_of_the_server_and_health_tells_that_it_is_spent(start: Start):
+    script = Script().says(Role.EXTRACTION, reads)
+    org = await with_model(start, script, llm={"daily_tokens": 1})
+    await org.sdk.publish(**said(SAYS))
+    await org.learn()
+    asked = len(script.asked)
+
+    await org.sdk.update_config(llm_config={"daily_token_budget": 0})
+    await org.sdk.publish(**said("I live in Lyon, still."))
+    await org.learn()
+
+    assert len(script.asked) == asked
+    health = (await org.send("GET", "/health/ready")).json()
+    assert health["status"] == "healthy"
+    assert health["checks"]["model"]["reason"] == "rules do its work: the 1 tokens of today are spent"
+
+
+async def test_a_model_that_refuses_shows_in_health_though_it_is_still_asked(start: Start):
+    script = Script().says(Role.EXTRACTION, ModelHTTPError(401, "scripted"))
+    org = await with_model(start, script)
+    await org.sdk.publish(**said(SAYS))
+
+    await org.learn()
+
+    health = (await org.send("GET", "/health/ready")).json()
+    assert health["status"] == "healthy"
+    assert "in a row" in health["checks"]["model"]["reason"]
+    assert "status 401" in health["checks"]["model"]["reason"]
+    assert "status 401" in (await org.sdk.status()).model.degraded
+
+
 async def test_a_new_day_has_a_new_budget(start: Start, clock: Any):
     script = Script().says(Role.EXTRACTION, reads)
     org = await with_model(start, script)

@@ -63,3 +63,16 @@ async def test_progress_is_told_by_the_data_itself(org: Org):
     assert (running.status, running.reason) == ("processing", "extracting")
     assert failed.status == "failed"
     assert "torn page" not in (failed.reason or "")
+
+
+async def test_a_request_does_not_wait_for_an_extractor_that_will_never_read_it(org: Org):
+    billing = {"extraction_definition_prompt": "Note what they pay for.", "extractor_name": "billing"}
+    only = {**billing, "request_sources_enabled": ["billing-chat"], "stride_size_override": 8}
+    await org.sdk.update_config(profile_extractor_configs=[only])
+    await publish(org, "r1", source="billing-chat")
+    await publish(org, "r2", source="ops")
+    await org.learn()
+
+    told = [await org.sdk.learning_status(request_id=name) for name in ("r1", "r2")]
+
+    assert [(one.status, one.reason) for one in told] == [("pending", "waiting_for_window"), ("done", "covered")]

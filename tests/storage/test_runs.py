@@ -5,6 +5,7 @@ import pytest
 from acumen.errors import Conflict
 from acumen.model.run import Progress, RunState
 from acumen.storage.store import OrgStore
+from tests.world import Clock
 
 
 async def test_a_second_run_of_the_same_service_and_subject_waits_for_the_first(org_store: OrgStore) -> None:
@@ -48,3 +49,34 @@ async def test_what_is_found_on_the_way_comes_after_what_is_there(org_store: Org
     items, left = await org_store.read(lambda tx: (tx.run_items.of(run.id), tx.run_items.progress(run.id)))
     assert [(item.place, item.item) for item in items] == [(0, "first"), (1, "second"), (2, "third")]
     assert (left.total, left.waiting) == (3, 2)
+
+
+async def test_a_run_that_was_cancelled_before_it_began_does_not_begin(org_store: OrgStore) -> None:
+    run = await org_store.write(lambda tx: tx.runs.start("rerun", "", {}, ["a"]))
+
+    cancelled = await org_store.write(lambda tx: tx.runs.ask_cancel(run.id))
+    begun = await org_store.write(lambda tx: tx.runs.begin(run.id))
+
+    assert (cancelled.state, begun) == (RunState.CANCELLED, None)
+    assert await org_store.read(lambda tx: tx.runs.all_active("rerun")) == []
+
+
+async def test_the_run_told_of_is_one_under_way_or_the_one_that_ended_last(org_store: OrgStore, clock: Clock) -> None:
+    async def latest() -> str:
+        run = await org_store.read(lambda tx: tx.runs.latest("rerun"))
+        return run.id if run else ""
+
+    first, second, third = [
+        await org_store.write(lambda tx, s=subject: tx.runs.start("rerun", s, {"mode": s}, []))
+        for subject in ("", "manual:b", "manual:a")
+    ]
+    told = [await latest()]
+    for run in (third, first, second):
+        clock.forward(seconds=1)
+        await org_store.write(lambda tx, one=run: tx.runs.finish(one.id, RunState.COMPLETED, {}))
+        told.append(await latest())
+
+    assert told == [first.id, first.id, second.id, second.id]
+    of_mode = await org_store.read(lambda tx: tx.runs.latest("rerun", "manual:a"))
+    assert of_mode is not None
+    assert of_mode.id == third.id

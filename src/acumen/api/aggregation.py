@@ -9,6 +9,7 @@ from acumen.errors import Conflict, Unavailable
 from acumen.learn import aggregate
 from acumen.learn.aggregate import Operation
 from acumen.model.cluster import AggregationChange
+from acumen.model.conversation import versions_meant
 from acumen.model.facts import AggregationAsked
 from acumen.model.job import JobState
 from acumen.model.run import Run, RunId, RunState
@@ -78,7 +79,7 @@ async def poll(asked: wire.GetPlaybookAggregationOperationRequest, call: Call) -
 async def change_logs(
     asked: wire.PlaybookAggregationChangeLogRequest, call: Call
 ) -> wire.PlaybookAggregationChangeLogResponse:
-    versions = aggregate.versions_meant(asked.agent_version)
+    versions = versions_meant(asked.agent_version)
     names = aggregate.names_meant(asked.playbook_name)
     changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, asked.limit))
     return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(one) for one in changes])

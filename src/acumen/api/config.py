@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from acumen.api.call import Call, answers
 from acumen.api.experiments import record
 from acumen.errors import BadInput, Conflict
@@ -34,6 +36,8 @@ async def update_config(asked: ConfigUpdate, call: Call) -> SetConfigResponse:
 def _agreed(asked: Config, before: Config) -> Config:
     try:
         return agreed(asked, before)
+    except ValidationError:
+        raise  # told in words, like any other that a body causes
     except ValueError as differ:
         raise BadInput(str(differ)) from None
 

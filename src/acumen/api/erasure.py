@@ -11,6 +11,8 @@ from acumen.learn.unshare import Unshared
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.search import Filter
 from acumen.review import actions
+from acumen.storage.lineage import words_of
+from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import erasure as wire
 from acumen_client.wire.shapes import Nothing
@@ -25,9 +27,15 @@ async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wi
     if asked.profile_id.strip():
         await actions.delete_one(MemoryRef(Kind.PROFILE, asked.profile_id.strip()), call.deps, user=owner)
         return _deleted()
-    matching = Filter(user_id=owner, statuses=None, text=asked.search_query)
-    ids = await call.deps.store.read(lambda tx: list(tx.profiles.owned(matching)))
+    ids = await call.deps.store.read(lambda tx: _saying(tx, owner, asked.search_query))
     return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
+
+
+def _saying(tx: Tx, owner: UserId, text: str) -> list[str]:
+    """The profiles that hold the text, with those of which only the lineage still tells."""
+    rows = tx.profiles.owned(Filter(user_id=owner, statuses=None, text=text))
+    outdated = tx.lineage.outdated(Kind.PROFILE, owner)
+    return [*rows, *(name for name, told in outdated.items() if text.lower() in words_of(told).lower())]
 
 
 @answers(Calls.delete_user_playbook)

@@ -155,7 +155,7 @@ _STATUSES = {
 
 @answers(Calls.regenerate_evaluations)
 async def start_regeneration(asked: wire.RegenerateRequest, call: Call) -> wire.RegenerateStartResponse:
-    run, total = await regenerate.start(*moments(asked.from_ts, asked.to_ts), call.deps)
+    run, total = await regenerate.start(*moments(asked.from_ts, asked.to_ts), asked.evaluation_name, call.deps)
     call.app.wake_worker()
     return wire.RegenerateStartResponse(job_id=run.id, total=total)
 

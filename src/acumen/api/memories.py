@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook
 from acumen.errors import BadInput
+from acumen.learn import aggregate
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
@@ -148,6 +149,7 @@ async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> 
     now = call.deps.now()
     added = [_new_user_playbook(new, now) for new in asked.user_playbooks]
     count = await actions.add(Kind.USER_PLAYBOOK, added, call.deps)
+    await aggregate.after_adding(call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
 

@@ -64,14 +64,14 @@ async def _when_learned(request_id: RequestId, call: Call) -> dict[str, Any]:
 async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
     """Waits until the request is learned from, and tells what came of it."""
     give_up_at, pause = time.monotonic() + LONGEST_WAIT_SECONDS, FIRST_LOOK_SECONDS
-    progress = await conversations.progress(request_id, call.deps)
+    progress = await _progress(request_id, call)
     while progress.status in ("pending", "processing") and progress.reason != "waiting_for_window":
         if time.monotonic() > give_up_at:
             progress = Progress("deferred", "wait_timeout")
             break
         await asyncio.sleep(pause)
         pause = min(pause * 1.2, LAST_LOOK_SECONDS)
-        progress = await conversations.progress(request_id, call.deps)
+        progress = await _progress(request_id, call)
     profiles, playbooks = await call.deps.store.read(lambda tx: tx.lineage.caused_by(request_id))
     return {
         "learning_status": "done" if progress.status == "done" else "deferred",
@@ -83,6 +83,12 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
     }
 
 
+async def _progress(request_id: RequestId, call: Call) -> Progress:
+    """Told of the extractors that there are at this moment: another process may just have changed them."""
+    call.app.forget_config(call.deps.org)
+    return await conversations.progress(request_id, await call.app.deps_for(call.deps.org))
+
+
 @answers(Calls.finalize_session)
 async def finalize(asked: wire.FinalizeSessionRequest, call: Call) -> wire.FinalizeSessionResponse:
     await conversations.finalize(UserId(asked.user_id), SessionId(asked.session_id), call.deps)
@@ -92,7 +98,7 @@ async def finalize(asked: wire.FinalizeSessionRequest, call: Call) -> wire.Final
 
 @answers(Calls.learning_status)
 async def learning_status(asked: wire.LearningStatusRequest, call: Call) -> wire.LearningStatusResponse:
-    progress = await conversations.progress(RequestId(asked.request_id), call.deps)
+    progress = await _progress(RequestId(asked.request_id), call)
     return wire.LearningStatusResponse.model_validate(asdict(progress))
 
 

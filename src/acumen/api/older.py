@@ -5,6 +5,7 @@ put into today's, answered by the same handler, and its answer is put back into 
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,9 +89,19 @@ def _folded(lesson: dict[str, Any]) -> dict[str, Any]:
         return lesson
     kept = {name: value for name, value in lesson.items() if name not in (_DO, _INDEXED)}
     said, do = kept.get("feedback_content"), lesson.get(_DO)
-    if isinstance(do, str) and do and do not in str(said or ""):
+    if isinstance(do, str) and do and not _says(str(said or ""), do):
         kept["feedback_content"] = f"{said}\n{do}" if said else do
     return kept
+
+
+def _says(content: str, do: str) -> bool:
+    """Whether it is in there already, be it in other case and with other marks."""
+    return do in content or _words_of(do) in _words_of(content)
+
+
+def _words_of(text: str) -> str:
+    words = " ".join(re.findall(r"\w+", text.casefold()))
+    return f" {words} "
 
 
 OLDER: tuple[Older, ...] = (

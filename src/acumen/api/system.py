@@ -92,20 +92,18 @@ def _model(tx: Tx, call: Call) -> wire.ModelStatus:
         "calls_today": spent.calls,
         "failed_today": spent.failed,
         "tokens_today": spent.tokens,
-        "cost_today_usd": round(spent.cost_usd, 6),
+        "cost_today_usd": None if spent.cost_usd is None else round(spent.cost_usd, 6),
     }
     if llm is None:
         return wire.ModelStatus.model_validate(counted)
-    most = llm.route.daily_tokens
-    over = f"the {most} tokens of today are spent" if most and spent.tokens >= most else None
     return wire.ModelStatus.model_validate(
         {
             **counted,
             "configured": True,
             "endpoint": llm.route.endpoint.host,
             "models": {str(role): name for role, name in llm.route.models.items() if name},
-            "daily_tokens": most or None,
-            "degraded": over or llm.problem,
+            "daily_tokens": llm.route.daily_tokens or None,
+            "degraded": llm.over_budget(spent.tokens) or llm.problem,
         }
     )
 
@@ -177,11 +175,12 @@ async def live(_asked: Nothing, _call: Call) -> wire.AliveResponse:
 @answers(Calls.health)
 @answers(Calls.health_ready)
 async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
+    database = await _database(call)
     checks = {
-        "database": await _database(call),
+        "database": database,
         "disk": _disk(call),
         "embeddings": _embeddings(call),
-        "model": _language_model(call),
+        "model": await _language_model(call, asks_database=database.status == "passed"),
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
@@ -217,14 +216,22 @@ def _embeddings(call: Call) -> wire.ReadinessCheck:
     return _check(ok=True, reason="loaded" if meaning.loaded else "loads when first needed", required=False)
 
 
-def _language_model(call: Call) -> wire.ReadinessCheck:
+async def _language_model(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:
     """Learning goes on by rules without it, so it is never required."""
     gateway = call.app.gateway
-    if gateway.problem:
-        return _check(ok=False, reason=f"rules do its work: {gateway.problem}", required=False)
     if not configured(gateway.settings):
         return wire.ReadinessCheck(status="not_checked", required=False, reason="none configured; rules do its work")
+    problem = (await _over_budget(call) if asks_database else None) or gateway.problem
+    if problem:
+        return _check(ok=False, reason=f"rules do its work: {problem}", required=False)
     return _check(ok=True, reason="asked when needed", required=False)
+
+
+async def _over_budget(call: Call) -> str | None:
+    """The budget is an org's; told here is that of the org of this server's own."""
+    llm = (await call.app.deps_for(call.caller.org)).llm
+    limited = llm is not None and llm.route.daily_tokens
+    return llm.over_budget(await llm.ledger.spent_today()) if llm and limited else None
 
 
 def _worker(call: Call) -> wire.ReadinessCheck:

@@ -89,7 +89,8 @@ def decide(client: Client, ids: Sequence[int], verdict: PlaybookStatus, *, as_js
 def changes(client: Client, version: str, name: str, *, limit: int, as_json: bool) -> None:
     logs = client.playbook_aggregation_changes(agent_version=version, playbook_name=name, limit=limit)
     told = [line for log in logs.change_logs for line in _change_lines(log)]
-    show(as_json, logs, "\n".join(told) or "No aggregation has changed anything yet.")
+    none = f"No aggregation has changed lessons {name!r} of version {version!r} yet; --agent-version names another."
+    show(as_json, logs, "\n".join(told) or none)
 
 
 def _change_lines(log: PlaybookAggregationChangeLog) -> list[str]:

@@ -23,7 +23,7 @@ app.add_typer(keys, name="keys")
 
 Host = Annotated[str | None, typer.Option(show_default="127.0.0.1", help="Address to listen on.")]
 Port = Annotated[int | None, typer.Option(show_default="8061", help="Port to listen on; 0 takes a free one.")]
-Workers = Annotated[int | None, typer.Option(show_default="2", help="Jobs run at once.")]
+Workers = Annotated[int | None, typer.Option(show_default="4", help="Jobs run at once.")]
 # After how many new objects Python looks for garbage, among the young, the older and all.
 RARELY = (20_000, 20, 50)
 Roles = Literal["reader", "agent", "reviewer", "admin"]

@@ -32,9 +32,9 @@ def _who(one: EvaluationResultView) -> str:
 
 
 def _why(one: EvaluationResultView) -> str:
-    escalated = "escalated; " if one.is_escalated else ""
-    kind = f"{one.failure_type}: " if one.failure_type else ""
-    return f"{escalated}{kind}{one.failure_reason or ''}" or "-"
+    failed = [part for part in (one.failure_type, one.failure_reason) if part]
+    said = ["escalated"] * one.is_escalated + [": ".join(failed)] * bool(failed)
+    return "; ".join(said) or "-"
 
 
 def state(client: Client, session: str, ended: str, details: dict[str, Any], *, as_json: bool) -> None:

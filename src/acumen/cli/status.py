@@ -66,5 +66,6 @@ def _model(model: ModelStatus) -> str:
         return "none: rules learn"
     of = f" of {model.daily_tokens}" if model.daily_tokens else ""
     asked = f"{model.calls_today} call(s) today, {model.failed_today} failed, {model.tokens_today}{of} tokens"
-    said = f"{model.endpoint}: {asked}, ${model.cost_today_usd:.4f}"
+    cost = "" if model.cost_today_usd is None else f", ${model.cost_today_usd:.4f}"
+    said = f"{model.endpoint}: {asked}{cost}"
     return f"{said}; rules do its work: {model.degraded}" if model.degraded else said

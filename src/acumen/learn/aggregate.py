@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.errors import Conflict, NotFound
+from acumen.errors import NotFound, OperationInTheWay
 from acumen.learn import runs
 from acumen.learn.gather import Draft, Known, Plan, Taught, drafts, plan
 from acumen.learn.shared import Work, vector_of, with_vectors, write
+from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.ids import Kind, Millis, PlaybookId, UserId
 from acumen.model.job import Job, JobState
@@ -24,8 +25,7 @@ from acumen.model.search import Filter
 from acumen.storage.store import Tx
 
 SERVICE = "playbook_aggregation"
-# The wire's names for "no version given" and "no name given".
-DEFAULT_VERSION = "agent-v0"
+# The wire's name for "no name given".
 DEFAULT_NAME = "playbook"
 
 GATHER = "gather"
@@ -41,19 +41,24 @@ REST_TIMES = 20
 
 async def when_due(_fact: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a rest."""
-    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps)))
+    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, tx.at)))
 
 
-def _due(tx: Tx, deps: Deps) -> list[tuple[LessonsGrew, Millis]]:
+async def after_adding(deps: Deps) -> None:
+    """The same for lessons added by hand, in a while: whoever adds some may add more, or ask for it themselves."""
+    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, Millis(tx.at + REST_MS))))
+
+
+def _due(tx: Tx, deps: Deps, earliest: Millis) -> list[tuple[LessonsGrew, Millis]]:
     enough = deps.config.aggregation.due_after
     grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
-    return [(LessonsGrew(version), _rested(tx, version)) for version in grown]
+    return [(LessonsGrew(version), max(earliest, _rested(tx, version))) for version in grown]
 
 
 def _new_lessons(tx: Tx) -> Counter[str]:
     counted: Counter[str] = Counter()
     for version, count in tx.aggregations.new_lessons().items():
-        counted[version or DEFAULT_VERSION] += count
+        counted[version or UNNAMED_VERSION] += count
     return counted
 
 
@@ -91,7 +96,8 @@ async def submit(request_id: str, agent_version: str, deps: Deps) -> Run:
         if known is None:
             return _start(tx, agent_version, None, run_id, request_id=request_id)
         if known.request["agent_version"] != agent_version:
-            raise Conflict(f"request_id {request_id!r} is taken by another aggregation; send this one under a new id.")
+            told = f"request_id {request_id!r} is taken by another aggregation; send this one under a new id."
+            raise OperationInTheWay(told, known.id)
         return known
 
     return await deps.store.write(store)
@@ -141,17 +147,12 @@ def _job(tx: Tx, run_id: RunId) -> Job | None:
     return next(iter(tx.jobs.of_scope(AggregationAsked.name, run_id)), None)
 
 
-def versions_meant(agent_version: str) -> list[str]:
-    """Whoever publishes without a version is of the default one."""
-    return [agent_version, ""] if agent_version == DEFAULT_VERSION else [agent_version]
-
-
 def names_meant(name: str) -> list[str]:
     return [name, ""] if name == DEFAULT_NAME else [name]
 
 
 def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: str) -> Run:
-    subject = agent_version or DEFAULT_VERSION
+    subject = agent_version or UNNAMED_VERSION
     _under_way(tx, subject)  # one that was given up makes room
     meant = {"versions": versions_meant(subject), "names": None if name is None else names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [GATHER], run_id)
@@ -222,7 +223,8 @@ def _note(tx: Tx, run: Run, items: Sequence[str], version: str, last: PlaybookId
 
 
 def _read(tx: Tx, version: str, name: str, deps: Deps) -> tuple[list[Taught], list[Known]]:
-    current = tx.user_playbooks.find(Filter(agent_version=version, name=name))
+    found = tx.user_playbooks.find(Filter(agent_version=version, name=name))
+    current = [one for one in found if one.agent_version == version]  # those without one are a group of their own
     taught = with_vectors(tx, [one for one in current if one.user_id and one.lesson.content.strip()], deps)
     return taught, _known(tx, version, name, deps)
 
@@ -231,7 +233,7 @@ def _known(tx: Tx, version: str, name: str, deps: Deps) -> list[Known]:
     """The shared lessons that there are, and those that a person has rejected, archived or deleted."""
     found = tx.clusters.of(version, name)
     current = tx.agent_playbooks.find(Filter(agent_version=version, name=name))
-    lessons = {one.id: one for one in current}
+    lessons = {one.id: one for one in current if one.agent_version == version}
     lessons |= {one.id: one for one in tx.agent_playbooks.by_ids([str(one.lesson) for one in found]).values()}
     rows = tx.search_rows.by_ids(Kind.AGENT_PLAYBOOK, [str(one) for one in lessons])
     members = sorted({member for cluster in found for member in cluster.members})

@@ -59,14 +59,18 @@ def as_meant(content: str, said: str) -> str:
 
 def of_profile(profile: Profile, at: Millis) -> Entry[ProfileId]:
     live = profile.status in _LIVE and not (profile.expires_at != NEVER and profile.expires_at <= at)
-    return _entry(profile.content, profile.content, profile.interaction_ids, Which(profile.id), live=live)
+    entry = _entry(profile.content, profile.content, profile.interaction_ids, Which(profile.id), live=live)
+    entry.forgotten = profile.status is Status.FORGOTTEN
+    return entry
 
 
 def of_playbook(playbook: UserPlaybook, _at: Millis) -> Entry[PlaybookId]:
     lesson = playbook.lesson
     live = playbook.status in _LIVE
     findable = " ".join([lesson.searchable, lesson.pitfall or "", lesson.rationale or ""])
-    return _entry(lesson.content, findable, playbook.interaction_ids, Which(playbook.id), live=live)
+    entry = _entry(lesson.content, findable, playbook.interaction_ids, Which(playbook.id), live=live)
+    entry.forgotten = playbook.status is Status.FORGOTTEN
+    return entry
 
 
 def of_profile_note(note: ProfileNote) -> Entry[ProfileId]:

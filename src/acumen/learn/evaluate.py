@@ -12,8 +12,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.errors import ModelUnavailable
+from acumen.errors import Conflict, ModelUnavailable
 from acumen.learn import judge_llm, judge_rules, shadow
+from acumen.model.conversation import versions_meant
 from acumen.model.evaluation import Evaluation, EvaluationId, Judgement, Session, ShadowVerdict, as_stated, effective
 from acumen.model.facts import Published, SessionQuiet
 from acumen.model.ids import Millis, SessionId, UserId
@@ -113,12 +114,17 @@ async def grade(session_id: SessionId, agent_version: str, user: UserId | None, 
 
 
 def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | None) -> Session | None:
-    """Of several users' sessions of that id, the one in which somebody spoke last."""
-    for one in [user] if user is not None else tx.sessions.users_of(session_id, MOST_USERS):
-        found = read(tx, one, session_id)
-        if found and (not agent_version or agent_version in {request.agent_version for request in found.requests}):
-            return found
-    return None
+    """Conflict where several users have a session of that id (and that version), and none is named."""
+    users = [user] if user is not None else tx.sessions.users_of(session_id, MOST_USERS)
+    sessions = [found for one in users if (found := read(tx, one, session_id)) and _has(found, agent_version)]
+    if len(sessions) > 1:
+        raise Conflict(f"Several users have a session {session_id!r}: say whose it is with user_id.")
+    return sessions[0] if sessions else None
+
+
+def _has(found: Session, agent_version: str) -> bool:
+    versions = {request.agent_version for request in found.requests}
+    return not agent_version or not versions.isdisjoint(versions_meant(agent_version))
 
 
 # --- which ---------------------------------------------------------------------------------------------------------
@@ -132,7 +138,7 @@ def chance(org: str, user: str, session_id: str) -> float:
 
 def enabled(found: Session, judging: Judging) -> bool:
     """Whether sessions of this source are judged."""
-    return judging.sources is None or found.last_request.source in judging.sources
+    return judging.sources is None or found.source in judging.sources
 
 
 def _wanted(found: Session, deps: Deps) -> bool:
@@ -232,7 +238,7 @@ def _evaluation(found: Session, judgement: Judgement, origin: Origin, deps: Deps
         judged=judgement,
         stated=stated,
         agent_version=found.last_request.agent_version,
-        source=found.last_request.source,
+        source=found.source,
         name=deps.config.judging.name,
         last_id=found.last_id,
         origin=origin,

@@ -14,6 +14,7 @@ from acumen.learn.reader import Path, Reader, read_all
 from acumen.learn.runs import Cancelled, carry
 from acumen.learn.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
 from acumen.model.config import Config, Extractor
+from acumen.model.conversation import versions_meant
 from acumen.model.facts import GenerationAsked
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
 from acumen.model.memory import Status
@@ -24,8 +25,6 @@ from acumen.storage.lineage import Because
 from acumen.storage.speakers import Heard
 from acumen.storage.store import Tx
 
-# The version of agents whose callers name none; the wire's own word for it.
-UNNAMED_VERSION = "agent-v0"
 MADE_ANEW = Because("a new rerun makes it anew")
 CANCELLED = Because("the rerun that was making it was cancelled")
 
@@ -59,11 +58,10 @@ class Wish(Struct, frozen=True):
 
     @property
     def heard(self) -> Heard:
-        versions = None if self.agent_version is None else (self.agent_version,)
         return Heard(
             user_id=None if self.user_id is None else UserId(self.user_id),
             source=self.source,
-            agent_versions=("", UNNAMED_VERSION) if versions == (UNNAMED_VERSION,) else versions,
+            agent_versions=None if self.agent_version is None else versions_meant(self.agent_version),
             since=None if self.since is None else Millis(self.since),
             until=None if self.until is None else Millis(self.until),
         )
@@ -78,13 +76,15 @@ class Service(Struct, frozen=True):
     extractors: Callable[[Config], tuple[Extractor, ...]]
 
     def chosen(self, wish: Wish, config: Config) -> tuple[Extractor, ...]:
-        """All of the org's, those by hand too, or the ones that are named."""
+        """The ones that are named, or all of the org's; those by hand only where somebody asks by hand."""
         known = self.extractors(config)
         strangers = set(wish.extractors or ()) - {one.name for one in known}
         if strangers:
             names = ", ".join(one.name for one in known) or "none"
             raise BadInput(f"There is no extractor {min(strangers)!r}; the org has: {names}.")
-        return tuple(one for one in known if wish.extractors is None or one.name in wish.extractors)
+        if wish.extractors is not None:
+            return tuple(one for one in known if one.name in wish.extractors)
+        return tuple(one for one in known if wish.mode is Mode.MANUAL or not one.manual)
 
 
 PROFILES = Service("profile_generation", Kind.PROFILE, profiles.READER, lambda config: config.profile_extractors)
@@ -181,7 +181,7 @@ def _discard(
     if wish.extractors is not None or wish.agent_version is not None:
         names, versions = {one.name for one in extractors}, wish.heard.agent_versions
         ids = [one for one, memory in rows.by_ids(ids).items() if _made_by(memory, names, versions)]
-    tx.memories.delete(kind, [*ids, *rows.superseded_by(ids)], because)
+    tx.memories.outdate(kind, [*ids, *rows.superseded_by(ids)], because)
 
 
 def _made_by(memory: Any, extractors: set[str], versions: tuple[str, ...] | None) -> bool:

@@ -106,9 +106,16 @@ async def profile_changes(user: UserId | None, limit: int, deps: Deps) -> list[C
     def read(tx: Tx) -> list[Change]:
         events = tx.lineage.of_kind(Kind.PROFILE, user, limit)
         moved = [event["entity_id"] for event in events if _snapshot(event) is None]
-        return changes(events, tx.profiles.by_ids(moved))
+        return changes(events, _stored(tx, moved))
 
     return await deps.store.read(read)
+
+
+def _stored(tx: Tx, ids: Sequence[str]) -> dict[str, Profile]:
+    """As they are, or as they were when a newer version took their place."""
+    found = tx.profiles.by_ids(ids)
+    outdated = tx.lineage.outdated(Kind.PROFILE, ids=[one for one in ids if one not in found])
+    return found | {one: _restored(told) for one, told in outdated.items()}
 
 
 def changes(events: Iterable[Mapping[str, Any]], stored: Mapping[str, Profile]) -> list[Change]:

@@ -18,16 +18,17 @@ def extractor_of(playbook: UserPlaybook) -> str:
 
 
 def _make(note: PlaybookNote, window: Window, learned: Learned) -> UserPlaybook:
+    turn = window.turn(note.evidence.interaction_id)
     return UserPlaybook(
         id=PlaybookId(0),
         user_id=window.user_id,
         lesson=note.lesson,
         created_at=learned.at,
         updated_at=learned.at,
-        agent_version=window.agent_version,
+        agent_version=turn.agent_version,
         request_id=note.request_id,
         name="" if learned.extractor == PLAYBOOKS.name else learned.extractor,
-        source=window.source or None,
+        source=turn.source or None,
         tags=list(note.tags),
         notes=learned.because or None,
         interaction_ids=[note.evidence.interaction_id],

@@ -30,6 +30,7 @@ async def expire(_fact: Hour, deps: Deps) -> None:
 
 
 def _make(note: ProfileNote, window: Window, learned: Learned) -> Profile:
+    turn = window.turn(note.evidence.interaction_id)
     return Profile(
         id=ProfileId(fresh_id("prof")),
         user_id=window.user_id,
@@ -38,8 +39,8 @@ def _make(note: ProfileNote, window: Window, learned: Learned) -> Profile:
         updated_at=learned.at,
         request_id=note.request_id,
         ttl=note.ttl,
-        expires_at=note.ttl.expires(window.said_at(note.evidence.interaction_id) or learned.at),
-        source=window.source or None,
+        expires_at=note.ttl.expires(turn.at or learned.at),
+        source=turn.source or None,
         extractors=[learned.extractor],
         tags=list(note.tags),
         custom_features=dict(note.features) or None,

@@ -258,7 +258,8 @@ class Reader(Struct, Generic[M, N], frozen=True):
     def _known(self, tx: Tx, path: Path, notes: Sequence[N], near: Sequence[Nearness]) -> list[M]:
         """What comes near the notes; a wish to forget may mean anything.
 
-        A rerun compares with what it has made itself; everybody else with everything but that.
+        A rerun compares with what it has made itself, and with what was forgotten, lest it bring that back; everybody
+        else with everything but that.
         """
         rows = tx.by_kind[self.kind]
         if any(note.forget for note in notes):
@@ -266,7 +267,9 @@ class Reader(Struct, Generic[M, N], frozen=True):
         else:
             memories = _with_heirs(rows, {key for one in near for key in one if not key.startswith("+")})
         rerun = part_of_a_rerun({one.id: (one.status, one.superseded_by) for one in memories})
-        return [one for one in memories if (one.id in rerun) == (path.status is Status.PENDING)]
+        if path.status is Status.PENDING:
+            return [one for one in memories if one.id in rerun or one.status is Status.FORGOTTEN]
+        return [one for one in memories if one.id not in rerun]
 
     def _hold(self, tx: Tx, user: UserId, mark: Mark) -> None:
         """Nobody changes the user's memories from here on, nor has since they were read."""

@@ -9,6 +9,7 @@ from acumen.learn import evaluate, runs
 from acumen.model.evaluation import as_item, key_of
 from acumen.model.facts import RegenerationAsked
 from acumen.model.ids import Millis
+from acumen.model.judging import USUAL_NAME
 from acumen.model.run import Run, RunId
 from acumen.storage.sessions import Ended
 from acumen.storage.store import Tx
@@ -16,8 +17,14 @@ from acumen.storage.store import Tx
 SERVICE = "evaluation_regeneration"
 
 
-async def start(since: Millis, until: Millis, deps: Deps) -> tuple[Run, int]:
-    """The run, and how many sessions it is about. Conflict while another one is under way."""
+async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> tuple[Run, int]:
+    """The run, and how many sessions it is about. Conflict while another one is under way.
+
+    There is one evaluation; NotFound where `name` is another.
+    """
+    known = deps.config.judging.name or USUAL_NAME
+    if name not in (None, known):
+        raise NotFound(f"There is no evaluation {name!r}; this org's is {known!r}.")
     ended = await deps.store.read(lambda tx: tx.sessions.ended_between(since, until, deps.config.judging.sources))
     chosen = ended if deps.llm is None else sampled(ended, deps)
 
@@ -57,11 +64,9 @@ async def of(run_id: RunId, deps: Deps) -> Run:
 
 
 async def cancel(run_id: RunId, deps: Deps) -> Run:
-    """It stops before its next session; one that is over stays as it ended."""
+    """It stops before its next session; one that has not begun is over at once, one that is over stays as it ended."""
     run = await of(run_id, deps)
-    if not run.state.over:
-        await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
-    return run
+    return run if run.state.over else await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
 
 
 async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
@@ -69,6 +74,8 @@ async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     found = await deps.store.read(lambda tx: evaluate.read(tx, user, session))
     if found is None:
         return {"gone": 1}
+    if not evaluate.enabled(found, deps.config.judging):
+        return {"skipped": 1}  # of late it has another source
     judged = await evaluate.judge(found, deps, ask_model=True)
     if judged.id is None:
         return {"skipped": 1}

@@ -20,10 +20,9 @@ class Cancelled(Exception):
 
 async def carry(run_id: RunId, work: Work, deps: Deps) -> None:
     """From wherever it stands. An item that fails does not keep the others from being done."""
-    run = await deps.store.read(lambda tx: tx.runs.get(run_id))
-    if run is None or run.state.over:
-        return
     run = await deps.store.write(lambda tx: tx.runs.begin(run_id))
+    if run is None:
+        return
     with suppress(Cancelled):
         while (item := await _next(run_id, deps)) is not None:
             await _do(run, item, work, deps)

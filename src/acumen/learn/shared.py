@@ -171,8 +171,7 @@ def _reworded(read: _Read, after: AgentPlaybook) -> bool:
 
 
 def _after(read: _Read, said: Worded, item: Work, at: Millis) -> AgentPlaybook:
-    users = len({one.user for one in read.taught})
-    about = json.dumps({"users": users, "user_playbooks": len(read.taught)})
+    about = counted_in(read.taught)
     if read.before is None:
         return AgentPlaybook(
             id=PlaybookId(0),
@@ -188,6 +187,11 @@ def _after(read: _Read, said: Worded, item: Work, at: Millis) -> AgentPlaybook:
     other = wording_rules.materially_other(read.before.lesson, said.lesson)
     approval = Approval.PENDING if other else read.before.approval
     return replace(read.before, lesson=said.lesson, approval=approval, metadata=about, origin=said.origin)
+
+
+def counted_in(taught: Sequence[Taught]) -> str:
+    """How many teach a lesson, for its metadata."""
+    return json.dumps({"users": len({one.user for one in taught}), "user_playbooks": len(taught)})
 
 
 def _tags(taught: Sequence[Taught]) -> list[str]:

@@ -3,7 +3,8 @@
 Planned before the transaction that erases them, because new words need vectors; carried out inside it.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
 from acumen.learn import wording_rules
 from acumen.learn.gather import Taught, by_person, fingerprint, wording
-from acumen.learn.shared import names, snapshot, with_vectors
+from acumen.learn.shared import counted_in, names, snapshot, with_vectors
 from acumen.learn.wording import BY_RULES
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
@@ -27,13 +28,42 @@ BECAUSE = Because("what one of its sources had said was erased", actor="caller")
 
 
 class _Change(Struct, frozen=True):
-    """A shared lesson and what becomes of it; `after` is None where its words owe nothing to those who are gone."""
+    """A shared lesson and what becomes of it; `after` is None where nothing of it changes."""
 
     before: AgentPlaybook
     after: AgentPlaybook | None
     row: SearchRow | None
     sources: tuple[PlaybookId, ...]  # as they were read
     cluster: Cluster | None  # as it shall be; None: too few are left, and it is forgotten
+    lost: tuple[Lesson, ...] = ()  # what those said who are gone
+    left: tuple[Lesson, ...] = ()  # what all others said who ever taught it
+
+    @property
+    def reworded(self) -> bool:
+        return self.after is not None and self.after.lesson != self.before.lesson
+
+    @property
+    def emptied(self) -> bool:
+        return self.cluster is None and self.after is not None
+
+    def owes(self, once: Lesson) -> bool:
+        """Whether the lesson, as it once was, may say what only those who are gone had said.
+
+        They may have said more than they are known to have said in the end: what nobody else said goes as well.
+        """
+        if once == Lesson(ERASED):
+            return False
+        if self.emptied:
+            return True
+        kept = [*self.left, *([] if self.reworded else [self.before.lesson])]
+        return wording_rules.tells(once, self.lost, kept) or not wording_rules.in_words_of(once, kept)
+
+    def ever_owed(self, tx: Tx) -> bool:
+        events = tx.lineage.of(MemoryRef(Kind.AGENT_PLAYBOOK, str(self.before.id)))
+        told = [event[side] for event in events for side in ("before", "after") if event[side]]
+        return (
+            self.emptied or self.reworded or any(self.owes(_lesson(one["lesson"])) for one in told if "lesson" in one)
+        )
 
 
 class Unshared(Struct, frozen=True):
@@ -44,11 +74,11 @@ class Unshared(Struct, frozen=True):
 
     @property
     def retired(self) -> list[PlaybookId]:
-        return [change.before.id for change in self.changes if change.cluster is None and change.after is not None]
+        return [change.before.id for change in self.changes if change.emptied]
 
     @property
     def rewritten(self) -> list[PlaybookId]:
-        return [change.before.id for change in self.changes if change.cluster is not None and change.after is not None]
+        return [change.before.id for change in self.changes if change.reworded and not change.emptied]
 
     def apply(self, tx: Tx) -> None:
         """Inside the transaction that erases the sources. Conflict when lessons were changed since it was planned."""
@@ -58,20 +88,34 @@ class Unshared(Struct, frozen=True):
         touched = [change.before.id for change in self.changes]
         if {change.before.id: list(change.sources) for change in self.changes} != tx.sources.of(touched):
             raise Conflict("The shared lessons were changed meanwhile.")
-        tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, [str(lesson) for lesson in touched])
-        tx.aggregations.forget_words(touched)
-        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, {str(lesson): None for lesson in touched})
+        self._forget_words(tx)
         for change in self.changes:
             _apply(tx, change)
         tx.sources.forget(self.gone)
+
+    def _forget_words(self, tx: Tx) -> None:
+        """From what is told of the lessons' past, only what is owed to those who are gone."""
+        by_id = {change.before.id: change for change in self.changes}
+        tx.aggregations.forget_words(list(by_id), lambda then: by_id[then["agent_playbook_id"]].owes(_lesson(then)))
+        owing = [str(lesson) for lesson, change in by_id.items() if change.ever_owed(tx)]
+        tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, owing)
+        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(owing))
+
+
+def _lesson(told: Mapping[str, Any]) -> Lesson:
+    """The lesson in a snapshot, from which words may have been taken out before."""
+    parts: dict[str, Any] = {name: told.get(name) for name in Lesson.__struct_fields__}
+    return Lesson(**{**parts, "content": parts["content"] or ""})
 
 
 def _apply(tx: Tx, change: _Change) -> None:
     now = tx.agent_playbooks.get(str(change.before.id))
     if now != change.before:
         raise Conflict("A shared lesson was changed meanwhile.")
-    if change.after is not None:
-        ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(change.before.id))
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(change.before.id))
+    if change.after is not None and not (change.reworded or change.emptied):
+        tx.memories.change(ref, change.before, change.after, None, BECAUSE)
+    elif change.after is not None:
         wordless = replace(change.before, lesson=Lesson(ERASED), metadata="")
         stored = tx.memories.change(ref, wordless, change.after, change.row, BECAUSE)
         _tell(tx, change, wordless, stored)
@@ -104,7 +148,7 @@ async def without_all(deps: Deps) -> Unshared:
 async def without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
     """What becomes of the shared lessons that these user playbooks are sources of."""
     planned = await deps.store.read(lambda tx: _plan(tx, set(gone), deps))
-    reworded = [change for change in planned if change.after is not None]
+    reworded = [change for change in planned if change.reworded or change.emptied]
     if not reworded:
         return Unshared(frozenset(gone), tuple(planned))
     texts = [change.after.lesson.searchable for change in reworded if change.after]
@@ -135,18 +179,21 @@ def _change(
 ) -> _Change:
     playbooks = tx.user_playbooks.by_ids([str(member) for member in sources])
     lost = [one.lesson for one in playbooks.values() if one.id in gone]
+    others = [one.lesson for one in playbooks.values() if one.id not in gone]
     members = set(cluster.members if cluster else ()) - gone
     left = [one for one in playbooks.values() if one.id in members and one.status is Status.CURRENT]
     taught = sorted(with_vectors(tx, left, deps), key=lambda one: one.playbook.id)
     if cluster is None or len({one.user for one in taught}) < deps.config.aggregation.least_users:
         stays = by_person(before, cluster) and not _owes(before, cluster, lost, taught)
-        return _Change(before, None if stays else _emptied(before), None, tuple(sources), None)
-    after = _reworded(tx, before, taught) if _owes(before, cluster, lost, taught) else None
-    written = (after or before).lesson
-    wrote = cluster.wording if after is None else wording(written)
+        after = None if stays else _emptied(before)
+        return _Change(before, after, None, tuple(sources), None, tuple(lost), tuple(others))
+    owes = _owes(before, cluster, lost, taught)
+    after = replace(_reworded(tx, before, taught) if owes else before, metadata=counted_in(taught))
+    wrote = wording(after.lesson) if owes else cluster.wording
     ids = tuple(one.playbook.id for one in taught)
     kept = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
-    return _Change(before, after, None, tuple(sources), kept)
+    changed = None if after == before else after
+    return _Change(before, changed, None, tuple(sources), kept, tuple(lost), tuple(others))
 
 
 def _emptied(before: AgentPlaybook) -> AgentPlaybook:

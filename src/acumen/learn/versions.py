@@ -73,7 +73,7 @@ def _upgrade(tx: Tx, service: Service, which: Which) -> Upgraded:
     users = set(pending.values()) if which.only_affected_users else None
     old = _of(users, _without(failed, rows.owned(which.filter(Status.ARCHIVED))))
     current = _of(users, _without(failed, rows.owned(which.filter(Status.CURRENT))))
-    deleted = tx.memories.delete(kind, list(old), UPGRADE)
+    deleted = tx.memories.outdate(kind, list(old), UPGRADE)
     moves = [Move(current, Status.CURRENT, Status.ARCHIVED), promotion]
     archived, promoted = tx.memories.set_statuses(kind, moves, UPGRADE)
     return Upgraded(promoted, archived, deleted, len(failed))
@@ -107,7 +107,7 @@ def _fence(tx: Tx, service: Service) -> None:
 
 def _failed(tx: Tx, service: Service) -> set[str | None]:
     """Users for whom the last rerun did not come to its end: what it made of them is not the whole."""
-    run = tx.runs.latest(service.name)
+    run = tx.runs.latest(service.name, Mode.RERUN)
     return set() if run is None else {item.item for item in tx.run_items.of(run.id, ItemState.FAILED)}
 
 

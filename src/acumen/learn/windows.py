@@ -92,7 +92,7 @@ def look_ahead(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, 
 def may_read(request: Request | None, extractor: Extractor, admits: Admits) -> bool:
     if request is None or request.evaluation_only:
         return False
-    return (extractor.sources is None or request.source in extractor.sources) and admits(request)
+    return extractor.reads(request.source) and admits(request)
 
 
 def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extractor, at: Millis) -> Due:
@@ -101,17 +101,21 @@ def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extr
         return Due(Window(user, ()), seen, ahead.until, ahead.last)
     before = _context(tx, user, ahead.turns[0].id, extractor, max(extractor.window - len(ahead.turns), LEAST_CONTEXT))
     shown = tx.injections.shown_lately(user, at)
-    turns = [_turn(turn, shown, new=False) for turn in before] + [_turn(turn, shown, new=True) for turn in ahead.turns]
-    last = ahead.last_request
+    old = [_turn(turn, request, shown, new=False) for turn, request in before]
+    new = [_turn(turn, ahead.requests[turn.request_id], shown, new=True) for turn in ahead.turns]
     forced = any(request.force_extraction for request in ahead.requests.values())
-    window = Window(user, tuple(turns), last.source if last else "", last.agent_version if last else "", forced)
+    window = Window(user, (*old, *new), forced)
     return Due(window, seen, ahead.until, ahead.last)
 
 
-def _context(tx: Tx, user: UserId, first: InteractionId, extractor: Extractor, most: int) -> list[Interaction]:
+def _context(
+    tx: Tx, user: UserId, first: InteractionId, extractor: Extractor, most: int
+) -> list[tuple[Interaction, Request]]:
+    """The turns before, each with the request it came by."""
     before = tx.conversations.before(user, InteractionId(first - 1), most)
     requests = tx.conversations.by_request(list({turn.request_id for turn in before}))
-    return [turn for turn in before if may_read(requests.get(turn.request_id), extractor, lambda _: True)]
+    found = [(turn, requests[turn.request_id]) for turn in before if turn.request_id in requests]
+    return [(turn, request) for turn, request in found if may_read(request, extractor, lambda _: True)]
 
 
 def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
@@ -126,7 +130,7 @@ def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps
     return bool(tx.sessions.finished(user, list(sessions)))
 
 
-def _turn(turn: Interaction, shown: list[Shown], *, new: bool) -> Turn:
+def _turn(turn: Interaction, request: Request, shown: list[Shown], *, new: bool) -> Turn:
     return Turn(
         id=turn.id,
         request_id=turn.request_id,
@@ -137,6 +141,8 @@ def _turn(turn: Interaction, shown: list[Shown], *, new: bool) -> Turn:
         expert_text=turn.expert_content,
         is_new=new,
         at=turn.created_at,
+        source=request.source,
+        agent_version=request.agent_version,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
+from acumen.errors import ModelUnusable
 from acumen.learn.gather import Taught
 from acumen.learn.personal import clean
 from acumen.learn.stance import opposed, stance
@@ -16,6 +17,8 @@ from acumen.model.secrets import redact
 
 # A model gains little from reading the hundredth paraphrase; the newest are shown.
 MOST_SHOWN = 60
+# Of the words that carry meaning: another wording of the same shares more, another lesson hardly any.
+LEAST_SHARED = 0.5
 
 
 class SharedLesson(BaseModel):
@@ -34,13 +37,15 @@ PROMPT = prompt.beside(__file__, "aggregate", SharedLesson)
 async def write(taught: Sequence[Taught], names: Names, llm: Llm) -> tuple[Lesson, Origin] | None:
     """None when the model finds that it is not one lesson, or writes one that turns against its sources.
 
-    Raises ModelUnavailable when it does not answer.
+    Raises ModelUnavailable when it does not answer, or answers with something that its sources do not say.
     """
     newest = sorted(taught, key=lambda one: -one.playbook.updated_at)[:MOST_SHOWN]
     answer = await llm.ask(PROMPT.question({"lessons": "\n".join(map(_line, newest))}))
     written = answer.value
     if not (written.one_lesson and written.content.strip()) or _turns(written.content, taught):
         return None
+    if not _in_their_words(written.content, taught):
+        raise ModelUnusable("The language model's lesson does not say what its sources say.")
     return _cleaned(written, taught, names), answer.origin
 
 
@@ -60,6 +65,18 @@ def _turns(content: str, taught: Sequence[Taught]) -> bool:
     written = stance(content)
     against = sum(opposed(written, stance(one.playbook.lesson.content)) for one in taught)
     return against * 4 > len(taught)
+
+
+def _in_their_words(content: str, taught: Sequence[Taught]) -> bool:
+    """Whether at least half of the words that carry its meaning are its sources' own."""
+    lessons = [one.playbook.lesson for one in taught]
+    said = {root for lesson in lessons for text in _texts(lesson) for root in stance(text).said}
+    written = stance(content).said
+    return bool(written) and len(written & said) >= LEAST_SHARED * len(written)
+
+
+def _texts(lesson: Lesson) -> list[str]:
+    return [text for text in (lesson.content, lesson.trigger, lesson.rationale, lesson.pitfall) if text]
 
 
 def _cleaned(written: SharedLesson, taught: Sequence[Taught], names: Names) -> Lesson:

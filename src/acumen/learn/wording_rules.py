@@ -66,6 +66,11 @@ def tells(lesson: Lesson, gone: Sequence[Lesson], remaining: Sequence[Lesson]) -
     return bool(_words([lesson]) & only or _parts([lesson]) & copied)
 
 
+def in_words_of(lesson: Lesson, others: Sequence[Lesson]) -> bool:
+    """Whether there is no word in the lesson that is not in one of the others."""
+    return _words([lesson]) <= _words(others)
+
+
 def _words(lessons: Sequence[Lesson]) -> set[str]:
     return {word for lesson in lessons for part in _texts(lesson) for word in words_in(part)}
 

@@ -14,6 +14,12 @@ class Breaker(Struct):
     failures: int = 0
     rests_until: float = 0.0
     trying: bool = False
+    why: str = ""  # how the last question failed
+
+    @property
+    def spent(self) -> bool:
+        """Whether it failed too often, and does not only rest because it asked for a pause."""
+        return self.failures >= self.failures_allowed
 
     @property
     def resting(self) -> float:
@@ -22,7 +28,7 @@ class Breaker(Struct):
 
     def admits(self) -> bool:
         """Whether to ask now. After a rest, one question goes ahead and the others wait for how it ends."""
-        if self.failures < self.failures_allowed and not self.resting:
+        if not self.spent and not self.resting:
             return True
         if self.resting or self.trying:
             return False
@@ -30,12 +36,12 @@ class Breaker(Struct):
         return True
 
     def worked(self) -> None:
-        self.failures, self.rests_until, self.trying = 0, 0.0, False
+        self.failures, self.rests_until, self.trying, self.why = 0, 0.0, False, ""
 
-    def failed(self, wait: float | None = None) -> None:
+    def failed(self, wait: float | None = None, why: str = "") -> None:
         """`wait` is how long the model itself asked to be left alone."""
-        self.failures, self.trying = self.failures + 1, False
-        if self.failures >= self.failures_allowed:
+        self.failures, self.trying, self.why = self.failures + 1, False, why
+        if self.spent:
             self.rests_until = self.clock() + max(self.rest_seconds, wait or 0.0)
         elif wait:
             self.rests_until = self.clock() + wait

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import logging
+import math
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -116,10 +117,20 @@ class Gateway:
 
     @property
     def problem(self) -> str | None:
-        """Why the server's own model is left alone at present, if it is; an org's own is the org's affair."""
+        """What is wrong with the server's own model, if anything is; an org's own is the org's affair."""
         own = route(self.settings, LlmChoice())
-        resting = own is not None and self.breaker(own.endpoint).resting
-        return f"{own.endpoint.host} did not answer and is left alone for a while" if own and resting else None
+        return None if own is None else self.problem_of(own.endpoint)
+
+    def problem_of(self, endpoint: Endpoint) -> str | None:
+        """How the last questions failed, and when it is tried again; None while it answers."""
+        breaker = self.breaker(endpoint)
+        if not breaker.failures:
+            return None
+        failed = f"{endpoint.host} failed {breaker.failures} time(s) in a row ({breaker.why})"
+        if breaker.resting:
+            rests = "it is left alone" if breaker.spent else "it asked for a pause"
+            return f"{failed}; {rests} and is tried again in {math.ceil(breaker.resting)} s"
+        return f"{failed}; one question tries it" if breaker.spent else failed
 
     async def talk_to(self, talk: ModuleType, where: Route, question: Question[T], tally: Tally) -> T:
         """The answer, or a ModelUnavailable. Waits for its turn first."""
@@ -172,22 +183,19 @@ class Llm(Struct, frozen=True):
 
     @property
     def problem(self) -> str | None:
-        """Why it is not asked at present, as far as can be told without asking the database."""
-        breaker = self.gateway.breaker(self.route.endpoint)
-        if breaker.resting:
-            again = f"it is tried again in {breaker.resting:.0f} s"
-            return f"{self.route.endpoint.host} failed {breaker.failures} time(s) in a row; {again}"
-        return None
+        """Why rules do its work, as far as can be told without asking the database."""
+        return self.gateway.problem_of(self.route.endpoint)
 
-    async def over_budget(self) -> bool:
+    def over_budget(self, spent: int) -> str | None:
+        """What to say when so many tokens were spent today and that is all there are."""
         most = self.route.daily_tokens
-        return bool(most) and await self.ledger.spent_today() >= most
+        return f"the {most} tokens of today are spent" if most and spent >= most else None
 
     async def _admit(self) -> None:
-        if await self.over_budget():
+        if self.route.daily_tokens and self.over_budget(await self.ledger.spent_today()):
             raise ModelOverBudget(f"The {self.route.daily_tokens} tokens of this day are spent.")
         if not self.gateway.breaker(self.route.endpoint).admits():
-            raise ModelResting(f"The language model is left alone for now: {self.problem or 'one question tries it'}.")
+            raise ModelResting(f"The language model is left alone for now: {self.problem}.")
 
     async def _settle(self, question: Question[T], tally: Tally, duration_ms: float) -> None:
         """The breaker learns how it went, and the call is written down, also when we are told to stop meanwhile."""
@@ -197,7 +205,7 @@ class Llm(Struct, frozen=True):
         elif tally.outcome is Outcome.STOPPED or not tally.attempts:
             breaker.dropped()  # it was never asked, or had no time to answer: that says nothing about it
         else:
-            breaker.failed(tally.wait)
+            breaker.failed(tally.wait, (tally.error or str(tally.outcome)).removesuffix("."))
         await asyncio.shield(self._note(_call(question, tally, duration_ms, self.prices)))
 
     async def _note(self, call: LlmCall) -> None:

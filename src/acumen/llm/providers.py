@@ -82,8 +82,18 @@ def route(settings: Llm, org: LlmChoice) -> Route | None:
         {role: _name(name, role, endpoint) for role, name in named.items()},
         min(settings.request_seconds, total),
         total,
-        settings.daily_tokens if org.daily_tokens is None else org.daily_tokens,
+        _daily_tokens(settings, org, own_endpoint=theirs is not None),
     )
+
+
+def _daily_tokens(settings: Llm, org: LlmChoice, *, own_endpoint: bool) -> int:
+    """0 is no limit. What the server pays for, an org may use less of, but never more."""
+    most = settings.daily_tokens
+    if org.daily_tokens is None:
+        return most
+    if own_endpoint or not most:
+        return org.daily_tokens
+    return min(org.daily_tokens or most, most)
 
 
 def _own_names(settings: Llm) -> dict[Role, str]:

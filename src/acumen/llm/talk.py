@@ -48,6 +48,8 @@ LONGEST_PAUSE = 20.0
 # What a model that always thinks may use for it.
 THINKING_TOKENS = 2_000
 UNNAMED = "default"
+# How a server says that it does not know what a schema is. Any other refusal (a wrong key, an unknown model) is final.
+NOT_UNDERSTOOD = frozenset({400, 422})
 
 
 # --- the way to a model --------------------------------------------------------------------------------------------
@@ -60,13 +62,23 @@ class Line(Struct):
     schemas: bool = True
     client: httpx2.AsyncClient | None = None
     nameless: Endpoint | None = None  # given by its URL alone: which model it serves is still to be asked
+    lookup: asyncio.Task[None] | None = None  # the asking, while it lasts
 
     async def name(self) -> str:
+        """Whoever asks while it is being looked up waits for the same answer, also when the first one gives up."""
         if self.nameless is not None and self.client is not None:
-            found = await _first_served(self.nameless, self.client)
-            if found is not None:
-                self.model, self.nameless = _model(self.nameless, found, self.client), None
+            if self.lookup is None:
+                self.lookup = asyncio.create_task(self._look_up(self.nameless, self.client))
+            await asyncio.shield(self.lookup)
         return self.model.model_name
+
+    async def _look_up(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> None:
+        try:
+            found = await _first_served(endpoint, client)
+            if found is not None:
+                self.model, self.nameless = _model(endpoint, found, client), None
+        finally:
+            self.lookup = None
 
 
 def connect(endpoint: Endpoint, name: str, _role: Role) -> Line:
@@ -76,6 +88,9 @@ def connect(endpoint: Endpoint, name: str, _role: Role) -> Line:
 
 
 async def hang_up(line: Line) -> None:
+    if line.lookup is not None:
+        line.lookup.cancel()
+        await asyncio.gather(line.lookup, return_exceptions=True)
     if line.client is not None:
         await line.client.aclose()
 
@@ -161,11 +176,15 @@ async def converse(line: Line, where: Route, question: Question[T], settings: Ll
         tally.model = await line.name()
         try:
             return await _run(line, where, question, settings, tally)
-        except ModelRequestRejectedError:
-            if not line.schemas or tally.completion_tokens:
+        except ModelRequestRejectedError as refusal:
+            if not line.schemas or tally.completion_tokens or not _is_not_understood(refusal):
                 raise
             line.schemas = False  # many servers know the protocol but not its schemas: then the prompt must do
             return await _run(line, where, question, settings, tally)
+
+
+def _is_not_understood(refusal: ModelRequestRejectedError) -> bool:
+    return getattr(refusal, "status_code", None) in NOT_UNDERSTOOD
 
 
 async def _run(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:

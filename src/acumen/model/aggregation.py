@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-# Older clients cannot read a null in its place, so the wire says this where nobody has said anything.
-WIRE_SIMILARITY = 0.3
+# Older clients cannot read a null in its place: stored by one of them, this means that nobody has said anything.
+UNSAID_SIMILARITY = 0.3
 
 
 class Aggregation(Struct, frozen=True):
@@ -25,5 +25,5 @@ def from_stored(given: Mapping[str, Any]) -> Aggregation:
     return Aggregation(
         least_users=own.get("min_cluster_size", default.least_users),
         due_after=own.get("reaggregation_trigger_count", default.due_after),
-        similarity=None if similarity == WIRE_SIMILARITY else similarity,
+        similarity=None if similarity == UNSAID_SIMILARITY else similarity,
     )

@@ -48,6 +48,10 @@ class Extractor(Struct, frozen=True):
         if not self.bookmark:
             force_setattr(self, "bookmark", self.name)
 
+    def reads(self, source: str) -> bool:
+        """Whether requests of this source are any of its business."""
+        return self.sources is None or source in self.sources
+
 
 PROFILES = Extractor("profiles", definition=FACTS)
 PLAYBOOKS = Extractor("playbooks", definition=LESSONS)

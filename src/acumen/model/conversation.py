@@ -37,6 +37,15 @@ USER_ROLES = frozenset({"user", "human", "customer"})
 AGENT_ROLES = frozenset({"assistant", "agent", "ai", "bot", "model", "system", "developer", "tool", "function"})
 
 
+# The version of agents whose callers name none; the wire's own word for it.
+UNNAMED_VERSION = "agent-v0"
+
+
+def versions_meant(agent_version: str) -> tuple[str, ...]:
+    """As they are stored, when a caller asks for one: whoever publishes without a version is of the unnamed one."""
+    return (agent_version, "") if agent_version == UNNAMED_VERSION else (agent_version,)
+
+
 class Request(Struct, frozen=True):
     """One publish call: some turns of one session, stored or refused together."""
 
@@ -67,6 +76,8 @@ class Turn(Struct, frozen=True):
     expert_text: str = ""
     is_new: bool = True  # False: read before, present as context only
     at: Millis = Millis(0)
+    source: str = ""
+    agent_version: str = ""
 
 
 class Window(Struct, frozen=True):
@@ -74,14 +85,12 @@ class Window(Struct, frozen=True):
 
     user_id: UserId
     turns: tuple[Turn, ...]
-    source: str = ""
-    agent_version: str = ""
     forced: bool = False  # somebody asked for it to be read: it is not asked whether it is worth it
 
     @property
     def last_id(self) -> InteractionId:
         return self.turns[-1].id if self.turns else InteractionId(0)
 
-    def said_at(self, turn_id: InteractionId) -> Millis | None:
-        """When a turn was said; None if that is not known."""
-        return next((turn.at for turn in self.turns if turn.id == turn_id and turn.at), None)
+    def turn(self, turn_id: InteractionId) -> Turn:
+        """Raises StopIteration: a note rests on a turn of its window."""
+        return next(turn for turn in self.turns if turn.id == turn_id)

@@ -125,6 +125,11 @@ class Session(Struct, frozen=True):
         return self.requests[-1]
 
     @property
+    def source(self) -> str:
+        """The last that was named: a request that names none is of the same."""
+        return next((request.source for request in reversed(self.requests) if request.source), "")
+
+    @property
     def last_id(self) -> InteractionId:
         return self.extent.last_id
 
@@ -169,7 +174,7 @@ def as_stated(stated: Stated, session: Session) -> Evaluation | None:
         updated_at=stated.stated_at,
         stated=stated.outcome,
         agent_version=session.last_request.agent_version,
-        source=session.last_request.source,
+        source=session.source,
     )
 
 

@@ -51,7 +51,7 @@ class Spent(Struct, frozen=True):
     failed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0  # None: there were calls, but none of a model whose price is known
 
     @property
     def tokens(self) -> int:

@@ -4,6 +4,7 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
+from acumen.model.conversation import versions_meant
 from acumen.model.ids import Millis, UserId
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
@@ -50,7 +51,7 @@ class Facet(Struct, frozen=True):
 
 
 class Filter(Struct, frozen=True):
-    """Which rows may be listed or found; None means "any"."""
+    """Which rows may be listed or found; None means "any". `agent_version` is a caller's word: see `versions_meant`."""
 
     user_id: UserId | None = None
     ids: tuple[str, ...] | None = None
@@ -77,7 +78,7 @@ class Filter(Struct, frozen=True):
             and (self.statuses is None or facet.status in self.statuses)
             and (self.approvals is None or facet.approval in self.approvals)
             and (self.source is None or facet.source == self.source)
-            and (self.agent_version is None or facet.agent_version == self.agent_version)
+            and (self.agent_version is None or facet.agent_version in versions_meant(self.agent_version))
             and (self.name is None or facet.name == self.name)
             and (not self.tags or not facet.tags.isdisjoint(self.tags))
             and (self.request_id is None or facet.request_id == self.request_id)

@@ -70,7 +70,7 @@ class Progress(Struct, frozen=True):
 
 
 async def progress(request_id: RequestId, deps: Deps) -> Progress:
-    """Told by the data itself: a request is learned when every extractor's bookmark has passed it."""
+    """Told by the data itself: a request is learned when every extractor that may read it has passed it."""
     return await deps.store.read(lambda tx: _progress(tx, request_id, deps))
 
 
@@ -81,7 +81,7 @@ def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> Progress:
     last = tx.conversations.last_id_of_request(request_id)
     if request.evaluation_only or last is None:
         return Progress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
-    readers = deps.config.extractors
+    readers = [one for one in deps.config.extractors if one.reads(request.source)]
     if all(tx.bookmarks.of(request.user_id, reader.bookmark) >= last for reader in readers):
         return Progress("done", "covered")
     return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())

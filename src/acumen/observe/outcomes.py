@@ -80,7 +80,7 @@ def _stated(said: Said, session: Session, now: Millis) -> Stated:
         outcome=said.outcome,
         occurred_at=said.occurred_at,
         stated_at=now,
-        source=session.last_request.source,
+        source=session.source,
         label=said.label,
         value=said.value,
         metadata=said.metadata,

@@ -102,9 +102,7 @@ async def delete(
     """Returns how many there were to delete."""
 
     def store(tx: Tx) -> int:
-        owned = (
-            ids if user is None else list(tx.by_kind[kind].owned(Filter(user_id=user, statuses=None, ids=tuple(ids))))
-        )
+        owned = ids if user is None else _owned(tx, kind, ids, user)
         if also is not None:
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
@@ -112,6 +110,12 @@ async def delete(
         return tx.memories.delete(kind, owned, DELETED)
 
     return await deps.store.write(store)
+
+
+def _owned(tx: Tx, kind: Kind, ids: Sequence[str], user: UserId) -> list[str]:
+    """Those of the user, with those of which only the lineage still tells."""
+    rows = tx.by_kind[kind].owned(Filter(user_id=user, statuses=None, ids=tuple(ids)))
+    return [*rows, *tx.lineage.outdated(kind, user, ids)]
 
 
 async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None, also: Also | None = None) -> None:

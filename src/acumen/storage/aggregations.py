@@ -1,6 +1,6 @@
 """How far aggregation has come, and what it changed when, as rows."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,8 @@ from acumen.storage.prepared import Statement
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.tables import aggregation_changes, aggregation_marks, clusters, requests, user_playbooks
 
+# A shared lesson as it was at some time, in the words of the wire.
+Snapshot = Mapping[str, Any]
 ERASED = "(erased)"
 # Of a snapshot, what may hold somebody's words.
 _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
@@ -96,25 +98,29 @@ class Aggregations:
             gathered[key] = _with(gathered.get(key), row)
         return sorted(gathered.values(), key=lambda change: -change.id)[:limit]
 
-    def forget_words(self, lessons: Collection[PlaybookId]) -> None:
-        """That these lessons were changed stays told; what they said is taken out."""
+    def forget_words(self, lessons: Collection[PlaybookId], owes: Callable[[Snapshot], bool] = lambda _: True) -> None:
+        """That these lessons were changed stays told; what they said is taken out, where it `owes` its words."""
         for row in self._scope.all(self._scope.mine(aggregation_changes)):
-            told = {name: _without_words(getattr(row, name) or [], lessons) for name in _TOLD}
+            told = {name: _without_words(getattr(row, name) or [], lessons, owes) for name in _TOLD}
             if any(told[name] != (getattr(row, name) or []) for name in told):
                 self._scope.update(aggregation_changes, aggregation_changes.c.change_id == row.change_id, **told)
 
 
-def _without_words(told: list[dict[str, Any]], lessons: Collection[PlaybookId]) -> list[dict[str, Any]]:
+def _without_words(
+    told: list[dict[str, Any]], lessons: Collection[PlaybookId], owes: Callable[[Snapshot], bool]
+) -> list[dict[str, Any]]:
     return [
-        {side: _blanked(snapshot, lessons) for side, snapshot in one.items()}
+        {side: _blanked(snapshot, lessons, owes) for side, snapshot in one.items()}
         if "before" in one
-        else _blanked(one, lessons)
+        else _blanked(one, lessons, owes)
         for one in told
     ]
 
 
-def _blanked(snapshot: dict[str, Any], lessons: Collection[PlaybookId]) -> dict[str, Any]:
-    if snapshot.get("agent_playbook_id") not in lessons:
+def _blanked(
+    snapshot: dict[str, Any], lessons: Collection[PlaybookId], owes: Callable[[Snapshot], bool]
+) -> dict[str, Any]:
+    if snapshot.get("agent_playbook_id") not in lessons or not owes(snapshot):
         return snapshot
     kept = {name: value for name, value in snapshot.items() if name not in _WORDS}
     return {**kept, "content": ERASED}

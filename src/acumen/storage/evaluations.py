@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from acumen.model.conversation import versions_meant
 from acumen.model.evaluation import (
     Evaluation,
     EvaluationId,
@@ -78,9 +79,11 @@ class Evaluations:
         """The newest first."""
         c = evaluations.c
         query = self._scope.mine(evaluations)
-        for column in ("user_id", "session_id", "agent_version"):
+        for column in ("user_id", "session_id"):
             if (value := getattr(wanted, column)) is not None:
                 query = query.where(c[column] == value)
+        if wanted.agent_version is not None:
+            query = query.where(c.agent_version.in_(versions_meant(wanted.agent_version)))
         if wanted.since is not None:
             query = query.where(c.created_at >= wanted.since)
         if wanted.until is not None:

@@ -22,6 +22,9 @@ class Because(Struct, frozen=True):
     sources: Sequence[str] = field(default=())
 
 
+# In place of a reason that may have quoted what is erased.
+ERASED = "(erased)"
+
 _RECORD = Prepared(sa.insert(lineage))
 
 
@@ -83,12 +86,40 @@ class Lineage:
             query = query.where(c.user_id == user)
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
 
-    def record_deleted(self, kind: Kind, owners: Mapping[str, str | None], because: Because) -> None:
-        """Deleted means deleted: that they were there is kept, their words go."""
-        for ids in in_batches(list(owners)):
-            self._forget_words(kind, lineage.c.entity_id.in_(ids))
-        rows = [_row(MemoryRef(kind, memory_id), "delete", because, user) for memory_id, user in owners.items()]
+    def record_deleted(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
+        """Deleted means deleted: that they were there is kept, their words go, and those of their earlier versions."""
+        self.forget_words(kind, [*gone, *self._earlier_versions(kind, list(gone.values()))])
+        self._scope.add(
+            lineage, [_row(MemoryRef(kind, name), "delete", because, _owner(one)) for name, one in gone.items()]
+        )
+
+    def record_outdated(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
+        """Deleted for a newer version: nobody asked for them to be forgotten, so what they said stays told."""
+        rows = [
+            {**_row(MemoryRef(kind, name), "delete", because, _owner(one)), "before": _snapshot(one)}
+            for name, one in gone.items()
+        ]
         self._scope.add(lineage, rows)
+
+    def outdated(self, kind: Kind, user: str | None = None, ids: Sequence[str] | None = None) -> dict[str, Any]:
+        """What those said that a newer version deleted, by id; of any user and id unless they are named."""
+        c = lineage.c
+        query = self._scope.mine(c.entity_id, c.before).where(c.kind == str(kind), c.op == "delete")
+        query = query.where(c.before.is_not(sa.null()))
+        if user is not None:
+            query = query.where(c.user_id == user)
+        rows = self._scope.all(query) if ids is None else self._scope.those(query, c.entity_id, ids)
+        return {row.entity_id: row.before for row in rows}
+
+    def _earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
+        """Those that a newer version deleted, and that said what one of these says or rest on a turn of theirs."""
+        found = []
+        for user in {owner for one in memories if (owner := _owner(one))}:
+            told = [to_builtins(one) for one in memories if _owner(one) == user]
+            words, turns = {words_of(one) for one in told}, {turn for one in told for turn in _turns(one)}
+            before = self.outdated(kind, user).items()
+            found += [name for name, one in before if words_of(one) in words or not turns.isdisjoint(_turns(one))]
+        return found
 
     def record_all_deleted(self, kind: Kind, owners: sa.Select[Any], because: Because) -> None:
         """The same for every memory of a kind; `owners` selects their ids and users."""
@@ -108,7 +139,7 @@ class Lineage:
             self._forget_words(kind, lineage.c.entity_id.in_(some))
 
     def _forget_words(self, kind: Kind, *which: sa.ColumnElement[bool]) -> None:
-        self._scope.update(lineage, lineage.c.kind == str(kind), *which, before=None, after=None)
+        self._scope.update(lineage, lineage.c.kind == str(kind), *which, before=None, after=None, reason=ERASED)
 
     def delete_user(self, user: str) -> int:
         return self._scope.delete(lineage, lineage.c.user_id == user)
@@ -125,6 +156,19 @@ def _row(ref: MemoryRef, op: str, because: Because, user: str | None) -> dict[st
         "request_id": because.request_id,
         "sources": list(because.sources) or None,
     }
+
+
+def words_of(told: Mapping[str, Any]) -> str:
+    """What a memory said, as it is told in its lineage."""
+    return str(told["lesson"]["content"] if "lesson" in told else told["content"])
+
+
+def _turns(told: Mapping[str, Any]) -> Sequence[int]:
+    return told.get("interaction_ids") or ()
+
+
+def _owner(memory: Any) -> str | None:
+    return getattr(memory, "user_id", None)
 
 
 def _snapshot(memory: Any) -> dict[str, Any] | None:

@@ -110,16 +110,28 @@ class Memories:
         return moved
 
     def delete(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
-        """Complete: no words of the memory stay behind, in search or in its lineage."""
+        """Complete: no words of the memory stay behind, in search or in its lineage; nor of one that was outdated."""
+        gone = self._take_out(kind, ids)
+        self._lineage.record_deleted(kind, gone, because)
+        outdated = self._lineage.outdated(kind, ids=[one for one in ids if one not in gone])
+        self._lineage.forget_words(kind, list(outdated))
+        return len(gone) + len(outdated)
+
+    def outdate(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
+        """Deletes what a newer version takes the place of; its lineage still tells what it said."""
+        gone = self._take_out(kind, ids)
+        self._lineage.record_outdated(kind, gone, because)
+        return len(gone)
+
+    def _take_out(self, kind: Kind, ids: Sequence[str]) -> dict[str, Any]:
         self._search.hold()
         found = self._rows[kind].by_ids(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
         self._reviewed.forget(kind, owners)
-        self._lineage.record_deleted(kind, owners, because)
-        gone = self._rows[kind].delete(list(owners))
+        self._rows[kind].delete(list(owners))
         self._settle([memory for memory in found.values() if memory.status in (Status.CURRENT, *TAKEN_BACK)])
-        return gone
+        return found
 
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from acumen.model.conversation import versions_meant
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Origin, Status
 from acumen.model.search import Facet, Filter
@@ -160,7 +161,6 @@ class MemoryRows(Generic[M]):
         equal = {
             "user_id": wanted.user_id,
             "source": wanted.source,
-            "agent_version": wanted.agent_version,
             "name": wanted.name,
             "request_id": wanted.request_id,
             "ttl": wanted.ttl,
@@ -170,6 +170,7 @@ class MemoryRows(Generic[M]):
         query = query.where(*(c[name] == value for name, value in equal.items() if value is not None))
         at = c.created_at if wanted.by_creation else c.updated_at
         conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
+            (wanted.agent_version is not None, lambda: c.agent_version.in_(versions_meant(wanted.agent_version or ""))),
             (wanted.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in wanted.ids or ()])),
             (wanted.statuses is not None, lambda: c.status.in_([str(s) for s in wanted.statuses or ()])),
             (wanted.approvals is not None, lambda: c.approval.in_([str(a) for a in wanted.approvals or ()])),

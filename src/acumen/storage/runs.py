@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.errors import Conflict
+from acumen.errors import OperationInTheWay
 from acumen.model.ids import fresh_id
 from acumen.model.run import Run, RunId, RunState
 from acumen.storage.run_items import RunItems
@@ -32,7 +32,8 @@ class Runs:
         self.hold(service)
         active = self.active(service, subject)
         if active is not None:
-            raise Conflict(f"A run of {service} is under way ({active.id}): wait for its end, or cancel it.")
+            told = f"A run of {service} is under way ({active.id}): wait for its end, or cancel it."
+            raise OperationInTheWay(told, active.id)
         run_id = run_id or RunId(fresh_id("run"))
         row = {"run_id": run_id, "service": service, "active_key": _active_key(service, subject)}
         s.add(runs, [{**row, "state": RunState.QUEUED, "request": dict(request), "cancel_asked": False}])
@@ -55,17 +56,26 @@ class Runs:
             query = query.where(runs.c.service == service)
         return [_run(row) for row in self._scope.all(query.order_by(runs.c.created_at))]
 
-    def latest(self, service: str) -> Run | None:
-        query = self._scope.mine(runs).where(runs.c.service == service)
-        return self._first(query.order_by(runs.c.created_at.desc(), runs.c.run_id.desc()).limit(1))
+    def latest(self, service: str, mode: str | None = None) -> Run | None:
+        """One that is under way, the one without a subject first; else the one that ended last."""
+        c = runs.c
+        query = self._scope.mine(runs).where(c.service == service)
+        if mode is not None:
+            query = query.where(c.request["mode"].as_string() == mode)
+        # The key of a run without a subject is the beginning of all the others, so it comes before them.
+        order = (c.active_key.is_(None), c.active_key, c.finished_at.desc(), c.created_at.desc(), c.run_id.desc())
+        return self._first(query.order_by(*order).limit(1))
 
-    def begin(self, run_id: RunId) -> Run:
-        """A run that was begun before goes on."""
-        return self._set(run_id, state=RunState.RUNNING, started_at=sa.func.coalesce(runs.c.started_at, self._scope.at))
+    def begin(self, run_id: RunId) -> Run | None:
+        """A run that was begun before goes on; None when it is over, or gone."""
+        began = {"state": RunState.RUNNING, "started_at": sa.func.coalesce(runs.c.started_at, self._scope.at)}
+        begun = self._scope.update(runs, runs.c.run_id == run_id, runs.c.active_key.is_not(None), **began)
+        return self._run(run_id) if begun else None
 
-    def ask_cancel(self, run_id: RunId) -> None:
-        """It stops before its next item."""
-        self._scope.update(runs, runs.c.run_id == run_id, cancel_asked=True)
+    def ask_cancel(self, run_id: RunId) -> Run:
+        """It stops before its next item; one that has not begun is over at once, and nobody begins it meanwhile."""
+        run = self._set(run_id, cancel_asked=True)
+        return self.finish(run_id, RunState.CANCELLED, {}) if run.state is RunState.QUEUED else run
 
     def finish(self, run_id: RunId, state: RunState, result: Mapping[str, Any], cause: str | None = None) -> Run:
         over = {"active_key": None, "finished_at": self._scope.at}

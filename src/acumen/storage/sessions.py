@@ -102,13 +102,16 @@ class Sessions:
         return [Grown(**{**row, "finished": bool(row["finished"])}) for row in found]
 
     def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[Ended]:
-        """Those whose newest request came in that time, both ends included, the earliest first."""
+        """Those whose newest request came in that time, both ends included, and that had one of these sources.
+
+        The earliest first.
+        """
         c = requests.c
         newest, version = sa.func.max(c.created_at), sa.func.max(c.agent_version).label("agent_version")
         query = self._scope.mine(c.user_id, c.session_id, version)
-        if sources is not None:
-            query = query.where(c.source.in_(sources))
         query = query.group_by(c.user_id, c.session_id).having(newest.between(since, until))
+        if sources is not None:
+            query = query.having(sa.func.max(sa.case((c.source.in_(sources), 1), else_=0)) == 1)
         rows = self._scope.all(query.order_by(newest, c.user_id, c.session_id))
         return [Ended((UserId(row.user_id), SessionId(row.session_id)), row.agent_version) for row in rows]
 

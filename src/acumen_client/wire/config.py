@@ -186,7 +186,8 @@ def agreed(config: Config, stored: Config) -> Config:
     """One and many told alike, where a caller may have changed either.
 
     Who knows only the one changes the first and keeps the others. Who sends both has changed the one that differs from
-    what is stored. Raises `ValueError` when both differ, and from each other.
+    what is stored. Raises `ValueError` when both differ, and from each other, or when an extractor would wait for more
+    than it reads at a time.
     """
     told = config.model_dump()
     for one, many in ONE_AND_MANY.items():
@@ -194,7 +195,21 @@ def agreed(config: Config, stored: Config) -> Config:
             told[many] = _with_first(told[one], getattr(stored, many))
         elif one in config.model_fields_set:
             told[one], told[many] = _settled(one, many, told, stored.model_dump())
-    return Config.model_validate(told)
+    settled = Config.model_validate(told)
+    for many in ONE_AND_MANY.values():
+        _refuse_long_strides(many, settled)
+    return settled
+
+
+def _refuse_long_strides(field: str, config: Config) -> None:
+    """Only what is newly set is refused: what was stored before can still be read."""
+    for place, one in enumerate(getattr(config, field)):
+        window, stride = one.window_size_override or config.window_size, one.stride_size_override
+        if stride is not None and stride > window:
+            name = repr(one.extractor_name[:64]) if one.extractor_name else f"number {place + 1}"
+            raise ValueError(
+                f"{field}: stride_size_override of extractor {name} must not exceed its window of {window}"
+            )
 
 
 def _with_first(first: Any, stored: Sequence[NamedExtractor]) -> list[Any]:

@@ -230,7 +230,7 @@ class RegenerateStatusResponse(Answer):
 
 
 class CancelRegenerationResponse(Answer):
-    """`cancelling`: it stops before its next session. Otherwise how it had ended before."""
+    """`cancelling`: it stops before its next session. Otherwise how it ended; one not yet begun is over at once."""
 
     job_id: str
     status: str

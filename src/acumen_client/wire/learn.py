@@ -172,7 +172,11 @@ class FailedUser(Answer):
 
 
 class OperationStatusInfo(Answer):
-    """A run, counted in users. `state` is finer than `status`: also queued, and partial when only some users failed."""
+    """A run, counted in users. `state` is finer than `status`: also queued, and partial when only some users failed.
+
+    Of several, one that is under way goes before the one that ended last. In `stats`, windows and interactions are
+    counted once for each extractor that read them.
+    """
 
     service_name: str
     status: OperationStatus
@@ -210,7 +214,7 @@ class CancelOperationRequest(Request):
 
 
 class CancelOperationResponse(Done):
-    """The runs stop at their next window."""
+    """The runs stop at their next window; those that had not begun are over."""
 
     cancelled_services: list[str] = Field(default_factory=list)
     msg: str | None = None

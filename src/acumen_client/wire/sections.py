@@ -4,7 +4,7 @@ import re
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
 
 from acumen_client.wire.shapes import Label, NonEmpty, Request, Seconds, Share, Str, Text, WebUrl, storable
 
@@ -184,6 +184,14 @@ class ProfileExtractorConfig(NamedExtractor):
     should_extract_profile_prompt_override: Text | None = None
 
 
+# The least cosine that was measured to be good, and what older clients say in its place when nobody has said anything.
+MEASURED_SIMILARITY, UNSAID_SIMILARITY = 0.4, 0.3
+
+
+def _measured(similarity: float) -> float:
+    return MEASURED_SIMILARITY if similarity == UNSAID_SIMILARITY else similarity
+
+
 class PlaybookAggregatorConfig(Section):
     """When similar user playbooks become one for all. `clustering_similarity` is a cosine; higher is stricter."""
 
@@ -196,7 +204,7 @@ class PlaybookAggregatorConfig(Section):
     min_cluster_size: Positive = 2
     reaggregation_trigger_count: Positive = 2
     # A number rather than null: clients up to 0.2.14 cannot read a null here.
-    clustering_similarity: Share = 0.3
+    clustering_similarity: Annotated[Share, AfterValidator(_measured)] = MEASURED_SIMILARITY
     direction_overlap_threshold: Share = 0.6
 
 

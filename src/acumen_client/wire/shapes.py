@@ -253,6 +253,13 @@ class ErrorBody(Answer):
     request_id: str = ""
 
 
+class OperationInTheWayBody(ErrorBody):
+    """The same where another operation is the reason; `message` is the detail again."""
+
+    message: str
+    operation_id: str
+
+
 class TimeRange(Request):
     """From `start_time` on, up to but not including `end_time`. A time without a zone is UTC."""
 

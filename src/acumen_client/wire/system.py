@@ -104,7 +104,7 @@ class ModelStatus(Answer):
     calls_today: int = 0
     failed_today: int = 0
     tokens_today: int = 0
-    cost_today_usd: float = 0.0
+    cost_today_usd: float | None = None  # None: of none of today's calls the price is known
     daily_tokens: int | None = None
     degraded: str | None = None
 
