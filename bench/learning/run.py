@@ -35,6 +35,8 @@ TARGETS: dict[str, Target] = {
 }
 # Enough to show that it works.
 QUICK_CONVERSATIONS = 3
+# More are not told apart.
+MOST_DOMAINS = 6
 
 console = Console(width=180, highlight=False)
 
@@ -43,18 +45,26 @@ console = Console(width=180, highlight=False)
 
 
 def measure(run: Run) -> Iterator[Figure]:
-    """The lines of the bench: each part's figures, the held part's apart, and how fast the open part is learned."""
+    """The lines of the bench: the whole set's figures, each part's apart, and how fast the open part is learned."""
+    whole: list[Scored] = []
     for name in cases.PARTS:
         part = cases.read(name)
         played = asyncio.run(play(part[:QUICK_CONVERSATIONS] if run.quick else part))
-        for figure, share in figures(played.scored).items():
-            yield Figure(f"{name}: {figure}", share.value, "", TARGETS.get(figure), note=f"{share.right} of {share.of}")
+        whole += played.scored
+        yield from _figures(name, played.scored)
         if name == cases.PARTS[0]:
             yield Figure(f"{name}: windows per second of CPU, one user", played.windows_per_cpu_second, "/s")
             at_once = asyncio.run(play_at_once(part[:QUICK_CONVERSATIONS] if run.quick else part))
             yield Figure(
                 f"{name}: {SPEED}", at_once.windows_per_second, "/s", TARGETS[SPEED], note=_same(played, at_once)
             )
+
+    yield from _figures("the whole set", whole)
+
+
+def _figures(name: str, scored: Sequence[Scored]) -> Iterator[Figure]:
+    for figure, share in figures(scored).items():
+        yield Figure(f"{name}: {figure}", share.value, "", TARGETS.get(figure), note=f"{share.right} of {share.of}")
 
 
 def _same(played: Played, at_once: Played) -> str:
@@ -88,10 +98,12 @@ def _tell(name: str, played: Played) -> None:
     console.print(f"\n[bold]{name}[/]: {len(played.scored)} conversations, {played.windows} windows")
     if played.unlearned:
         console.print(f"[red]{played.unlearned} publishes were not learned from; the figures mean little.")
-    told = Table("figure", "all", *by_domain(played.scored))
+    domains = by_domain(played.scored)
+    domains = domains if len(domains) <= MOST_DOMAINS else {}
+    told = Table("figure", "all", *domains)
     for figure, share in figures(played.scored).items():
         target = TARGETS.get(figure)
-        of_domains = [str(of_domain[figure]) for of_domain in by_domain(played.scored).values()]
+        of_domains = [str(of_domain[figure]) for of_domain in domains.values()]
         told.add_row(f"{figure} {target or ''}", str(share), *of_domains)
     console.print(told)
     _tell_more(played)

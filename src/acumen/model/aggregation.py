@@ -5,8 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-# Older clients cannot read a null in its place: stored by one of them, this means that nobody has said anything.
-UNSAID_SIMILARITY = 0.3
+# Older clients cannot read a null in its place: stored by one of them, the first means that nobody has said anything, and
+# the wire tells the second, which was measured to be good.
+UNSAID_SIMILARITIES = frozenset({0.3, 0.4})
 
 
 class Aggregation(Struct, frozen=True):
@@ -25,5 +26,5 @@ def from_stored(given: Mapping[str, Any]) -> Aggregation:
     return Aggregation(
         least_users=own.get("min_cluster_size", default.least_users),
         due_after=own.get("reaggregation_trigger_count", default.due_after),
-        similarity=None if similarity == UNSAID_SIMILARITY else similarity,
+        similarity=None if similarity in UNSAID_SIMILARITIES else similarity,
     )
