@@ -59,18 +59,18 @@ def as_meant(content: str, said: str) -> str:
 
 def of_profile(profile: Profile, at: Millis) -> Entry[ProfileId]:
     live = profile.status in _LIVE and not (profile.expires_at != NEVER and profile.expires_at <= at)
-    entry = _entry(profile.content, profile.content, profile.interaction_ids, Which(profile.id), live=live)
-    entry.forgotten = profile.status is Status.FORGOTTEN
-    return entry
+    forgotten = profile.status is Status.FORGOTTEN
+    which = Which(profile.id)
+    return _entry(profile.content, profile.content, profile.interaction_ids, which, live=live, forgotten=forgotten)
 
 
 def of_playbook(playbook: UserPlaybook, _at: Millis) -> Entry[PlaybookId]:
     lesson = playbook.lesson
     live = playbook.status in _LIVE
     findable = " ".join([lesson.searchable, lesson.pitfall or "", lesson.rationale or ""])
-    entry = _entry(lesson.content, findable, playbook.interaction_ids, Which(playbook.id), live=live)
-    entry.forgotten = playbook.status is Status.FORGOTTEN
-    return entry
+    forgotten = playbook.status is Status.FORGOTTEN
+    which = Which(playbook.id)
+    return _entry(lesson.content, findable, playbook.interaction_ids, which, live=live, forgotten=forgotten)
 
 
 def of_profile_note(note: ProfileNote) -> Entry[ProfileId]:
@@ -100,10 +100,11 @@ def _entry(
     note: ProfileNote | PlaybookNote | None = None,
     *,
     live: bool = True,
+    forgotten: bool = False,
 ) -> Entry[Id]:
     words = keys.content_roots(findable.replace('"', ""))  # what was asked counts as what was said
     said = note.evidence.text if note else ""
-    return Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live)
+    return Entry(content, which, frozenset(seen), saying(content, said), words, said, live=live, forgotten=forgotten)
 
 
 # "I told you", "remember?": said again rather than otherwise; but not "I told you so, but it's come on the 21st".

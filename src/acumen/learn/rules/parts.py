@@ -16,7 +16,7 @@ _ASKS = later(
     re.IGNORECASE,
 )
 # "npm broke the lockfile, so always use pnpm"
-_SO = later(r",?(?<!be)(?<!is)(?<!not)(?<!are)(?<!was)(?<!were)\s+so\s+(?=please|pls|plz|\w)", re.IGNORECASE)
+_SO = later(r",?(?<!be)(?<!is)(?<!not)(?<!are)(?<!was)(?<!were)\s+so\s+(?=\w)", re.IGNORECASE)
 _BIDS = frozenset("please pls plz always never no do don't dont only just".split())
 # A topic put before its question is part of it: "the trimester after this, is it better?"
 _TELLS = later(r"\b(?:i|we|is|are|am|was|were|has|have|had|does|did|\w+ed|\w+['’](?:s|m|re|ve))\b", re.IGNORECASE)
