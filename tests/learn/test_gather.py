@@ -3,7 +3,7 @@
 import numpy as np
 from msgspec.structs import replace
 
-from acumen.learn.gather import Known, Taught, Todo, drafts, fingerprint, plan, wording
+from acumen.learn.gather import Known, Taught, Todo, _draft, drafts, fingerprint, plan, wording
 from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
 from acumen.model.memory import Status
@@ -81,6 +81,27 @@ def test_a_lesson_that_says_the_same_is_taken_for_it_even_without_shared_members
     (todo,) = planned([taught(1), taught(2)], by_hand).todos
 
     assert todo.lesson == 7
+
+
+def test_clusters_that_one_lesson_stands_for_are_written_once():
+    """As where the second came near the lesson's words, but not near those that it was written from."""
+    here, there = [taught(1), taught(2)], [taught(3), taught(4)]
+    lesson = known(*here)
+
+    (todo,) = plan([_draft(here), _draft(there)], [lesson], [*here, *there], 2).todos
+    again = plan([_draft(here), _draft(there)], [known(*here, *there)], [*here, *there], 2)
+
+    assert (todo.lesson, todo.members) == (1, (1, 2, 3, 4))
+    assert (again.todos, again.unchanged) == ((), 1)
+
+
+def test_a_lesson_that_another_cluster_goes_on_with_is_not_merged_away():
+    here, there = [taught(1), taught(2), taught(3)], [taught(4, NO_EMOJIS), taught(5, NO_EMOJIS)]
+    inside = known(taught(1), lesson=2, content=NO_EMOJIS)
+
+    todos = plan([_draft(here), _draft(there)], [known(*here[1:]), inside], [*here, *there], 2).todos
+
+    assert [(todo.lesson, todo.merged) for todo in todos] == [(1, ()), (2, ())]
 
 
 def test_a_rejected_lesson_stays_away_until_as_many_others_teach_it():

@@ -133,17 +133,17 @@ def _draft(taught: Sequence[Taught]) -> Draft:
 def plan(found: Sequence[Draft], known: Sequence[Known], current: Sequence[Taught], least_users: int) -> Plan:
     """What to do about each draft, and which shared lessons have lost those who taught them."""
     matched = _matched(found, known)
+    spoken_for = {match.lesson.id for _, match in matched if match is not None and match.lesson is not None}
     todos: list[Todo] = []
     unchanged = withheld = 0
-    for draft, match in zip(found, matched, strict=True):
+    for draft, match in matched:
         if match is not None and match.withdrawn and not _enough_new(draft, match, least_users):
             withheld += 1
         elif match is not None and match.cluster and match.cluster.fingerprint == fingerprint(draft.taught):
             unchanged += 1
         else:
-            todos.append(_todo(draft, match, known))
-    kept = {match.lesson.id for match in matched if match is not None and match.lesson is not None}
-    kept |= {lesson for todo in todos for lesson in todo.merged}
+            todos.append(_todo(draft, match, known, spoken_for))
+    kept = spoken_for | {lesson for todo in todos for lesson in todo.merged}
     retired = [lesson for lesson in _without_teachers(known, current, least_users) if lesson not in kept]
     return Plan(tuple(todos), tuple(retired), unchanged, withheld)
 
@@ -153,12 +153,12 @@ def _enough_new(draft: Draft, rejected: Known, least_users: int) -> bool:
     return len(draft.users - rejected.users) >= max(least_users, len(rejected.users))
 
 
-def _todo(draft: Draft, match: Known | None, known: Sequence[Known]) -> Todo:
+def _todo(draft: Draft, match: Known | None, known: Sequence[Known], spoken_for: Collection[PlaybookId]) -> Todo:
     members = tuple(sorted(draft.ids))
     if match is None or match.withdrawn or match.lesson is None:
         return Todo(members)
-    inside = [one.lesson.id for one in known if one is not match and _goes_into(one, draft) and one.lesson]
-    return Todo(members, match.lesson.id, tuple(inside))
+    inside = [one.lesson.id for one in known if one.lesson and _goes_into(one, draft)]
+    return Todo(members, match.lesson.id, tuple(one for one in inside if one not in spoken_for))
 
 
 def _goes_into(other: Known, draft: Draft) -> bool:
@@ -182,8 +182,11 @@ def _without_teachers(known: Sequence[Known], current: Sequence[Taught], least_u
 # --- which shared lesson a draft is ------------------------------------------------------------------------------
 
 
-def _matched(found: Sequence[Draft], known: Sequence[Known]) -> list[Known | None]:
-    """For each draft the lesson that was written from the same members, or else one that says the same."""
+def _matched(found: Sequence[Draft], known: Sequence[Known]) -> list[tuple[Draft, Known | None]]:
+    """Each draft with the lesson that was written from the same members, or else with one that says the same.
+
+    Drafts of the same lesson are one: a lesson is written once.
+    """
     matched: list[Known | None] = [None] * len(found)
     taken: set[int] = set()
     for place, other in _by_members(found, known):
@@ -193,7 +196,12 @@ def _matched(found: Sequence[Draft], known: Sequence[Known]) -> list[Known | Non
     for place, draft in enumerate(found):
         if matched[place] is None:
             matched[place] = _saying_the_same(draft, known)
-    return matched
+    joined: dict[PlaybookId | frozenset[PlaybookId], tuple[Draft, Known | None]] = {}
+    for draft, match in zip(found, matched, strict=True):
+        one = draft.ids if match is None or match.lesson is None or match.withdrawn else match.lesson.id
+        before = joined[one][0].taught if one in joined else ()
+        joined[one] = _draft([*before, *draft.taught]), match
+    return list(joined.values())
 
 
 def _by_members(found: Sequence[Draft], known: Sequence[Known]) -> list[tuple[int, int]]:
