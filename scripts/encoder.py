@@ -89,7 +89,11 @@ def alike(lengths: Array, which: Sequence[int], order: np.random.Generator) -> I
 
 
 def descend(
-    network: nn.Module, batches: Sequence[list[int]], missed: Callable[[list[int]], Tensor], fresh: float = FRESH
+    network: nn.Module,
+    batches: Sequence[list[int]],
+    missed: Callable[[list[int]], Tensor],
+    fresh: float = FRESH,
+    rate: float = RATE,
 ) -> None:
     """AdamW, faster at first and then slower and slower. `missed` tells how wrong the network is about a batch.
 
@@ -99,12 +103,12 @@ def descend(
     known = [value for name, value in network.named_parameters() if "layers." in name]
     new = [value for name, value in network.named_parameters() if "layers." not in name and value.requires_grad]
     groups = [{"params": known, "share": 1.0}, {"params": new, "share": fresh}]
-    descent = torch.optim.AdamW(groups, lr=RATE, weight_decay=DECAY)
+    descent = torch.optim.AdamW(groups, lr=rate, weight_decay=DECAY)
     began = time.monotonic()
     for step, batch in enumerate(batches, 1):
         for group in descent.param_groups:
             share = min(1.0, 10 * step / len(batches)) * max(0.02, 1 - step / len(batches))
-            group["lr"] = RATE * group["share"] * share
+            group["lr"] = rate * group["share"] * share
         loss = missed(batch)
         descent.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -118,6 +122,12 @@ def descend(
 def save(network: nn.Module, path: Path) -> None:
     """What was learned, without the rows, which are as published."""
     torch.save({name: value for name, value in network.state_dict().items() if ".rows." not in name}, path)
+
+
+def load(network: nn.Module, path: Path) -> None:
+    """What `save` has written."""
+    network.load_state_dict(torch.load(path), strict=False)
+    network.eval()
 
 
 def _by_head(states: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ def largest_inputs(encoder: Encoder, run_some: Callable[[], None]) -> dict[str, 
     found: dict[str, Array] = {}
     hooks = []
     for name, step in _steps(encoder):
-        if not name.endswith((_NAMES["query"], _NAMES["widen"])):
+        if not name.endswith((_NAMES["query"], _NAMES["mixed"], _NAMES["widen"])):
             continue
 
         def watch(_step: nn.Module, given: tuple[Tensor, ...], name: str = name) -> None:

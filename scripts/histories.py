@@ -54,9 +54,9 @@ def met(line: dict[str, Any], writer: str) -> Iterator[Met]:
 
 def met_with(memory: str, new: str, ended: bool, rest: str, writer: str) -> Iterator[Met]:  # noqa: FBT001 - a label
     """One that ends in part also clause by clause."""
-    yield Met(memory, new, ended and not (rest and _holds(rest, memory)), writer)
+    yield Met(memory, new, ended and not (rest and holds(rest, memory)), writer)
     parts = clauses(memory) if ended and rest else []
-    yield from (Met(part, new, not _holds(rest, part), writer, part=True) for part in parts)
+    yield from (Met(part, new, not holds(rest, part), writer, part=True) for part in parts)
 
 
 def kept(said: str, asked: str = "") -> list[str]:
@@ -86,7 +86,7 @@ def _now(turn: str) -> str:
     return " ".join(one.text for one in sentences(turn)[-2:]) or turn
 
 
-def _holds(rest: str, text: str) -> bool:
+def holds(rest: str, text: str) -> bool:
     """Whether all that the text says is said by the rest."""
     return _roots([text]) <= _roots([rest])
 

@@ -1,6 +1,6 @@
 """The network that tells whether a statement leaves room for an older one: both are read together by the encoder."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -17,6 +17,8 @@ from scripts.encoder_graph import EncoderGraph, largest_inputs
 
 INNER = 64
 EPOCHS = 3
+# What is learned last, from what met in play, is learned more slowly.
+LAST_RATE = 5e-5
 # Such a share of what was learned first is seen again with what came later.
 AGAIN = 0.4
 # So much of each answer is left open, as some pairs can be seen either way.
@@ -73,14 +75,7 @@ def train(published: Weights, examples: Examples, later: Array, seed: int = 0) -
     torch.manual_seed(seed)
     order = np.random.default_rng(seed)
     network = Network(published)
-    lengths = examples.lengths
-
-    def missed(places: list[int]) -> Tensor:
-        wanted = examples.wanted[places] * (1 - SPREAD) + SPREAD / 2
-        weight = examples.weight[places]
-        scores = network(*examples.batch(places))
-        return functional.binary_cross_entropy_with_logits(scores, wanted, weight, reduction="sum") / weight.sum()
-
+    lengths, missed = examples.lengths, _missed(network, examples)
     thought, rival = examples.weight.numpy() >= 1, examples.wanted.numpy() > 0
     by_chance = order.permutation(np.flatnonzero(~thought))
     early = np.flatnonzero(thought & ~later)
@@ -91,6 +86,25 @@ def train(published: Weights, examples: Examples, later: Array, seed: int = 0) -
     everything = np.concatenate([again, np.flatnonzero(later), twice, by_chance[3 :: 4 * EPOCHS]])
     descend(network, list(alike(lengths, everything, order)), missed, fresh=1.0)
     return network
+
+
+def train_on(network: Network, examples: Examples, seed: int = 0) -> None:
+    """Once more on all of these, in any order."""
+    torch.manual_seed(seed)
+    batches = list(alike(examples.lengths, range(len(examples.ids)), np.random.default_rng(seed)))
+    descend(network, batches, _missed(network, examples), fresh=1.0, rate=LAST_RATE)
+
+
+def _missed(network: Network, examples: Examples) -> Callable[[list[int]], Tensor]:
+    """How wrong the network is about a batch."""
+
+    def missed(places: list[int]) -> Tensor:
+        wanted = examples.wanted[places] * (1 - SPREAD) + SPREAD / 2
+        weight = examples.weight[places]
+        scores = network(*examples.batch(places))
+        return functional.binary_cross_entropy_with_logits(scores, wanted, weight, reduction="sum") / weight.sum()
+
+    return missed
 
 
 def scores(network: Network, examples: Examples) -> Array:

@@ -1,10 +1,12 @@
 """Train what tells whether a statement leaves room for an older one, from scripts/pairs/, histories/ and talk/.
 
-    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors
+    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors --state rivals.pt
+    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors --state rivals.pt --met met-*
 
-Writes src/acumen/llm/rivals.onnx, and into src/acumen/learn/rules/rivals.npz what the words of a pair count for; tells
-how well strangers are understood, whose talk it has not learned from. The weights are those that `build_model.py`
-fetches. Needs torch and onnx beside the project's own packages, here alone. Takes an hour of two cores.
+The first writes src/acumen/llm/rivals.onnx, and into src/acumen/learn/rules/rivals.npz what the words of a pair count
+for. With that network `gather_talk.py` gathers what meets in play; from this the second goes on learning. Both tell how
+well strangers are understood, whose talk is not learned from. The weights are those that `build_model.py` fetches.
+Needs torch and onnx beside the project's own packages, here alone. Takes an hour of two cores, then half an hour.
 """
 
 import argparse
@@ -12,12 +14,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
 from minilm import weights as published_weights
-from minilm.weights import Array
+from minilm.weights import Array, Weights
 
 from acumen.learn.rules import rivals, voice
 from acumen.learn.rules.framing import bare
@@ -27,8 +29,8 @@ from acumen.llm.rivalry import HALF, MODEL
 from acumen.llm.vocabulary import load_vocabulary
 from scripts import histories, talk
 from scripts import rivals_network as network
-from scripts.encoder import save
-from scripts.rivals_network import Examples
+from scripts.encoder import load, save
+from scripts.rivals_network import Examples, Network
 
 PAIRS = Path(__file__).parent / "pairs"
 SENTENCES = Path(__file__).parent / "reader"
@@ -53,9 +55,15 @@ IDLE_TALK = 1500
 # What is kept of people, and how many of it are held against what others say anew.
 KEPT = frozenset({"fact", "instruction", "preference", "correction"})
 KEPT_TALK = 2500
+# Of what met in play, so much is learned from: of what nobody would have asked about and nothing ends, of the parts of
+# memories; and of what was learned first so much is seen again. What no label tells of counts for half.
+UNASKED, PARTS, AGAIN, AGAIN_BY_CHANCE, UNSURE = 0.1, 12_000, 5_000, 1_500, 0.5
 STEPS = 500
 RATE = 0.05
 DECAY = 1e-3
+
+
+T = TypeVar("T")
 
 
 class Pair(NamedTuple):
@@ -83,6 +91,29 @@ def talked() -> list[Pair]:
     return [
         Pair(one.old, one.new, one.ends, one.writer) for conversation in talk.read() for one in talk.pairs(conversation)
     ]
+
+
+def lived(paths: Sequence[Path], pairs: Sequence[Pair]) -> tuple[list[Pair], list[Pair]]:
+    """What met in play, with some of what was learned before it; and what strangers met."""
+    order = np.random.default_rng(11)
+    lines = [json.loads(line) for path in paths for line in path.read_text(encoding="utf-8").splitlines()]
+    strange = [_met(line) for line in lines if line["file"] in talk.STRANGERS and line["worth"] and not line["part"]]
+    ours = [line for line in lines if line["file"] not in talk.STRANGERS]
+    whole = [line for line in ours if not line["part"]]
+    asked = [line for line in whole if line["worth"] or line["rival"] or order.random() < UNASKED]
+    parts = _some([line for line in ours if line["part"]], PARTS, order)
+    early = _some([*pairs, *met()], AGAIN, order)
+    by_chance = _some(list(left_alone(pairs)), AGAIN_BY_CHANCE, order)
+    return [*dict.fromkeys(map(_met, [*asked, *parts])), *early, *by_chance], strange
+
+
+def _met(line: dict[str, Any]) -> Pair:
+    weight = 1.0 if line["sure"] or line["rival"] else UNSURE
+    return Pair(line["old"], line["new"], line["rival"], line["file"], weight)
+
+
+def _some(those: Sequence[T], most: int, order: np.random.Generator) -> list[T]:
+    return [those[place] for place in order.permutation(len(those))[:most]]
 
 
 def _lines(folder: Path) -> list[dict[str, Any]]:
@@ -200,25 +231,43 @@ def tell(scores: Array, right: Array) -> None:
     )
 
 
+def first(published: Weights, pairs: Sequence[Pair]) -> tuple[Network, Examples, list[Pair]]:
+    """From all that was written for it; answers with what it learned from and with what strangers say, too."""
+    in_talk = talked()
+    later = [row for row in in_talk if row.file not in talk.STRANGERS]
+    rows = [*pairs, *met(), *left_alone(pairs), *later]
+    words_alone, told = by_words(rows)
+    np.savez(rivals.WEIGHTS, words=fit(words_alone, rows), near=fit(told, rows))
+    seen = examples(rows)
+    trained = network.train(published, seen, np.arange(len(rows)) >= len(rows) - len(later))
+    return trained, seen, [row for row in in_talk if row.file in talk.STRANGERS]
+
+
+def then(
+    published: Weights, pairs: Sequence[Pair], paths: Sequence[Path], state: Path
+) -> tuple[Network, Examples, list[Pair]]:
+    """From what met in play; half-way between what it was and what it became it understands plain talk as before."""
+    rows, strange = lived(paths, pairs)
+    trained, seen = Network(published), examples(rows)
+    load(trained, state)
+    before = {name: value.clone() for name, value in trained.state_dict().items()}
+    network.train_on(trained, seen)
+    trained.load_state_dict({name: (value + before[name]) / 2 for name, value in trained.state_dict().items()})
+    return trained, seen, strange
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--state", type=Path, help="also write what was learned here, for torch")
+    parser.add_argument("--state", type=Path, required=True, help="where what was learned is kept, for torch")
+    parser.add_argument("--met", type=Path, nargs="+", help="go on from the state with what gather_talk.py gathered")
     asked = parser.parse_args()
-    pairs, in_talk = read(), talked()
-    later = [row for row in in_talk if row.file not in talk.STRANGERS]
-    rows = [*pairs, *met(), *left_alone(pairs), *later]
-    seen = examples(rows)
-    published = published_weights.read(asked.weights)
-    trained = network.train(published, seen, np.arange(len(rows)) >= len(rows) - len(later))
-    if asked.state:
-        save(trained, asked.state)
-    strange = [row for row in in_talk if row.file in talk.STRANGERS]
+    published, pairs = published_weights.read(asked.weights), read()
+    trained, seen, strange = then(published, pairs, asked.met, asked.state) if asked.met else first(published, pairs)
+    save(trained, asked.state)
     tell(network.scores(trained, examples(strange)), _wanted(strange))
-    words_alone, told = by_words(rows)
-    np.savez(rivals.WEIGHTS, words=fit(words_alone, rows), near=fit(told, rows))
     MODEL.write_bytes(network.int8_model(trained, published, seen))
-    print(f"{len(rows)} pairs, {MODEL.stat().st_size} bytes in {MODEL}")
+    print(f"{len(seen.ids)} pairs, {MODEL.stat().st_size} bytes in {MODEL}")
 
 
 if __name__ == "__main__":

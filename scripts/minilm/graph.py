@@ -2,9 +2,10 @@
 
 The rows are kept apart (`token_rows`), as other networks begin with them too.
 
-Weights are rounded to integers once, per output channel. What flows between layers is rounded on the way, per token:
-each token carries its own scale, so a text gets the same vector alone and in any batch. (The usual scale per batch
-lets neighbours shift a vector: cosine .975.)
+Weights are rounded to integers once, per output channel. What flows between layers is rounded on the way, on a scale
+that does not depend on a text's neighbours, so that a text gets the same vector alone and in any batch. (The usual
+scale per batch lets neighbours shift a vector: cosine .975.) How large values grow is known beforehand, from texts run
+at full precision; only after GELU, where single tokens stand out, each token carries a scale of its own.
 
 A few input channels are a hundred times larger than the rest and would eat the precision of all others. Each channel
 is therefore divided by a constant, and the matching weights multiplied by it (Xiao et al. 2023, "SmoothQuant").
@@ -116,52 +117,62 @@ class Int8Model:
 
     def _layer(self, values: str, padding: str, layer: int) -> str:
         name = f"encoder.layer.{layer}"
-        attended = self._linear(self._attend(values, padding, layer), f"{name}.attention.output.dense")
+        attended = self._attend(values, padding, layer)
         values = self._normalise(self._graph.add("Add", attended, values), f"{name}.attention.output.LayerNorm")
-        matrix, bias = self._weights.linear(f"{name}.intermediate.dense")
-        widened = self._smooth_linear(values, matrix, bias, self._largest[f"{name}.intermediate.dense"])
+        widened = self._tamed_linear(
+            values, f"{name}.intermediate.dense", *self._weights.linear(f"{name}.intermediate.dense")
+        )
         narrowed = self._linear_after_gelu(self._graph.add("Gelu", widened), f"{name}.output.dense")
         return self._normalise(self._graph.add("Add", narrowed, values), f"{name}.output.LayerNorm")
 
     def _attend(self, values: str, padding: str, layer: int) -> str:
+        """Queries come scaled and values tamed, which costs nothing where both are multiplied by weights anyway."""
         graph, names = self._graph, attention_names(layer)
-        matrix = np.concatenate([self._weights[f"{name}.weight"] for name in names])
-        bias = np.concatenate([self._weights[f"{name}.bias"] for name in names])
-        all_three = self._smooth_linear(values, matrix, bias, self._largest[names[0]])
-        query, key, value = graph.add_many(3, "Split", all_three, axis=-1, num_outputs=3)
-        scores = graph.add("MatMul", self._by_head(query, [0, 2, 1, 3]), self._by_head(key, [0, 2, 3, 1]))
-        scores = graph.add("Add", graph.add("Mul", scores, graph.number(HEAD_WIDTH**-0.5)), padding)
-        mixed = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), self._by_head(value, [0, 2, 1, 3]))
-        return graph.add("Reshape", graph.add("Transpose", mixed, perm=[0, 2, 1, 3]), graph.integers(0, 0, WIDTH))
+        output = f"encoder.layer.{layer}.attention.output.dense"
+        mixing, mixing_bias = self._weights.linear(output)
+        factors = self._factors(output, mixing)
+        matrix, bias = (np.stack([self._weights[f"{name}.{part}"] for name in names]) for part in ("weight", "bias"))
+        scales = np.stack([np.full(WIDTH, HEAD_WIDTH**-0.5), np.ones(WIDTH), 1 / factors]).astype(np.float32)
+        matrix, bias = (matrix * scales[..., None]).reshape(-1, WIDTH), (bias * scales).reshape(-1)
+        all_three = self._tamed_linear(values, names[0], matrix, bias)
+        by_head = graph.add("Reshape", all_three, graph.integers(0, 0, 3 * HEADS, HEAD_WIDTH))
+        by_head = graph.add("Transpose", by_head, perm=[0, 2, 1, 3])
+        query, key, value = graph.add_many(3, "Split", by_head, axis=1, num_outputs=3)
+        scores = graph.add("Add", graph.add("FusedMatMul", query, key, transB=1, domain=MICROSOFT), padding)
+        mixed = graph.add("MatMul", graph.add("Softmax", scores, axis=-1), value)
+        mixed = graph.add("Reshape", graph.add("Transpose", mixed, perm=[0, 2, 1, 3]), graph.integers(0, 0, WIDTH))
+        return self._bounded_linear(mixed, self._bound(output, factors), mixing * factors, mixing_bias)
 
-    def _by_head(self, values: str, order: list[int]) -> str:
-        split = self._graph.add("Reshape", values, self._graph.integers(0, 0, HEADS, HEAD_WIDTH))
-        return self._graph.add("Transpose", split, perm=order)
-
-    def _smooth_linear(self, values: str, matrix: Array, bias: Array, largest: Array) -> str:
+    def _tamed_linear(self, values: str, name: str, matrix: Array, bias: Array) -> str:
         """A fully connected step whose outlier inputs are tamed first."""
-        factors = largest**SMOOTHING / np.abs(matrix).max(axis=0) ** (1 - SMOOTHING)
+        factors = self._factors(name, matrix)
         tamed = self._graph.add("Mul", values, self._graph.constant((1 / factors).astype(np.float32)))
-        return self._rounded_linear(tamed, self._largest_magnitude(tamed), matrix * factors, bias)
+        return self._bounded_linear(tamed, self._bound(name, factors), matrix * factors, bias)
 
-    def _linear(self, values: str, name: str) -> str:
-        return self._rounded_linear(values, self._largest_magnitude(values), *self._weights.linear(name))
+    def _factors(self, name: str, matrix: Array) -> Array:
+        """What each input channel is divided by."""
+        factors: Array = self._largest[name] ** SMOOTHING / np.abs(matrix).max(axis=0) ** (1 - SMOOTHING)
+        return factors
+
+    def _bound(self, name: str, factors: Array) -> np.float32:
+        """How large tamed inputs grow; what is larger still is cut."""
+        return np.float32((self._largest[name] / factors).max())
+
+    def _bounded_linear(self, values: str, bound: np.float32, matrix: Array, bias: Array) -> str:
+        """Multiply in integers, on one scale for all."""
+        graph, (rounded, scale) = self._graph, _rounded(matrix)
+        step, origin = graph.number(float(bound / STEPS)), graph.constant(np.array(STEPS, np.uint8))
+        integers = graph.add("QuantizeLinear", values, step, origin)
+        factors = [integers, graph.constant(rounded.T), step, graph.constant(scale), origin, "", graph.constant(bias)]
+        return graph.add("MatMulIntegerToFloat", *factors, domain=MICROSOFT)
 
     def _linear_after_gelu(self, values: str, name: str) -> str:
-        graph = self._graph
+        """Multiply in integers, on a scale for each token: its largest value."""
+        graph, (matrix, bias) = self._graph, self._weights.linear(name)
+        (rounded, scale), zero = _rounded(matrix), GELU_STEPS_BELOW_ZERO
         maximum = graph.add("ReduceMax", values, self._last_axis, keepdims=1)
         maximum = graph.add("Max", maximum, graph.number(GELU_LEAST_MAXIMUM))
-        return self._rounded_linear(values, maximum, *self._weights.linear(name), zero=GELU_STEPS_BELOW_ZERO)
-
-    def _largest_magnitude(self, values: str) -> str:
-        return self._graph.add("ReduceMax", self._graph.add("Abs", values), self._last_axis, keepdims=1)
-
-    def _rounded_linear(self, values: str, maximum: str, matrix: Array, bias: Array, zero: int = STEPS) -> str:
-        """Multiply in integers. `maximum` is each token's largest value; `zero` is the integer that stands for 0."""
-        graph, steps = self._graph, np.float32(2 * STEPS - zero)
-        scale = (np.abs(matrix).max(axis=1) / STEPS).astype(np.float32)
-        rounded = np.rint(matrix / scale[:, None]).astype(np.int8)
-        origin = graph.constant(np.array(zero, np.uint8))
+        steps, origin = np.float32(2 * STEPS - zero), graph.constant(np.array(zero, np.uint8))
         integers = graph.add(
             "QuantizeLinear", graph.add("Div", values, maximum), graph.number(float(1 / steps)), origin
         )
@@ -179,6 +190,12 @@ class Int8Model:
         present = graph.add("Mul", values, graph.add("Unsqueeze", mask, graph.integers(2)))
         total = graph.add("ReduceSum", present, graph.integers(1), keepdims=0)
         return graph.add("LpNormalization", total, axis=-1, p=2)
+
+
+def _rounded(matrix: Array) -> tuple[NDArray[np.int8], Array]:
+    """Whole numbers, and for each output channel what to multiply them by."""
+    scale = (np.abs(matrix).max(axis=1) / STEPS).astype(np.float32)
+    return np.rint(matrix / scale[:, None]).astype(np.int8), scale
 
 
 def int8_model(weights: Weights, largest: Mapping[str, Array]) -> bytes:

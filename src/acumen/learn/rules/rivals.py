@@ -44,7 +44,7 @@ LIKELY = 0.45
 BY_WORDS = 0.2
 ASKED = 0.05
 # How much the network's score and that of words count in a chance: fitted on talk that neither had learned from.
-BY_TOKENS, BESIDE_TOKENS, USUAL = 0.8, 0.4, -0.1
+BY_TOKENS, BESIDE_TOKENS, USUAL = 0.95, 0.4, 0.2
 # How much it counts beside both that words plainly say so, or otherwise.
 PLAINLY = 6.0
 # Such a share of their words in common is what both say something of.
