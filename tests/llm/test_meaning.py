@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from threading import Event
+from functools import partial
+from threading import Barrier, Event
 from typing import Any
 
 import numpy as np
@@ -48,8 +49,8 @@ async def test_those_who_ask_at_once_are_told_what_they_would_be_told_alone(mean
     assert scores == pytest.approx([(await meaning.rivalry([pair]))[0] for pair in pairs], abs=0.02)
 
 
-async def test_what_goes_wrong_is_told_to_all_who_wait_and_to_nobody_else(meaning: Meaning):
-    go = Event()
+async def test_what_goes_wrong_is_told_to_all_who_wait_and_to_nobody_else():
+    meaning, go = Meaning(at_once=1), Event()
 
     def broken(asked: Sequence[Any]) -> Sequence[Any]:
         go.wait(10)
@@ -61,3 +62,18 @@ async def test_what_goes_wrong_is_told_to_all_who_wait_and_to_nobody_else(meanin
 
     assert sorted(str(end) for end in ended) == ["1", "2", "2"]
     assert len(await meaning.of_texts(TEXTS)) == len(TEXTS)
+    meaning.close()
+
+
+async def test_runs_go_on_side_by_side():
+    meaning, both = Meaning(at_once=2), Barrier(2, timeout=10)
+
+    def meet(asked: Sequence[Any]) -> Sequence[Any]:
+        both.wait()
+        return asked
+
+    first = asyncio.wrap_future(meaning._joined(partial(meet), ["one"]))
+    second = asyncio.wrap_future(meaning._joined(partial(meet), ["another"]))
+
+    assert await asyncio.gather(first, second) == [["one"], ["another"]]
+    meaning.close()

@@ -196,8 +196,13 @@ async def _answers(asked: Sequence[Sequence[Question]], deps: Deps) -> Sequence[
 
 
 async def _chances(asked: Sequence[Question], deps: Deps) -> list[tuple[Question, float]] | None:
-    scores = await deps.meaning.rivalry([(one.old, one.new) for one in asked]) if asked else []
-    return None if scores is None else [(one, one.chance(score)) for one, score in zip(asked, scores, strict=True)]
+    """What is asked of a fact and of a lesson alike is asked once."""
+    pairs = list(dict.fromkeys((one.old, one.new) for one in asked))
+    scores = await deps.meaning.rivalry(pairs) if pairs else []
+    if scores is None:
+        return None
+    score = dict(zip(pairs, scores, strict=True))
+    return [(one, one.chance(score[one.old, one.new])) for one in asked]
 
 
 class Reader(Struct, Generic[M, N], frozen=True):

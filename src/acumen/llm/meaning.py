@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -26,6 +27,8 @@ SHORT = 300
 BITE = 8
 # Of those who wait for the same at the same time, so many texts or pairs are taken together.
 MOST_TOGETHER = 32
+# So many runs go on side by side where there are cores for them: a run uses one, and jobs are few.
+MOST_AT_ONCE = 4
 
 # What is asked for many things at once: an answer for each, in order, or None where there is no model.
 Run = Callable[[Sequence[Any]], Sequence[Any] | None]
@@ -36,7 +39,7 @@ class Meaning:
 
     name = NAME
 
-    def __init__(self, *, enabled: bool = True) -> None:
+    def __init__(self, *, enabled: bool = True, at_once: int = min(os.cpu_count() or 1, MOST_AT_ONCE)) -> None:
         self._embedder: Embedder | None = None
         self._reader: Reader | None = None
         self._rivalry: Rivalry | None = None
@@ -44,7 +47,8 @@ class Meaning:
         self._recent: dict[str, Vector] = {}  # what is learned as a fact is often learned as a lesson too
         self.problem: str | None = None if enabled else "switched off by the setting recall.embeddings"
         self._asked = ThreadPoolExecutor(1, thread_name_prefix="embed-query")
-        self._bulk = ThreadPoolExecutor(1, thread_name_prefix="embed-bulk")
+        self._bulk = ThreadPoolExecutor(at_once, thread_name_prefix="embed-bulk")
+        self._taking = Lock()
         self._waiting: defaultdict[Run, deque[tuple[Sequence[Any], Future[Any]]]] = defaultdict(deque)
 
     @property
@@ -83,19 +87,15 @@ class Meaning:
             answer.cancel()
 
     def _joined(self, run: Run, asked: Sequence[Any]) -> Future[Any]:
-        """While one run is on, those who ask wait; the next run of their kind takes them all."""
+        """While all runs are on, those who ask wait; the next run of their kind takes them all."""
         answer: Future[Any] = Future()
-        self._waiting[run].append((asked, answer))
+        with self._taking:
+            self._waiting[run].append((asked, answer))
         self._bulk.submit(self._answer_some, run)
         return answer
 
     def _answer_some(self, run: Run) -> None:
-        waiting, size = self._waiting[run], 0
-        some: list[tuple[Sequence[Any], Future[Any]]] = []
-        while waiting and (not some or size + len(waiting[0][0]) <= MOST_TOGETHER):
-            some.append(waiting.popleft())
-            size += len(some[-1][0])
-        some = [one for one in some if one[1].set_running_or_notify_cancel()]
+        some = [one for one in self._taken(run) if one[1].set_running_or_notify_cancel()]
         try:
             answers = run([item for asked, _ in some for item in asked]) if some else None
         except Exception as wrong:  # noqa: BLE001 - told to all who wait
@@ -106,6 +106,17 @@ class Meaning:
         for asked, answer in some:
             answer.set_result(None if answers is None else [next(each) for _ in asked])
 
+    def _taken(self, run: Run) -> list[tuple[Sequence[Any], Future[Any]]]:
+        """Those who have waited longest; nobody, where other runs took them."""
+        some: list[tuple[Sequence[Any], Future[Any]]] = []
+        size = 0
+        with self._taking:
+            waiting = self._waiting[run]
+            while waiting and (not some or size + len(waiting[0][0]) <= MOST_TOGETHER):
+                some.append(waiting.popleft())
+                size += len(some[-1][0])
+        return some
+
     def _one(self, text: str) -> Vector | None:
         embedder = self._ready()
         return None if embedder is None else embedder.embed_one(text)
@@ -114,27 +125,28 @@ class Meaning:
         embedder = self._ready()
         if embedder is None:
             return [None] * len(texts)
-        known = {text: self._recent[text] for text in texts if text in self._recent}
+        recent = self._recent
+        known = {text: recent[text] for text in texts if text in recent}
         unknown = [text for text in dict.fromkeys(texts) if text not in known]
         known.update(zip(unknown, embedder.embed(unknown) if unknown else (), strict=True))
         short = {text: known[text] for text in unknown if len(text) <= SHORT}
-        self._recent = dict([*self._recent.items(), *short.items()][-RECENT:]) if short else self._recent
+        self._recent = dict([*recent.items(), *short.items()][-RECENT:]) if short else recent
         return [known[text] for text in texts]
 
     def _read(self, turns: Sequence[Spoken]) -> list[Vector] | None:
         embedder = self._ready()
         if embedder is None:
             return None
-        if self._reader is None:
-            self._reader = load_reader(embedder.vocabulary)
+        with self._loading:
+            self._reader = self._reader or load_reader(embedder.vocabulary)
         return self._reader.chances(turns)
 
     def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
         embedder = self._ready()
         if embedder is None:
             return None
-        if self._rivalry is None:
-            self._rivalry = load_rivalry(embedder.vocabulary)
+        with self._loading:
+            self._rivalry = self._rivalry or load_rivalry(embedder.vocabulary)
         return self._rivalry.scores(pairs)
 
     def _ready(self) -> Embedder | None:
