@@ -64,6 +64,13 @@ def test_the_newer_of_two_rival_facts_wins(before: str, after: str, old: str, ne
     assert any(old in profile.content for profile in profiles if profile.status is Status.SUPERSEDED)
 
 
+def test_words_that_end_a_fact_are_kept_as_one_even_where_they_bid():
+    told = facts_after("Production runs in us-east-1.", "Always deploy production to eu-central-1, us-east-1 is gone.")
+
+    assert any("eu-central-1" in fact for fact in told)
+    assert not any(fact == "Production runs in us-east-1." for fact in told)
+
+
 @pytest.mark.parametrize(
     "before, after, expected",
     [

@@ -69,6 +69,7 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     of_memory: Callable[[M, Millis], Entry[Id]]
     of_note: Callable[[Note], Entry[Id]]
     reworded: Callable[[Note, str], Note]
+    keeps_what_ends: bool = False  # whether words of the other kind that end a memory are kept as one of this kind
 
     def __call__(
         self,
@@ -81,7 +82,8 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     ) -> Changes[Id, Note]:
         """What the notes change. Without answers words and nearness decide."""
         entries = [self.of_memory(memory, at) for memory in known]
-        return _Merge(entries, self.of_note, self.reworded, verdicts, near, answers).run(notes)
+        merge = _Merge(entries, self.of_note, self.reworded, self.keeps_what_ends, verdicts, near, answers)
+        return merge.run(notes)
 
     def questions(
         self, known: Sequence[M], notes: Sequence[Note], at: Millis, near: Sequence[Nearness], turns: Turns = NO_TURNS
@@ -91,7 +93,7 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
         return questions.asked(entries, [(note, self.of_note(note)) for note in notes], near, turns)
 
 
-profiles = Comparison(of_profile, of_profile_note, reworded_fact)
+profiles = Comparison(of_profile, of_profile_note, reworded_fact, keeps_what_ends=True)
 playbooks = Comparison(of_playbook, of_playbook_note, reworded_lesson)
 
 
@@ -101,6 +103,7 @@ class _Merge(Struct, Generic[Id, Note]):
     entries: list[Entry[Id]]
     entry_of: Callable[[Note], Entry[Id]]
     reworded: Callable[[Note, str], Note]
+    keeps_what_ends: bool
     verdicts: Verdicts
     near: Sequence[Nearness]
     answers: Answers | None
@@ -155,10 +158,15 @@ class _Merge(Struct, Generic[Id, Note]):
         if not same:
             note, entry = self._with_context(note, entry, rival)
         which = self._mention(note, entry, same) if same else self._add(note, entry, place)
-        for other in rival:
+        self._replace(place, rival, which, entry, rest=entry is told)  # else it is the old sentence, with the new value
+
+    def _replace(
+        self, place: int, gone: Sequence[Entry[Id]], which: Which[Id], entry: Entry[Id], *, rest: bool = True
+    ) -> None:
+        for other in gone:
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
-            if entry is told:  # else it is the old sentence already, with the new value
+            if rest:
                 self._keep_rest(place, entry, other)
 
     def _keep_rest(self, place: int, entry: Entry[Id], other: Entry[Id]) -> None:
@@ -221,11 +229,19 @@ class _Merge(Struct, Generic[Id, Note]):
         return entry.which
 
     def _deny(self, note: Note, place: int) -> None:
-        """What the words leave no room for, and nothing newer has replaced, ends: what follows is of another kind."""
+        """What the words leave no room for, and nothing newer has replaced, ends.
+
+        Words that end a fact tell one, whatever else they ask for: 'the pump guy sent new prices, it is 210'. A lesson
+        may end by a fact, which is of another kind.
+        """
         entry = self.entry_of(note)
-        for other, cosine in self._met(place):
-            if other.live and other.newest < entry.newest and self._rivals(place, entry, other, cosine):
-                self._end(other, f'The user said otherwise: "{note.evidence.text}"')
+        older = [(other, cosine) for other, cosine in self._met(place) if other.live and other.newest < entry.newest]
+        ended = [other for other, cosine in older if self._rivals(place, entry, other, cosine)]
+        if ended and self.keeps_what_ends:
+            self._replace(place, ended, self._add(note, entry, place), entry)
+            return
+        for other in ended:
+            self._end(other, f'The user said otherwise: "{note.evidence.text}"')
 
     def _forget(self, note: Note, place: int) -> None:
         """What is older than the wish and matches it goes, replaced or not."""

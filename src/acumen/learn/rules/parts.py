@@ -1,4 +1,4 @@
-"""A sentence, cut where it turns from telling to asking or to bidding; all else that it says stays together."""
+"""A sentence, cut where it turns from telling to asking or bidding, or from a wish to forget to what holds instead."""
 
 import re
 from collections.abc import Iterator
@@ -17,6 +17,12 @@ _ASKS = later(
 )
 # "npm broke the lockfile, so always use pnpm"
 _SO = later(r",?(?<!be)(?<!is)(?<!not)(?<!are)(?<!was)(?<!were)\s+so\s+(?=\w)", re.IGNORECASE)
+# "Forget about nix, we are back to plain venvs"
+_FORGETS = later(
+    r"(?:(?:and|also|so|ok|oh|please|pls|then|but|you can|just)\s+)*(?:forget|scrap|scratch|drop|ditch|lose)\b"
+    r"[^,;:–—]{2,60}(?P<cut>[,;:–—]\s+)",
+    re.IGNORECASE,
+)
 _BIDS = frozenset("please pls plz always never no do don't dont only just".split())
 # A topic put before its question is part of it: "the trimester after this, is it better?"
 _TELLS = later(r"\b(?:i|we|is|are|am|was|were|has|have|had|does|did|\w+ed|\w+['’](?:s|m|re|ve))\b", re.IGNORECASE)
@@ -27,9 +33,9 @@ LEAST_TOLD, LEAST = 2, 3
 def segments(sentence: Sentence) -> list[Sentence]:
     """Mostly one: most sentences do only one of these."""
     text = sentence.text
-    cuts = [cut for cut in _cuts(text) if _are_two(text[: cut.start()], text[cut.end() :])]
-    starts = [0, *(cut.end() for cut in cuts)]
-    ends = [*(cut.start() for cut in cuts), len(text)]
+    cuts = [(start, end) for start, end in _cuts(text) if _are_two(text[:start], text[end:])]
+    starts = [0, *(end for _, end in cuts)]
+    ends = [*(start for start, _ in cuts), len(text)]
     spans = list(zip(starts, ends, strict=True))
     return [Sentence(sentence.start + start, sentence.start + end, text[start:end]) for start, end in spans]
 
@@ -38,14 +44,19 @@ def _are_two(told: str, then: str) -> bool:
     return len(told.split()) >= LEAST_TOLD and len(then.split()) >= LEAST
 
 
-def _cuts(text: str) -> Iterator[re.Match[str]]:
+def _cuts(text: str) -> Iterator[tuple[int, int]]:
+    """From where to where, in order."""
     bids = next((so for so in _SO.finditer(text) if _is_bidding(text[so.end() :])), None)
     asks = _ASKS.search(text)
     asks = asks if asks and _TELLS.search(text[: asks.start()]) else None
-    if bids and not (asks and asks.start() < bids.end()):
-        yield bids
+    end = asks.start() if asks else len(text)
+    if bids and bids.end() <= end:
+        yield bids.span()
+    forgets = _FORGETS.match(text, bids.end() if bids else 0)
+    if forgets and _TELLS.search(text[forgets.end() : end]):
+        yield forgets.span("cut")
     if asks:
-        yield asks
+        yield asks.span()
 
 
 def _is_bidding(text: str) -> bool:
