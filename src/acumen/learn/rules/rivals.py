@@ -43,7 +43,8 @@ LIKELY = 0.45
 # The same by words alone, where there is no network to ask; and from which chance on it is worth asking.
 BY_WORDS = 0.2
 ASKED = 0.05
-# How much the network's score and that of words count in a chance: fitted on talk that neither had learned from.
+# How much the network's score and that of words count in a chance: as fits talk that neither had learned from, but
+# more for words, which alone carry plain parallels out of nowhere ("window seats", "aisle seats").
 BY_TOKENS, BESIDE_TOKENS, USUAL = 0.95, 0.4, 0.2
 # How much it counts beside both that words plainly say so, or otherwise.
 PLAINLY = 6.0
