@@ -71,6 +71,12 @@ def test_words_that_end_a_fact_are_kept_as_one_even_where_they_bid():
     assert not any(fact == "Production runs in us-east-1." for fact in told)
 
 
+def test_what_follows_a_wish_to_forget_is_not_wished_away_itself():
+    told = facts_after("The theme of our site is blue.", "Drop the red theme, we went with blue.")
+
+    assert any("blue" in fact for fact in told)
+
+
 @pytest.mark.parametrize(
     "before, after, expected",
     [

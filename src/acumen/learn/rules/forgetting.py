@@ -71,6 +71,11 @@ def discards(seen: Surface) -> bool:
     return bool(_DISCARDS.match(seen.low))
 
 
+def speaks_of_it(seen: Surface) -> bool:
+    """Whether its own words are those of a wish to forget."""
+    return any(pattern.search(seen.low) for pattern in (_PLAIN, _OWN, _DISCARDS))
+
+
 def wished(seen: Surface, chance: float) -> str | None:
     """What is to be forgotten, in the user's words; None when nothing is. `chance` is what the classifier thinks."""
     low = seen.low

@@ -11,7 +11,7 @@ from acumen.learn.rules import classifier, keys, lifetimes, verbs, voice
 from acumen.learn.rules.classifier import LEARNABLE, Floats, last_words, likeliest
 from acumen.learn.rules.confirming import CLEAR, FEW, confirms, is_yes
 from acumen.learn.rules.cues import Surface
-from acumen.learn.rules.forgetting import wished
+from acumen.learn.rules.forgetting import discards, speaks_of_it, wished
 from acumen.learn.rules.framing import bare
 from acumen.learn.rules.lessons import BROKE
 from acumen.learn.rules.said import Said
@@ -64,7 +64,10 @@ def settled(turn: list[Said]) -> list[Said]:
     kept: list[Said] = []
     for place, one in enumerate(turn):
         one.ttl = lifetimes.lifetime(one.seen.low, one.turn.at)
-        _weigh(one, turn[place - 1] if place else None)
+        before_it = turn[place - 1] if place else None
+        if before_it is not None and _goes_on_after_a_wish(one, before_it):
+            one.chances = _without(one.chances, "forget")
+        _weigh(one, before_it)
         if place + 1 < len(turn) and one.seen.has("starts_i", "starts_my") and _follows(turn[place + 1], one):
             _favour(one, LIKELY)
         one.label = _label(one)
@@ -221,12 +224,26 @@ _OF_A_THING = later(r"\b(?:that|which|who) (?:always|never)\b")
 _WHILE = later(r"\b(?:until|till|as long as|for the (?:next|coming|rest))\b")
 
 
+def _goes_on_after_a_wish(one: Said, before: Said) -> bool:
+    """'Drop the red theme, we went with blue': the wish is not for the blue one, whatever surrounds it."""
+    wish = before.label == "forget" or discards(before.seen)
+    return wish and _in_one_sentence(before, one) and not speaks_of_it(one.seen)
+
+
+def _without(chances: dict[str, float], label: str) -> dict[str, float]:
+    rest = sum(chance for other, chance in chances.items() if other != label) or 1.0
+    return {other: 0.0 if other == label else chance / rest for other, chance in chances.items()}
+
+
+def _in_one_sentence(before: Said, one: Said) -> bool:
+    return not re.search(r"[.!?\n]", one.turn.text[before.sentence.end : one.sentence.start])
+
+
 def _explains(one: Said, before: Said) -> bool:
     """'Forget my address, company policy': why, unless it says what holds instead."""
-    same_sentence = not re.search(r"[.!?\n]", one.turn.text[before.sentence.end : one.sentence.start])
     if one.seen.core[:1] and one.seen.core[0] in _POINTERS:
         return True
-    return same_sentence and not one.seen.has("starts_verb", "now", "changed", "contrast", "always")
+    return _in_one_sentence(before, one) and not one.seen.has("starts_verb", "now", "changed", "contrast", "always")
 
 
 def _continues(one: Said, before: Said) -> bool:
