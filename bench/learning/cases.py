@@ -15,7 +15,7 @@ PARTS = ("open", "held")
 DEV = "dev"
 # By ten other writers; as with the held part only its figures are told.
 SEALED = "sealed"
-# By two more, when all else stood: what was never chosen by.
+# By two more, written last; its figures are told likewise, and one network of three was chosen by them.
 FRESH = "fresh"
 DOMAINS = ("support", "coding", "health", "finance", "operations")
 LIMITED = frozenset({"one_day", "one_week", "one_month", "one_quarter", "one_year"})

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from acumen.learn.rules import keys, voice
 from acumen.learn.rules.agent_lessons import agent_notes
 from acumen.learn.rules.classifier import likeliest
+from acumen.learn.rules.clauses import FOR_SOME_TIME, SAID
 from acumen.learn.rules.confirming import affirms
 from acumen.learn.rules.cues import Surface
 from acumen.learn.rules.forgetting import LAST, discards, wished
@@ -103,7 +104,7 @@ def _profile_notes(said: Said) -> Iterator[ProfileNote]:
     elif _asks(said) and said.ttl is not TimeToLive.INFINITY:
         lesson = _lesson(said)
         reason = f" {lesson.rationale}" if said.because and lesson.rationale else ""
-        yield from _profile_note(said, f"For a limited time, the user asks: {lesson.content}{reason}")
+        yield from _profile_note(said, f"{FOR_SOME_TIME}{lesson.content}{reason}")
     elif _asks(said):
         yield from (replace(note, denies=True) for note in _profile_note(said, _lesson(said).content))
 
@@ -251,8 +252,8 @@ def _answers(said: Said) -> bool:
 def _spoken_into(said: Said) -> str:
     """'Asked "How many seats?", the user said: ', before what is nothing without it."""
     if said.setting.asked:
-        return f'Asked "{said.setting.asked}", the user said: '
-    return f'To "{shortened(advice(said.setting.agent, said.seen.heard))}", the user said: '
+        return f'Asked "{said.setting.asked}"{SAID}'
+    return f'To "{shortened(advice(said.setting.agent, said.seen.heard))}"{SAID}'
 
 
 FEW = 6

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 
 from acumen.learn.rules import keys, verbs
+from acumen.learn.rules.lessons import WORKED
 from acumen.learn.rules.words import words
 from acumen.model.patterns import later
 
@@ -12,7 +13,9 @@ LEAST = 2
 # Within so many words a clause has come to its verb.
 TO_THE_VERB = 5
 # How a memory begins that is told as an answer, for some time or as what worked: said of all its parts.
-_FRAME = later(r'(?:(?:Asked|To) ".*?", the user said: |For a limited time, the user asks: |What worked: )?', re.DOTALL)
+SAID = ", the user said: "
+FOR_SOME_TIME = "For a limited time, the user asks: "
+_FRAME = later(rf'(?:(?:Asked|To) ".*?"{SAID}|{FOR_SOME_TIME}|{WORKED} )?', re.DOTALL)
 _JOINTS = later(r"([,;]\s+(?:and\s+|but\s+)?|(?<=[\w)])[.!]\s+|\s+(?:and|but)\s+)", re.IGNORECASE)
 _LINKS = ("and", "but")
 _BE = frozenset("is are am was were has have had does do did can cannot will would must should".split())
