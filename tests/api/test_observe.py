@@ -1,5 +1,6 @@
 """Observe, over REST: publish, end a session, follow the learning, read back what was said."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -151,7 +152,9 @@ async def test_a_role_that_nobody_knows_is_named_where_no_user_speaks(org: Org):
 
 
 async def three_days(org: Org) -> None:
+    """Turns of three days. Requests are told apart by when they came, which is kept in milliseconds."""
     for number, created_at in enumerate((LAST_WEEK, YESTERDAY, None)):
+        await asyncio.sleep(0.002)
         body = said(f"turn {number}", session=f"s{number}", request_id=f"r{number}", source=f"source-{number}")
         body["interaction_data_list"][0]["created_at"] = created_at
         await org.sdk.publish(**body)
