@@ -121,8 +121,7 @@ def _pairs(asked: Asked, told: Sequence[Told]) -> Iterator[dict[str, Any]]:
 def main() -> None:
     share, of = map(int, sys.argv[1].split("/"))
     Comparison.questions = _watched  # type: ignore[method-assign]
-    everything = [*talk.read(), *talk.read(talk.FOLDER / "later")]
-    asyncio.run(gathered(everything[share::of]))
+    asyncio.run(gathered([*talk.read()][share::of]))
 
 
 if __name__ == "__main__":

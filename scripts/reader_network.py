@@ -1,6 +1,6 @@
 """The network that tells what each sentence of a turn is: the turn is read at once, after what the agent had said."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -14,13 +14,18 @@ from torch.nn import functional
 
 from acumen.learn.rules.classifier import LABELS
 from acumen.learn.rules.cues import NAMES
-from scripts.encoder import HIDDEN, Encoder, alike, descend, mean
+from scripts.encoder import BATCH, HIDDEN, Encoder, alike, descend, in_short, mean
 from scripts.encoder_graph import EncoderGraph, largest_inputs
+from scripts.teacher import Teacher
 
 # What a sentence does is told by the lower layers, before only its topic is left.
 LAYERS = 4
 INNER = 96
-EPOCHS = 2
+# The teacher sees everything once, so that it does not know the answers by heart when it is asked; more slowly.
+TEACHER_RATE = 5e-5
+# How much a teacher's word counts, beside the writer's own label; and how fast what is shipped learns on.
+TAUGHT = 0.7
+LATER_RATE = 6e-5
 # So much of each label is spread over all, as some sentences are two things at once.
 SPREAD = 0.05
 # So many turns show how large values grow.
@@ -77,10 +82,10 @@ class Examples:
 class Network(nn.Module):
     """The scores of the labels for each sentence."""
 
-    def __init__(self, published: Weights) -> None:
+    def __init__(self, encoder: Encoder | Teacher) -> None:
         super().__init__()
-        self.encoder = Encoder(published, LAYERS)
-        self.inner = nn.Linear(3 * WIDTH + len(NAMES), INNER)
+        self.encoder = encoder
+        self.inner = nn.Linear(3 * encoder.width + len(NAMES), INNER)
         self.label = nn.Linear(INNER, len(LABELS))
         self.hide = nn.Dropout(2 * HIDDEN)
 
@@ -92,34 +97,67 @@ class Network(nn.Module):
         return scores
 
 
-def train(published: Weights, examples: Examples, seed: int = 0) -> Network:
+def train(network: Network, examples: Examples, seed: int = 0, **how: float) -> None:
     """Each label counts by the root of how rare it is."""
+    missed = _missed(network, examples)
+    _descend(network, examples, lambda places: _mean(missed(places), examples, places), seed, **how)
+
+
+def learn_from(teacher: Network, network: Network, examples: Examples, seed: int = 0) -> None:
+    """By what the teacher thinks of each sentence, and by the writers' labels."""
+    told, missed = _scores(teacher, examples), _missed(network, examples)
+
+    def differs(places: list[int]) -> Tensor:
+        thought = torch.cat([told[place] for place in places]).softmax(dim=1)
+        scores = network(examples.batch(places)).float()
+        apart = -(thought * scores.log_softmax(dim=1)).sum(dim=1)
+        return _mean(TAUGHT * apart + (1 - TAUGHT) * missed(places, scores), examples, places)
+
+    _descend(network, examples, differs, seed, fresh=1.0, rate=LATER_RATE)
+
+
+def _descend(
+    network: Network, examples: Examples, missed: Callable[[list[int]], Tensor], seed: int, **how: float
+) -> None:
     torch.manual_seed(seed)
-    order = np.random.default_rng(seed)
-    network = Network(published)
+    batches = list(alike(examples.lengths, range(len(examples.turns)), np.random.default_rng(seed)))
+    descend(network, batches, missed, **how)
+
+
+def _missed(network: Network, examples: Examples) -> Callable[..., Tensor]:
+    """How wrong the network is about each sentence of some turns."""
     many = np.bincount(examples.labels, minlength=len(LABELS))
     rarity = torch.tensor(np.sqrt(many.sum() / len(LABELS) / np.maximum(many, 1)), dtype=torch.float)
-    lengths, all_turns = examples.lengths, range(len(examples.turns))
-    batches = [batch for _ in range(EPOCHS) for batch in alike(lengths, all_turns, order)]
 
-    def missed(places: list[int]) -> Tensor:
-        labels, counts = (
-            torch.from_numpy(np.concatenate([getattr(examples.turns[place], what) for place in places]))
-            for what in ("labels", "counts")
-        )
-        scores = network(examples.batch(places))
-        each = functional.cross_entropy(scores, labels, rarity, label_smoothing=SPREAD, reduction="none")
-        return (each * counts).sum() / (rarity[labels] * counts).sum()
+    def missed(places: list[int], scores: Tensor | None = None) -> Tensor:
+        labels = torch.from_numpy(np.concatenate([examples.turns[place].labels for place in places]))
+        given = network(examples.batch(places)).float() if scores is None else scores
+        return functional.cross_entropy(given, labels, rarity, label_smoothing=SPREAD, reduction="none")
 
-    descend(network, batches, missed)
-    return network
+    return missed
+
+
+def _mean(each: Tensor, examples: Examples, places: list[int]) -> Tensor:
+    counts = torch.from_numpy(np.concatenate([examples.turns[place].counts for place in places]))
+    return (each * counts).sum() / counts.sum()
+
+
+def _scores(network: Network, examples: Examples) -> list[Tensor]:
+    """Of each turn, a row for each sentence."""
+    found: dict[int, Tensor] = {}
+    ordered = np.argsort(examples.lengths).tolist()
+    with torch.no_grad(), in_short():
+        for start in range(0, len(ordered), BATCH):
+            places = ordered[start : start + BATCH]
+            rows = network(examples.batch(places)).float()
+            found |= dict(zip(places, rows.split([len(examples.turns[place].labels) for place in places]), strict=True))
+    return [found[place] for place in range(len(found))]
 
 
 def chances(network: Network, examples: Examples) -> Array:
     """A row for each sentence, in order."""
-    with torch.no_grad():
-        found = [network(examples.batch([place])).softmax(dim=1).numpy() for place in range(len(examples.turns))]
-    return np.concatenate(found)
+    found: Array = torch.cat(_scores(network, examples)).softmax(dim=1).numpy()
+    return found
 
 
 class SentenceGraph(EncoderGraph):

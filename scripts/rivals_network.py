@@ -1,7 +1,7 @@
 """The network that tells whether a statement leaves room for an older one: both are read together by the encoder."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,13 +12,17 @@ from minilm.weights import LAYERS, WIDTH, Array, Weights
 from torch import Tensor, nn
 from torch.nn import functional
 
-from scripts.encoder import BATCH, HIDDEN, Encoder, alike, descend, mean
+from scripts.encoder import BATCH, HIDDEN, Encoder, alike, descend, in_short, mean
 from scripts.encoder_graph import EncoderGraph, largest_inputs
+from scripts.teacher import Teacher
 
 INNER = 64
 EPOCHS = 3
 # What is learned last, from what met in play, is learned more slowly.
 LAST_RATE = 5e-5
+# How much a teacher's word and the network's own former word count in what it is told, and all that beside the label.
+TEACHERS_WORD, FORMER_WORD, TAUGHT = 0.71, 0.39, 0.65
+TIMES = 2
 # Such a share of what was learned first is seen again with what came later.
 AGAIN = 0.4
 # So much of each answer is left open, as some pairs can be seen either way.
@@ -54,10 +58,10 @@ class Examples:
 class Network(nn.Module):
     """The score of each pair."""
 
-    def __init__(self, published: Weights) -> None:
+    def __init__(self, encoder: Encoder | Teacher) -> None:
         super().__init__()
-        self.encoder = Encoder(published, LAYERS)
-        self.inner = nn.Linear(5 * WIDTH, INNER)
+        self.encoder = encoder
+        self.inner = nn.Linear(5 * encoder.width, INNER)
         self.score = nn.Linear(INNER, 1)
         self.hide = nn.Dropout(2 * HIDDEN)
 
@@ -74,7 +78,7 @@ def train(published: Weights, examples: Examples, later: Array, seed: int = 0) -
     """First on what was written as pairs, then once more on all, with what came later."""
     torch.manual_seed(seed)
     order = np.random.default_rng(seed)
-    network = Network(published)
+    network = Network(Encoder(published, LAYERS))
     lengths, missed = examples.lengths, _missed(network, examples)
     thought, rival = examples.weight.numpy() >= 1, examples.wanted.numpy() > 0
     by_chance = order.permutation(np.flatnonzero(~thought))
@@ -88,11 +92,19 @@ def train(published: Weights, examples: Examples, later: Array, seed: int = 0) -
     return network
 
 
-def train_on(network: Network, examples: Examples, seed: int = 0) -> None:
+def train_on(network: Network, examples: Examples, fresh: float = 1.0, seed: int = 0) -> None:
     """Once more on all of these, in any order."""
     torch.manual_seed(seed)
     batches = list(alike(examples.lengths, range(len(examples.ids)), np.random.default_rng(seed)))
-    descend(network, batches, _missed(network, examples), fresh=1.0, rate=LAST_RATE)
+    descend(network, batches, _missed(network, examples), fresh=fresh, rate=LAST_RATE)
+
+
+def learn_from(teacher: Network, network: Network, examples: Examples) -> None:
+    """By what the teacher and the network so far think of each pair, and by the labels."""
+    thought = TEACHERS_WORD * scores(teacher, examples) + FORMER_WORD * scores(network, examples)
+    told = TAUGHT * torch.sigmoid(torch.from_numpy(thought)) + (1 - TAUGHT) * examples.wanted
+    for _ in range(TIMES):
+        train_on(network, replace(examples, wanted=told))
 
 
 def _missed(network: Network, examples: Examples) -> Callable[[list[int]], Tensor]:
@@ -101,7 +113,7 @@ def _missed(network: Network, examples: Examples) -> Callable[[list[int]], Tenso
     def missed(places: list[int]) -> Tensor:
         wanted = examples.wanted[places] * (1 - SPREAD) + SPREAD / 2
         weight = examples.weight[places]
-        scores = network(*examples.batch(places))
+        scores = network(*examples.batch(places)).float()
         return functional.binary_cross_entropy_with_logits(scores, wanted, weight, reduction="sum") / weight.sum()
 
     return missed
@@ -111,7 +123,7 @@ def scores(network: Network, examples: Examples) -> Array:
     """Of each pair, in order."""
     found: dict[int, float] = {}
     ordered = np.argsort(examples.lengths).tolist()
-    with torch.no_grad():
+    with torch.no_grad(), in_short():
         for start in range(0, len(ordered), 2 * BATCH):
             places = ordered[start : start + 2 * BATCH]
             found |= dict(zip(places, network(*examples.batch(places)).tolist(), strict=True))

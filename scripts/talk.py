@@ -10,7 +10,6 @@ from acumen.learn.questions import LONGEST_WISH, as_spoken
 from acumen.learn.rules import rivals
 from scripts.histories import Met, kept, met_with
 
-# What lies in its folder `later` waits to be learned from: conversations that are dense with what changes.
 FOLDER = Path(__file__).parent / "talk"
 # From these writers nothing is learned: they tell how well strangers are understood.
 STRANGERS = frozenset({"operators", "families"})
@@ -43,8 +42,8 @@ class Conversation(NamedTuple):
     turns: list[Turn]
 
 
-def read(folder: Path = FOLDER) -> Iterator[Conversation]:
-    for path in sorted(folder.glob("*.jsonl")):
+def read() -> Iterator[Conversation]:
+    for path in sorted(FOLDER.glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             turns = [
                 Turn(turn["agent"], [Sentence.of(one) for one in turn["user"]]) for turn in json.loads(line)["turns"]

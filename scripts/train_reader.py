@@ -1,16 +1,18 @@
 """Train what tells what a sentence is, from the lines under scripts/reader/ and scripts/talk/.
 
-    PYTHONPATH=src:.:scripts python -m scripts.train_reader --weights …/model.safetensors
+    PYTHONPATH=src:.:scripts python -m scripts.train_reader --weights …/model.safetensors --teacher …/all-mpnet-base-v2
 
 Writes src/acumen/llm/reader.onnx, and into src/acumen/learn/rules/reader.npz what words alone count for; tells how well
-strangers are understood, whose talk it has not learned from.
+strangers are understood, whose talk nobody has learned from. First a larger network learns (`teacher.py`), then the one
+that is shipped goes on learning from it and from the same talk; it begins as it was shipped last.
 The weights are those that `build_model.py` fetches. Needs torch and onnx beside the project's own packages, here alone:
-a virtual environment of its own that sees the project's. Takes half an hour of two cores.
+a virtual environment of its own that sees the project's. Takes an hour of two cores.
 """
 
 import argparse
 import itertools
 import json
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -34,8 +36,10 @@ from acumen.llm.reading import MODEL, MOST_BEFORE, MOST_OF_ONE
 from acumen.llm.vocabulary import MAX_TOKENS, Vocabulary, load_vocabulary
 from scripts import reader_network as network
 from scripts import talk
-from scripts.encoder import save
+from scripts.encoder import Encoder, save
 from scripts.reader_network import Example, Examples
+from scripts.restored import Shipped
+from scripts.teacher import Teacher
 
 FOLDER = Path(__file__).parent / "reader"
 # These wrote whole conversations, sentence after sentence, so that what is worth keeping stands among all else as in
@@ -48,6 +52,39 @@ PUT_AFTER = 0.5
 ALONE = 0.3
 # Sentences that follow each other after the same words of the agent are of one turn, up to so many.
 MOST_OF_A_TURN, MOST_OF_AN_OPENING = 8, 4
+# So many turns are put together of short sentences that stand alone, with what people say around them.
+PUT_TOGETHER = 14_000
+SHORT = 16
+TOGETHER = "together"
+GREETINGS = (
+    "hi",
+    "Hi!",
+    "hello",
+    "Hello there.",
+    "hey",
+    "Good morning.",
+    "good evening",
+    "Thanks.",
+    "ok",
+    "Great.",
+    "Sure.",
+)
+GOODBYES = ("thanks", "Thanks!", "bye", "cheers", "Thank you.", "ok")
+OPENINGS = (
+    "hi, ",
+    "Hello, ",
+    "hey, ",
+    "Hi! ",
+    "oh and ",
+    "by the way, ",
+    "btw ",
+    "Also, ",
+    "so ",
+    "fyi ",
+    "ok, ",
+    "well, ",
+)
+ASIDES = (", by the way", ", thanks", " btw", ", just so you know", " actually")
 STEPS = 400
 RATE = 0.05
 DECAY = 2e-3
@@ -112,6 +149,38 @@ def in_other_places(turns: Sequence[Turn]) -> Iterator[Turn]:
         yield from ((line,) for line in turn if len(turn) > 1 and chance.random() < ALONE)
 
 
+def put_together(lines: Sequence[Line]) -> Iterator[Turn]:
+    """What is worth keeping among greetings and requests, which whoever thinks of sentences leaves out."""
+    chance = random.Random(7)  # noqa: S311 - nobody's secret
+    spoken = [line.before for line in lines if line.before.rstrip().endswith((".", "!"))]
+    alone = [line for line in lines if not line.before and len(line.text.split()) <= SHORT]
+    kept = [line for line in alone if line.label in ("fact", "preference", "instruction")]
+    idle = [line for line in alone if line.label in ("chatter", "question", "task")]
+
+    def greeting(which: Sequence[str]) -> Line:
+        return Line(chance.choice(which), "chatter", "", "")
+
+    for _ in range(PUT_TOGETHER):
+        turn = [greeting(GREETINGS)] if chance.random() < 0.55 else []
+        turn += [chance.choice(idle)] if chance.random() < 0.15 else []
+        turn += [_in_passing(chance.choice(kept), chance) for often in (0.75, 0.2) if chance.random() < often]
+        turn += [chance.choice(idle)] if chance.random() < 0.5 or not turn else []
+        turn += [greeting(GOODBYES)] if chance.random() < 0.2 else []
+        before = chance.choice(spoken) if chance.random() < 0.3 else ""
+        yield tuple(line._replace(before=before, file=TOGETHER, domain="") for line in turn)
+
+
+def _in_passing(line: Line, chance: random.Random) -> Line:
+    """'I work as a nurse.', 'Hello, I work as a nurse.', 'I work as a nurse, by the way.'."""
+    text, drawn = line.text, chance.random()
+    if drawn < 0.25:
+        own = text.startswith(("I ", "I'")) or text[:2].isupper()
+        text = chance.choice(OPENINGS) + (text if own else text[:1].lower() + text[1:])
+    elif drawn < 0.35 and text.endswith((".", "!")):
+        text = text[:-1] + chance.choice(ASIDES) + text[-1]
+    return line._replace(text=text)
+
+
 def example(turn: Turn, vocabulary: Vocabulary) -> Example:
     """As `llm/reading.py` puts it together."""
     first, last = vocabulary.ends
@@ -164,16 +233,23 @@ def tell(chances: Floats, labels: Floats) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--teacher", type=Path, required=True, help="the folder of the larger network")
     parser.add_argument("--state", type=Path, help="also write what was learned here, for torch")
     asked = parser.parse_args()
     turns, vocabulary = read(), load_vocabulary()
-    learned = list(in_other_places([turn for turn in turns if turn[0].file not in talk.STRANGERS]))
+    ours = [turn for turn in turns if turn[0].file not in talk.STRANGERS]
+    learned = [*in_other_places(ours), *put_together([turn[0] for turn in ours if len(turn) == 1])]
     examples = Examples([example(turn, vocabulary) for turn in learned])
     published = published_weights.read(asked.weights)
-    trained = network.train(published, examples)
+    teacher = network.Network(Teacher(asked.teacher))
+    network.train(teacher, examples, rate=network.TEACHER_RATE)
+    strangers = Examples([example(turn, vocabulary) for turn in turns if turn[0].file in talk.STRANGERS])
+    tell(network.chances(teacher, strangers), strangers.labels)
+    trained = network.Network(Encoder(published, network.LAYERS))
+    Shipped(MODEL).fill(trained, network.LAYERS, (trained.inner, trained.label))
+    network.learn_from(teacher, trained, examples)
     if asked.state:
         save(trained, asked.state)
-    strangers = Examples([example(turn, vocabulary) for turn in turns if turn[0].file in talk.STRANGERS])
     tell(network.chances(trained, strangers), strangers.labels)
     weights = fit(learned)
     words, scale = packed(weights[:-1])

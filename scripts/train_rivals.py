@@ -1,12 +1,14 @@
 """Train what tells whether a statement leaves room for an older one, from scripts/pairs/, histories/ and talk/.
 
-    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors --state rivals.pt
-    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors --state rivals.pt --met met-*
+    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors
+    PYTHONPATH=src:.:scripts python -m scripts.train_rivals --weights …/model.safetensors \
+        --met met-* --teacher …/all-mpnet-base-v2
 
 The first writes src/acumen/llm/rivals.onnx, and into src/acumen/learn/rules/rivals.npz what the words of a pair count
-for. With that network `gather_talk.py` gathers what meets in play; from this the second goes on learning. Both tell how
-well strangers are understood, whose talk is not learned from. The weights are those that `build_model.py` fetches.
-Needs torch and onnx beside the project's own packages, here alone. Takes an hour of two cores, then half an hour.
+for. With that network `gather_talk.py` gathers what meets in play. From this the second goes on: a larger network
+learns it first (`teacher.py`), then the one that is shipped learns from it. Both tell how well strangers are
+understood, whose talk is not learned from. The weights are those that `build_model.py` fetches. Needs torch and onnx
+beside the project's own packages, here alone. Each takes an hour of two cores.
 """
 
 import argparse
@@ -19,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 from minilm import weights as published_weights
-from minilm.weights import Array, Weights
+from minilm.weights import LAYERS, Array, Weights
 
 from acumen.learn.rules import rivals, voice
 from acumen.learn.rules.framing import bare
@@ -29,8 +31,10 @@ from acumen.llm.rivalry import HALF, MODEL
 from acumen.llm.vocabulary import load_vocabulary
 from scripts import histories, talk
 from scripts import rivals_network as network
-from scripts.encoder import load, save
+from scripts.encoder import FRESH, Encoder
+from scripts.restored import Shipped
 from scripts.rivals_network import Examples, Network
+from scripts.teacher import Teacher
 
 PAIRS = Path(__file__).parent / "pairs"
 SENTENCES = Path(__file__).parent / "reader"
@@ -58,6 +62,8 @@ KEPT_TALK = 2500
 # Of what met in play, so much is learned from: of what nobody would have asked about and nothing ends, of the parts of
 # memories; and of what was learned first so much is seen again. What no label tells of counts for half.
 UNASKED, PARTS, AGAIN, AGAIN_BY_CHANCE, UNSURE = 0.1, 12_000, 5_000, 1_500, 0.5
+# A teacher learns from such a share of what ends nothing, and is asked about so many pairs.
+OF_THE_REST, TAUGHT = 0.35, 25_000
 STEPS = 500
 RATE = 0.05
 DECAY = 1e-3
@@ -244,27 +250,42 @@ def first(published: Weights, pairs: Sequence[Pair]) -> tuple[Network, Examples,
 
 
 def then(
-    published: Weights, pairs: Sequence[Pair], paths: Sequence[Path], state: Path
+    published: Weights, pairs: Sequence[Pair], paths: Sequence[Path], folder: Path
 ) -> tuple[Network, Examples, list[Pair]]:
-    """From what met in play; half-way between what it was and what it became it understands plain talk as before."""
+    """From what met in play, of which a larger network learns what it is then asked about.
+
+    Half-way between what it was and what it became it understands plain talk as before.
+    """
+    order = np.random.default_rng(2)
     rows, strange = lived(paths, pairs)
-    trained, seen = Network(published), examples(rows)
-    load(trained, state)
+    teacher = Network(Teacher(folder))
+    network.train_on(teacher, examples(list(_thinned(rows, order))), fresh=FRESH)
+    tell(network.scores(teacher, examples(strange)), _wanted(strange))
+    trained, seen = Network(Encoder(published, LAYERS)), examples(_some(rows, TAUGHT, order))
+    Shipped(MODEL).fill(trained, LAYERS, (trained.inner, trained.score))
     before = {name: value.clone() for name, value in trained.state_dict().items()}
-    network.train_on(trained, seen)
+    network.learn_from(teacher, trained, seen)
     trained.load_state_dict({name: (value + before[name]) / 2 for name, value in trained.state_dict().items()})
     return trained, seen, strange
+
+
+def _thinned(rows: Sequence[Pair], order: np.random.Generator) -> Iterator[Pair]:
+    """All that ends something, and a share of the rest, which counts for all of it."""
+    for row in rows:
+        if row.rival:
+            yield row
+        elif order.random() < OF_THE_REST:
+            yield row._replace(weight=row.weight / OF_THE_REST)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--state", type=Path, required=True, help="where what was learned is kept, for torch")
-    parser.add_argument("--met", type=Path, nargs="+", help="go on from the state with what gather_talk.py gathered")
+    parser.add_argument("--met", type=Path, nargs="+", help="go on, with what gather_talk.py gathered")
+    parser.add_argument("--teacher", type=Path, help="the folder of the larger network, to go on")
     asked = parser.parse_args()
     published, pairs = published_weights.read(asked.weights), read()
-    trained, seen, strange = then(published, pairs, asked.met, asked.state) if asked.met else first(published, pairs)
-    save(trained, asked.state)
+    trained, seen, strange = then(published, pairs, asked.met, asked.teacher) if asked.met else first(published, pairs)
     tell(network.scores(trained, examples(strange)), _wanted(strange))
     MODEL.write_bytes(network.int8_model(trained, published, seen))
     print(f"{len(seen.ids)} pairs, {MODEL.stat().st_size} bytes in {MODEL}")

@@ -15,8 +15,10 @@ PARTS = ("open", "held")
 DEV = "dev"
 # By ten other writers; as with the held part only its figures are told.
 SEALED = "sealed"
-# By two more, written last; its figures are told likewise, and one network of three was chosen by them.
+# By two more; its figures are told likewise, and networks were chosen by them.
 FRESH = "fresh"
+# By one more, after all else: nothing was chosen by it.
+LATEST = "latest"
 DOMAINS = ("support", "coding", "health", "finance", "operations")
 LIMITED = frozenset({"one_day", "one_week", "one_month", "one_quarter", "one_year"})
 TIMES_TO_LIVE = LIMITED | {"infinity"}

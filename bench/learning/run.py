@@ -85,7 +85,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.learning.run", description=__doc__)
-    parser.add_argument("--part", choices=(*cases.PARTS, cases.DEV, cases.SEALED, cases.FRESH, "both"), default="both")
+    parts = (*cases.PARTS, cases.DEV, cases.SEALED, cases.FRESH, cases.LATEST)
+    parser.add_argument("--part", choices=(*parts, "both"), default="both")
     parser.add_argument(
         "--show", action="store_true", help="list what was missed and what is junk (of open and dev only)"
     )

@@ -70,6 +70,20 @@ def test_a_statement_about_oneself_becomes_a_fact(said: str, fact: str):
     assert facts(said) == [fact]
 
 
+@pytest.mark.parametrize(
+    "said, fact",
+    [
+        ("Good morning. I live in Paris. Thanks!", "lives in Paris"),
+        ("Hello, I work as a nurse.", "nurse"),
+        ("Hi! I'm allergic to nuts, by the way. What's the weather?", "allergic to nuts"),
+        ("ok. my birthday is 3 May. bye", "birthday is 3 May"),
+        ("Thanks. We deploy on Fridays.", "deploys on Fridays"),
+    ],
+)
+def test_a_plain_statement_is_found_among_greetings_and_questions(said: str, fact: str):
+    assert fact in only_fact(said).content
+
+
 def test_a_sentence_that_tells_several_things_is_kept_whole():
     told = facts("I live in Berlin and work at Siemens, and my team has 12 people.")
 

@@ -8,8 +8,6 @@ from acumen.learn.rules.lessons import WORKED
 from acumen.learn.rules.words import words
 from acumen.model.patterns import later
 
-# A part of fewer words says nothing of its own.
-LEAST = 2
 # Within so many words a clause has come to its verb.
 TO_THE_VERB = 5
 # How a memory begins that is told as an answer, for some time or as what worked: said of all its parts.
@@ -62,4 +60,4 @@ def _tells(part: str) -> bool:
 
 
 def _says_something(part: str) -> bool:
-    return len(part.split()) >= LEAST and bool(keys.telling(words(part)))
+    return bool(keys.telling(words(part)))

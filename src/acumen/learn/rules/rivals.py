@@ -250,8 +250,9 @@ def certain(old: Saying, new: Saying) -> bool:
 
 
 def names_what_ends(old: str, new: str) -> bool:
-    """'Always use us-west-2', 'no longer to us-west-2': whether a name or number of the old ends in the new words."""
-    return not saying(old).names.isdisjoint(saying(new).ended)
+    """'Weblogic', 'weblogic is history'; 'Saturdays, mornings', 'Saturdays are out': whether some of the old ends."""
+    known = saying(old)
+    return not (known.names | known.roots).isdisjoint(saying(new).ended)
 
 
 def leaning(old: Saying, new: Saying, cosine: float | None) -> float:

@@ -67,6 +67,7 @@ def settled(turn: list[Said]) -> list[Said]:
         before_it = turn[place - 1] if place else None
         if before_it is not None and _goes_on_after_a_wish(one, before_it):
             one.chances = _without(one.chances, "forget")
+            _favour(one, LIKELY)  # it says what holds instead
         _weigh(one, before_it)
         if place + 1 < len(turn) and one.seen.has("starts_i", "starts_my") and _follows(turn[place + 1], one):
             _favour(one, LIKELY)
