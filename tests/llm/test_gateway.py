@@ -28,6 +28,7 @@ from tests.model_server import (
     MODEL,
     ModelServer,
     breaks_off,
+    completion,
     drips,
     hangs,
     model_server,
@@ -271,6 +272,41 @@ async def test_an_answer_of_the_wrong_shape_is_sent_back(server: ModelServer, wr
     assert await door.ask()
     assert (door.call.attempts, door.call.outcome) == (2, Outcome.ANSWERED)
     assert door.call.prompt_tokens == 200
+
+
+MISSHAPEN: dict[str, Any] = {
+    "no choice": {"choices": []},
+    "an empty choice": {"choices": [None]},
+    "a choice of text": {"choices": "yes"},
+    "named choices": {"choices": {"first": "yes"}},
+    "a date without end": {**json.loads(completion(json.dumps(YES))), "created": 10**20},
+    "an error that is none": {"error": {"message": "overloaded", "code": 529}},
+    "no object": ["yes"],
+}
+
+
+@pytest.mark.parametrize("wrong", MISSHAPEN)
+async def test_a_reply_that_is_not_shaped_as_the_protocol_says_is_asked_for_again(
+    server: ModelServer, wrong: str, door_to: DoorTo
+):
+    server.then(replies(json.dumps(MISSHAPEN[wrong]).encode()), says(YES))
+    door = door_to(server)
+
+    assert await door.ask()
+    assert (door.call.attempts, door.call.outcome) == (2, Outcome.ANSWERED)
+
+
+@pytest.mark.parametrize("body", [b'{"choices": []}', b'{"choices": ' + b"[" * 100_000])
+async def test_replies_that_never_are_shaped_as_the_protocol_says_cannot_be_used(
+    server: ModelServer, body: bytes, door_to: DoorTo
+):
+    server.then(replies(body))
+    door = door_to(server, attempts=2)
+
+    with pytest.raises(ModelUnusable):
+        await door.ask()
+
+    assert (door.call.outcome, door.call.attempts) == (Outcome.UNUSABLE, 2)
 
 
 async def test_answers_that_never_have_the_right_shape_are_paid_for_and_written_down(

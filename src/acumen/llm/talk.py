@@ -50,6 +50,9 @@ THINKING_TOKENS = 2_000
 UNNAMED = "default"
 # How a server says that it does not know what a schema is. Any other refusal (a wrong key, an unknown model) is final.
 NOT_UNDERSTOOD = frozenset({400, 422})
+# What reading a reply ends in when it is JSON, but not shaped or bounded as the protocol says. The library looks into
+# some of it before it has checked it.
+MISSHAPEN = (LookupError, AttributeError, TypeError, ValueError, RecursionError)
 
 
 # --- the way to a model --------------------------------------------------------------------------------------------
@@ -236,6 +239,8 @@ class _Patient(WrapperModel):
                     response = await self.wrapped.request(messages, model_settings, model_request_parameters)
             except (ModelAPIError, UnexpectedModelBehavior) as failure:
                 await self._pause(failure)
+            except MISSHAPEN as failure:
+                await self._pause(UnexpectedModelBehavior(f"its reply is misshapen ({type(failure).__name__})"))
             except TimeoutError:
                 self._tally.prompt_tokens += _estimate(messages)  # it was read, and will be billed
                 await self._pause(ModelRequestTimeout(self.model_name, self._seconds))
