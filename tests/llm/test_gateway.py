@@ -233,6 +233,16 @@ async def test_a_server_that_does_not_say_what_it_used_is_counted_by_us(server: 
     assert door.call.completion_tokens > 0
 
 
+async def test_a_server_that_says_it_used_what_nobody_can_is_counted_by_us(server: ModelServer, door_to: DoorTo):
+    server.then(says(YES, usage=dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), 10**30)))
+    door = door_to(server)
+
+    await door.ask(talk="word " * 50)
+
+    assert 50 < door.call.prompt_tokens < 1000
+    assert 0 < door.call.completion_tokens < 100
+
+
 async def test_a_known_model_costs_what_the_table_says(server: ModelServer, door_to: DoorTo):
     door = door_to(server, model="gpt-5-nano")
 
@@ -307,6 +317,15 @@ async def test_replies_that_never_are_shaped_as_the_protocol_says_cannot_be_used
         await door.ask()
 
     assert (door.call.outcome, door.call.attempts) == (Outcome.UNUSABLE, 2)
+
+
+@pytest.mark.parametrize("text", ["{" * 900_000, '{"a":' * 150_000])
+async def test_braces_without_end_are_no_answer_and_cost_no_time(server: ModelServer, text: str, door_to: DoorTo):
+    server.then(says(text))
+
+    async with asyncio.timeout(20):
+        with pytest.raises(ModelUnusable):
+            await door_to(server, repairs=0).ask()
 
 
 async def test_answers_that_never_have_the_right_shape_are_paid_for_and_written_down(

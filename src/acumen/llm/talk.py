@@ -53,6 +53,10 @@ NOT_UNDERSTOOD = frozenset({400, 422})
 # What reading a reply ends in when it is JSON, but not shaped or bounded as the protocol says. The library looks into
 # some of it before it has checked it.
 MISSHAPEN = (LookupError, AttributeError, TypeError, ValueError, RecursionError)
+# Nobody reads or writes more in one request; a server that says so is wrong.
+MOST_TOKENS = 10_000_000
+# Each brace in a text may open an answer; with more than these it holds none, and trying all would take minutes.
+MOST_OPENINGS = 1_000
 
 
 # --- the way to a model --------------------------------------------------------------------------------------------
@@ -263,9 +267,13 @@ class _Patient(WrapperModel):
         await asyncio.sleep(pause)
 
     def _count(self, usage: RequestUsage, messages: list[ModelMessage], response: ModelResponse) -> None:
-        """Some servers do not say what they used; then we count ourselves."""
-        self._tally.prompt_tokens += usage.input_tokens or _estimate(messages)
-        self._tally.completion_tokens += usage.output_tokens or count_tokens(response.text or "")
+        """Some servers do not say what they used, or what cannot be; then we count ourselves."""
+        self._tally.prompt_tokens += _credible(usage.input_tokens) or _estimate(messages)
+        self._tally.completion_tokens += _credible(usage.output_tokens) or count_tokens(response.text or "")
+
+
+def _credible(tokens: int) -> int:
+    return tokens if tokens <= MOST_TOKENS else 0
 
 
 def _passes(failure: Exception) -> bool:
@@ -308,10 +316,12 @@ def json_within(text: str) -> str:
     """The last JSON object in the text that is not part of another; the text itself when there is none."""
     found, start = None, text.find("{")
     decoder = json.JSONDecoder()
-    while start != -1:
+    for _ in range(MOST_OPENINGS):
+        if start == -1:
+            break
         try:
             value, end = decoder.raw_decode(text, start)
-        except ValueError:
+        except (ValueError, RecursionError):  # not JSON, or nested without end
             end = start + 1
         else:
             found = value
