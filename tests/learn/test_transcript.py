@@ -42,6 +42,16 @@ def test_a_pasted_document_does_not_push_the_talk_out():
     assert shown.text.endswith("the end.")
 
 
+def test_long_answers_do_not_push_new_turns_out():
+    talk = window("user: Remember that I am vegan.", *(f"agent: {'lorem ipsum ' * 500} the end." for _ in range(9)))
+
+    shown = transcript(talk, 1000)
+
+    assert list(shown.turns) == list(range(1, 11))
+    assert "I am vegan." in shown.text
+    assert count_tokens(shown.text) <= 1000
+
+
 def test_tools_and_experts_are_shown_with_their_turn_and_without_secrets():
     said = turn(
         1,

@@ -11,6 +11,8 @@ from acumen.model.secrets import redact
 
 # One turn may take at most this much of the room: a pasted document must not push the talk out.
 MOST_OF_ROOM = 0.4
+# Tokens; with fewer a turn says nothing any more.
+LEAST_SHARE = 20
 TOOL_CHARACTERS = 600
 
 
@@ -22,16 +24,28 @@ class Transcript(Struct, frozen=True):
 
 
 def transcript(window: Window, room: int) -> Transcript:
-    """The oldest context is left out first when not all fits into `room` tokens, then the oldest new turns."""
-    most = int(room * MOST_OF_ROOM)
-    shown = [(turn, _line(number, turn, most)) for number, turn in enumerate(window.turns, 1)]
+    """Long turns are shortened until all new ones fit into `room` tokens; context goes first, then the oldest turns."""
     kept: list[tuple[int, Turn, str]] = []
-    for number, (turn, line) in reversed(list(enumerate(shown, 1))):
-        room -= count_tokens(line) + 2
+    for number, (turn, line) in reversed(list(enumerate(_shown(window, room), 1))):
+        room -= _tokens(line)
         if room < 0:
             break
         kept.insert(0, (number, turn, line))
     return Transcript("\n".join(line for _, _, line in kept), {number: turn for number, turn, _ in kept})
+
+
+def _shown(window: Window, room: int) -> list[tuple[Turn, str]]:
+    """Nobody comes back to a new turn: each has a share of the room, however long the others are."""
+    most = int(room * MOST_OF_ROOM)
+    while True:
+        shown = [(turn, _line(number, turn, most)) for number, turn in enumerate(window.turns, 1)]
+        if most <= LEAST_SHARE or sum(_tokens(line) for turn, line in shown if turn.is_new) <= room:
+            return shown
+        most //= 2
+
+
+def _tokens(line: str) -> int:
+    return count_tokens(line) + 2  # with the line break
 
 
 def _line(number: int, turn: Turn, most: int) -> str:
