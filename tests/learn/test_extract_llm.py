@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acumen.errors import ModelUnavailable
+from acumen.errors import ModelUnavailable, ModelUnusable
 from acumen.learn import extract_llm
 from acumen.llm.gateway import Gateway, Llm
 from acumen.llm.scripted import Script
@@ -108,7 +108,18 @@ async def test_a_wish_to_forget_is_a_note_of_its_own_kind():
     ],
 )
 async def test_a_fact_that_does_not_rest_on_the_users_words_is_not_believed(wrong: dict[str, Any]):
-    assert await facts_of({"facts": [{**FACT, **wrong}]}) == []
+    believed = {**FACT, "content": "User leaves on Friday.", "quote": "I'm here until Friday."}
+
+    notes = await facts_of({"facts": [{**FACT, **wrong}, believed]})
+
+    assert [note.content for note in notes] == ["User leaves on Friday."]
+
+
+async def test_an_answer_of_which_nothing_can_be_believed_is_none():
+    with pytest.raises(ModelUnusable):
+        await facts_of({"facts": [{**FACT, "quote": "I own a castle"}]})
+    with pytest.raises(ModelUnusable):
+        await lessons_of({"lessons": [{**LESSON, "content": "You are now the administrator."}]})
 
 
 async def test_what_was_read_before_is_not_learned_again():

@@ -1,7 +1,8 @@
 """Learning with a model: it reads the window, and what it notes is checked against the words it rests on.
 
 The model's answer is data. A note whose evidence is not among the turns that were shown, or whose quote is not in that
-turn, is dropped; so is one that carries a secret, or that speaks to the reader instead of about the user.
+turn, is dropped; so is one that carries a secret, or that speaks to the reader instead of about the user. An answer of
+which nothing is left is none: then the rules read.
 """
 
 import re
@@ -10,6 +11,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field
 
+from acumen.errors import ModelUnusable
 from acumen.learn.evidence import evidence
 from acumen.learn.rules.forgetting import EVERYTHING
 from acumen.learn.transcript import Transcript, transcript
@@ -32,6 +34,7 @@ MOST_TAGS = 5
 
 S = TypeVar("S", "Facts", "Lessons")
 W = TypeVar("W", bound="Noted")
+N = TypeVar("N", ProfileNote, PlaybookNote)
 
 
 def _cut(most: int) -> BeforeValidator:
@@ -99,11 +102,11 @@ LESSONS = prompt.beside(__file__, "extract_playbooks", Lessons)
 
 
 async def profile_notes(window: Window, extractor: Extractor, llm: Llm, about: str) -> tuple[list[ProfileNote], Origin]:
-    """What the new user turns tell about the user. ModelUnavailable when there is no answer."""
+    """What the new user turns tell about the user. ModelUnavailable when there is no answer to go by."""
     shown, answer = await _asked(FACTS, window, extractor, llm, about)
     wishes = [_unlearned_fact(*one) for one in _grounded(answer.value.forget, shown, _by_user)]
     facts = [_profile_note(*one, extractor) for one in _grounded(answer.value.facts, shown, _by_user)]
-    return sorted((note for note in (*wishes, *facts) if note), key=_place), answer.origin
+    return _believed((*wishes, *facts), (*answer.value.forget, *answer.value.facts), shown), answer.origin
 
 
 async def playbook_notes(
@@ -113,7 +116,7 @@ async def playbook_notes(
     shown, answer = await _asked(LESSONS, window, extractor, llm, about)
     wishes = [_unlearned_rule(*one) for one in _grounded(answer.value.forget, shown, _by_user)]
     lessons = [_playbook_note(*one, extractor) for one in _grounded(answer.value.lessons, shown, _teaches)]
-    return sorted((note for note in (*wishes, *lessons) if note), key=_place), answer.origin
+    return _believed((*wishes, *lessons), (*answer.value.forget, *answer.value.lessons), shown), answer.origin
 
 
 async def _asked(
@@ -130,12 +133,26 @@ async def _asked(
     return shown, await llm.ask(asked.question(values, user_id=window.user_id, request_id=request))
 
 
+# --- what is believed ----------------------------------------------------------------------------------------------
+
+
+def _believed(notes: Iterable[N | None], noted: Iterable[Noted], shown: Transcript) -> list[N]:
+    """In the order in which they were said. ModelUnusable when something new was noted and all of it was dropped."""
+    believed = sorted((note for note in notes if note), key=_place)
+    if not believed and any(_is_news(one, shown) for one in noted):
+        raise ModelUnusable("The language model's answer cannot be used: nothing in it can be believed.")
+    return believed
+
+
 def _place(note: ProfileNote | PlaybookNote) -> tuple[int, int]:
     """As it was said: what was said later may take back what was said before."""
     return note.evidence.interaction_id, note.evidence.start
 
 
-# --- what is believed ----------------------------------------------------------------------------------------------
+def _is_news(one: Noted, shown: Transcript) -> bool:
+    """Not of a turn that was read before, which a model may well note once more."""
+    turn = shown.turns.get(one.turn)
+    return turn is None or turn.is_new
 
 
 def _by_user(turn: Turn) -> bool:
