@@ -395,6 +395,17 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_is_left_alone_
     assert [call.outcome for call in door.book.calls] == [Outcome.LIMITED, Outcome.ANSWERED]
 
 
+async def test_a_server_that_asks_for_years_is_tried_again_after_an_hour(server: ModelServer, door_to: DoorTo):
+    server.then(refuses(429, Retry_After="Wed, 21 Oct 2099 07:28:00 GMT"), says(YES))
+    door = door_to(server)
+    with pytest.raises(ModelFailed):
+        await door.ask()
+
+    door.clock.now = 3601
+
+    assert await door.ask()
+
+
 async def test_a_pause_that_a_server_asked_for_is_not_told_as_a_broken_model(server: ModelServer, door_to: DoorTo):
     server.then(refuses(429, Retry_After="1"))
     door = door_to(server, attempts=1)
@@ -493,7 +504,7 @@ async def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(se
     server.then(overflows(megabytes=3))
     door = door_to(server)
 
-    with pytest.raises(ModelUnusable):
+    with pytest.raises(ModelUnusable, match=r"\(unusable\): more than 1048576 bytes\.$"):
         await door.ask()
 
     assert (door.call.outcome, len(server.asked)) == (Outcome.UNUSABLE, 1)

@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+# Seconds. Whoever asks for more has the wrong unit or calendar; without an end the model would never be tried again.
+LONGEST_REST = 3_600.0
+
 
 class Breaker(Struct):
     """Times are seconds of a clock that never goes back."""
@@ -39,12 +42,13 @@ class Breaker(Struct):
         self.failures, self.rests_until, self.trying, self.why = 0, 0.0, False, ""
 
     def failed(self, wait: float | None = None, why: str = "") -> None:
-        """`wait` is how long the model itself asked to be left alone."""
+        """`wait` is how long the model itself asked to be left alone; it is, for an hour at most."""
         self.failures, self.trying, self.why = self.failures + 1, False, why
+        pause = min(wait or 0.0, LONGEST_REST)
         if self.spent:
-            self.rests_until = self.clock() + max(self.rest_seconds, wait or 0.0)
-        elif wait:
-            self.rests_until = self.clock() + wait
+            self.rests_until = self.clock() + max(self.rest_seconds, pause)
+        elif pause:
+            self.rests_until = self.clock() + pause
 
     def dropped(self) -> None:
         """The question was given up by us, which says nothing about the model."""

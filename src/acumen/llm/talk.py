@@ -356,6 +356,9 @@ def _outcome(failure: ModelAPIError) -> Outcome:
 
 def _short(failure: Exception) -> str:
     """Enough to know what happened. Neither a question nor an answer: those may hold what somebody said."""
+    endless = next((cause for cause in _causes(failure) if isinstance(cause, TooMuch)), None)
+    if endless is not None:
+        return str(endless)
     status = getattr(failure, "status_code", None)
     said = f"status {status}" if status else str(getattr(failure, "message", failure)).partition("\n")[0]
-    return said[:200]
+    return said[:200].removesuffix(".")
