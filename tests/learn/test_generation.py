@@ -378,7 +378,7 @@ async def test_a_user_whose_rerun_failed_is_listed_and_stays_as_they_are(org: Or
         ("bob", "ExtractorsFailed: profiles: ValueError: torn page")
     ]
     assert "1 of 2 user(s) failed" in ended.error_message
-    assert "1 user(s) whose rerun failed stay as they are" in upgraded.message
+    assert "1 user(s) whose rerun did not end stay as they are" in upgraded.message
     assert len(await contents(org, user="bob")) == 1
 
 
@@ -403,6 +403,25 @@ async def test_a_cancel_stops_within_one_window_and_leaves_nothing_half_done(org
     assert await contents(org, "pending") == await contents(org, "pending", user="bob") == []
     assert not [row for row in rows["bookmarks"] if row["extractor"].startswith("run_")]
     assert (await org.sdk.rerun_profiles()).success
+
+
+async def test_users_whom_a_cancelled_rerun_did_not_reach_stay_as_they_are(org: Org, reading: Any):
+    async def cancel(window: Window) -> None:
+        if window.user_id == "bob":
+            await org.sdk.cancel_operation(service_name="profile_generation")
+
+    for user in ("ada", "bob", "cyd"):
+        await org.sdk.publish(**said(FACT, user=user))
+    await org.learn()
+    reading(lambda window, _extractor: cancel(window))
+    await org.sdk.rerun_profiles()
+    await org.learn()
+
+    upgraded = await org.sdk.upgrade_profiles()
+
+    assert (upgraded.profiles_promoted, upgraded.profiles_archived) == (1, 1)
+    assert "2 user(s) whose rerun did not end stay as they are" in upgraded.message
+    assert [len(await contents(org, user=user)) for user in ("ada", "bob", "cyd")] == [1, 1, 1]
 
 
 async def test_cancelling_when_nothing_runs_says_so(org: Org):

@@ -150,7 +150,7 @@ def _playbooks(asked: wire.DowngradeUserPlaybooksRequest, archive_current: bool 
 
 def _upgraded(done: Upgraded) -> str:
     told = f"Upgraded: {done.promoted} promoted, {done.archived} archived, {done.deleted} old archived deleted"
-    return f"{told}; {done.left_alone} user(s) whose rerun failed stay as they are" if done.left_alone else told
+    return f"{told}; {done.left_alone} user(s) whose rerun did not end stay as they are" if done.left_alone else told
 
 
 def _downgraded(done: Downgraded) -> str:

@@ -42,7 +42,7 @@ class Which(Struct, frozen=True):
 
 
 class Upgraded(Struct, frozen=True):
-    """How many became current, were archived, were deleted; and whose rerun had failed and so stayed as they were."""
+    """How many became current, were archived, were deleted; and whose rerun did not end and so stayed as they were."""
 
     promoted: int = 0
     archived: int = 0
@@ -63,20 +63,20 @@ async def upgrade(service: Service, which: Which, deps: Deps) -> Upgraded:
 def _upgrade(tx: Tx, service: Service, which: Which) -> Upgraded:
     _fence(tx, service)
     rows, kind = tx.by_kind[service.kind], service.kind
-    failed = set() if which.user_id else _failed(tx, service)
-    pending = _without(failed, rows.owned(which.filter(Status.PENDING)))
+    unfinished = set() if which.user_id else _unfinished(tx, service)
+    pending = _without(unfinished, rows.owned(which.filter(Status.PENDING)))
     if not pending:
-        return Upgraded(left_alone=len(failed))
+        return Upgraded(left_alone=len(unfinished))
     promotion = Move(pending, Status.PENDING, Status.CURRENT)
     if not which.archive_current:
-        return Upgraded(tx.memories.set_statuses(kind, [promotion], UPGRADE)[0], left_alone=len(failed))
+        return Upgraded(tx.memories.set_statuses(kind, [promotion], UPGRADE)[0], left_alone=len(unfinished))
     users = set(pending.values()) if which.only_affected_users else None
-    old = _of(users, _without(failed, rows.owned(which.filter(Status.ARCHIVED))))
-    current = _of(users, _without(failed, rows.owned(which.filter(Status.CURRENT))))
+    old = _of(users, _without(unfinished, rows.owned(which.filter(Status.ARCHIVED))))
+    current = _of(users, _without(unfinished, rows.owned(which.filter(Status.CURRENT))))
     deleted = tx.memories.outdate(kind, list(old), UPGRADE)
     moves = [Move(current, Status.CURRENT, Status.ARCHIVED), promotion]
     archived, promoted = tx.memories.set_statuses(kind, moves, UPGRADE)
-    return Upgraded(promoted, archived, deleted, len(failed))
+    return Upgraded(promoted, archived, deleted, len(unfinished))
 
 
 async def downgrade(service: Service, which: Which, deps: Deps) -> Downgraded:
@@ -105,10 +105,10 @@ def _fence(tx: Tx, service: Service) -> None:
             raise Conflict(f"A rerun is under way ({run.id}): wait for its end, or cancel it.")
 
 
-def _failed(tx: Tx, service: Service) -> set[str | None]:
-    """Users for whom the last rerun did not come to its end: what it made of them is not the whole."""
+def _unfinished(tx: Tx, service: Service) -> set[str | None]:
+    """Users for whom the last rerun failed or never came to its end: what it made of them is not the whole."""
     run = tx.runs.latest(service.name, Mode.RERUN)
-    return set() if run is None else {item.item for item in tx.run_items.of(run.id, ItemState.FAILED)}
+    return set() if run is None else {item.item for item in tx.run_items.of(run.id) if item.state is not ItemState.DONE}
 
 
 def _of(users: set[str | None] | None, owners: Owners) -> Owners:
