@@ -382,6 +382,25 @@ async def test_a_user_whose_rerun_failed_is_listed_and_stays_as_they_are(org: Or
     assert len(await contents(org, user="bob")) == 1
 
 
+async def test_what_a_failed_rerun_made_of_a_user_is_not_promoted_whoever_is_named(org: Org, reading: Any):
+    def fail(window: Window, _extractor: Extractor) -> None:
+        if "Tom" in window.turns[-1].text:
+            raise ValueError("torn page")
+
+    await org.sdk.update_config(window_size=1)
+    await org.sdk.publish(**said(FACT, "My dog is called Rex.", "My cat is called Tom."))
+    await org.learn()
+    known = await contents(org)
+    reading(fail)
+    await org.sdk.rerun_profiles()
+    await org.learn()
+
+    upgraded = await org.sdk.upgrade_profiles(user_id="ada")
+
+    assert (upgraded.profiles_promoted, await contents(org)) == (0, known)
+    assert (await operation(org)).stats == {}
+
+
 async def test_a_cancel_stops_within_one_window_and_leaves_nothing_half_done(org: Org, reading: Any):
     async def cancel() -> None:
         await org.sdk.cancel_operation(service_name="profile_generation")

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from acumen.deps import Deps
 from acumen.errors import BadInput
 from acumen.learn import operations, playbooks, profiles
-from acumen.learn.reader import Path, Reader, read_all
+from acumen.learn.reader import ExtractorsFailed, Path, Reader, read_all
 from acumen.learn.runs import Cancelled, carry
 from acumen.learn.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
 from acumen.model.config import Config, Extractor
@@ -26,7 +26,7 @@ from acumen.storage.speakers import Heard
 from acumen.storage.store import Tx
 
 MADE_ANEW = Because("a new rerun makes it anew")
-CANCELLED = Because("the rerun that was making it was cancelled")
+HALF = Because("the rerun that was making it did not come to its end")
 
 
 class Mode(StrEnum):
@@ -126,7 +126,7 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
     asked_for = replace(deps, config=replace(deps.config, skip_gate=True))
     try:
         await read_all(paths, asked_for)
-    except Cancelled:
+    except (Cancelled, ExtractorsFailed):
         if wish.mode is Mode.RERUN:  # half a user's memories must not replace the whole of them
             await deps.store.write(lambda tx: _drop_half(tx, run, user, service, wish, chosen))
         raise
@@ -134,7 +134,7 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
 
 
 def _drop_half(tx: Tx, run: Run, user: str, service: Service, wish: Wish, chosen: Sequence[Extractor]) -> None:
-    _discard(tx, service.kind, [UserId(user)], wish, chosen, CANCELLED)
+    _discard(tx, service.kind, [UserId(user)], wish, chosen, HALF)
     tx.run_items.uncount(run.id, user)
 
 
