@@ -193,6 +193,23 @@ async def test_a_rerun_that_does_not_see_the_wish_brings_nothing_back_either(org
     assert forgotten == await contents(org, "pending") == []
 
 
+async def test_what_was_said_twice_of_a_week_is_not_prolonged_by_a_rerun(start: Start, clock: Clock):
+    org = local(await start())
+    for _ in range(2):
+        await org.sdk.publish(**said("This week I am working from Lisbon."))
+        await org.learn()
+        clock.forward(days=1)
+    (before,) = (await org.sdk.profiles(user_id="ada")).user_profiles
+    clock.forward(days=3)
+    await org.sdk.rerun_profiles()
+    await org.learn()
+
+    (pending,) = (await org.sdk.profiles(user_id="ada", status_filter=["pending"])).user_profiles
+
+    assert (pending.mentions, pending.profile_time_to_live) == (before.mentions, "one_week") == (2, "one_week")
+    assert abs(pending.expiration_timestamp - before.expiration_timestamp) <= 1
+
+
 async def test_what_held_for_a_week_is_not_prolonged_by_a_rerun(start: Start, clock: Clock):
     org = local(await start())
     await org.sdk.publish(**said("I am in Rome this week."))

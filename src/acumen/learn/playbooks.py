@@ -39,7 +39,7 @@ def _make(note: PlaybookNote, window: Window, learned: Learned) -> UserPlaybook:
     )
 
 
-def _refresh(known: UserPlaybook, note: PlaybookNote, _at: Millis) -> UserPlaybook:
+def _refresh(known: UserPlaybook, note: PlaybookNote, _said_at: Millis) -> UserPlaybook:
     return replace(
         known,
         mentions=known.mentions + 1,

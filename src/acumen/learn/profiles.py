@@ -53,13 +53,13 @@ def _make(note: ProfileNote, window: Window, learned: Learned) -> Profile:
     )
 
 
-def _refresh(known: Profile, note: ProfileNote, at: Millis) -> Profile:
+def _refresh(known: Profile, note: ProfileNote, said_at: Millis) -> Profile:
     return replace(
         known,
         mentions=known.mentions + 1,
         interaction_ids=[*known.interaction_ids, note.evidence.interaction_id],
         ttl=note.ttl,
-        expires_at=note.ttl.expires(at),
+        expires_at=note.ttl.expires(said_at),
     )
 
 

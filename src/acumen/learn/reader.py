@@ -229,7 +229,7 @@ class Reader(Struct, Generic[M, N], frozen=True):
         def write(tx: Tx) -> Next:
             if changes:
                 self._hold(tx, one.path.user, met.mark)
-                self._apply(tx, changes, kept, one.due.window.turns[-1].request_id)
+                self._apply(tx, changes, kept, one.due.window)
                 for memory, row, because in left:
                     tx.memories.add(self.kind, memory, row, because)
             return _passed(tx, one.due, one.path, len(changes.added))
@@ -296,28 +296,29 @@ class Reader(Struct, Generic[M, N], frozen=True):
         tx: Tx,
         changes: Changes[Any, N],
         kept: Sequence[tuple[Added[N], M, SearchRow]],
-        request_id: RequestId,
+        window: Window,
     ) -> None:
         """What is new comes first, so that what it replaces can point to it."""
-        ids = []
+        ids, request_id = [], window.turns[-1].request_id
         for added, memory, row in kept:
             because = Because(
                 added.because, request_id=memory.request_id, sources=[str(i) for i in memory.interaction_ids]
             )
             ids.append(tx.memories.add(self.kind, memory, row, because).id)
         for mention in changes.mentioned:
-            self._mention(tx, _id(mention.which, ids), mention.note, mention.because)
+            said_at = window.turn(mention.note.evidence.interaction_id).at or tx.at
+            self._mention(tx, _id(mention.which, ids), mention.note, mention.because, said_at)
         for gone in changes.superseded:
             self._retire(tx, _id(gone.old, ids), gone.because, request_id, successor=_id(gone.new, ids))
         for forgotten in changes.forgotten:
             self._retire(tx, str(forgotten.id), forgotten.because, request_id, asked=forgotten.asked)
 
-    def _mention(self, tx: Tx, memory_id: str, note: N, reason: str) -> None:
+    def _mention(self, tx: Tx, memory_id: str, note: N, reason: str, said_at: Millis) -> None:
         before = tx.by_kind[self.kind].get(memory_id)
         if before is not None:
             source = str(note.evidence.interaction_id)
             because = Because(reason, request_id=note.request_id, sources=[source])
-            after = self.refresh(before, note, tx.at)  # type: ignore[arg-type]
+            after = self.refresh(before, note, said_at)  # type: ignore[arg-type]
             tx.memories.change(MemoryRef(self.kind, memory_id), before, after, None, because)
 
     def _retire(
