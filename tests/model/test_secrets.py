@@ -22,6 +22,8 @@ from acumen.model.secrets import redact
         ("postgres://ann:s3cret@db:5432/x", "postgres://ann:[redacted password]@db:5432/x"),
         ("pass --password Xk29fjw0 to it", "pass --password [redacted password] to it"),
         ("use passphrase 'correct horse battery'", "use passphrase [redacted password]"),
+        ("log in with the password hunter2x, please", "log in with the password [redacted password], please"),
+        ("my pin 4711 and cvv 123", "my pin [redacted password] and cvv [redacted password]"),
         ("card 4111 1111 1111 1111 please", "card [redacted card] please"),
         ("ssn 078-05-1120", "ssn [redacted number]"),
         ("key d8Kf02mQpLz7Xw41RtYbN5vHc3GsEj9U", "key [redacted key]"),
@@ -43,6 +45,8 @@ def test_a_secret_is_replaced_by_its_name(text: str, shown: str):
         "antidisestablishmentarianism-and-other-long-words-without-digits",
         "Call me at 14:30 on 2024-05-01.",
         "My password manager is 'Vault'.",
+        "The password hashing uses SHA256 and a password SHA256 digest.",
+        "Pin 3306 as the port, and connect pin 13 without a password.",
         "Run it with --token-file notes.txt.",
     ],
 )

@@ -35,6 +35,12 @@ _GIVEN = later(
     r"(?i)((?<![\w-])--?(?:[a-z]+-)?(?:pass(?:word|phrase|code|wd)?|pwd|secret|token|api-key)\s+[\"'`]?)([^\s\"'`,;]{3,200})"
     r"|(\b(?:pass(?:word|phrase|code)|pwd|secret key|api key)\s+)([\"'`][^\"'`\n]{3,200}[\"'`])"
 )
+# "log in with the password hunter2x", "my pin 4711": what comes next is it if it looks like no word. A pin with nobody
+# before it may be a verb ("pin 3306").
+_SPOKEN = later(
+    r"(?i)(\b(?:pass(?:word|phrase|code|wd)|pwd|otp|(?:my|our|your|his|her|their|the) pin|pin (?:code|number))\s+)"
+    r"([^\s\"'`,;]{4,200})|(\bcv[vc]\s+)(\d{3,4})\b"
+)
 _CARD = later(r"\b\d(?:[ -]?\d){12,18}\b")
 _SOCIAL = later(r"\b\d{3}-\d{2}-\d{4}\b")
 _LONG = later(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
@@ -64,6 +70,7 @@ def redact(text: str) -> str:
     if any(map(lowered.__contains__, _NAMES)):
         text = _NAMED.sub(_named, text) if _says(lowered) else text
         text = _GIVEN.sub(lambda found: f"{found[1] or found[3]}{_HIDDEN}" if _is_given(found) else found[0], text)
+        text = _SPOKEN.sub(lambda found: f"{found[1] or found[3]}{_HIDDEN}" if _is_spoken(found) else found[0], text)
     if _DIGITS.search(text):
         text = _CARD.sub(lambda found: "[redacted card]" if _is_card(found[0]) else found[0], text)
         text = _SOCIAL.sub("[redacted number]", text)
@@ -86,6 +93,13 @@ _HIDDEN = "[redacted password]"
 
 def _is_given(found: re.Match[str]) -> bool:
     return not (found[2] or found[4]).strip("\"'`").startswith("[redacted")
+
+
+def _is_spoken(found: re.Match[str]) -> bool:
+    """A number, or a word with a digit in it; but for names in capitals (SHA256)."""
+    said = (found[2] or found[4]).rstrip(".!?)")
+    mixed = len(said) >= 6 and any(map(str.isdigit, said)) and any(map(str.islower, said))
+    return said.isdigit() or (mixed and not said.startswith("[redacted"))
 
 
 def _is_card(digits: str) -> bool:
