@@ -444,6 +444,20 @@ async def test_a_refusal_is_not_repeated(server: ModelServer, status: int, door_
     assert (door.call.outcome, len(server.asked)) == (Outcome.REFUSED, 1)
 
 
+async def test_a_question_that_is_refused_in_words_too_does_not_cost_the_next_its_schema(
+    server: ModelServer, door_to: DoorTo
+):
+    server.then(refuses(400), refuses(400), says(YES))
+    door = door_to(server)
+    with pytest.raises(ModelFailed):
+        await door.ask()
+
+    await door.ask()
+
+    formats = [asked.body["response_format"]["type"] for asked in server.asked]
+    assert formats == ["json_schema", "json_object", "json_schema"]
+
+
 @pytest.mark.parametrize("status", [400, 422])
 async def test_a_server_that_knows_no_schemas_is_asked_in_words(server: ModelServer, status: int, door_to: DoorTo):
     server.then(refuses(status), says(YES))

@@ -186,8 +186,17 @@ async def converse(line: Line, where: Route, question: Question[T], settings: Ll
         except ModelRequestRejectedError as refusal:
             if not line.schemas or tally.completion_tokens or not _is_not_understood(refusal):
                 raise
-            line.schemas = False  # many servers know the protocol but not its schemas: then the prompt must do
-            return await _run(line, where, question, settings, tally)
+            return await _in_words(line, where, question, settings, tally)
+
+
+async def _in_words(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
+    """Many servers know the protocol but not its schemas: then the prompt must do."""
+    line.schemas = False
+    try:
+        return await _run(line, where, question, settings, tally)
+    except ModelRequestRejectedError:
+        line.schemas = True  # it refuses this question, in whatever form
+        raise
 
 
 def _is_not_understood(refusal: ModelRequestRejectedError) -> bool:
