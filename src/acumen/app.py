@@ -129,6 +129,7 @@ class App:
             config=config,
             llm=self.gateway.of(config.llm, Ledger(self.store.of(org))),
             stand_back=self.worker.stand_back,
+            renewed=lambda: self.deps_for(org),
         )
 
     def forget_config(self, org: OrgId) -> None:

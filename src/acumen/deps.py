@@ -58,6 +58,7 @@ class Deps(Struct, frozen=True):
     config: Config
     llm: Llm | None  # None: no language model is configured; rules do its work
     stand_back: Callable[[], Awaitable[None]]  # lets callers who wait go first; asked between pieces of long work
+    renewed: Callable[[], Awaitable["Deps"]]  # the same by now: long work outlasts a change of the config
 
     @property
     def thresholds(self) -> Thresholds:

@@ -478,6 +478,20 @@ async def test_every_service_is_cancelled_when_none_is_named(org: Org):
     assert [(await operation(org, name)).status for name in answer.cancelled_services] == ["cancelled"] * 2
 
 
+async def test_a_change_of_configuration_holds_for_the_users_that_a_run_has_yet_to_read(org: Org, reading: Any):
+    async def change() -> None:
+        await org.sdk.update_config(profile_extractor_configs=[named("later")])
+
+    for user in ("ada", "bob"):
+        await org.sdk.publish(**said(FACT, user=user))
+    await org.learn()
+    read = reading(lambda _window, _extractor: change())
+    await org.sdk.rerun_profiles()
+    await org.learn()
+
+    assert read == ["profiles", "later"]
+
+
 async def test_a_run_that_was_broken_off_goes_on_where_it_stood(org: Org, reading: Any):
     broken = 0
 

@@ -19,13 +19,16 @@ class Cancelled(Exception):
 
 
 async def carry(run_id: RunId, work: Work, deps: Deps) -> None:
-    """From wherever it stands. An item that fails does not keep the others from being done."""
+    """From wherever it stands. An item that fails does not keep the others from being done.
+
+    Each is done as the org is configured when it is begun.
+    """
     run = await deps.store.write(lambda tx: tx.runs.begin(run_id))
     if run is None:
         return
     with suppress(Cancelled):
         while (item := await _next(run_id, deps)) is not None:
-            await _do(run, item, work, deps)
+            await _do(run, item, work, await deps.renewed())
             await deps.stand_back()
     await deps.store.write(lambda tx: _finish(tx, run_id))
 
