@@ -13,6 +13,10 @@ SECRET = "sk-the-secret"
 WITH_SECRET = {"openai": {"api_key": SECRET}, "anthropic": {"api_key": "another-secret"}}
 
 
+OWN = {"model": "m", "api_key": "k"}
+NOWHERE = ("http://", "http://:80/v1", "http://127.0.0.1:99999/v1", "http://127.0.0.1:abc/v1", "http://exa mple/v1")
+
+
 async def test_an_org_that_has_set_nothing_has_the_defaults(org: Org):
     config = await org.sdk.config()
 
@@ -101,6 +105,8 @@ async def test_a_configuration_read_and_written_back_keeps_its_secrets(org: Org)
         ({"profile_extractor_configs": [{"extraction_definition_prompt": "x", "colour": 1}]}, "configs.0.colour"),
         ({"agent_success_config": {"success_definition_prompt": "x", "sampling_rate": 2}}, "sampling_rate"),
         ({"api_key_config": {"openai": {}}}, "api_key"),
+        *(({"api_key_config": {"custom_endpoint": {**OWN, "api_base": wrong}}}, "api_base") for wrong in NOWHERE),
+        ({"api_key_config": {"dashscope": {"api_key": "k", "api_base": "nonsense"}}}, "api_base"),
     ],
     ids=str,
 )

@@ -694,7 +694,13 @@ async def test_without_url_and_provider_there_is_no_model():
     assert _gateway().of(LlmChoice(), Book()) is None
 
 
-@pytest.mark.parametrize("wrong", [{"api_key": "sk-1"}, {"provider": "openai"}, {"url": "localhost:8000"}])
+@pytest.mark.parametrize("url", ["localhost:8000", "http://", "http://127.0.0.1:99999/v1", "http://127.0.0.1:abc/v1"])
+def test_an_address_that_nobody_can_call_is_refused_at_the_start(url: str):
+    with pytest.raises(BadSettings, match="must be an address such as"):
+        _gateway(url=url)
+
+
+@pytest.mark.parametrize("wrong", [{"api_key": "sk-1"}, {"provider": "openai"}])
 def test_a_key_goes_nowhere_until_it_is_said_where(wrong: dict[str, str]):
     with pytest.raises(BadSettings):
         _gateway(**wrong)

@@ -123,14 +123,22 @@ def configured(settings: Llm) -> bool:
 
 def check(settings: Llm) -> None:
     """A key goes nowhere until it is said where."""
-    if settings.url and not settings.url.startswith(("http://", "https://")):
-        raise BadSettings("llm.url (ACUMEN_LLM__URL) must start with http:// or https://.")
+    if settings.url and not _can_be_called(settings.url):
+        raise BadSettings("llm.url (ACUMEN_LLM__URL) must be an address such as http://127.0.0.1:11434/v1.")
     if settings.provider and not settings.url and not settings.api_key:
         raise BadSettings(f"llm.provider is {settings.provider}: set its key too, llm.api_key (ACUMEN_LLM__API_KEY).")
     if settings.api_key and not settings.url and not settings.provider:
         raise BadSettings(
             "There is a key, llm.api_key, but not for whom: set llm.provider (ACUMEN_LLM__PROVIDER) or llm.url."
         )
+
+
+def _can_be_called(url: str) -> bool:
+    try:
+        address = urlsplit(url)
+        return address.scheme in {"http", "https"} and bool(address.hostname) and address.port != 0
+    except ValueError:  # a port that cannot be
+        return False
 
 
 def _name(name: str, role: Role, endpoint: Endpoint) -> str:

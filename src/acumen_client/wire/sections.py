@@ -108,7 +108,7 @@ class KeyOnly(Section):
 
 
 class DashScopeConfig(KeyOnly):
-    api_base: Str | None = None
+    api_base: WebUrl | None = None
 
 
 class CustomEndpointConfig(KeyOnly):

@@ -96,8 +96,12 @@ _METADATA_HOSTS = frozenset({"metadata.google.internal", "169.254.169.254", "fd0
 
 
 def web_address(value: str) -> str:
-    if urlsplit(value).scheme not in {"http", "https"}:
+    """Raises `ValueError`, also for a port that cannot be."""
+    address = urlsplit(value)
+    if address.scheme not in {"http", "https"}:
         raise ValueError("must be an http or https URL")
+    if not address.hostname or address.port == 0 or any(map(str.isspace, value)):
+        raise ValueError("must name a host that can be called")
     return _harmless(value)
 
 
