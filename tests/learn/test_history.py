@@ -100,6 +100,18 @@ async def test_the_change_log_tells_of_edits_and_versions(org: Org):
     assert [one.content for one in edited.added_profiles] == ["new words"]
 
 
+async def test_what_changed_at_once_for_many_users_is_told_once_for_each(org: Org):
+    users = ("ada", "bob")
+    pending = [profile(f"new {n}", user=user, status="pending") for n in range(3) for user in users]
+    await org.sdk.add_profiles(user_profiles=[*(profile("old", user=user) for user in users), *pending])
+    await org.sdk.upgrade_profiles()
+
+    first, second, *_ = (await org.sdk.profile_change_log()).profile_change_logs
+
+    assert {first.user_id, second.user_id} == set(users)
+    assert [(len(one.added_profiles), len(one.removed_profiles)) for one in (first, second)] == [(3, 1), (3, 1)]
+
+
 async def test_what_was_deleted_leaves_no_words_in_the_change_log(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile("secret words", profile_id="p1")])
     await org.sdk.delete_profile(user_id="ada", profile_id="p1")

@@ -1,7 +1,7 @@
 """Where a memory came from, and how memories changed: told from lineage, as things were at the time."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from msgspec import Struct, field
@@ -120,8 +120,10 @@ def _stored(tx: Tx, ids: Sequence[str]) -> dict[str, Profile]:
 
 def changes(events: Iterable[Mapping[str, Any]], stored: Mapping[str, Profile]) -> list[Change]:
     """One for each user and moment. `stored` gives the words of memories of which only the status was told."""
-    by_moment = groupby(events, key=lambda event: (event["user_id"], event["created_at"]))
-    return [_change(list(reversed(list(group))), stored) for _, group in by_moment]
+    moments: defaultdict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
+    for event in events:  # of many users at once, those of one need not lie together
+        moments[event["user_id"], event["created_at"]].append(event)
+    return [_change(told[::-1], stored) for told in moments.values()]
 
 
 def _change(events: Sequence[Mapping[str, Any]], stored: Mapping[str, Profile]) -> Change:
