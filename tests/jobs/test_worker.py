@@ -118,6 +118,28 @@ async def test_told_to_stop_a_worker_finishes_what_it_has_begun(store: Store):
     assert await nothing_left(store)
 
 
+async def test_what_a_worker_cannot_finish_in_time_is_begun_by_the_next_at_once(store: Store):
+    begun = asyncio.Event()
+
+    async def never_end(_job: Job) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def run(job: Job) -> None:
+        ran.append(job.scope)
+
+    ran: list[str] = []
+    await add(store)
+    serving = asyncio.create_task(Worker(store, never_end, QUICK).serve(asyncio.Event()))
+    await begun.wait()
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+
+    await Worker(store, run, QUICK).run_due()
+
+    assert ran == ["ada"]
+
+
 async def test_a_worker_outlives_a_database_that_is_away_for_a_moment(store: Store, monkeypatch: pytest.MonkeyPatch):
     ran = asyncio.Event()
 

@@ -54,14 +54,24 @@ class Worker:
         self._news.set()
 
     async def serve(self, stop: asyncio.Event) -> None:
-        """Until `stop`; then finishes what it has begun."""
+        """Until `stop`; then finishes what it has begun, and lets go of what takes too long."""
         keeping = asyncio.create_task(self._keep_leases())
         try:
             await self._work(stop)
         finally:
-            for task in (keeping, *self._running):
-                task.cancel()
+            keeping.cancel()
+            await self._let_go()
             self._of_this_process.discard(self._owner)
+
+    async def _let_go(self) -> None:
+        """Whoever works next can begin it at once, and need not wait for our leases to run out."""
+        running = list(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        if running:
+            with contextlib.suppress(AcumenError):  # then they do run out
+                await self._store.lease(lambda leases: leases.end_leases([self._owner]))
 
     async def _work(self, stop: asyncio.Event) -> None:
         while not stop.is_set():
