@@ -50,6 +50,18 @@ async def calls(org: Org) -> list[dict[str, Any]]:
     return (await org.rows())["llm_calls"]
 
 
+async def test_a_rerun_tells_how_much_of_it_rules_read_in_the_models_place(start: Start):
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads, reads, DOWN), llm={"attempts": 1})
+    await org.sdk.publish(**said(SAYS))
+    await org.learn()
+
+    await org.sdk.rerun_profiles()
+    await org.learn()
+
+    told = (await org.sdk.operation_status(service_name="profile_generation")).operation_status
+    assert (told.stats["windows"], told.stats["windows_by_rules"]) == (1, 1)
+
+
 async def test_what_the_model_reads_is_learned_with_its_name_and_its_words(start: Start):
     org = await with_model(start, Script().says(Role.EXTRACTION, reads))
     await org.sdk.publish(**said(SAYS, request_id="r1"))

@@ -232,7 +232,7 @@ class Reader(Struct, Generic[M, N], frozen=True):
                 self._apply(tx, changes, kept, one.due.window)
                 for memory, row, because in left:
                     tx.memories.add(self.kind, memory, row, because)
-            return _passed(tx, one.due, one.path, len(changes.added))
+            return _passed(tx, one, len(changes.added))
 
         return await deps.store.write(write)
 
@@ -365,13 +365,19 @@ class Reader(Struct, Generic[M, N], frozen=True):
                 tx.memories.change(MemoryRef(other, str(twin.id)), twin, after, None, because)
 
 
-def _passed(tx: Tx, due: Due, path: Path, generated: int) -> Next:
+def _passed(tx: Tx, one: _Reading, generated: int) -> Next:
     """The window is read: the bookmark stands behind it. Answers with what comes next."""
+    due, path = one.due, one.path
     tx.bookmarks.move(path.user, path.bookmark, due.seen, due.until)
     if path.count and due.news:
-        path.count(tx, {"generated": generated, "windows": 1, "interactions": due.news})
+        path.count(tx, {"generated": generated, "windows": 1, "interactions": due.news, **_instead(one.heard)})
     # What is published while this is read has a job of its own.
     return None if due.last and path.count is None else path.next(tx, {})
+
+
+def _instead(heard: Heard[Any]) -> dict[str, int]:
+    """Rules that read in a model's place may have found nothing to say so with."""
+    return {"windows_by_rules": 1} if heard.because else {}
 
 
 _TWIN = {Kind.PROFILE: Kind.USER_PLAYBOOK, Kind.USER_PLAYBOOK: Kind.PROFILE}
