@@ -1,6 +1,7 @@
 """The one door to language models, before a model that behaves well, badly, or not at all."""
 
 import asyncio
+import gzip
 import json
 import logging
 import sys
@@ -522,6 +523,16 @@ async def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(se
         await door.ask()
 
     assert (door.call.outcome, len(server.asked)) == (Outcome.UNUSABLE, 1)
+
+
+async def test_a_packed_reply_is_not_unpacked(server: ModelServer, door_to: DoorTo):
+    server.then(replies(gzip.compress(completion(json.dumps(YES))), Content_Encoding="gzip"))
+    door = door_to(server)
+
+    with pytest.raises(ModelUnusable, match="packed"):
+        await door.ask()
+
+    assert server.asked[0].headers["accept-encoding"] == "identity"
 
 
 async def test_a_total_time_holds_whatever_the_attempts(server: ModelServer, door_to: DoorTo):

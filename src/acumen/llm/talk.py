@@ -43,6 +43,7 @@ T = TypeVar("T", bound=BaseModel)
 
 # No answer of ours is worth more; a server that sends more is broken or hostile.
 MOST_BYTES = 1024 * 1024
+PLAIN = "identity"
 CONNECT_SECONDS = 5.0
 LONGEST_PAUSE = 20.0
 # What a model that always thinks may use for it.
@@ -142,7 +143,10 @@ async def _first_served(endpoint: Endpoint, client: httpx2.AsyncClient) -> str |
 def _client() -> httpx2.AsyncClient:
     """Goes to the configured address and nowhere else: follows no redirect, asks no proxy."""
     timeout = httpx2.Timeout(60.0, connect=CONNECT_SECONDS)
-    return httpx2.AsyncClient(transport=_Bounded(), timeout=timeout, follow_redirects=False, trust_env=False)
+    plain = {"Accept-Encoding": PLAIN}  # what is packed has no length until it is unpacked
+    return httpx2.AsyncClient(
+        transport=_Bounded(), headers=plain, timeout=timeout, follow_redirects=False, trust_env=False
+    )
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
@@ -150,6 +154,9 @@ class _Bounded(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        if response.headers.get("Content-Encoding", PLAIN) != PLAIN:
+            await response.aclose()
+            raise TooMuch("a packed reply, though a plain one was asked for")
         response.stream = _BoundedStream(response.stream)  # type: ignore[arg-type]
         return response
 
@@ -171,7 +178,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 class TooMuch(httpx2.ReadError):
-    """The model's reply does not end."""
+    """The model's reply does not end, or nobody can tell where."""
 
 
 # --- a question ----------------------------------------------------------------------------------------------------
