@@ -682,6 +682,18 @@ async def test_a_book_that_cannot_be_written_does_not_cost_the_answer(
     assert "could not be written down" in caplog.text
 
 
+async def test_no_address_appears_in_logs_or_errors_for_it_may_hold_a_password(
+    server: ModelServer, caplog: Any, door_to: DoorTo
+):
+    server.then(refuses(500), says(YES))
+    door = door_to(server, url=server.url.replace("://", "://ada:s3cretpw@"))
+
+    with caplog.at_level(logging.DEBUG):
+        assert await door.ask()
+
+    assert "s3cretpw" not in f"{caplog.text} {door.call} {door.gateway.problem}"
+
+
 async def test_no_key_appears_in_logs_or_errors(server: ModelServer, caplog: Any, door_to: DoorTo):
     key = "sk-canary-0123456789abcdef"
     server.then(refuses(401))

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -142,6 +143,8 @@ async def _first_served(endpoint: Endpoint, client: httpx2.AsyncClient) -> str |
 
 def _client() -> httpx2.AsyncClient:
     """Goes to the configured address and nowhere else: follows no redirect, asks no proxy."""
+    for teller in ("httpx2", "openai", "anthropic"):  # they would tell the address, which may hold a secret
+        logging.getLogger(teller).setLevel(logging.WARNING)
     timeout = httpx2.Timeout(60.0, connect=CONNECT_SECONDS)
     plain = {"Accept-Encoding": PLAIN}  # what is packed has no length until it is unpacked
     return httpx2.AsyncClient(
