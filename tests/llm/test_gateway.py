@@ -286,7 +286,7 @@ async def test_an_answer_of_the_wrong_shape_is_sent_back(server: ModelServer, wr
 
 
 MISSHAPEN: dict[str, Any] = {
-    "no choice": {"choices": []},
+    "no choice": {**json.loads(completion("")), "choices": []},
     "an empty choice": {"choices": [None]},
     "a choice of text": {"choices": "yes"},
     "named choices": {"choices": {"first": "yes"}},
@@ -307,7 +307,9 @@ async def test_a_reply_that_is_not_shaped_as_the_protocol_says_is_asked_for_agai
     assert (door.call.attempts, door.call.outcome) == (2, Outcome.ANSWERED)
 
 
-@pytest.mark.parametrize("body", [b'{"choices": []}', b'{"choices": ' + b"[" * 100_000])
+@pytest.mark.parametrize(
+    "body", [json.dumps(MISSHAPEN["no choice"]).encode(), b'{"choices": ' + b"[" * 100_000], ids=["empty", "endless"]
+)
 async def test_replies_that_never_are_shaped_as_the_protocol_says_cannot_be_used(
     server: ModelServer, body: bytes, door_to: DoorTo
 ):
