@@ -46,6 +46,38 @@ async def test_a_lesson_is_retired_when_too_few_who_taught_it_are_left(org: Org)
     assert "zoe" not in str(await org.rows())
 
 
+async def renewed(org: Org, *lessons: tuple[str, str]) -> None:
+    """These users' lessons, made anew by a rerun; what they were before the last one is deleted."""
+    for user, content in lessons:
+        await teach(org, content, user, status="pending")
+    await org.sdk.upgrade_user_playbooks()
+
+
+async def test_words_of_an_outdated_version_are_erased_from_the_lesson_that_was_written_from_it(org: Org):
+    users = (("zoe", ZEBRA), ("bob", OURS))
+    lesson = await shared_by(org, *users)
+    await renewed(org, *users)
+    await renewed(org, *users)
+
+    cleared = await org.sdk.clear_user_data(user_id="zoe")
+
+    assert cleared.retired_agent_playbooks == [lesson.agent_playbook_id]
+    assert "zebra" not in str(await org.rows()).lower()
+
+
+async def test_deleting_what_a_user_taught_reaches_lessons_written_from_its_outdated_version(org: Org):
+    users = (("zoe", ZEBRA), ("bob", OURS))
+    lesson = await shared_by(org, *users)
+    await renewed(org, *users)
+    await renewed(org, *users)
+    ids = (await org.sdk.user_playbooks(user_id="zoe", status_filter=[None, "archived"])).user_playbooks
+
+    await org.sdk.delete_user_playbooks(user_playbook_ids=[one.user_playbook_id for one in ids])
+
+    assert (await lesson_of(org, lesson.agent_playbook_id)).content == "(erased)"
+    assert "zebra" not in str((await org.rows())["agent_playbooks"]).lower()
+
+
 async def test_a_lesson_is_reworded_when_enough_who_taught_it_are_left(org: Org):
     lesson = await shared_by(org, ("zoe", ZEBRA), ("zoe", f"{ZEBRA} Zebra!"), ("bob", OURS), ("carl", OURS))
     await org.sdk.update_agent_playbook(agent_playbook_id=lesson.agent_playbook_id, content=ZEBRA)

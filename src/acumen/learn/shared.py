@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
@@ -56,6 +56,14 @@ def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[
     rows = tx.search_rows.by_ids(Kind.USER_PLAYBOOK, [str(one.id) for one in playbooks])
     found = [(one, rows.get(str(one.id))) for one in playbooks]
     return [Taught(one, vector_of(row, deps), row) for one, row in found]
+
+
+def sources(tx: Tx, ids: Sequence[PlaybookId]) -> list[UserPlaybook]:
+    """With those that a newer version has deleted, as they were then: lessons may still be in their words."""
+    names = [str(one) for one in ids]
+    there = tx.user_playbooks.by_ids(names)
+    outdated = tx.lineage.outdated(Kind.USER_PLAYBOOK, ids=[name for name in names if name not in there])
+    return [*there.values(), *(convert(told, UserPlaybook) for told in outdated.values())]
 
 
 def vector_of(row: SearchRow | None, deps: Deps) -> Floats | None:

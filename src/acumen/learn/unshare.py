@@ -13,7 +13,7 @@ from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
 from acumen.learn import wording_rules
 from acumen.learn.gather import Taught, by_person, fingerprint, wording
-from acumen.learn.shared import counted_in, names, snapshot, with_vectors
+from acumen.learn.shared import counted_in, names, snapshot, sources, with_vectors
 from acumen.learn.wording import BY_RULES
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
@@ -134,19 +134,37 @@ def _tell(tx: Tx, change: _Change, wordless: AgentPlaybook, stored: AgentPlayboo
 
 
 async def without_user(user: UserId, deps: Deps) -> Unshared:
-    ids = await deps.store.read(lambda tx: list(tx.user_playbooks.owned(Filter(user_id=user, statuses=None))))
-    return await without([PlaybookId(int(one)) for one in ids], deps)
+    """Nor what they once taught, be it that a newer version has deleted it."""
+
+    def ever(tx: Tx) -> list[str]:
+        there = tx.user_playbooks.owned(Filter(user_id=user, statuses=None))
+        return [*there, *tx.lineage.outdated(Kind.USER_PLAYBOOK, user)]
+
+    return await _without(_ids(await deps.store.read(ever)), deps)
 
 
 async def without_all(deps: Deps) -> Unshared:
     """No source of any shared lesson is left."""
     lessons = await deps.store.read(lambda tx: tx.sources.all_taught())
-    sources = await deps.store.read(lambda tx: tx.sources.of(lessons))
-    return await without([member for members in sources.values() for member in members], deps)
+    taught_by = await deps.store.read(lambda tx: tx.sources.of(lessons))
+    return await _without([member for members in taught_by.values() for member in members], deps)
 
 
 async def without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
-    """What becomes of the shared lessons that these user playbooks are sources of."""
+    """What becomes of the shared lessons that these user playbooks, or earlier versions of them, are sources of."""
+
+    def earlier(tx: Tx) -> list[str]:
+        there = tx.user_playbooks.by_ids([str(one) for one in gone])
+        return tx.lineage.earlier_versions(Kind.USER_PLAYBOOK, list(there.values()))
+
+    return await _without([*gone, *_ids(await deps.store.read(earlier))], deps)
+
+
+def _ids(names: Sequence[str]) -> list[PlaybookId]:
+    return [PlaybookId(int(name)) for name in names]
+
+
+async def _without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
     planned = await deps.store.read(lambda tx: _plan(tx, set(gone), deps))
     reworded = [change for change in planned if change.reworded or change.emptied]
     if not reworded:
@@ -159,11 +177,11 @@ async def without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
 
 def _plan(tx: Tx, gone: set[PlaybookId], deps: Deps) -> list[_Change]:
     touched = tx.sources.taught_by(gone)
-    sources = tx.sources.of(list(touched))
+    taught_by = tx.sources.of(list(touched))
     lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in touched])
     clusters = tx.clusters.of_lessons(list(touched))
     return [
-        _change(tx, lessons[str(lesson)], sources[lesson], clusters.get(lesson), gone, deps)
+        _change(tx, lessons[str(lesson)], taught_by[lesson], clusters.get(lesson), gone, deps)
         for lesson in sorted(touched)
         if str(lesson) in lessons
     ]
@@ -172,28 +190,28 @@ def _plan(tx: Tx, gone: set[PlaybookId], deps: Deps) -> list[_Change]:
 def _change(
     tx: Tx,
     before: AgentPlaybook,
-    sources: Sequence[PlaybookId],
+    taught_by: Sequence[PlaybookId],
     cluster: Cluster | None,
     gone: set[PlaybookId],
     deps: Deps,
 ) -> _Change:
-    playbooks = tx.user_playbooks.by_ids([str(member) for member in sources])
-    lost = [one.lesson for one in playbooks.values() if one.id in gone]
-    others = [one.lesson for one in playbooks.values() if one.id not in gone]
+    playbooks = sources(tx, taught_by)
+    lost = [one.lesson for one in playbooks if one.id in gone]
+    others = [one.lesson for one in playbooks if one.id not in gone]
     members = set(cluster.members if cluster else ()) - gone
-    left = [one for one in playbooks.values() if one.id in members and one.status is Status.CURRENT]
+    left = [one for one in playbooks if one.id in members and one.status is Status.CURRENT]
     taught = sorted(with_vectors(tx, left, deps), key=lambda one: one.playbook.id)
     if cluster is None or len({one.user for one in taught}) < deps.config.aggregation.least_users:
         stays = by_person(before, cluster) and not _owes(before, cluster, lost, taught)
         after = None if stays else _emptied(before)
-        return _Change(before, after, None, tuple(sources), None, tuple(lost), tuple(others))
+        return _Change(before, after, None, tuple(taught_by), None, tuple(lost), tuple(others))
     owes = _owes(before, cluster, lost, taught)
     after = replace(_reworded(tx, before, taught) if owes else before, metadata=counted_in(taught))
     wrote = wording(after.lesson) if owes else cluster.wording
     ids = tuple(one.playbook.id for one in taught)
     kept = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
     changed = None if after == before else after
-    return _Change(before, changed, None, tuple(sources), kept, tuple(lost), tuple(others))
+    return _Change(before, changed, None, tuple(taught_by), kept, tuple(lost), tuple(others))
 
 
 def _emptied(before: AgentPlaybook) -> AgentPlaybook:

@@ -88,7 +88,7 @@ class Lineage:
 
     def record_deleted(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go, and those of their earlier versions."""
-        self.forget_words(kind, [*gone, *self._earlier_versions(kind, list(gone.values()))])
+        self.forget_words(kind, [*gone, *self.earlier_versions(kind, list(gone.values()))])
         self._scope.add(
             lineage, [_row(MemoryRef(kind, name), "delete", because, _owner(one)) for name, one in gone.items()]
         )
@@ -111,7 +111,7 @@ class Lineage:
         rows = self._scope.all(query) if ids is None else self._scope.those(query, c.entity_id, ids)
         return {row.entity_id: row.before for row in rows}
 
-    def _earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
+    def earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
         """Those that a newer version deleted, and that said what one of these says or rest on a turn of theirs."""
         found = []
         for user in {owner for one in memories if (owner := _owner(one))}:
