@@ -271,6 +271,23 @@ async def test_a_near_copy_of_a_rejected_lesson_does_not_come_back_either(org: O
     assert (result.clusters_found, result.withheld) == (1, 1)
 
 
+async def renewed(org: Org) -> None:
+    """The same users' lessons, made anew by a rerun; what they were before the last one is deleted."""
+    await teach(org, *TESTS_FIRST, status="pending")
+    await org.sdk.upgrade_user_playbooks()
+
+
+async def test_a_rejected_lesson_does_not_come_back_from_the_same_evidence_made_anew(org: Org):
+    lesson = await rejected(org)
+
+    await renewed(org)
+    await renewed(org)
+    result = await aggregate(org)
+
+    assert [one.agent_playbook_id for one in await shared(org)] == [lesson.agent_playbook_id]
+    assert result.withheld == 1
+
+
 async def test_a_rejected_lesson_returns_when_as_many_others_teach_it(org: Org):
     lesson = await rejected(org)
     await teach(org, "Tests must be run before each commit.", "Run all tests before committing.", first=2)
@@ -309,6 +326,17 @@ async def test_the_sources_of_a_rejected_lesson_are_found_by_their_own_user_only
     assert [one.user_id for one in own.user_playbooks] == ["user-0"]
     assert [one.user_id for one in unified.user_playbooks] == ["user-0"]
     assert unified.agent_playbooks == []
+
+
+async def test_what_the_sources_of_a_rejected_lesson_became_is_found_by_their_own_user_only(org: Org):
+    await rejected(org)
+    await renewed(org)
+    ask = {"query": "run the tests before committing"}
+
+    await aggregate(org)
+
+    assert (await org.sdk.search_user_playbooks(**ask)).user_playbooks == []
+    assert len((await org.sdk.search_user_playbooks(**ask, user_id="user-0")).user_playbooks) == 1
 
 
 # --- in search -------------------------------------------------------------------------------------------------------

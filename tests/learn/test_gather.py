@@ -3,7 +3,7 @@
 import numpy as np
 from msgspec.structs import replace
 
-from acumen.learn.gather import Known, Taught, Todo, _draft, drafts, fingerprint, plan, wording
+from acumen.learn.gather import Known, Retaught, Taught, Todo, _draft, drafts, fingerprint, plan, wording
 from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
 from acumen.model.memory import Status
@@ -113,6 +113,16 @@ def test_a_rejected_lesson_stays_away_until_as_many_others_teach_it():
 
     assert (grown.todos, grown.withheld) == ((), 1)
     assert [todo.lesson for todo in doubled.todos] == [None]
+
+
+def test_lessons_made_anew_by_the_same_users_are_told_apart_from_those_of_others():
+    rejected = known(taught(1, user="ada"), taught(2, user="bob"), approval=Approval.REJECTED)
+    anew = [taught(3, user="ada"), taught(4, user="bob"), taught(5, user="carl")]
+
+    decided = planned(anew, rejected)
+
+    assert decided.retaught == (Retaught(PlaybookId(1), (PlaybookId(3), PlaybookId(4))),)
+    assert planned([taught(1, user="ada"), taught(2, user="bob")], rejected).retaught == ()
 
 
 def test_a_lesson_that_a_person_deleted_stays_away_as_well():

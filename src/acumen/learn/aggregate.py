@@ -15,7 +15,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound, OperationInTheWay
 from acumen.learn import runs
 from acumen.learn.gather import Draft, Known, Plan, Taught, drafts, plan
-from acumen.learn.shared import Work, vector_of, with_vectors, write
+from acumen.learn.shared import Work, sources, vector_of, with_vectors, write
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.ids import Kind, Millis, PlaybookId, UserId
@@ -193,6 +193,7 @@ async def _gather(run: Run, deps: Deps) -> dict[str, int]:
         took = 1000 * (time.perf_counter() - began)
         items = _items(version, name, decided, 1 if deps.llm else WRITTEN_AT_ONCE)
         last = max((one.playbook.id for one in taught), default=PlaybookId(0))
+        await deps.store.write(lambda tx, d=decided: _keep_unwanted(tx, d))  # type: ignore[misc]
         await deps.store.write(lambda tx, i=items, v=version, n=last, t=took: _note(tx, run, i, v, n, t))  # type: ignore[misc]
         counted.update(user_playbooks_processed=len(taught), clusters_found=len(found))
         counted.update(unchanged=decided.unchanged, withheld=decided.withheld)
@@ -210,6 +211,14 @@ def _items(version: str, name: str, decided: Plan, at_once: int) -> list[str]:
     batches = [decided.todos[start : start + at_once] for start in range(0, len(decided.todos), at_once)]
     items = [Work(version, name, todos).text() for todos in batches]
     return [*items, Work(version, name, retired=decided.retired).text()] if decided.retired else items
+
+
+def _keep_unwanted(tx: Tx, decided: Plan) -> None:
+    """What a person did not want shared stays so, though those who taught it teach it by other playbooks now."""
+    if decided.retaught:
+        tx.clusters.hold()
+    for one in decided.retaught:
+        tx.clusters.extend(one.lesson, one.members)
 
 
 def _note(tx: Tx, run: Run, items: Sequence[str], version: str, last: PlaybookId, took_ms: float) -> None:
@@ -237,8 +246,7 @@ def _known(tx: Tx, version: str, name: str, deps: Deps) -> list[Known]:
     lessons |= {one.id: one for one in tx.agent_playbooks.by_ids([str(one.lesson) for one in found]).values()}
     rows = tx.search_rows.by_ids(Kind.AGENT_PLAYBOOK, [str(one) for one in lessons])
     members = sorted({member for cluster in found for member in cluster.members})
-    playbooks = list(tx.user_playbooks.by_ids([str(member) for member in members]).values())
-    users = {one.id: UserId(one.user_id or "") for one in playbooks}
+    users = {one.id: UserId(one.user_id or "") for one in sources(tx, members)}
     known = [
         Known(
             lessons.pop(cluster.lesson, None),

@@ -75,9 +75,17 @@ class Todo(Struct, frozen=True):
     merged: tuple[PlaybookId, ...] = ()
 
 
+class Retaught(Struct, frozen=True):
+    """Members by which those who had taught an unwanted lesson teach it now: a rerun has made their lessons anew."""
+
+    lesson: PlaybookId
+    members: tuple[PlaybookId, ...]
+
+
 class Plan(Struct, frozen=True):
     todos: tuple[Todo, ...] = ()
     retired: tuple[PlaybookId, ...] = ()
+    retaught: tuple[Retaught, ...] = ()
     unchanged: int = 0
     withheld: int = 0  # a person has rejected or deleted them
 
@@ -135,22 +143,32 @@ def plan(found: Sequence[Draft], known: Sequence[Known], current: Sequence[Taugh
     matched = _matched(found, known)
     spoken_for = {match.lesson.id for _, match in matched if match is not None and match.lesson is not None}
     todos: list[Todo] = []
+    retaught: list[Retaught] = []
     unchanged = withheld = 0
     for draft, match in matched:
         if match is not None and match.withdrawn and not _enough_new(draft, match, least_users):
             withheld += 1
+            retaught += _retaught(draft, match)
         elif match is not None and match.cluster and match.cluster.fingerprint == fingerprint(draft.taught):
             unchanged += 1
         else:
             todos.append(_todo(draft, match, known, spoken_for))
     kept = spoken_for | {lesson for todo in todos for lesson in todo.merged}
     retired = [lesson for lesson in _without_teachers(known, current, least_users) if lesson not in kept]
-    return Plan(tuple(todos), tuple(retired), unchanged, withheld)
+    return Plan(tuple(todos), tuple(retired), tuple(retaught), unchanged, withheld)
 
 
 def _enough_new(draft: Draft, rejected: Known, least_users: int) -> bool:
     """A lesson that a person did not want returns when as many others teach it as had taught it then."""
     return len(draft.users - rejected.users) >= max(least_users, len(rejected.users))
+
+
+def _retaught(draft: Draft, unwanted: Known) -> list[Retaught]:
+    if unwanted.lesson is None or unwanted.cluster is None:
+        return []
+    theirs = {one.playbook.id for one in draft.taught if one.user in unwanted.users}
+    new = sorted(theirs - unwanted.members)
+    return [Retaught(unwanted.lesson.id, tuple(new))] if new else []
 
 
 def _todo(draft: Draft, match: Known | None, known: Sequence[Known], spoken_for: Collection[PlaybookId]) -> Todo:

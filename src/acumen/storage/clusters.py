@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
 from acumen.storage.scope import Scope, value_of
@@ -52,6 +54,11 @@ class Clusters:
         self._scope.put(clusters, key, {**fixed, **values, "agent_playbook_id": cluster.lesson or None})
         if cluster.lesson:
             self._sources.add(cluster.lesson, cluster.members)
+
+    def extend(self, lesson: PlaybookId, members: Collection[PlaybookId]) -> None:
+        """These teach the lesson as well; nothing happens if its cluster is gone by now."""
+        for cluster in self.of_lessons([lesson]).values():
+            self.put(replace(cluster, members=tuple(sorted({*cluster.members, *members}))))
 
     def end(self, lessons: Collection[PlaybookId]) -> None:
         """Nothing is gathered for these lessons any more; from what they were written stays known."""
