@@ -179,6 +179,20 @@ async def test_a_cluster_that_grew_is_still_the_same_lesson_and_stays_approved(o
     assert (result.playbooks_generated, result.playbooks_grown) == (0, 1)
 
 
+async def test_the_more_users_teach_an_approved_lesson_the_surer_it_is(org: Org):
+    await teach(org, *TESTS_FIRST)
+    await aggregate(org)
+    (before,) = await shared(org)
+    await org.sdk.update_agent_playbook_status(agent_playbook_id=before.agent_playbook_id, playbook_status="approved")
+    await teach(org, *TESTS_FIRST, first=2)
+
+    await aggregate(org)
+
+    (after,) = await shared(org)
+    assert (after.content, after.playbook_status) == (before.content, "approved")
+    assert (before.confidence, after.confidence) == (0.75, 0.88)
+
+
 async def test_an_approved_lesson_that_comes_to_say_something_else_is_pending_again(org: Org):
     ids = await teach(org, *TESTS_FIRST)
     await aggregate(org)

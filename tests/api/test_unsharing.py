@@ -89,6 +89,7 @@ async def test_a_lesson_is_reworded_when_enough_who_taught_it_are_left(org: Org)
     assert (cleared.rewritten_agent_playbooks, cleared.retired_agent_playbooks) == ([lesson.agent_playbook_id], [])
     reworded = await lesson_of(org, lesson.agent_playbook_id)
     assert (reworded.content, reworded.status, reworded.playbook_status) == (OURS, None, "pending")
+    assert reworded.confidence == 0.75
     assert "zebra" not in str(await org.rows()).lower()
     found = await org.sdk.search(query="run the tests before committing")
     assert [one.content for one in found.agent_playbooks] == [OURS]
@@ -141,6 +142,7 @@ async def test_who_is_erased_is_no_longer_counted_among_those_who_teach_it(org: 
 
     kept = await lesson_of(org, lesson.agent_playbook_id)
     assert json.loads(kept.playbook_metadata) == {"users": 2, "user_playbooks": 2}
+    assert (lesson.confidence, kept.confidence) == (0.83, 0.75)
 
 
 async def test_a_lesson_that_a_person_wrote_stays_when_those_who_teach_it_go(org: Org):

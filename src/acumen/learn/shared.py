@@ -18,11 +18,11 @@ from acumen.learn import wording_rules
 from acumen.learn.cluster import Floats
 from acumen.learn.gather import Taught, Todo, by_person, fingerprint, users_of, wording
 from acumen.learn.personal import names_of
-from acumen.learn.wording import Worded, word
+from acumen.learn.wording import Worded, sure, word
 from acumen.learn.wording_rules import Names
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, UserId, fresh_id
-from acumen.model.memory import Status
+from acumen.model.memory import Origin, Status
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.run import RunId
 from acumen.model.search import SearchRow
@@ -141,8 +141,13 @@ async def _worded(read: _Read, deps: Deps) -> Worded | None:
     """The lesson stays as it is while a person's word stands behind it and those who taught it still do."""
     before = read.before
     if before is not None and _stays(read, before):
-        return Worded(before.lesson, before.origin)
+        return Worded(before.lesson, origin_of(before, read.cluster, read.taught))
     return await word(read.taught, read.names, deps)
+
+
+def origin_of(lesson: AgentPlaybook, cluster: Cluster | None, taught: Sequence[Taught]) -> Origin:
+    """Of a lesson whose words stay: as sure as those who teach it now make it, unless a person wrote it."""
+    return lesson.origin if by_person(lesson, cluster) else sure(lesson.origin, taught)
 
 
 def _stays(read: _Read, before: AgentPlaybook) -> bool:

@@ -13,8 +13,8 @@ from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
 from acumen.learn import wording_rules
 from acumen.learn.gather import Taught, by_person, fingerprint, wording
-from acumen.learn.shared import counted_in, names, snapshot, sources, with_vectors
-from acumen.learn.wording import BY_RULES
+from acumen.learn.shared import counted_in, names, origin_of, snapshot, sources, with_vectors
+from acumen.learn.wording import BY_RULES, sure
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memory import Status
@@ -206,7 +206,8 @@ def _change(
         after = None if stays else _emptied(before)
         return _Change(before, after, None, tuple(taught_by), None, tuple(lost), tuple(others))
     owes = _owes(before, cluster, lost, taught)
-    after = replace(_reworded(tx, before, taught) if owes else before, metadata=counted_in(taught))
+    kept_words = replace(before, origin=origin_of(before, cluster, taught))
+    after = replace(_reworded(tx, before, taught) if owes else kept_words, metadata=counted_in(taught))
     wrote = wording(after.lesson) if owes else cluster.wording
     ids = tuple(one.playbook.id for one in taught)
     kept = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
@@ -230,4 +231,4 @@ def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[Taught]) -> AgentP
     lesson = wording_rules.write(taught, names(tx, taught))
     other = wording_rules.materially_other(before.lesson, lesson)
     approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval
-    return replace(before, lesson=lesson, approval=approval, origin=BY_RULES)
+    return replace(before, lesson=lesson, approval=approval, origin=sure(BY_RULES, taught))

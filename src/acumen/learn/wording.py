@@ -33,13 +33,13 @@ async def word(taught: Sequence[Taught], names: Names, deps: Deps) -> Worded | N
         except ModelUnavailable as why:
             log.info("a shared lesson is worded by rules: %s", why)
         else:
-            return None if written is None else Worded(written[0], _sure(written[1], taught))
+            return None if written is None else Worded(written[0], sure(written[1], taught))
     # Some milliseconds of pure Python: callers need the event loop meanwhile.
     written_by_rules = await asyncio.to_thread(wording_rules.write, taught, names)
-    return Worded(written_by_rules, _sure(BY_RULES, taught))
+    return Worded(written_by_rules, sure(BY_RULES, taught))
 
 
-def _sure(origin: Origin, taught: Sequence[Taught]) -> Origin:
+def sure(origin: Origin, taught: Sequence[Taught]) -> Origin:
     """The more users teach a lesson by themselves, the surer it is."""
     users = len({one.user for one in taught})
     return replace(origin, confidence=round(1 - 0.5 / users, 2))
