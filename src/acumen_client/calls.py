@@ -293,7 +293,10 @@ class Calls:
         exclude_none=False,
     )(aggregation.GetPlaybookAggregationOperationRequest, aggregation.PlaybookAggregationOperation)
     playbook_aggregation_changes = get(
-        "playbook_aggregation_change_logs", READER, "List what aggregations added, updated and removed, as it was then."
+        "playbook_aggregation_change_logs",
+        READER,
+        "List what aggregations added, updated and removed, as it was then.",
+        exclude_none=False,
     )(aggregation.PlaybookAggregationChangeLogRequest, aggregation.PlaybookAggregationChangeLogResponse)
 
     # --- meter and review ------------------------------------------------------------------------------------------
@@ -316,9 +319,13 @@ class Calls:
     evaluation_results = post(
         "get_agent_success_evaluation_results", READER, "List how sessions ended and why, newest first."
     )(evaluations.GetAgentSuccessEvaluationResultsRequest, evaluations.GetEvaluationResultsViewResponse)
-    grade_on_demand = post("grade_on_demand", AGENT, "Judge a session now.", path="/api/evaluations/grade_on_demand")(
-        evaluations.GradeOnDemandRequest, evaluations.GradeOnDemandResponse
-    )
+    grade_on_demand = post(
+        "grade_on_demand",
+        AGENT,
+        "Judge a session now.",
+        path="/api/evaluations/grade_on_demand",
+        exclude_none=False,
+    )(evaluations.GradeOnDemandRequest, evaluations.GradeOnDemandResponse)
     regenerate_evaluations = post(
         "regenerate_evaluations",
         REVIEWER,
@@ -346,6 +353,7 @@ class Calls:
         READER,
         "List answers that were compared with their shadows, newest first.",
         path="/api/evaluations/shadow_comparisons/recent",
+        exclude_none=False,
     )(evaluations.RecentShadowComparisonsRequest, evaluations.GetRecentShadowComparisonsResponse)
     evaluation_overview = post(
         "get_evaluation_overview",

@@ -194,6 +194,20 @@ def test_nulls_are_left_out_of_a_reply_except_where_older_clients_want_them():
     assert b"null" not in Calls.whoami.dump(Calls.whoami.answer_model(org_id="o"))
 
 
+def test_what_older_clients_read_as_null_is_null():
+    graded = json.loads(Calls.grade_on_demand.dump(Calls.grade_on_demand.answer_model(session_id="s1")))
+
+    assert graded == {
+        "session_id": "s1",
+        "result_id": None,
+        "cached": False,
+        "skipped_reason": None,
+        "retrieved_learning_status": None,
+    }
+    assert not Calls.playbook_aggregation_changes.exclude_none
+    assert not Calls.recent_shadow_comparisons.exclude_none
+
+
 def test_only_what_tells_nothing_is_public():
     public = {endpoint.path for endpoint in ENDPOINTS if endpoint.role is Role.PUBLIC}
 
