@@ -372,6 +372,19 @@ async def test_an_evaluation_that_there_is_not_is_not_judged_anew(org: Org):
     assert (await regenerate(org, evaluation_name="agent_success")).total == 1
 
 
+async def test_nothing_is_judged_anew_where_judging_is_switched_off(org: Org):
+    await org.sdk.publish(**said(*ASKED))
+    started = await regenerate(org)
+
+    await org.sdk.update_config(agent_success_config=None)
+    await org.learn()
+
+    assert (await org.sdk.evaluation_regeneration(job_id=started.job_id)).status == "completed"
+    assert await results(org) == []
+    with pytest.raises(NotFound, match="switches judging off"):
+        await regenerate(org)
+
+
 async def test_one_regeneration_runs_at_a_time(org: Org):
     started = await regenerate(org)
 

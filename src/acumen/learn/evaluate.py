@@ -137,8 +137,8 @@ def chance(org: str, user: str, session_id: str) -> float:
 
 
 def enabled(found: Session, judging: Judging) -> bool:
-    """Whether sessions of this source are judged."""
-    return judging.sources is None or found.source in judging.sources
+    """Whether sessions are judged, and those of this source."""
+    return judging.on and (judging.sources is None or found.source in judging.sources)
 
 
 def _wanted(found: Session, deps: Deps) -> bool:

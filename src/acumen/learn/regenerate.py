@@ -20,8 +20,10 @@ SERVICE = "evaluation_regeneration"
 async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> tuple[Run, int]:
     """The run, and how many sessions it is about. Conflict while another one is under way.
 
-    There is one evaluation; NotFound where `name` is another.
+    There is one evaluation; NotFound where `name` is another, or where judging is switched off.
     """
+    if not deps.config.judging.on:
+        raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
     known = deps.config.judging.name or USUAL_NAME
     if name not in (None, known):
         raise NotFound(f"There is no evaluation {name!r}; this org's is {known!r}.")
@@ -75,7 +77,7 @@ async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     if found is None:
         return {"gone": 1}
     if not evaluate.enabled(found, deps.config.judging):
-        return {"skipped": 1}  # of late it has another source
+        return {"skipped": 1}  # of late it has another source, or judging is switched off
     judged = await evaluate.judge(found, deps, ask_model=True)
     if judged.id is None:
         return {"skipped": 1}
