@@ -12,6 +12,8 @@ AcumenError
 └── StorageFull        507       the disk is full; reading still works
 """
 
+from collections.abc import Mapping, Sequence
+
 from pydantic import ValidationError
 
 
@@ -91,14 +93,22 @@ def error_for(status: int) -> type[AcumenError]:
 # A request can be wrong in a thousand places; the first few tell what to correct.
 _FAULTS_SHOWN = 5
 _FAULT_LENGTH = 300
+_AS_THEY_ARE: Mapping[str, str] = {}
 
 
-def in_words(wrong: ValidationError) -> str:
-    """What is wrong with a request, naming each field, without repeating what was sent."""
+def in_words(wrong: ValidationError, called: Mapping[str, str] = _AS_THEY_ARE) -> str:
+    """What is wrong with a request, naming each field, without repeating what was sent.
+
+    `called` is what the caller calls fields that have another name there.
+    """
     faults = wrong.errors(include_url=False, include_input=False, include_context=False)
-    shown = [_fault(".".join(map(str, fault["loc"])), fault["msg"]) for fault in faults[:_FAULTS_SHOWN]]
+    shown = [_fault(_place(fault["loc"], called), fault["msg"]) for fault in faults[:_FAULTS_SHOWN]]
     more = len(faults) - len(shown)
     return "; ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def _place(parts: Sequence[str | int], called: Mapping[str, str]) -> str:
+    return ".".join(called.get(str(part), str(part)) for part in parts)
 
 
 def _fault(field: str, problem: str) -> str:

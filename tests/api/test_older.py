@@ -60,6 +60,26 @@ def test_what_to_do_joins_the_content_where_it_does_not_say_it_already(content: 
     assert asked == {"user_playbooks": [{"content": stored}]}
 
 
+@once
+@pytest.mark.parametrize(
+    "method,path,body,told",
+    [
+        ("PUT", "update_feedback_status", {"feedback_id": 1, "feedback_status": "odd"}, "feedback_status: Input"),
+        ("PUT", "update_feedback_status", {"feedback_status": "approved"}, "feedback_id: Field required"),
+        ("POST", "add_raw_feedback", {"raw_feedbacks": [{"feedback_content": 7}]}, "raw_feedbacks.0.feedback_content:"),
+        ("DELETE", "delete_request_group", {}, "request_group: Field required"),
+        ("GET", "feedback_aggregation_change_logs", None, "feedback_name: Field required; agent_version:"),
+    ],
+)
+async def test_what_is_wrong_is_told_in_the_words_it_was_asked_in(
+    org: Org, method: str, path: str, body: Any, told: str
+):
+    reply = await org.send(method, f"/api/{path}", body)
+
+    assert (reply.status_code, reply.json()["code"]) == (422, "bad_input")
+    assert reply.json()["detail"].startswith(told)
+
+
 async def test_raw_feedbacks_are_added_read_found_and_deleted(org: Org):
     new = {
         "user_id": "ada",

@@ -87,7 +87,7 @@ async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request, older
     if older is None:
         query = request.query_params if request.scope["query_string"] else _NO_QUERY
         return endpoint.parse(query, body, request.path_params)
-    return endpoint.parse(older.asked(dict(request.query_params)), older.asked(body))
+    return older.parse(dict(request.query_params), body)
 
 
 def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str, older: Older | None) -> Response:

@@ -10,8 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
+from acumen.errors import BadInput
 from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
+from acumen_client.errors import in_words
 
 Names = Mapping[str, str]
 
@@ -63,14 +67,24 @@ class Older:
     def name(self) -> str:
         return self.path.rpartition("/")[2]
 
+    @property
+    def _then(self) -> Names:
+        return {today: older for older, today in self.names.items()}
+
+    def parse(self, query: Mapping[str, str], body: Any) -> BaseModel:
+        """The request under today's names; what is wrong with it is told under those it came with."""
+        try:
+            return self.endpoint.parse(self.asked(query), self.asked(body))
+        except ValidationError as wrong:
+            raise BadInput(in_words(wrong, self._then)) from None
+
     def asked(self, given: Any) -> Any:
         """A body or a query under today's names."""
         return _renamed(given, self.names)
 
     def answered(self, reply: bytes) -> bytes:
         """A reply under the names it had then."""
-        back = {today: older for older, today in self.names.items()}
-        answer = _renamed(json.loads(reply), back)
+        answer = _renamed(json.loads(reply), self._then)
         return json.dumps({**answer, **self.says}, ensure_ascii=False).encode()
 
 
