@@ -12,7 +12,9 @@ _SECRETS = [
             r"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^-]{0,8000}(?:-----END [A-Z ]{0,30}PRIVATE KEY-----)?",
         ),
         ("token", r"\beyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?"),
-        ("token", r"(?i)\bbearer\s+[\w.~+/-]{16,2000}=*"),
+        ("token", r"(?i)\bbearer\s+[\w.~+/-]{16,2000}=*|(?<=authorization: )basic\s+[\w+/]{8,2000}=*"),
+        ("token", r"\bSG\.[\w-]{16,64}\.[\w-]{16,64}|\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,45}"),
+        ("key", r"(?i)(?<=secret )[a-z0-9/+]{40}(?![\w/+])"),
         ("key", r"\b(?:sk|pk|rk)[-_](?:live|test|proj|ant|or|svcacct)?[-_]?[A-Za-z0-9_-]{16,200}"),
         (
             "key",
@@ -30,23 +32,38 @@ _NAMED = later(
     r"social security(?: number)?|recovery code|verification code)"
     r"([\"']?(?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
 )
+# "password = 'correct horse'", "the passphrase is 'correct horse'": all that stands between the quotes.
+_QUOTED = later(
+    r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd)|pwd|secret(?: key)?|(?:api|access|private)[ _-]?key)"
+    r"([\"']?(?:\s?[:=]\s?| (?:is|was):? )([\"'`]))([^\"'`\n]{3,200})(?=\3)"
+)
+# "the password for the staging db is X", "my password changed to X", "password X": X, if it looks like one.
+_AFAR = later(
+    r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd|wort)|pwd|(?:api|access|private) key|kennwort|contraseña|senha"
+    r"|mot de passe)((?:'s|(?: [\w.-]{1,30}){0,6}? (?:is|was|to|be|ist|es|est|é))?:? )([^\s\"'`,;]{4,200})"
+)
+# "cvv 123", "2FA code: 482913", "my pin 4711"; with nobody before it a pin may be a verb ("pin 3306").
+_CODE = later(
+    r"(?i)\b(cv[vc]2?|otp|(?:2fa|mfa|security|verification|recovery|login|one[- ]time|access) (?:pass)?code"
+    r"|(?:(?<=my )|(?<=our )|(?<=your )|(?<=his )|(?<=her )|(?<=their )|(?<=the ))pin(?= \d{4}))"
+    r"((?: is| was)?(?:\s?[:=])? )(\d{3,8})\b(?![.,:]\d)"
+)
+# "DB_PASS=X", "pw: X", "curl -u ann:X", "mysql -u root -pX".
+_SHORT = later(
+    r"(\b[A-Z][A-Z0-9_]{0,40}_(?:PASS|PW)\s?=\s?|\b(?i:pw)\s?[:=]\s?|\bmysql[\w -]{0,100}\s-p"
+    r"|\bcurl\b[^\n|;]{0,200}?\s(?:-u|--user)\s+[^\s:]{1,100}:)([^\s\"'`,;]{3,200})"
+)
 # "--password hunter2", "-pwd hunter2", and "passphrase 'correct horse'": what comes next is it, whatever it is.
 _GIVEN = later(
     r"(?i)((?<![\w-])--?(?:[a-z]+-)?(?:pass(?:word|phrase|code|wd)?|pwd|secret|token|api-key)\s+[\"'`]?)([^\s\"'`,;]{3,200})"
     r"|(\b(?:pass(?:word|phrase|code)|pwd|secret key|api key)\s+)([\"'`][^\"'`\n]{3,200}[\"'`])"
-)
-# "log in with the password hunter2x", "my pin 4711": what comes next is it if it looks like no word. A pin with nobody
-# before it may be a verb ("pin 3306").
-_SPOKEN = later(
-    r"(?i)(\b(?:pass(?:word|phrase|code|wd)|pwd|otp|(?:my|our|your|his|her|their|the) pin|pin (?:code|number))\s+)"
-    r"([^\s\"'`,;]{4,200})|(\bcv[vc]\s+)(\d{3,4})\b"
 )
 _CARD = later(r"\b\d(?:[ -]?\d){12,18}\b")
 _SOCIAL = later(r"\b\d{3}-\d{2}-\d{4}\b")
 _LONG = later(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
 # What each kind of secret has at least: a word of so many characters, one of these names, so many digits.
 _SHORTEST = 16
-_NAMES = ("pass", "pwd", "secret", "key", "token", "pin", "cvv", "cvc", "otp", "ssn", "social", "code")
+_NAMES = tuple("pass pw secret key token pin cvv cvc otp ssn social code kennwort contraseña senha curl mysql".split())
 _DIGITS = later(r"\d(?:[ -]?\d){8}")
 # Words after "password is" that say something about it rather than being it.
 _ABOUT = frozenset(
@@ -68,38 +85,55 @@ def redact(text: str) -> str:
         text = _ADDRESS.sub(r"\1[redacted password]", text)
     lowered = text.lower()
     if any(map(lowered.__contains__, _NAMES)):
-        text = _NAMED.sub(_named, text) if _says(lowered) else text
-        text = _GIVEN.sub(lambda found: f"{found[1] or found[3]}{_HIDDEN}" if _is_given(found) else found[0], text)
-        text = _SPOKEN.sub(lambda found: f"{found[1] or found[3]}{_HIDDEN}" if _is_spoken(found) else found[0], text)
+        for hints, pattern, told in _TOLD:
+            if any(map(lowered.__contains__, hints)):
+                text = pattern.sub(told, text)
     if _DIGITS.search(text):
         text = _CARD.sub(lambda found: "[redacted card]" if _is_card(found[0]) else found[0], text)
         text = _SOCIAL.sub("[redacted number]", text)
     return _LONG.sub(lambda found: "[redacted key]" if _is_random(found[0]) else found[0], text) if long else text
 
 
-def _says(text: str) -> bool:
-    return ":" in text or "=" in text or " is " in text or " to " in text
-
-
 def _named(found: re.Match[str]) -> str:
-    said = found[3].rstrip(".!?)").lower()
-    if said in _ABOUT or said.startswith("[redacted") or said.endswith("ing"):
+    """What was told lies in the last group, under the name in the first."""
+    said = found[found.re.groups].rstrip(".!?)").lower()
+    if said in _ABOUT or said.endswith("ing") or not _is_new(said):
         return found[0]
     return f"{found[1]}{found[2]}[redacted {found[1].lower()}]"
 
 
-_HIDDEN = "[redacted password]"
+def _afar(found: re.Match[str]) -> str:
+    return _named(found) if found[2].endswith(": ") or _looks_chosen(found[3].rstrip(".!?)")) else found[0]
 
 
-def _is_given(found: re.Match[str]) -> bool:
-    return not (found[2] or found[4]).strip("\"'`").startswith("[redacted")
+def _given(found: re.Match[str]) -> str:
+    before, secret = (part for part in found.groups() if part is not None)
+    return f"{before}[redacted password]" if _is_new(secret.strip("\"'`")) else found[0]
 
 
-def _is_spoken(found: re.Match[str]) -> bool:
-    """A number, or a word with a digit in it; but for names in capitals (SHA256)."""
-    said = (found[2] or found[4]).rstrip(".!?)")
-    mixed = len(said) >= 6 and any(map(str.isdigit, said)) and any(map(str.islower, said))
-    return said.isdigit() or (mixed and not said.startswith("[redacted"))
+def _is_new(secret: str) -> bool:
+    return not secret.startswith("[redacted")
+
+
+_SIGNS = frozenset("!@#$%^&*+=~?")
+
+
+def _looks_chosen(secret: str) -> bool:
+    """Neither a word nor a name (SHA256) nor a path: letters mixed with digits or signs."""
+    mixed = any(map(str.isdigit, secret)) and any(map(str.islower, secret))
+    signed = not _SIGNS.isdisjoint(secret) and any(map(str.isalpha, secret))
+    return len(secret) >= 6 and (mixed or signed) and "/" not in secret
+
+
+# One of these must be in the text for the pattern to find anything.
+_TOLD = (
+    (("'", '"', "`"), _QUOTED, _named),
+    ((":", "=", " is ", " to "), _NAMED, _named),
+    (("-", "'", '"', "`"), _GIVEN, _given),
+    (("pass", "pwd", " key", "kennwort", "contraseña", "senha"), _AFAR, _afar),
+    (("cvv", "cvc", "otp", "code", "pin "), _CODE, _named),
+    (("_pass", "_pw", "pw:", "pw=", "pw ", "curl", "mysql"), _SHORT, _given),
+)
 
 
 def _is_card(digits: str) -> bool:
