@@ -340,6 +340,7 @@ async def test_a_search_is_put_to_stand_by_itself_when_asked_to(start: Start):
     assert found.reformulated_query == "which city does the user live in"
     assert found.profiles[0].content == "User lives in Lyon."
     assert "florist" in script.asked_for(Role.REFORMULATION)[0].shown
+    assert [call["user_id"] for call in await calls(org) if call["role"] == "reformulation"] == ["ada"]
 
 
 async def test_a_search_that_does_not_ask_for_it_is_not_rewritten(start: Start):

@@ -64,7 +64,7 @@ async def _rewritten(asked: wire.UnifiedSearchRequest, call: Call) -> str | None
     if not asked.enable_reformulation:
         return None
     history = [(turn.role, turn.content) for turn in asked.conversation_history or ()]
-    return await standalone(asked.query, history, call.deps)
+    return await standalone(asked.query, history, user(asked.user_id), call.deps)
 
 
 def _unified_filters(asked: wire.UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
@@ -175,12 +175,14 @@ async def search_interactions(asked: wire.SearchInteractionRequest, call: Call) 
 
 
 async def _one_kind(kind: Kind, wanted: Filter, asked: wire.SearchOneKind, top_k: int, call: Call) -> Recalled:
-    rewritten = await standalone(asked.query, (), call.deps) if asked.enable_reformulation and asked.query else None
+    owner = user(getattr(asked, "user_id", None))
+    query = asked.query if asked.enable_reformulation else None
+    rewritten = await standalone(query, (), owner, call.deps) if query else None
     ask = Ask(
         query=rewritten or asked.query,
         top_k=top_k,
         filters={kind: wanted},
-        user_id=user(getattr(asked, "user_id", None)),
+        user_id=owner,
         mode=Mode(asked.search_mode),
         threshold=asked.threshold,
         session_id=asked.session_id,

@@ -9,6 +9,7 @@ from acumen.errors import ModelUnavailable
 from acumen.llm import prompt
 from acumen.llm.prompt import Shape
 from acumen.llm.tokens import fits
+from acumen.model.ids import UserId
 
 # What came long before the question is seldom what it is about.
 MOST_TURNS = 12
@@ -21,15 +22,15 @@ class Standalone(Shape):
 STANDALONE = prompt.beside(__file__, "reformulate", Standalone)
 
 
-async def standalone(query: str, history: Sequence[tuple[str, str]], deps: Deps) -> str | None:
+async def standalone(query: str, history: Sequence[tuple[str, str]], user: UserId | None, deps: Deps) -> str | None:
     """The question as it stands by itself; None when there is no model, or none that answers in time.
 
-    `history` is who said what, oldest first.
+    `history` is who said what, oldest first; `user` is on whose behalf it is asked.
     """
     if deps.llm is None:
         return None
     values = {"query": query, "history": _latest(history)}
-    question = STANDALONE.question(values, within=deps.settings.llm.reformulation_seconds)
+    question = STANDALONE.question(values, user_id=user, within=deps.settings.llm.reformulation_seconds)
     try:
         answer = await deps.llm.ask(question)
     except ModelUnavailable:
