@@ -97,6 +97,7 @@ async def test_when_it_fails_rules_write_the_lesson_and_it_says_so(start: Start)
 
     assert lesson.content in LESSONS
     assert lesson.engine == "rules"
+    assert lesson.notes.startswith("Worded by rules: The language model gave no answer")
 
 
 async def test_an_unchanged_cluster_costs_no_second_question(start: Start):

@@ -141,7 +141,7 @@ async def _worded(read: _Read, deps: Deps) -> Worded | None:
     """The lesson stays as it is while a person's word stands behind it and those who taught it still do."""
     before = read.before
     if before is not None and _stays(read, before):
-        return Worded(before.lesson, origin_of(before, read.cluster, read.taught))
+        return Worded(before.lesson, origin_of(before, read.cluster, read.taught), before.notes)
     return await word(read.taught, read.names, deps)
 
 
@@ -195,11 +195,13 @@ def _after(read: _Read, said: Worded, item: Work, at: Millis) -> AgentPlaybook:
             name=item.name,
             metadata=about,
             tags=_tags(read.taught),
+            notes=said.notes,
             origin=said.origin,
         )
     other = wording_rules.materially_other(read.before.lesson, said.lesson)
     approval = Approval.PENDING if other else read.before.approval
-    return replace(read.before, lesson=said.lesson, approval=approval, metadata=about, origin=said.origin)
+    told = {"metadata": about, "notes": said.notes, "origin": said.origin}
+    return replace(read.before, lesson=said.lesson, approval=approval, **told)
 
 
 def counted_in(taught: Sequence[Taught]) -> str:

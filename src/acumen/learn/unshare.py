@@ -231,4 +231,4 @@ def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[Taught]) -> AgentP
     lesson = wording_rules.write(taught, names(tx, taught))
     other = wording_rules.materially_other(before.lesson, lesson)
     approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval
-    return replace(before, lesson=lesson, approval=approval, origin=sure(BY_RULES, taught))
+    return replace(before, lesson=lesson, approval=approval, notes=None, origin=sure(BY_RULES, taught))

@@ -69,6 +69,7 @@ class AgentPlaybook(Struct, frozen=True):
     status: Status = Status.CURRENT
     metadata: str = ""
     tags: list[str] = field(default_factory=list)
+    notes: str | None = None
     superseded_by: PlaybookId | None = None
     merged_into: PlaybookId | None = None
     origin: Origin = Origin()
