@@ -44,6 +44,20 @@ async def test_a_memory_leads_back_to_the_very_words(org: Org):
     assert [event.op for event in told.lineage] == ["add"]
 
 
+async def test_a_shared_lesson_leads_back_to_the_words_of_all_who_taught_it(org: Org):
+    for user in ("ada", "bob"):
+        await say(org, "Deploy it.", "agent: To us-east-1?", f"Hello. {RULE}", user=user, session=user)
+    await org.sdk.run_playbook_aggregation()
+    (lesson,) = (await org.sdk.agent_playbooks()).agent_playbooks
+
+    told = await org.sdk.provenance(kind="agent_playbook", id=str(lesson.agent_playbook_id))
+
+    turns = {one.interaction_id: one for one in told.interactions}
+    assert {turns[one.interaction_id].user_id for one in told.evidence} == {"ada", "bob"}
+    assert {one.text for one in told.evidence} == {RULE}
+    assert all(turns[one.interaction_id].content[one.start : one.end] == RULE for one in told.evidence)
+
+
 async def test_a_memory_whose_turns_are_gone_says_so(org: Org):
     await say(org, PARIS)
     (fact,) = (await org.sdk.profiles(user_id="ada")).user_profiles

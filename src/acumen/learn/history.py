@@ -37,6 +37,9 @@ class Provenance(Struct, frozen=True):
 
     @property
     def spans(self) -> list[Span]:
+        """A shared lesson rests on the words that its sources rest on."""
+        if self.sources:
+            return list(dict.fromkeys(span for source in self.sources for span in source.spans))
         return [_span(turn, getattr(self.memory, "source_span", None)) for turn in self.turns]
 
 
