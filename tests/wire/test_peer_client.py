@@ -411,6 +411,16 @@ def test_the_change_log_is_read_with_all_its_lists(peer: Any, user: str):
     assert mentioned in ([1, 0], [])
 
 
+def test_the_change_log_is_read_when_something_was_contradicted(peer: Any, user: str):
+    for words in ("I live in Paris.", "I moved to Berlin."):
+        turns = [{"role": "user", "content": words}]
+        peer.publish_interaction(user, turns, session_id=f"s-{user}", wait_for_response=True)
+
+    latest = next(one for one in peer.get_profile_change_log().profile_change_logs if one.user_id == user)
+
+    assert ["Paris" in one.content for one in latest.removed_profiles] == [True]
+
+
 def test_a_configuration_with_many_extractors_is_read_by_a_client_that_knows_one(peer: Any):
     many = [{"extraction_definition_prompt": "x", "extractor_name": name} for name in ("a", "b")]
     peer.update_config({"profile_extractor_configs": many})

@@ -142,15 +142,22 @@ def _change(events: Sequence[Mapping[str, Any]], stored: Mapping[str, Profile]) 
 def _tell(change: Change, event: Mapping[str, Any], profile: Profile) -> None:
     """An edit takes the words before it away and adds others; whatever else leaves the words alone mentions them."""
     before = event["before"]
-    if event["op"] in ("add", Status.CURRENT, Status.PENDING):
+    if event["op"] in _BEGINNINGS:
         change.added.append(profile)
-    elif event["op"] != "change":
+    elif _is_end(event):
         change.removed.append(profile)
     elif before and before.get("content") != profile.content:
         change.removed.append(_restored(before))
         change.added.append(profile)
     else:
         change.mentioned.append(profile)
+
+
+_BEGINNINGS = ("add", Status.CURRENT, Status.PENDING)
+
+
+def _is_end(event: Mapping[str, Any]) -> bool:
+    return event["op"] not in (*_BEGINNINGS, "change")
 
 
 def _profile_of(event: Mapping[str, Any], stored: Mapping[str, Profile]) -> Profile:
@@ -161,13 +168,18 @@ def _profile_of(event: Mapping[str, Any], stored: Mapping[str, Profile]) -> Prof
     at = Millis(event["created_at"])
     gone = Profile(ProfileId(event["entity_id"]), UserId(event["user_id"] or ""), "", at, at)
     known = stored.get(event["entity_id"], gone)
-    after = (event["after"] or {}).get("status")
-    return replace(known, status=Status(after)) if after else known
+    status = _told(event).get("status")
+    return replace(known, status=Status(status)) if status else known
 
 
 def _snapshot(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    told = event["after"] or event["before"]
-    return told if told and "content" in told else None
+    told = _told(event)
+    return told if "content" in told else None
+
+
+def _told(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    sides = ("before", "after") if _is_end(event) else ("after", "before")
+    return next((event[side] for side in sides if event[side]), {})
 
 
 def _restored(told: Mapping[str, Any]) -> Profile:
