@@ -408,6 +408,8 @@ async def test_an_agent_playbook_is_approved_and_rejected(org: Org):
 
         (stored,) = (await org.sdk.agent_playbooks()).agent_playbooks
         assert stored.playbook_status == word
+    told = await org.sdk.provenance(kind="agent_playbook", id=str(number))
+    assert [event.reason for event in told.lineage] == ["added by hand", "approved by hand", "rejected by hand"]
 
 
 async def test_every_change_leaves_a_trace_of_before_and_after(org: Org):

@@ -15,7 +15,20 @@ from acumen.web.front import ROOT, prefers_html, with_dashboard
 from acumen.web.page import PAGES
 from acumen.web.session import COOKIE, Sessions, visitor
 from acumen_client.wire.shapes import Role
-from tests.world import HERE, Org, Start, a_profile, a_request, a_turn, a_user_playbook, join, keep, local, once
+from tests.world import (
+    HERE,
+    Org,
+    Start,
+    a_profile,
+    a_request,
+    a_turn,
+    a_user_playbook,
+    an_agent_playbook,
+    join,
+    keep,
+    local,
+    once,
+)
 
 LOOKS = ["", "/review", "/memories", "/duplicates", "/costs", "/sessions", "/experiments", "/audit", "/system"]
 LOOKS += ["/operations", "/failures", "/proposals", "/settings"]
@@ -357,6 +370,16 @@ async def test_a_change_of_scope_asks_for_whom_looks_and_is_done(org: Org):
     assert 'name="reach" value="everyone"' in looked.text
     assert "given another scope" in done.text
     assert "Use uv" in (await http.get(f"{ROOT}/memories?kind=agent_playbook")).text
+
+
+async def test_the_page_of_a_shared_lesson_tells_whether_it_was_approved(org: Org):
+    lesson = await org.app.store.of(org.id).write(lambda tx: keep(tx, an_agent_playbook("Use uv")))
+    await org.sdk.update_agent_playbook_status(agent_playbook_id=int(lesson.id), playbook_status="rejected")
+
+    page = (await visit(org, org.key).get(f"{ROOT}/memories/agent_playbook/{lesson.id}")).text
+
+    assert '<span class="chip">rejected</span>' in page
+    assert "rejected by hand" in page
 
 
 async def test_thresholds_are_tried_kept_and_taken_back(org: Org):

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
@@ -23,7 +22,6 @@ from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")
-EDITED = Because("edited by hand", actor="caller")
 DELETED = Because("deleted by hand", actor="caller")
 
 
@@ -69,11 +67,21 @@ async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Us
         if after.superseded_by is not None:
             _check_successor(tx, ref, after)
         done = _edited(tx, ref, now, after, actor, changes)
-        tx.memories.change(ref, now, after, rows[0], replace(EDITED, actor=actor, request_id=done.id))
+        because = Because(_reason(changes), actor=actor, request_id=done.id)
+        tx.memories.change(ref, now, after, rows[0], because)
         if after != now:
             tx.actions.add(done)
 
     await deps.store.write(store)
+
+
+def _reason(changes: Mapping[str, Any]) -> str:
+    """A decision about a shared lesson is no edit of it."""
+    return f"{changes['approval']} by hand" if _named(changes) == ["approval"] else "edited by hand"
+
+
+def _named(changes: Mapping[str, Any]) -> list[str]:
+    return sorted(name for name, value in changes.items() if value is not None)
 
 
 def _edited(tx: Tx, ref: MemoryRef, before: Any, after: Any, actor: str, changes: Mapping[str, Any]) -> Action:
@@ -81,8 +89,7 @@ def _edited(tx: Tx, ref: MemoryRef, before: Any, after: Any, actor: str, changes
     rows: Any = tx.by_kind[ref.kind]
     sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     item = ActionItem(ref, True, None, owner(after) or None, *sides)
-    fields = sorted(name for name, value in changes.items() if value is not None)
-    return Action(fresh_action(), Doing.EDIT, actor, tx.at, params={"fields": fields}, items=(item,))
+    return Action(fresh_action(), Doing.EDIT, actor, tx.at, params={"fields": _named(changes)}, items=(item,))
 
 
 def _check_successor(tx: Tx, ref: MemoryRef, after: Any) -> None:
