@@ -115,6 +115,20 @@ async def test_agent_versions_and_names_are_kept_apart(org: Org):
     assert await shared(org) == []
 
 
+async def test_whoever_names_no_name_means_all_of_them(org: Org):
+    await teach(org, *TESTS_FIRST, playbook_name="style")
+
+    other = await org.sdk.run_playbook_aggregation(agent_version="v1", playbook_name="tone")
+    unnamed = await org.sdk.run_playbook_aggregation(agent_version="v1")
+
+    assert other.result is not None
+    assert other.result.user_playbooks_processed == 0
+    assert unnamed.result is not None
+    assert unnamed.result.playbooks_generated == 1
+    assert [one.playbook_name for one in await shared(org)] == ["style"]
+    assert [one.playbook_name for one in await changes(org)] == ["style"]
+
+
 async def test_whoever_names_no_version_is_of_the_default_one(org: Org):
     await teach(org, *TESTS_FIRST, agent_version="")
 

@@ -147,14 +147,15 @@ def _job(tx: Tx, run_id: RunId) -> Job | None:
     return next(iter(tx.jobs.of_scope(AggregationAsked.name, run_id)), None)
 
 
-def names_meant(name: str) -> list[str]:
-    return [name, ""] if name == DEFAULT_NAME else [name]
+def names_meant(name: str | None) -> list[str] | None:
+    """None: lessons of every name."""
+    return None if name in (None, DEFAULT_NAME) else [name]
 
 
 def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: str) -> Run:
     subject = agent_version or UNNAMED_VERSION
     _under_way(tx, subject)  # one that was given up makes room
-    meant = {"versions": versions_meant(subject), "names": None if name is None else names_meant(name)}
+    meant = {"versions": versions_meant(subject), "names": names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [GATHER], run_id)
     tx.jobs.add(AggregationAsked(run.id))
     return run

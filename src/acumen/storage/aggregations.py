@@ -88,10 +88,14 @@ class Aggregations:
         told = {"added": list(added), "updated": list(updated), "removed": list(removed)}
         self._scope.add(aggregation_changes, [{**row, **told}])
 
-    def changes(self, agent_versions: Sequence[str], names: Sequence[str], limit: int) -> list[AggregationChange]:
+    def changes(
+        self, agent_versions: Sequence[str], names: Sequence[str] | None, limit: int
+    ) -> list[AggregationChange]:
         """One per aggregation that changed anything, the newest first."""
         c = aggregation_changes.c
-        query = self._scope.mine(aggregation_changes).where(c.agent_version.in_(agent_versions), c.name.in_(names))
+        query = self._scope.mine(aggregation_changes).where(c.agent_version.in_(agent_versions))
+        if names is not None:
+            query = query.where(c.name.in_(names))
         gathered: dict[tuple[str, str, str], AggregationChange] = {}
         for row in self._scope.all(query.order_by(c.change_id)):
             key = (row.run_id, row.agent_version, row.name)

@@ -20,7 +20,7 @@ Short = Annotated[
 
 
 class RunPlaybookAggregationRequest(Request):
-    """The defaults mean user playbooks without a version and without a name, too."""
+    """The default version means user playbooks without one, too; the default name means those of every name."""
 
     agent_version: Label = DEFAULT_VERSION
     playbook_name: Name = DEFAULT_NAME
