@@ -42,6 +42,7 @@ class Example(NamedTuple):
     signs: Array
     labels: Array
     counts: Array
+    taught: bool = True  # whether a teacher's word counts beside the labels
 
 
 class Batch(NamedTuple):
@@ -104,14 +105,15 @@ def train(network: Network, examples: Examples, seed: int = 0, **how: float) -> 
 
 
 def learn_from(teacher: Network, network: Network, examples: Examples, seed: int = 0) -> None:
-    """By what the teacher thinks of each sentence, and by the writers' labels."""
+    """By what the teacher thinks of each sentence, where it may tell, and by the writers' labels."""
     told, missed = _scores(teacher, examples), _missed(network, examples)
 
     def differs(places: list[int]) -> Tensor:
         thought = torch.cat([told[place] for place in places]).softmax(dim=1)
         scores = network(examples.batch(places)).float()
         apart = -(thought * scores.log_softmax(dim=1)).sum(dim=1)
-        return _mean(TAUGHT * apart + (1 - TAUGHT) * missed(places, scores), examples, places)
+        taught = torch.tensor([TAUGHT * turn.taught for turn in _sentences(examples, places)])
+        return _mean(taught * apart + (1 - taught) * missed(places, scores), examples, places)
 
     _descend(network, examples, differs, seed, fresh=1.0, rate=LATER_RATE)
 
@@ -135,6 +137,11 @@ def _missed(network: Network, examples: Examples) -> Callable[..., Tensor]:
         return functional.cross_entropy(given, labels, rarity, label_smoothing=SPREAD, reduction="none")
 
     return missed
+
+
+def _sentences(examples: Examples, places: list[int]) -> list[Example]:
+    """The turn of each sentence."""
+    return [turn for turn in (examples.turns[place] for place in places) for _ in turn.labels]
 
 
 def _mean(each: Tensor, examples: Examples, places: list[int]) -> Tensor:

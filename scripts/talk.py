@@ -13,6 +13,8 @@ from scripts.histories import Met, kept, met_with
 FOLDER = Path(__file__).parent / "talk"
 # From these writers nothing is learned: they tell how well strangers are understood.
 STRANGERS = frozenset({"operators", "families"})
+# These wrote last: what they say is learned by their labels alone, the rest as the network already reads it, too.
+NEWEST = frozenset("intros requests changes wishes technicians households customers".split())
 # Beside what a sentence ends, so many are asked about that it may seem to end; of a wish to forget, and of idle talk.
 NEAREST, NEAREST_TO_WISH, NEAREST_TO_IDLE = 4, 6, 1
 # Every how manyth sentence of idle talk is held against what is known.

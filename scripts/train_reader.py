@@ -1,12 +1,14 @@
 """Train what tells what a sentence is, from the lines under scripts/reader/ and scripts/talk/.
 
     PYTHONPATH=src:.:scripts python -m scripts.train_reader --weights …/model.safetensors --teacher …/all-mpnet-base-v2
+    PYTHONPATH=src:.:scripts python -m scripts.train_reader --weights …/model.safetensors
 
 Writes src/acumen/llm/reader.onnx, and into src/acumen/learn/rules/reader.npz what words alone count for; tells how well
 strangers are understood, whose talk nobody has learned from. First a larger network learns (`teacher.py`), then the one
-that is shipped goes on learning from it and from the same talk; it begins as it was shipped last.
+that is shipped goes on learning from it and from the same talk; it begins as it was shipped last. Without a larger one
+it is told what it thinks already, but for the talk of the newest writers, which counts by its labels alone.
 The weights are those that `build_model.py` fetches. Needs torch and onnx beside the project's own packages, here alone:
-a virtual environment of its own that sees the project's. Takes an hour of two cores.
+a virtual environment of its own that sees the project's. Takes an hour of two cores, or a quarter.
 """
 
 import argparse
@@ -45,7 +47,7 @@ FOLDER = Path(__file__).parent / "reader"
 # These wrote whole conversations, sentence after sentence, so that what is worth keeping stands among all else as in
 # life: each of their sentences counts so many times.
 CONVERSED = frozenset("coding finance health operations everyday languages makers offices".split())
-COUNTS = 1.5
+COUNTS, COUNTS_LAST = 1.5, 3.0
 # Most talk goes on after the agent said something, most lines stand alone: this share of them is put after words of it.
 PUT_AFTER = 0.5
 # Such a share of the sentences of longer turns are seen alone too, as many people say one thing at a time.
@@ -99,6 +101,8 @@ class Line(NamedTuple):
 
     @property
     def counts(self) -> float:
+        if self.file in talk.NEWEST:
+            return COUNTS_LAST
         return COUNTS if self.file in CONVERSED or self.file in TALKERS else 1.0
 
 
@@ -199,6 +203,7 @@ def example(turn: Turn, vocabulary: Vocabulary) -> Example:
         np.stack([cues(surface(line.text, line.before)) for line in turn[:read]]),
         np.array([LABELS.index(line.label) for line in turn[:read]]),
         np.array([line.counts for line in turn[:read]], np.float32),
+        taught=turn[0].file not in talk.NEWEST,
     )
 
 
@@ -230,10 +235,23 @@ def tell(chances: Floats, labels: Floats) -> None:
         print(f"  {label:13} recall {right[those].mean():.2f}  precision {right[told].mean():.2f}  of {those.sum()}")
 
 
+def larger(folder: Path, examples: Examples) -> network.Network:
+    teacher = network.Network(Teacher(folder))
+    network.train(teacher, examples, rate=network.TEACHER_RATE)
+    return teacher
+
+
+def shipped(published: published_weights.Weights) -> network.Network:
+    """As it was shipped last."""
+    restored = network.Network(Encoder(published, network.LAYERS))
+    Shipped(MODEL).fill(restored, network.LAYERS, (restored.inner, restored.label))
+    return restored.eval()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--weights", type=Path, required=True)
-    parser.add_argument("--teacher", type=Path, required=True, help="the folder of the larger network")
+    parser.add_argument("--teacher", type=Path, help="the folder of the larger network")
     parser.add_argument("--state", type=Path, help="also write what was learned here, for torch")
     asked = parser.parse_args()
     turns, vocabulary = read(), load_vocabulary()
@@ -241,12 +259,10 @@ def main() -> None:
     learned = [*in_other_places(ours), *put_together([turn[0] for turn in ours if len(turn) == 1])]
     examples = Examples([example(turn, vocabulary) for turn in learned])
     published = published_weights.read(asked.weights)
-    teacher = network.Network(Teacher(asked.teacher))
-    network.train(teacher, examples, rate=network.TEACHER_RATE)
     strangers = Examples([example(turn, vocabulary) for turn in turns if turn[0].file in talk.STRANGERS])
+    teacher = larger(asked.teacher, examples) if asked.teacher else shipped(published)
     tell(network.chances(teacher, strangers), strangers.labels)
-    trained = network.Network(Encoder(published, network.LAYERS))
-    Shipped(MODEL).fill(trained, network.LAYERS, (trained.inner, trained.label))
+    trained = shipped(published)
     network.learn_from(teacher, trained, examples)
     if asked.state:
         save(trained, asked.state)
