@@ -110,6 +110,36 @@ def test_of_several_facts_only_the_one_that_changed_ends(before: str, after: str
     assert not any(old in fact for fact in told for old in ("CI is jenkins", "14 February", "Mondays"))
 
 
+def test_a_wish_to_forget_ends_what_it_names_and_leaves_what_lies_near():
+    told = facts_after(
+        "My pension is 1,480 a month.",
+        "My life insurance has the policy number PN-2210.",
+        "You can throw that policy number away.",
+    )
+
+    assert told == ["User's pension is 1,480 a month."]
+
+
+def test_what_is_wiped_from_whatever_memory_there_is_is_what_was_named():
+    told = facts_after("We deploy on Fridays.", "I live in Graz.", "Please wipe it from whatever memory you have.")
+
+    assert any("Fridays" in fact for fact in told)
+
+
+def test_a_task_that_names_a_number_may_be_a_new_limit():
+    told = facts_after("150 is the max for eating out from now.", "150 was a dream. make the eating out thing 220")
+
+    assert any("220" in fact for fact in told)
+    assert not any("150 is the max" in fact for fact in told)
+
+
+def test_a_dose_does_not_move_to_another_medicine():
+    told = facts_after("I take amlodipine 10 mg.", "She took me off amlodipine, I am on candesartan 8 mg now.")
+
+    assert any("candesartan 8 mg" in fact for fact in told)
+    assert not any("amlodipine 8 mg" in fact for fact in told)
+
+
 @pytest.mark.parametrize(
     "one, other",
     [

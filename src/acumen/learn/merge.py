@@ -69,7 +69,9 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     of_memory: Callable[[M, Millis], Entry[Id]]
     of_note: Callable[[Note], Entry[Id]]
     reworded: Callable[[Note, str], Note]
-    keeps_what_ends: bool = False  # whether words of the other kind that end a memory are kept as one of this kind
+    # Whether words of the other kind that end a memory are kept as one of this kind, and what is left of a memory when
+    # a part of it is forgotten. A lesson names what it is about in other places too.
+    tells_facts: bool = False
 
     def __call__(
         self,
@@ -82,7 +84,7 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
     ) -> Changes[Id, Note]:
         """What the notes change. Without answers words and nearness decide."""
         entries = [self.of_memory(memory, at) for memory in known]
-        merge = _Merge(entries, self.of_note, self.reworded, self.keeps_what_ends, verdicts, near, answers)
+        merge = _Merge(entries, self.of_note, self.reworded, self.tells_facts, verdicts, near, answers)
         return merge.run(notes)
 
     def questions(
@@ -93,7 +95,7 @@ class Comparison(Struct, Generic[M, Note, Id], frozen=True):
         return questions.asked(entries, [(note, self.of_note(note)) for note in notes], near, turns)
 
 
-profiles = Comparison(of_profile, of_profile_note, reworded_fact, keeps_what_ends=True)
+profiles = Comparison(of_profile, of_profile_note, reworded_fact, tells_facts=True)
 playbooks = Comparison(of_playbook, of_playbook_note, reworded_lesson)
 
 
@@ -103,7 +105,7 @@ class _Merge(Struct, Generic[Id, Note]):
     entries: list[Entry[Id]]
     entry_of: Callable[[Note], Entry[Id]]
     reworded: Callable[[Note, str], Note]
-    keeps_what_ends: bool
+    tells_facts: bool
     verdicts: Verdicts
     near: Sequence[Nearness]
     answers: Answers | None
@@ -167,13 +169,12 @@ class _Merge(Struct, Generic[Id, Note]):
             other.gone = True
             self.superseded.append(Superseded(other.which, which, f'"{entry.content}" replaces "{other.content}"'))
             if rest:
-                self._keep_rest(place, entry, other)
+                self._keep_rest(place, other, f'"{entry.content}" leaves this of "{other.content}"')
 
-    def _keep_rest(self, place: int, entry: Entry[Id], other: Entry[Id]) -> None:
+    def _keep_rest(self, place: int, other: Entry[Id], because: str) -> None:
         """'We repair phones and tablets, kiosk at Noailles', then 'tablets we stopped': the kiosk stays where it is."""
         answer = self.answers.get((place, other.key)) if self.answers else None
         if answer and answer.rest and other.which.known is not None:
-            because = f'"{entry.content}" leaves this of "{other.content}"'
             self.left.append(Left(other.which.known, answer.rest, because))
 
     def _was_carried(self, entry: Entry[Id]) -> bool:
@@ -237,7 +238,7 @@ class _Merge(Struct, Generic[Id, Note]):
         entry = self.entry_of(note)
         older = [(other, cosine) for other, cosine in self._met(place) if other.live and other.newest < entry.newest]
         ended = [other for other, cosine in older if self._rivals(place, entry, other, cosine)]
-        if ended and self.keeps_what_ends:
+        if ended and self.tells_facts:
             self._replace(place, ended, self._add(note, entry, place), entry)
             return
         for other in ended:
@@ -255,12 +256,16 @@ class _Merge(Struct, Generic[Id, Note]):
             if not entry.forgotten and (entry.which.known is None or entry.newest < asked)
         ]
         meant = [entry for entry in older if self._means(place, entry)]
+        meant = [entry for entry in meant if _named(wish, entry)] or meant
         if not meant and not note.faint:
             live = [one for one in older if one.live and not one.gone]
             wished = [entry for entry in older if _wished_away(wish, entry, near.get(entry.key), last)]
             meant = wished or _of_topic(wish, live)
+        because = f'The user asked to forget: "{note.evidence.text}"'
         for entry in meant:
-            self._end(entry, f'The user asked to forget: "{note.evidence.text}"', note.evidence.interaction_id)
+            self._end(entry, because, note.evidence.interaction_id)
+            if self.tells_facts and entry.live:
+                self._keep_rest(place, entry, f"{because}; this is what is left")
 
     def _means(self, place: int, entry: Entry[Id]) -> bool:
         """Whether a wish to forget means this memory."""
@@ -295,11 +300,12 @@ class _Merge(Struct, Generic[Id, Note]):
             return which if which.added is None else replace(which, added=moved[which.added])
 
         forgotten = {entry.which for entry in self.entries if entry.forgotten}
+        ended = {*(one.old.known for one in self.superseded), *(one.id for one in self.forgotten)}
         return Changes(
             tuple(self.added[place] for place in places),
             tuple(replace(one, which=renumbered(one.which)) for one in self.mentioned if one.which not in forgotten),
             tuple(replace(one, old=renumbered(one.old), new=renumbered(one.new)) for one in self.superseded),
-            tuple(one for one in self.left if one.of in {gone.old.known for gone in self.superseded}),
+            tuple(one for one in self.left if one.of in ended),
             tuple(self.forgotten),
             tuple(self.outdated),
         )
@@ -311,14 +317,19 @@ def _carried(entry: Entry[Id], into: Sequence[Entry[Id]]) -> Iterator[str]:
     return (text for text in texts if text and redact(text) == text)
 
 
+def _named(wish: Entry[Id], entry: Entry[Id]) -> int:
+    """How many words of a wish stand in a memory."""
+    stems = {word[:STEM] for word in entry.words}
+    return sum(word[:STEM] in stems for word in wish.words)
+
+
 def _wished_away(wish: Entry[Id], entry: Entry[Id], cosine: float | None, last: set[int]) -> bool:
     """Whether a wish to forget means this memory: by most of its words, by its meaning, or by when it was said."""
     if wish.content == EVERYTHING:
         return True
     if wish.content == LAST:
         return not last.isdisjoint(entry.seen)
-    stems = {word[:STEM] for word in entry.words}
-    shared = sum(word[:STEM] in stems for word in wish.words)
+    shared = _named(wish, entry)
     if wish.words and shared >= FORGET_WORDS * len(wish.words):
         return True
     return cosine is not None and cosine >= (FORGET_MEANING if shared else FORGET_MEANING_ALONE)

@@ -23,8 +23,10 @@ LONGEST_WISH = 240
 LONGEST_BEFORE = 120
 # From this chance on a memory of several facts is asked about fact by fact; below it a fact of it surely holds.
 PARTLY = 0.35
-# And so does one that is so much less likely to end than the likeliest.
-LESS_LIKELY = 0.3
+# And so does one that is so much less likely to end than the likeliest, or by such a factor where none is likely.
+LESS_LIKELY, SURELY_LESS = 0.3, 0.5
+# Of what may be wished away nothing is kept from this chance on.
+WISHED = 0.2
 
 # So few characters are hardly understood without what they answer.
 SHORT = 60
@@ -59,13 +61,13 @@ class Question(Struct, frozen=True):
 
     def parts(self, chance: float) -> "list[Question]":
         """The same of each fact of a memory of several, where the new words may end one of them."""
-        if self.leaning is None or chance < PARTLY:
-            return []
-        new = rivals.saying(self.new)
-        return [
-            Question(self.place, self.key, part, self.new, rivals.leaning(rivals.saying(part), new, None))
-            for part in clauses(self.old)
-        ]
+        parts = clauses(self.old) if chance >= PARTLY else []
+        return [Question(self.place, self.key, part, self.new, self._leaning(part)) for part in parts]
+
+    def _leaning(self, part: str) -> float | None:
+        if self.leaning is None:
+            return None
+        return rivals.leaning(rivals.saying(part), rivals.saying(self.new), None)
 
 
 class Answer(Struct, frozen=True):
@@ -91,13 +93,20 @@ def told(window: Window) -> Turns:
 
 
 def answered(question: Question, chance: float, of_parts: Sequence[tuple[str, float]]) -> Answer:
-    """By the whole, and by its parts where one of them surely ends: then those hold that surely do not."""
+    """By the whole, and by its parts: where some of it ends, those hold that surely do not."""
     surest = max((likely for _, likely in of_parts), default=0.0)
-    if surest < rivals.LIKELY:
+    if not of_parts or max(chance, surest) < rivals.LIKELY:
         return Answer(chance)
-    least = max(PARTLY, surest - LESS_LIKELY)
+    least = _least(question, surest)
     doubtful = [part for part, likely in of_parts if likely >= least or rivals.names_what_ends(part, question.new)]
     return Answer(max(chance, surest), without(question.old, doubtful))
+
+
+def _least(question: Question, surest: float) -> float:
+    """The chance from which on a part is taken to end with the surest one."""
+    if question.leaning is None:
+        return WISHED
+    return max(PARTLY, surest - LESS_LIKELY) if surest >= rivals.LIKELY else surest * SURELY_LESS
 
 
 def asked(

@@ -9,7 +9,6 @@ from acumen.learn.rules.carried import carried
     "old, new, expected",
     [
         ("User's B2 exam is on 12 December.", "it's 9 january now", "User's B2 exam is on 9 january."),
-        ("The pump costs 180 per hour.", "the pump guy sent new prices, it is 210", "The pump costs 210 per hour."),
         ("Guarantee of 3 months.", "we do 6 now", "Guarantee of 6 months."),
         ("The dinner has 280 covers, black tie.", "we're down to 240", "The dinner has 240 covers, black tie."),
         ("Newsletter goes out at 5.45am.", "12.15 for those", "Newsletter goes out at 12.15."),
@@ -32,6 +31,9 @@ def test_a_fragment_changes_the_value_alone(old: str, new: str, expected: str):
         ("The exam is on 12 December.", "it is not on 9 January"),
         ("The exam is on 12 December.", "the room has 40 seats"),  # another kind of thing
         ("User is out of office until Friday.", "My deadline is Monday."),  # said of something else
+        ("Truck 9 is in the workshop until Thursday.", "I'm on the day shift since Monday"),
+        ("User takes sumatriptan 50 when it starts.", "My neurologist switched me to rizatriptan, 10 mg."),
+        ("User takes amlodipine 10 mg.", "She took me off amlodipine, I am on candesartan 8 mg now."),
     ],
 )
 def test_what_says_more_or_is_unclear_stands_for_itself(old: str, new: str):

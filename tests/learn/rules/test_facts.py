@@ -78,6 +78,10 @@ def test_a_statement_about_oneself_becomes_a_fact(said: str, fact: str):
         ("Hi! I'm allergic to nuts, by the way. What's the weather?", "allergic to nuts"),
         ("ok. my birthday is 3 May. bye", "birthday is 3 May"),
         ("Thanks. We deploy on Fridays.", "deploys on Fridays"),
+        ("Hi, I'm Yael.", "Yael"),
+        ("My name is Priya and I am 34.", "Priya"),
+        ("I've got the Brevano 500 now, which descaler goes with it?", "Brevano 500"),
+        ("I must take back what I said: it's 205 square metres, not 250.", "205"),
     ],
 )
 def test_a_plain_statement_is_found_among_greetings_and_questions(said: str, fact: str):

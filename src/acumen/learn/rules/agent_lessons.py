@@ -158,7 +158,7 @@ def _expert_note(turn: Turn, request: str) -> Iterator[PlaybookNote]:
     command = next((text for text in news if surface(text).has("starts_verb")), "")
     text = command or news[0]
     content = instruction(bare(words(text))).text if command else f"Say or do as the expert did: {text}"
-    subject, value = keys.proposition(words(text), holds=True)
+    subject, value = keys.proposition(words(redact(text)), holds=True)
     lesson = Lesson(
         redact(content),
         request_named(request),

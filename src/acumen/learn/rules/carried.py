@@ -34,9 +34,9 @@ _VALUES = later(
     rf"|(?<![\w.,/#-])(?P<number>{_NUMBER})(?![\w/-])",
     re.IGNORECASE,
 )
+# Words that only say that a value is another now.
+_CHANGES = frozenset("go up down make push move change raise lower drop bump slip shift turn new".split())
 _COUNTED = frozenset({"money", "count", "number"})
-# So many words of its own make a saying more than a fragment.
-MOST_OWN = 3
 
 
 class _Value(Struct, frozen=True):
@@ -79,12 +79,10 @@ def _put(old: _Value, new: _Value) -> str:
 
 
 def _is_fragment(new: str, value: _Value, old: str) -> bool:
-    """A name is more than a value; and what is said to be not so, before or now, is no matter of a value alone."""
+    """A word of its own may be what the value is given to; what is said to be not so is no matter of a value alone."""
     rest = words(f"{new[: value.start]} {new[value.end :]}")
     told = keys.content_roots(old)
-    own = set(keys.telling(rest)) - told
     subject = rivals.saying(new).attribute - {"new"}
     if subject and subject.isdisjoint(told):
         return False  # "my deadline is Monday" is said of a deadline, whatever else was on a Friday
-    names = any(word.text[:1].isupper() and keys.root(word.low) in own for word in rest[1:])
-    return len(own) <= MOST_OWN and not names and not keys.negated(rest) and not keys.negated(words(old))
+    return (told | _CHANGES).issuperset(keys.telling(rest)) and not keys.negated(rest) and not keys.negated(words(old))

@@ -9,6 +9,8 @@ from acumen.model.patterns import later
 # So few words without a verb must be this clear.
 FEW = 5
 CLEAR = 0.75
+# And what is said out of nowhere, when a session begins: "that easy pace was the trick".
+SURELY = 0.9
 # Beside words that the agent used.
 CONFIRMED = 0.4
 
@@ -34,7 +36,7 @@ _OFFERS = later(
 
 def confirms(one: Said) -> bool:
     """That it worked, said of what the agent had said or of what the user names; 'correct' alone confirms nothing."""
-    if not one.setting.agent or one.seen.has("not_worked"):
+    if one.seen.has("not_worked") or (not one.setting.agent and one.chances["confirmation"] < SURELY):
         return False
     if one.seen.has("no_longer") and not one.seen.has("worked"):
         return False

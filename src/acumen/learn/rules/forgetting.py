@@ -35,6 +35,11 @@ _OWN = later(
     r"\b(?:my|our|about|info|name|in there)\b"
     r"|\b(?:my|our|about|info)\b.*\b(?:gone|deleted|removed|erased|kept|stored|in there|on file|must go|has to go)\b"
 )
+# "Please wipe it from whatever memory you have" means what was named before.
+_POINTS = later(
+    r"\b(?:forget|wipe|delete|remove|erase|take|drop|throw|clear|strike|scratch|scrap|purge|lose|discard|ignore) "
+    r"(?:it|that|this)\b(?! all)"
+)
 _EVERYTHING = later(r"\b(?:everything|all|anything|whatever|all of it)\b(?:.*\b(?:you|i|about me|of it|us)\b)?")
 # Where the wish itself stands in its sentence.
 _VERB = later(
@@ -89,7 +94,7 @@ def wished(seen: Surface, chance: float) -> str | None:
         named = [word for clause in said for word in clause if _names(word)]
         if named:
             return voice.sentence(voice.for_agent(named))
-    return EVERYTHING if _EVERYTHING.search(low) else LAST
+    return EVERYTHING if _EVERYTHING.search(low) and not _POINTS.search(low) else LAST
 
 
 # How likely the classifier must find it: where the words are plain, where they speak of taking away what is the user's,

@@ -12,15 +12,16 @@ from acumen.model.patterns import later
 _ASKS = later(
     r",\s+(?=(?:(?:is|are|do|does|did|can|could|would|will|should|what|how|which|why|where)\s+"
     r"(?:i|we|it|this|that|there|you|the|my|a|about|much|many|is|are|do|does)\b[^,]*"
+    r"|(?:which|what|how|where|who)\s+\w+[^,]*"
     r"|(?:any (?:ideas?|thoughts?|tips|suggestions?|advice|chance)|thoughts|ideas)\b[^,]{0,20})\?\s*$)",
     re.IGNORECASE,
 )
 # "npm broke the lockfile, so always use pnpm"
 _SO = later(r",?(?<!be)(?<!is)(?<!not)(?<!are)(?<!was)(?<!were)\s+so\s+(?=\w)", re.IGNORECASE)
-# "Forget about nix, we are back to plain venvs"
+# "Forget about nix, we are back to plain venvs"; "drop that rule, widget tests only"
 _FORGETS = later(
-    r"(?:(?:and|also|so|ok|oh|please|pls|then|but|you can|just)\s+)*(?:forget|scrap|scratch|drop|ditch|lose)\b"
-    r"[^,;:–—]{2,60}(?P<cut>[,;:–—]\s+)",
+    r"(?:(?:and|also|so|ok|oh|please|pls|then|but|you can|just)\s+)*(?:forget|scrap|scratch|drop|ditch|lose|strike)\b"
+    r"(?P<back> (?:that|this|it)(?: \w+)?)?(?(back)|[^,;:–—]{2,60})(?P<cut>[,;:–—]\s+)",
     re.IGNORECASE,
 )
 _BIDS = frozenset("please pls plz always never no do don't dont only just".split())
@@ -53,7 +54,7 @@ def _cuts(text: str) -> Iterator[tuple[int, int]]:
     if bids and bids.end() <= end:
         yield bids.span()
     forgets = _FORGETS.match(text, bids.end() if bids else 0)
-    if forgets and _TELLS.search(text[forgets.end() : end]):
+    if forgets and (forgets["back"] or _TELLS.search(text[forgets.end() : end])):
         yield forgets.span("cut")
     if asks:
         yield asks.span()

@@ -101,13 +101,14 @@ _HANDED_OVER = re.compile(
     r"(?:translate|summari[sz]e|rewrite|rephrase|proofread|edit|paraphrase|correct|improve|polish|fix|review|explain|"
     r"analy[sz]e|classify|check|shorten|read|extract|convert|grade|reply to|respond to)\b[^:]*:(?!/)|"
     r"(?:.*[,.!:] )?(?:here is|here's|here are|this is)\b[^:]*:(?![/)(])|"
-    r".*\b(?:below is|below are|got this|says|said|say|writes|wrote|reads|sent|paste)\b[^:]*:(?![/)(])"
+    r".*\b(?<!\bi )(?<!\bwe )(?<!\byou )(?:below is|below are|got this|says|said|say|writes|wrote|reads|sent|paste)\b"
+    r"[^:]*:(?![/)(])"
 )
 # A turn that gives the agent a part to play speaks within the play.
 _ROLE = re.compile(
     r"(?:please |i want you to |you will |let's )?"
     r"(?:act as|pretend|role-?play|you are (?:now )?an? |you will be an? |imagine|suppose|picture (?:this|a|the|that)|"
-    r"hypothetically|let us say|let's say|just assume)\b"
+    r"hypothetically|let(?: us|'s) say (?:that|i|we|you|he|she|they|there|someone|somebody|my|our|a|an)|just assume)\b"
 )
 
 

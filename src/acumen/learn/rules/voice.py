@@ -67,9 +67,9 @@ def fact(kept: Words) -> str:
 
 
 def _paired(said: list[Word]) -> list[Word]:
-    """'My husband and I' are we."""
+    """'My husband and I' are we; 'my name is Ann and I am 34' are two things."""
     place = next((n for n in range(2, min(6, len(said))) if said[n].low == "i" and said[n - 1].low == "and"), None)
-    if place and said[0].low in OWN:
+    if place and said[0].low in OWN and not any(word.low in _AUXILIARY for word in said[:place]):
         return [Word("we", "we", said[0].start, said[0].end), *said[place + 1 :]]
     return said
 

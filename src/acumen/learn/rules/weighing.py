@@ -63,8 +63,8 @@ def settled(turn: list[Said]) -> list[Said]:
     """What each sentence of a turn is, in the light of the others."""
     kept: list[Said] = []
     for place, one in enumerate(turn):
-        one.ttl = lifetimes.lifetime(one.seen.low, one.turn.at)
         before_it = turn[place - 1] if place else None
+        one.ttl = lifetimes.lifetime(one.seen.low, one.turn.at, before_it.seen.low if before_it else "")
         if before_it is not None and _goes_on_after_a_wish(one, before_it):
             one.chances = _without(one.chances, "forget")
             _favour(one, LIKELY)  # it says what holds instead
@@ -120,7 +120,12 @@ def undecided(turn: Sequence[Said]) -> list[Said]:
     for before, one in pairwise(turn):
         if not one.label and _is_context(before):
             one.context = before
-    return [one for one in turn if not one.label and id(one) not in taken and one.worth > IDLE and _may_tell(one)]
+    return [one for one in turn if not one.label and id(one) not in taken and _may_replace(one) and _may_tell(one)]
+
+
+def _may_replace(one: Said) -> bool:
+    """'Make the eating out thing 220' is a task, unless that had a limit."""
+    return one.worth > IDLE or one.seen.has("number")
 
 
 def _may_tell(one: Said) -> bool:
@@ -146,7 +151,7 @@ def _weigh(one: Said, before: Said | None) -> None:
         )
     ):
         one.because = before
-    if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)):
+    if one.seen.has("noted") or (one.setting.asked and _is_number(one.seen)) or _introduces(one.seen):
         _favour(one, LIKELY)
     elif one.seen.has("number") and voice.drops_subject(bare(one.seen.heard)):
         _favour(one, LIKELY)  # "Just turned 40!"
@@ -163,6 +168,12 @@ def _weigh(one: Said, before: Said | None) -> None:
 
 def _tells_of_self(seen: Surface) -> bool:
     return seen.has("starts_i") or (not {"my", "our"}.isdisjoint(seen.core) and not _commands(seen))
+
+
+def _introduces(seen: Surface) -> bool:
+    """'Hi, I'm Yael': a name, or what is written like one."""
+    named = [word for word in seen.heard if not word.is_mark][-1:]
+    return seen.core[:2] == ("i", "am") and len(seen.core) == len(("i", "am", "name")) and named[0].text[:1].isupper()
 
 
 def _is_number(seen: Surface) -> bool:
