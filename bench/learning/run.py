@@ -79,16 +79,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         _tell(name, played)
         if asked.at_once:
             _tell_at_once(played, asyncio.run(play_at_once(cases.read(name), embeddings=not asked.words_only)))
-        if asked.show and name in ("open", cases.DEV):
+        if asked.show and name in cases.READ:
             _show(played.scored)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m bench.learning.run", description=__doc__)
-    parts = (*cases.PARTS, cases.DEV, cases.SEALED, cases.FRESH, cases.LATEST)
-    parser.add_argument("--part", choices=(*parts, "both"), default="both")
+    parser.add_argument("--part", choices=(*cases.PARTS, *cases.LATER, "both"), default="both")
     parser.add_argument(
-        "--show", action="store_true", help="list what was missed and what is junk (of open and dev only)"
+        "--show", action="store_true", help="list what was missed and what is junk (of parts that may be read)"
     )
     parser.add_argument("--words-only", action="store_true", help="as where the embedding model is missing")
     parser.add_argument("--at-once", action="store_true", help=f"then {USERS} users at once, by the app's own worker")

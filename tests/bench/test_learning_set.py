@@ -14,7 +14,7 @@ from bench.learning.score import Memory, Share, Verdict, figures, score
 
 SET = {part: cases.read(part) for part in cases.PARTS}
 ALL = [conversation for part in cases.PARTS for conversation in SET[part]]
-LATER = {part: cases.read(part) for part in (cases.DEV, cases.SEALED, cases.FRESH, cases.LATEST)}
+LATER = {part: cases.read(part) for part in cases.LATER}
 each_conversation = pytest.mark.parametrize("conversation", ALL, ids=lambda one: one.id)
 # What others wrote later is held to the form; of parts that are not read a failure may tell no more than the name.
 each_of_any_part = pytest.mark.parametrize("conversations", [*SET.values(), *LATER.values()], ids=[*SET, *LATER])

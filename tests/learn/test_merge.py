@@ -1,7 +1,7 @@
 """New, known, contradicted, outdated or to be forgotten: what notes do to what is known."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -251,6 +251,7 @@ _SAYINGS = st.sampled_from(
 
 @settings(max_examples=25)
 @given(st.lists(_SAYINGS, max_size=8))
+@example(["I live in Berlin.", "I moved to Paris.", "Forget that I live in Berlin."])
 def test_reading_the_same_conversation_again_changes_nothing(said: list[str]):
     seen = window(*said)
     facts, lessons = told(seen), lessons_of(seen)

@@ -116,6 +116,7 @@ class _Merge(Struct, Generic[Id, Note]):
     forgotten: list[Forgotten[Id]] = field(default_factory=list)
     outdated: list[Outdated[Note]] = field(default_factory=list)
     faint: list[tuple[Note, Entry[Id], int]] = field(default_factory=list)  # not kept so far
+    past: list[Entry[Id]] = field(default_factory=list)  # of notes that newer words had replaced before they were read
 
     def run(self, notes: Sequence[Note]) -> Changes[Id, Note]:
         for place, note in enumerate(notes):
@@ -155,6 +156,7 @@ class _Merge(Struct, Generic[Id, Note]):
         newer = next((other for other in rival if is_newer(other, entry)), None)
         if newer:
             self.outdated.append(Outdated(note, f'Newer words already say "{newer.content}"'))
+            self.past.append(entry)
             return
         told = entry
         if not same:
@@ -255,6 +257,8 @@ class _Merge(Struct, Generic[Id, Note]):
             for entry in self.entries
             if not entry.forgotten and (entry.which.known is None or entry.newest < asked)
         ]
+        if any(_named(wish, entry) for entry in self.past) and not any(_named(wish, entry) for entry in older):
+            return  # what it names is gone
         meant = [entry for entry in older if self._means(place, entry)]
         meant = [entry for entry in meant if _named(wish, entry)] or meant
         if not meant and not note.faint:
