@@ -120,6 +120,30 @@ def test_a_wish_to_forget_ends_what_it_names_and_leaves_what_lies_near():
     assert told == ["User's pension is 1,480 a month."]
 
 
+@pytest.mark.parametrize(
+    "told, wish, rest, gone",
+    [
+        (
+            "We are a team of five in Lyon, our CI is Jenkins and we deploy on Fridays.",
+            "Forget about the Jenkins thing.",
+            "team of five in Lyon",
+            "Jenkins",
+        ),
+        (
+            "I live in Bergen with my mother, and I take warfarin for my heart.",
+            "Please forget that I take warfarin.",
+            "lives in Bergen",
+            "warfarin",
+        ),
+    ],
+)
+def test_of_several_facts_only_the_one_is_forgotten_that_is_meant(told: str, wish: str, rest: str, gone: str):
+    known = facts_after(told, wish)
+
+    assert any(rest in fact for fact in known)
+    assert not any(gone in fact for fact in known)
+
+
 def test_what_is_wiped_from_whatever_memory_there_is_is_what_was_named():
     told = facts_after("We deploy on Fridays.", "I live in Graz.", "Please wipe it from whatever memory you have.")
 
