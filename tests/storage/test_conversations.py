@@ -10,7 +10,7 @@ from acumen.storage.store import OrgStore, Tx
 from tests.world import ADA, Clock, a_request, a_turn
 
 
-def add(name: str, *contents: str, **about: str):
+def add(name: str, *contents: str, **about: str | int):
     request = a_request(name, **about)
     return lambda tx: tx.conversations.add(request, [a_turn(content, request) for content in contents])
 
@@ -155,6 +155,19 @@ async def test_sessions_come_newest_first_with_all_their_requests_and_say_whethe
         ([["r1"]], False),
         ([], False),
     ]
+
+
+async def test_requests_of_one_millisecond_stand_in_the_order_in_which_they_came(org_store: OrgStore):
+    for name in ("later by name", "earlier by name"):
+        await org_store.write(add(name, name, created_at=1_000))
+
+    requests, _ = await org_store.read(lambda tx: tx.conversations.of_session(ADA, SessionId("s1"), 10))
+    pages, _ = await org_store.read(
+        lambda tx: tx.conversations.sessions_page(tx.conversations.requests(user=ADA), 10, 0)
+    )
+
+    for found in (requests, pages[0]):
+        assert [request.id for request in found] == ["later by name", "earlier by name"]
 
 
 async def test_a_session_name_used_by_two_users_is_two_sessions(org_store: OrgStore):

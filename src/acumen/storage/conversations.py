@@ -29,6 +29,13 @@ _OF_USER = _WITHOUT_PICTURES.where(
     interactions.c.org_id == sa.bindparam("org"), interactions.c.user_id == sa.bindparam("user")
 )
 _turn_id = interactions.c.interaction_id
+# Requests of one millisecond in the order in which they came.
+_LAST_TURN = (
+    sa.select(sa.func.max(_turn_id))
+    .where(interactions.c.org_id == requests.c.org_id, interactions.c.request_id == requests.c.request_id)
+    .correlate(requests)
+    .scalar_subquery()
+)
 _after = _OF_USER.where(_turn_id > sa.bindparam("bookmark")).order_by(_turn_id)
 _AFTER, _SOME_AFTER = Select(_after), Select(_after.limit(sa.bindparam("most", type_=sa.Integer)))
 _BEFORE = Select(
@@ -108,7 +115,7 @@ class Conversations:
         grouped: dict[tuple[str, str], list[Request]] = {key: [] for key in wanted}
         for some in in_batches(sorted({session for _, session in wanted})):
             found = query.where(requests.c.session_id.in_(some))
-            for row in self._scope.all(found.order_by(requests.c.created_at, requests.c.request_id)):
+            for row in self._scope.all(found.order_by(requests.c.created_at, _LAST_TURN)):
                 if (row.user_id, row.session_id) in grouped:
                     grouped[row.user_id, row.session_id].append(_request(row))
         return list(grouped.values()), len(page) > limit
@@ -120,7 +127,7 @@ class Conversations:
     def of_session(self, user: UserId, session: SessionId, most: int) -> tuple[list[Request], list[Interaction]]:
         """Its requests and the newest of their turns, oldest first, without the pictures, which may be megabytes."""
         i, r = interactions.c, requests.c
-        query = self.requests(user=user, session=session).order_by(r.created_at, r.request_id)
+        query = self.requests(user=user, session=session).order_by(r.created_at, _LAST_TURN)
         turns = (
             _WITHOUT_PICTURES.join(requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
             .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
