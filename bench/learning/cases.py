@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -147,8 +147,8 @@ def _by_the_calendar(expected: Expected, said: str) -> Expected:
 def _covering(month: int, day: int) -> str:
     """The shortest that lasts until that day comes next."""
     today = datetime.now(UTC).date()
-    dates = (today.replace(year=year, month=month, day=day) for year in (today.year, today.year + 1))
-    days = next((one - today).days for one in dates if one >= today)
+    first = (date(year, month, 1) for year in (today.year, today.year + 1))
+    days = next(days for days in ((one - today).days + day - 1 for one in first) if days >= 0)
     return next(name for name, most in DAYS.items() if days < most)
 
 

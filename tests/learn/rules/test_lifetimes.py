@@ -6,6 +6,7 @@ import pytest
 
 from acumen.learn.rules.cues import surface
 from acumen.learn.rules.lifetimes import lifetime
+from acumen.model.profile import TimeToLive
 
 # A Wednesday.
 SAID = int(datetime(2026, 11, 18, 12, tzinfo=UTC).timestamp() * 1000)
@@ -119,3 +120,16 @@ def test_until_then_is_until_the_day_that_was_named_before():
     assert holds("Nothing leaves this chat before that.", before="The board meets on the 27th.") == "one_month"
     assert holds("The firmware goes out on the 30th, till then only bug fixes.") == "one_month"
     assert holds("Only bug fixes until then.", before="The firmware goes out.") == "one_month"
+
+
+@pytest.mark.parametrize("said", ["until 29 february", "until 31 november", "until 99 may", "until 2019", "until 2026"])
+def test_no_day_that_people_name_is_too_odd(said: str):
+    leap = int(datetime(2028, 3, 1, tzinfo=UTC).timestamp() * 1000)
+
+    assert lifetime(f"we are closed {said}", SAID) in TimeToLive
+    assert lifetime(f"we are closed {said}", leap) in TimeToLive
+
+
+def test_a_year_that_is_over_ends_nothing():
+    assert holds("My licence was good until 2019.") == "infinity"
+    assert holds("We are in the old building until 2025.") == "infinity"

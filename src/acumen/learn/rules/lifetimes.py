@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from acumen.model.ids import Millis
 from acumen.model.patterns import later
@@ -77,7 +77,8 @@ _UNTIL_HOUR = later(
     r"\d{1,2}[:.]\d\d\b|\d{1,2} ?[ap]m\b|half|noon|midday|midnight|late\b|lunch|dinner|sunset|sunrise|the end\b(?! of)|"
     r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b(?! (?:days?|weeks?|months?|years?|more)))"
 )
-_UNTIL_PAST = later(r" (?:now|recently|last|yesterday|further|19\d\d|20[01]\d|202[0-5])\b")
+_UNTIL_PAST = later(r" (?:now|recently|last|yesterday|further)\b")
+_UNTIL_YEAR = later(r" (?:the end of )?(?P<year>(?:19|20)\d\d)\b")
 # "I ran a lot, or did until May"; but "it is closed until May".
 _WAS_SO = later(
     r"\b(?:was|were|did|had|used to|worked|lived|stayed|played|ran|went)\b"
@@ -200,7 +201,12 @@ def _ends(text: str, today: date) -> Iterator[float | None]:
     for found in _UNTIL.finditer(text):
         said = _SAID_OF_IT.match(text, found.end())
         after = said[0] if said else ""
-        if _UNTIL_PAST.match(after) or _WAS_SO.search(text[: found.start()]):
+        year = _UNTIL_YEAR.match(after)
+        if (
+            (year and int(year["year"]) < today.year)
+            or _UNTIL_PAST.match(after)
+            or _WAS_SO.search(text[: found.start()])
+        ):
             continue
         if (_UNTIL_HOUR.match(after) or _EVERY_WEEK.search(text)) and _DATES.search(after) is None:
             continue
@@ -227,9 +233,7 @@ def _day_in(text: str, today: date) -> float | None:
 
 def _of_month(text: str, month: re.Match[str]) -> bool:
     """'Until the end of May', not 'until she may'."""
-    return bool(
-        re.search(r"(?:of|in|until|till|mid|through|thru|early|late|next|this|before|^) ?$", text[: month.start()])
-    )
+    return bool(_BEFORE_MAY.search(text[: month.start()]))
 
 
 def _days_to(found: re.Match[str], today: date) -> float | None:
@@ -238,7 +242,7 @@ def _days_to(found: re.Match[str], today: date) -> float | None:
     if found["feast"]:
         return _days_to_day(today, *_FEASTS[found["feast"]])
     if found["year"]:
-        return float((int(found["year"]) - today.year) * 365) or 365.0
+        return max(int(found["year"]) - today.year, 1) * 365.0
     if found["day_of_month"]:
         return float((int(found["day_of_month"]) - today.day) % 31 + 1)
     return _days_to_day(today, _number(found["month"] or found["named"]), int(found["day"] or found["its_day"]))
@@ -254,9 +258,8 @@ def _days_to_iso(iso: str, today: date) -> float | None:
 
 def _days_to_day(today: date, month: int, day: int) -> float:
     """Days until the next such date; a date just past means next year's."""
-    this_year = date(today.year, month, 1) + timedelta(days=day - 1)
-    then = this_year if this_year >= today else this_year.replace(year=today.year + 1)
-    return float((then - today).days + 1)
+    first = (date(year, month, 1) for year in (today.year, today.year + 1))
+    return next(days for days in (float((one - today).days + day) for one in first) if days > 0)
 
 
 def _number(month: str) -> int:
