@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from acumen.learn.gather import Taught, drafts
+from acumen.learn.share.gather import Taught, drafts
 from acumen.llm.embed import Embedder
 from acumen.model.ids import PlaybookId, UserId, now
 from acumen.model.playbook import Lesson, UserPlaybook

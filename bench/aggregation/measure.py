@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 
 from acumen.app import LOCAL_ORG, App
-from acumen.learn import aggregate
+from acumen.learn.share import aggregate
 from acumen.llm.embed import load_embedder
 from acumen.model.facts import AggregationAsked
 from acumen.model.ids import Kind, PlaybookId, UserId, now

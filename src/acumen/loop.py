@@ -16,17 +16,11 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn import (
-    aggregate,
-    evaluate,
-    failures,
-    generation,
-    memories,
-    profiles,
-    recoveries,
-    regenerate,
-    successes,
-)
+from acumen.learn import memories, profiles
+from acumen.learn.evaluate import evaluate, regenerate
+from acumen.learn.incidents import failures, recoveries, successes
+from acumen.learn.runs import generation
+from acumen.learn.share import aggregate
 from acumen.meter import cost, outcomes, usage
 from acumen.model.facts import (
     AggregationAsked,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.learn.cluster import LEAST_MEANING
+from acumen.learn.share.cluster import LEAST_MEANING
 from acumen.model.aggregation import UNSAID_SIMILARITIES
 from acumen_client import Config
 from acumen_client.wire import sections

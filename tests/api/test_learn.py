@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from acumen.learn import generation
-from acumen.learn.generation import PROFILES, Mode, Wish
+from acumen.learn.runs import generation
+from acumen.learn.runs.generation import PROFILES, Mode, Wish
 from acumen.model.facts import GenerationAsked
 from acumen.model.run import RunId
 from acumen_client import NotFound

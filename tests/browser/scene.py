@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from acumen.app import LOCAL_ORG, App
 from acumen.deps import Deps, Findable
-from acumen.learn import failures
+from acumen.learn.incidents import failures
 from acumen.meter import usage
 from acumen.model.evaluation import Evaluation, EvaluationId, Judgement
 from acumen.model.facts import Failed, Hour

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from pydantic_ai.exceptions import ModelHTTPError
+from tests.learn.test_extract_llm import llm_that
 
 from acumen.learn import compare, merge
 from acumen.learn.changes import ProfileChanges
@@ -16,7 +17,6 @@ from acumen.model.llm_call import Role
 from acumen.model.memory import Evidence, Status
 from acumen.model.profile import Profile, ProfileNote
 from tests.learn.talk import NOON
-from tests.learn.test_extract_llm import llm_that
 
 LYON = Profile(ProfileId("p1"), UserId("ann"), "User lives in Lyon.", NOON, NOON, interaction_ids=[InteractionId(1)])
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from acumen.learn import extract, profiles
+from acumen.learn import profiles
+from acumen.learn.extract import extraction
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Millis
@@ -35,7 +36,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
     async def extract_profiles(window: Window, extractor: Extractor, deps: Any) -> Any:
         seen.windows.append([turn.text for turn in window.turns if turn.is_new])
         await seen.may_go_on.wait()
-        return await extract.profile_notes(window, extractor, deps)
+        return await extraction.profile_notes(window, extractor, deps)
 
     monkeypatch.setattr(profiles, "READER", replace(profiles.READER, extract=extract_profiles))
     return seen

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
-from acumen.learn.evaluate import chance
+from acumen.learn.evaluate.evaluate import chance
 from acumen.llm.scripted import Script
 from acumen.model.ids import SessionId, UserId
 from acumen.model.llm_call import Role

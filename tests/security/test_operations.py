@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from acumen.model.hazards import hazards
 from tests.learn.test_failures import failed
+
+from acumen.model.hazards import hazards
 from tests.observe.test_operations import done, record
 from tests.security.hostile import ALL, COMMANDING
 from tests.world import Org, once

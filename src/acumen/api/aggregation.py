@@ -6,8 +6,8 @@ import time
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
-from acumen.learn import aggregate
-from acumen.learn.aggregate import Operation
+from acumen.learn.share import aggregate
+from acumen.learn.share.aggregate import Operation
 from acumen.model.cluster import AggregationChange
 from acumen.model.conversation import versions_meant
 from acumen.model.facts import AggregationAsked

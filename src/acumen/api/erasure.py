@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from acumen.api.call import Call, answers
 from acumen.errors import Conflict
-from acumen.learn import unshare
-from acumen.learn.unshare import Unshared
+from acumen.learn.share import unshare
+from acumen.learn.share.unshare import Unshared
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.search import Filter
 from acumen.review import actions

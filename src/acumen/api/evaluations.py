@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, shaped, user
-from acumen.learn import evaluate, regenerate
+from acumen.learn.evaluate import evaluate, regenerate
 from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
 from acumen.model.ids import Millis, SessionId
 from acumen.model.run import ItemState, Run, RunId, RunState

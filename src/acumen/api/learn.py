@@ -7,11 +7,11 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
-from acumen.learn import generation, history, operations, versions
-from acumen.learn.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
-from acumen.learn.history import Change, Provenance
-from acumen.learn.operations import Operation
-from acumen.learn.versions import Downgraded, Upgraded, Which
+from acumen.learn.runs import generation, history, operations, versions
+from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
+from acumen.learn.runs.history import Change, Provenance
+from acumen.learn.runs.operations import Operation
+from acumen.learn.runs.versions import Downgraded, Upgraded, Which
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.playbook import UserPlaybook
 from acumen.model.run import Run, RunState

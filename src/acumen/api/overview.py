@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.evaluations import result
 from acumen.api.views import moments, seconds
-from acumen.learn import overview
-from acumen.learn.overview import Overview, Part, Rule, SourceSet
+from acumen.learn.evaluate import overview
+from acumen.learn.evaluate.overview import Overview, Part, Rule, SourceSet
 from acumen.meter import dashboard
 from acumen.meter.dashboard import Dashboard, Sums
 from acumen.model.figures import MOST_CORRECTIONS, Period, Totals, Wins

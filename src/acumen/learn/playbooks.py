@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from acumen.learn import merge
-from acumen.learn.extract import playbook_notes
+from acumen.learn.extract.extraction import playbook_notes
 from acumen.learn.reader import Learned, Reader
 from acumen.learn.rules import keys
 from acumen.model.config import PLAYBOOKS

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.learn import merge
-from acumen.learn.extract import profile_notes
+from acumen.learn.extract.extraction import profile_notes
 from acumen.learn.reader import Learned, Reader
 from acumen.learn.rules import keys
 from acumen.model.conversation import Window

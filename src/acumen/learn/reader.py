@@ -12,11 +12,11 @@ from acumen.deps import Deps, Findable, Nearness
 from acumen.errors import Conflict
 from acumen.learn import compare
 from acumen.learn.changes import Added, Changes, Which
-from acumen.learn.extract import BY_RULES, Heard
+from acumen.learn.extract.extraction import BY_RULES, Heard
+from acumen.learn.extract.windows import Due, Found, Next, come_back, next_due
 from acumen.learn.merge import NONE, Comparison
 from acumen.learn.questions import Answers, Question, answered, told
-from acumen.learn.runs import Cancelled
-from acumen.learn.windows import Due, Found, Next, come_back, next_due
+from acumen.learn.runs.runs import Cancelled
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId

@@ -1,0 +1,138 @@
+"""How sessions ended, added up: now against the time before, bucket by bucket, and by the memories that were cited."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acumen.deps import Deps
+from acumen.learn.evaluate.shadow import COMPARE
+from acumen.model.evaluation import Evaluation, SessionKey
+from acumen.model.figures import Attribution, Period, Totals, Wins
+from acumen.model.ids import Millis
+from acumen.model.times import DAY_MS
+from acumen.storage.evaluations import Wanted
+from acumen.storage.store import Tx
+
+WEEK_MS = 7 * DAY_MS
+# Days begin at midnight UTC. Weeks begin on Mondays; the epoch began on a Thursday.
+MONDAY = 4 * DAY_MS
+WIDTHS = {"day": (DAY_MS, 0), "week": (WEEK_MS, MONDAY)}
+# Fewer comparisons, or a shorter time, say little.
+ENOUGH_COMPARED = 20
+ENOUGH_MS = WEEK_MS
+MOST_RULES = 20
+MOST_SESSIONS = 50
+MOST_RECENT = 20
+MOST_SOURCES = 50
+
+
+class Bucket(Struct, frozen=True):
+    at: Millis
+    totals: Totals
+    compared: int
+
+
+class Rule(Struct, frozen=True):
+    """A memory that was cited, by the name a person knows it by; without one where it is gone."""
+
+    attribution: Attribution
+    title: str
+
+
+class Part(Struct, frozen=True):
+    """All sessions of a period, or those of some sources."""
+
+    now: Totals
+    before: Totals
+    buckets: list[Bucket]
+    corrections: list[int]
+    corrections_before: list[int]
+    rules: list[Rule]
+
+
+class SourceSet(Struct, frozen=True):
+    sources: Sequence[str]
+    part: Part
+    sessions: list[SessionKey]
+
+
+class Overview(Struct, frozen=True):
+    state: str
+    part: Part
+    wins: list[tuple[Millis, Wins]]
+    recent: list[Evaluation]
+    by_source: Mapping[str, list[SessionKey]]
+    sets: Mapping[str, SourceSet]
+    unmatched: int
+    prompt_hash: str
+
+
+async def overview(
+    period: Period, bucket: str, sets: Mapping[str, Sequence[str]], deps: Deps, *, shadows: bool
+) -> Overview:
+    """`bucket` is day or week. Without `shadows` nothing is told of comparisons."""
+    return await deps.store.read(lambda tx: _overview(tx, period, bucket, sets, deps.now(), shadows=shadows))
+
+
+def _overview(
+    tx: Tx, period: Period, bucket: str, sets: Mapping[str, Sequence[str]], at: Millis, *, shadows: bool
+) -> Overview:
+    wins = tx.figures.wins(period, DAY_MS) if shadows else []
+    part = _part(tx, period, bucket, None, shadows=shadows)
+    counts = tx.figures.by_source(period)
+    listed = {source for sources in sets.values() for source in sources}
+    return Overview(
+        state=_state(part.now, wins, tx.figures.first_ended(), at),
+        part=part,
+        wins=wins,
+        recent=tx.evaluations.find(Wanted(), MOST_RECENT),
+        by_source={one: tx.figures.sessions(period, [one], MOST_SESSIONS) for one in sorted(counts)[:MOST_SOURCES]},
+        sets={label: _set(tx, period, bucket, sources, shadows=shadows) for label, sources in sets.items()},
+        unmatched=sum(count for source, count in counts.items() if source not in listed) if sets else 0,
+        prompt_hash=COMPARE.hash,
+    )
+
+
+def _set(tx: Tx, period: Period, bucket: str, sources: Sequence[str], *, shadows: bool) -> SourceSet:
+    part = _part(tx, period, bucket, sources, shadows=shadows)
+    return SourceSet(sources, part, tx.figures.sessions(period, sources, MOST_SESSIONS))
+
+
+def _part(tx: Tx, period: Period, bucket: str, sources: Sequence[str] | None, *, shadows: bool) -> Part:
+    width, origin = WIDTHS[bucket]
+    figures = tx.figures
+    compared = dict(figures.wins(period, width, origin)) if shadows and sources is None else {}
+    return Part(
+        now=figures.totals(period, sources),
+        before=figures.totals(period.before, sources),
+        buckets=[
+            Bucket(at, totals, compared.get(at, Wins()).compared)
+            for at, totals in figures.buckets(period, width, origin, sources)
+        ],
+        corrections=figures.corrections(period, sources),
+        corrections_before=figures.corrections(period.before, sources),
+        rules=_rules(tx, period, sources),
+    )
+
+
+def _state(totals: Totals, wins: Sequence[tuple[Millis, Wins]], first: Millis | None, at: Millis) -> str:
+    compared = sum(one.compared for _, one in wins)
+    if not totals.sessions:
+        return "empty"
+    if not compared:
+        return "shadow_off"
+    young = first is None or at - first < ENOUGH_MS
+    return "early" if young or compared < ENOUGH_COMPARED else "full"
+
+
+def _rules(tx: Tx, period: Period, sources: Sequence[str] | None) -> list[Rule]:
+    cited = tx.figures.attribution(period, MOST_RULES, sources)
+    titles = tx.memories.titles(one.ref for one in cited)
+    return [
+        Rule(
+            replace(one, sessions=tx.figures.sessions_citing(one.ref, period, MOST_SESSIONS, sources)),
+            titles.get(one.ref, ""),
+        )
+        for one in cited
+    ]

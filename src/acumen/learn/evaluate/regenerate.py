@@ -1,0 +1,85 @@
+"""Judge sessions of the past anew: long work that is watched, stopped and taken up again."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from acumen.deps import Deps
+from acumen.errors import NotFound
+from acumen.learn.evaluate import evaluate
+from acumen.learn.runs import runs
+from acumen.model.evaluation import as_item, key_of
+from acumen.model.facts import RegenerationAsked
+from acumen.model.ids import Millis
+from acumen.model.judging import USUAL_NAME
+from acumen.model.run import Run, RunId
+from acumen.storage.sessions import Ended
+from acumen.storage.store import Tx
+
+SERVICE = "evaluation_regeneration"
+
+
+async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> tuple[Run, int]:
+    """The run, and how many sessions it is about. Conflict while another one is under way.
+
+    There is one evaluation; NotFound where `name` is another, or where judging is switched off.
+    """
+    if not deps.config.judging.on:
+        raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
+    known = deps.config.judging.name or USUAL_NAME
+    if name not in (None, known):
+        raise NotFound(f"There is no evaluation {name!r}; this org's is {known!r}.")
+    ended = await deps.store.read(lambda tx: tx.sessions.ended_between(since, until, deps.config.judging.sources))
+    chosen = ended if deps.llm is None else sampled(ended, deps)
+
+    def store(tx: Tx) -> Run:
+        asked = {"from": since, "to": until, "candidates": len(ended)}
+        run = tx.runs.start(SERVICE, "", asked, [as_item(one.key) for one in chosen])
+        tx.jobs.add(RegenerationAsked(run.id))
+        return run
+
+    return await deps.store.write(store), len(chosen)
+
+
+def sampled(ended: Sequence[Ended], deps: Deps) -> list[Ended]:
+    """What a model is to judge costs: so many of each agent version at most, drawn as sessions are always drawn."""
+    strata: defaultdict[str, list[Ended]] = defaultdict(list)
+    for one in ended:
+        strata[one.agent_version].append(one)
+    most = deps.config.judging.stratum
+    drawn = {
+        one.key
+        for stratum in strata.values()
+        for one in sorted(stratum, key=lambda one: evaluate.chance(deps.org, *one.key))[:most]
+    }
+    return [one for one in ended if one.key in drawn]
+
+
+async def carry(fact: RegenerationAsked, deps: Deps) -> None:
+    await runs.carry(fact.run_id, _judge_one, deps)
+
+
+async def of(run_id: RunId, deps: Deps) -> Run:
+    """NotFound also for a run of another service."""
+    run = await deps.store.read(lambda tx: tx.runs.get(run_id))
+    if run is None or run.service != SERVICE:
+        raise NotFound(f"There is no regeneration {run_id!r}.")
+    return run
+
+
+async def cancel(run_id: RunId, deps: Deps) -> Run:
+    """It stops before its next session; one that has not begun is over at once, one that is over stays as it ended."""
+    run = await of(run_id, deps)
+    return run if run.state.over else await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
+
+
+async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
+    user, session = key_of(item)
+    found = await deps.store.read(lambda tx: evaluate.read(tx, user, session))
+    if found is None:
+        return {"gone": 1}
+    if not evaluate.enabled(found, deps.config.judging):
+        return {"skipped": 1}  # of late it has another source, or judging is switched off
+    judged = await evaluate.judge(found, deps, ask_model=True)
+    if judged.id is None:
+        return {"skipped": 1}
+    return {"by_model": 1} if judged.by_model else {"by_rules": 1}

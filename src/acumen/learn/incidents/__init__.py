@@ -1,0 +1,1 @@
+"""Failures, recoveries and successes of tool calls become proposals."""

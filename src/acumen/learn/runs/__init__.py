@@ -1,0 +1,1 @@
+"""Generation runs over stored conversations: regular, rerun, manual; memory versions."""

@@ -1,0 +1,1 @@
+"""User playbooks of many users become shared lessons."""
