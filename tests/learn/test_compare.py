@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from pydantic_ai.exceptions import ModelHTTPError
-from tests.learn.test_extract_llm import llm_that
 
 from acumen.learn import compare, merge
 from acumen.learn.changes import ProfileChanges
@@ -16,6 +15,7 @@ from acumen.model.ids import InteractionId, ProfileId, RequestId, UserId
 from acumen.model.llm_call import Role
 from acumen.model.memory import Evidence, Status
 from acumen.model.profile import Profile, ProfileNote
+from tests.learn.extract.test_extract_llm import llm_that
 from tests.learn.talk import NOON
 
 LYON = Profile(ProfileId("p1"), UserId("ann"), "User lives in Lyon.", NOON, NOON, interaction_ids=[InteractionId(1)])

@@ -117,6 +117,37 @@ def test_what_was_counted_before_is_summed_by_day(empty_store: Store):
     assert [tuple(row) for row in users] == [(1, "ada", 1, 1, 2)]
 
 
+def test_turns_of_superseded_memories_become_searchable_and_forgotten_ones_stay_hidden(empty_store: Store):
+    """Up to 0007 both were hidden."""
+    turn = dict.fromkeys("role content shadow_content expert_content user_action user_action_description".split(), "x")
+    turn |= dict.fromkeys("session_id request_id image_url image_encoding".split(), "r")
+    memory = dict.fromkeys("content subject value engine model prompt_hash ttl".split(), "x")
+    memory |= dict.fromkeys("expires_at mentions version confidence".split(), 1) | {"request_id": "r"}
+    row = {"kind": "turn", "gone": True} | dict.fromkeys("analyser terms model".split(), "")
+    with empty_store.database.engine().begin() as conn:
+        command.upgrade(migrate.config(conn), "0007")
+        for number, status in ((1, "superseded"), (2, "forgotten")):
+            of = {"org_id": "o", "user_id": "ada", "created_at": 5, "updated_at": 5}
+            _insert(conn, "interactions", turn | of | {"interaction_id": number})
+            told = {"profile_id": str(number), "status": status, "interaction_ids": f"[{number}]"}
+            _insert(conn, "profiles", memory | of | told)
+            _insert(conn, "search_rows", row | of | {"entity_id": str(number), "seq": number})
+
+    migrate.migrate(empty_store.database)
+
+    with empty_store.database.engine().begin() as conn:
+        rows = conn.execute(sa.text("SELECT entity_id FROM search_rows WHERE gone")).all()
+        said = conn.execute(sa.text("SELECT DISTINCT said_at FROM profiles")).all()
+    assert [row.entity_id for row in rows] == ["2"]
+    assert [row.said_at for row in said] == [5]
+
+
+def _insert(conn: sa.Connection, table: str, values: dict[str, Any]) -> None:
+    names = ", ".join(values)
+    given = ", ".join(f":{name}" for name in values)
+    conn.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({given})"), values)
+
+
 def test_the_history_leads_to_the_same_schema_as_creating_does(empty_store: Store, store: Store):
     with empty_store.database.engine().begin() as conn:
         migrate.apply_history(conn)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from acumen.model.ids import Kind, PlaybookId
-from acumen.model.memory import Origin, Status
+from acumen.model.memory import Category, Origin, Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import Profile, TimeToLive
 
@@ -23,6 +23,8 @@ def of_snapshot(kind: Kind, memory_id: str, told: Mapping[str, Any]) -> Memory:
     values = dict(told)
     values["status"] = Status(values["status"])
     values["origin"] = Origin(**values["origin"])
+    if "category" in values:
+        values["category"] = Category(values["category"])
     if kind is Kind.PROFILE:
         return Profile(**{**values, "ttl": TimeToLive(values["ttl"])})
     # What was remembered of a new playbook is from before the database numbered it.

@@ -24,8 +24,32 @@ class Status(StrEnum):
     EXPIRED = "expired"
 
 
-# What once was said and no longer holds: its turns are not shown in its place.
-TAKEN_BACK = frozenset({Status.SUPERSEDED, Status.FORGOTTEN})
+class Category(StrEnum):
+    """What sort of statement a memory is."""
+
+    IDENTITY = "identity"  # who the user is: name, role, place, language
+    PREFERENCE = "preference"
+    RULE = "rule"  # how the agent should work
+    FACT = "fact"
+    PLAN = "plan"
+    EVENT = "event"
+    RECIPE = "recipe"  # a way that worked
+
+
+class Cause(StrEnum):
+    """Why a memory was learned, changed or ended. Nothing else ends one."""
+
+    LEARNED = "learned"
+    RESTATED = "restated"
+    REFINED = "refined"
+    CORRECTION = "correction"  # the user corrected it explicitly
+    RETRACTION = "retraction"  # the user said that it no longer holds
+    NEW_VALUE = "new_value"  # a declarative statement gave the same single-valued attribute a new value
+    MODEL = "model"  # a language model ended or updated it, with a quote
+    PERSON = "person"
+    FORGET = "forget"  # the user asked to forget it
+    EXPIRED = "expired"  # its stated time is over
+    CONFLICT = "conflict"  # it may disagree with another one; both stay current
 
 
 def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:

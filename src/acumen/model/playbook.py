@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, PlaybookId, RequestId, UserId
-from acumen.model.memory import Evidence, Origin, Status
+from acumen.model.memory import Category, Evidence, Origin, Status
 
 
 class Approval(StrEnum):
@@ -54,6 +54,13 @@ class UserPlaybook(Struct, frozen=True):
     mentions: int = 1
     superseded_by: PlaybookId | None = None
     merged_into: PlaybookId | None = None
+    # Epoch milliseconds: when it was said, and the time in which it holds where the words give one.
+    said_at: Millis | None = None
+    valid_from: Millis | None = None
+    valid_until: Millis | None = None
+    category: Category = Category.RULE
+    standing: bool = False  # belongs into every prompt, whatever is asked
+    scoped_version: str | None = None  # the only agent version a person wants it used for
     origin: Origin = Origin()
     version: int = 1
 
@@ -72,6 +79,7 @@ class AgentPlaybook(Struct, frozen=True):
     notes: str | None = None
     superseded_by: PlaybookId | None = None
     merged_into: PlaybookId | None = None
+    scoped_version: str | None = None
     origin: Origin = Origin()
     version: int = 1
 

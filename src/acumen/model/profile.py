@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, ProfileId, RequestId, UserId
-from acumen.model.memory import Evidence, Origin, Status
+from acumen.model.memory import Category, Evidence, Origin, Status
 from acumen.model.times import DAY_MS
 
 # 2100-01-01: the wire's way of saying "never".
@@ -59,6 +59,12 @@ class Profile(Struct, frozen=True):
     mentions: int = 1
     superseded_by: ProfileId | None = None
     merged_into: ProfileId | None = None
+    # Epoch milliseconds: when it was said, and the time in which it holds where the words give one.
+    said_at: Millis | None = None
+    valid_from: Millis | None = None
+    valid_until: Millis | None = None
+    category: Category = Category.FACT
+    standing: bool = False  # belongs into every prompt, whatever is asked
     origin: Origin = Origin()
     version: int = 1
 

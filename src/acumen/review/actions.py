@@ -236,6 +236,7 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
             **tx.conversations.delete_user(user),
             "operations": remove(tx, tx.operations.find(Wanted(user_id=user), None)).operations,
             "lineage": tx.lineage.delete_user(user),
+            "conflicts": tx.conflicts.delete_user(user),
             **tx.evaluations.delete_user(user),
         }
         tx.jobs.delete_user(user)

@@ -1,18 +1,17 @@
-"""Turns as evidence: a turn whose every memory was taken back is not shown in its place, nor one that tells what was
-to be forgotten, whatever else it tells.
+"""Turns as evidence: search finds every turn, except those that tell what the user asked to forget.
 
-What is hidden follows from the memories alone, so whatever brings a memory back brings its turns back too.
+What is hidden follows from the memories alone, so undoing a "forget" brings its turns back too.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from functools import cache
 
 import sqlalchemy as sa
 
 from acumen.model.ids import InteractionId
-from acumen.model.memory import TAKEN_BACK, Status, part_of_a_rerun
+from acumen.model.memory import Status
 from acumen.model.search import TURN
-from acumen.storage.prepared import ByIds, Row, Select
+from acumen.storage.prepared import ByIds, Select
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.search_rows import SearchRows
 from acumen.storage.tables import interactions, profiles, search_rows, user_playbooks
@@ -24,12 +23,11 @@ _EXISTING = ByIds(interactions.c.interaction_id, [interactions.c.interaction_id]
 
 
 @cache
-def _resting(table: sa.Table, statuses: tuple[Status, ...]) -> Select:
-    """What a user's memories of these statuses rest on."""
-    c, named = table.c, [sa.literal(str(one)) for one in statuses]
-    (key,) = (column for column in table.primary_key if column.name != "org_id")
-    mine = (c.org_id == sa.bindparam("org"), c.user_id == sa.bindparam("user"), c.status.in_(named))
-    return Select(sa.select(key.label("id"), c.status, c.superseded_by, c.interaction_ids).where(*mine))
+def _forgotten(table: sa.Table) -> Select:
+    """What a user's forgotten memories rest on."""
+    c = table.c
+    mine = (c.org_id == sa.bindparam("org"), c.user_id == sa.bindparam("user"))
+    return Select(sa.select(c.interaction_ids).where(*mine, c.status == sa.literal(str(Status.FORGOTTEN))))
 
 
 class Evidence:
@@ -44,50 +42,29 @@ class Evidence:
         return {InteractionId(int(row["entity_id"])) for row in found}
 
     def settle(self, user: str, turns: Iterable[InteractionId]) -> None:
-        """Hides and shows these turns of a user as the memories that rest on them say."""
-        asked = set(turns)
-        taken_back, forgotten = (asked & some for some in self._taken_back(user))
-        hidden = self.hidden(asked)
-        if taken_back or hidden:
-            hide = self._existing(forgotten | (taken_back - self._standing(user)))
-            self._hide(user, sorted(hide - hidden))
-            self._show(sorted(self._existing(hidden - hide)))
+        """Hides the turns that forgotten memories rest on, and shows the others of these."""
+        turns = set(turns)
+        forgotten, hidden = turns & self._forgotten(user), self.hidden(turns)
+        if forgotten or hidden:
+            self._hide(user, sorted(self._existing(forgotten - hidden)))
+            self._show(sorted(self._existing(hidden - forgotten)))
 
     def settle_all(self, users: set[str]) -> None:
-        """The same for every turn of these users that any memory was taken back from."""
-        for user in sorted(users & self._with_taken_back()):
-            self.settle(user, self._taken_back(user)[0])
+        """The same for every turn that a forgotten memory of these users rests on."""
+        for user in sorted(users & self._with_forgotten()):
+            self.settle(user, self._forgotten(user))
 
-    def _with_taken_back(self) -> set[str]:
-        found = set()
+    def _with_forgotten(self) -> set[str]:
+        users: set[str] = set()
         for c in (profiles.c, user_playbooks.c):
-            query = self._scope.mine(c.user_id).where(c.status.in_([str(one) for one in TAKEN_BACK]))
-            found |= {row.user_id for row in self._scope.all(query.distinct())}
-        return found - {None}
+            query = self._scope.mine(c.user_id).where(c.status == str(Status.FORGOTTEN))
+            users |= {row.user_id for row in self._scope.all(query.distinct()) if row.user_id}
+        return users
 
-    def _taken_back(self, user: str) -> tuple[set[InteractionId], set[InteractionId]]:
-        """What memories that were taken back rest on, and of these the forgotten ones.
-
-        What a rerun took back within itself is its own affair.
-        """
-        turns: set[InteractionId] = set()
-        forgotten: set[InteractionId] = set()
-        for rows in self._memories(user, Status.PENDING, *TAKEN_BACK):
-            rerun = part_of_a_rerun({row["id"]: (Status(row["status"]), row["superseded_by"]) for row in rows})
-            for row in rows:
-                its = set() if row["id"] in rerun else set(row["interaction_ids"] or ())
-                turns |= its
-                forgotten |= its if row["status"] == Status.FORGOTTEN else set()
-        return turns, forgotten
-
-    def _standing(self, user: str) -> set[InteractionId]:
-        """What current memories rest on."""
-        rows = (row for some in self._memories(user, Status.CURRENT) for row in some)
+    def _forgotten(self, user: str) -> set[InteractionId]:
+        queries = (_forgotten(table) for table in (profiles, user_playbooks))
+        rows = (row for query in queries for row in query.rows(self._scope.conn, org=self._scope.org, user=user))
         return {turn for row in rows for turn in row["interaction_ids"] or ()}
-
-    def _memories(self, user: str, *statuses: Status) -> Iterator[list[Row]]:
-        for table in (profiles, user_playbooks):
-            yield _resting(table, statuses).rows(self._scope.conn, org=self._scope.org, user=user)
 
     def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         batches = in_batches(sorted(turns))

@@ -6,8 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct, field, to_builtins
 
-from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.memory import Status
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
+from acumen.model.memory import Cause, Status
 from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope, in_batches, org_of
 from acumen.storage.tables import lineage
@@ -20,6 +20,9 @@ class Because(Struct, frozen=True):
     actor: str = "acumen"
     request_id: str = ""
     sources: Sequence[str] = field(default=())
+    cause: Cause | None = None
+    quote: str | None = None  # the user's words that caused it
+    interaction_id: InteractionId | None = None  # the turn of the quote
 
 
 # In place of a reason that may have quoted what is erased.
@@ -139,7 +142,9 @@ class Lineage:
             self._forget_words(kind, lineage.c.entity_id.in_(some))
 
     def _forget_words(self, kind: Kind, *which: sa.ColumnElement[bool]) -> None:
-        self._scope.update(lineage, lineage.c.kind == str(kind), *which, before=None, after=None, reason=ERASED)
+        self._scope.update(
+            lineage, lineage.c.kind == str(kind), *which, before=None, after=None, reason=ERASED, quote=None
+        )
 
     def delete_user(self, user: str) -> int:
         return self._scope.delete(lineage, lineage.c.user_id == user)
@@ -155,6 +160,9 @@ def _row(ref: MemoryRef, op: str, because: Because, user: str | None) -> dict[st
         "reason": because.reason,
         "request_id": because.request_id,
         "sources": list(because.sources) or None,
+        "cause": None if because.cause is None else str(because.cause),
+        "quote": because.quote,
+        "interaction_id": because.interaction_id,
     }
 
 

@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef
 from acumen.model.memories import title
-from acumen.model.memory import TAKEN_BACK, Status
+from acumen.model.memory import Status
 from acumen.model.search import SearchRow
+from acumen.storage.conflicts import Conflicts
 from acumen.storage.evidence import Evidence
 from acumen.storage.lineage import Because, Lineage
 from acumen.storage.memory_rows import MemoryRows
@@ -36,12 +37,14 @@ class Memories:
         lineage: Lineage,
         evidence: Evidence,
         reviewed: Reviewed,
+        conflicts: Conflicts,
     ) -> None:
         self._rows = rows
         self._search = search
         self._lineage = lineage
         self._evidence = evidence
         self._reviewed = reviewed
+        self._conflicts = conflicts
         self._unsettled: list[Any] | None = None  # memories whose turns wait to be settled together
 
     @contextmanager
@@ -57,8 +60,6 @@ class Memories:
         ref = MemoryRef(kind, self._rows[kind].insert(memory))
         self._search.put([replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, "add", because, after=memory, user=_owner(memory))
-        if memory.status is Status.CURRENT and self._evidence.hidden(_turns(memory)):
-            self._settle([memory])
         return ref
 
     def change(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
@@ -83,8 +84,10 @@ class Memories:
         else:
             self._search.put([replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, _op(before, after), because, before=before, after=after, user=_owner(after))
-        if before.status != after.status:
+        if Status.FORGOTTEN in (before.status, after.status):
             self._settle([after])
+        if before.status is Status.CURRENT and after.status is not Status.CURRENT:
+            self._conflicts.settle_of([ref], because.actor, self._search.at)
 
     def titles(self, refs: Iterable[MemoryRef]) -> dict[MemoryRef, str]:
         """Of those that exist."""
@@ -129,14 +132,16 @@ class Memories:
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
         self._reviewed.forget(kind, owners)
+        self._conflicts.delete_of(kind, list(owners))
         self._rows[kind].delete(list(owners))
-        self._settle([memory for memory in found.values() if memory.status in (Status.CURRENT, *TAKEN_BACK)])
+        self._settle([memory for memory in found.values() if memory.status is Status.FORGOTTEN])
         return found
 
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""
         self._search.erase_kind(kind)
         self._reviewed.forget(kind, None)
+        self._conflicts.delete_kind(kind)
         for every in self._rows[kind].owners(None):
             self._lineage.record_all_deleted(kind, every, because)
         return self._rows[kind].delete(None)

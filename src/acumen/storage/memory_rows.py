@@ -211,7 +211,8 @@ def memory_row(table: sa.Table, memory: Any, **told: Any) -> dict[str, Any]:
     """Columns called like a field are that field's, in every kind the same way; the others are told."""
     shared = {"status": str(memory.status), "tags": memory.tags or None, **asdict(memory.origin)}
     turns = {"interaction_ids": getattr(memory, "interaction_ids", None) or None}
-    return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **told)}
+    category = {"category": str(memory.category)} if hasattr(memory, "category") else {}
+    return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **category, **told)}
 
 
 _ORIGIN = itemgetter(*Origin.__struct_fields__)

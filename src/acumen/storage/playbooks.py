@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind
-from acumen.model.memory import Status
+from acumen.model.memory import Category, Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import NEVER
 from acumen.model.search import Facet
@@ -28,6 +28,7 @@ def _to_row(table: sa.Table, playbook: UserPlaybook | AgentPlaybook) -> dict[str
 def _complete_user(row: dict[str, Any]) -> None:
     row["lesson"] = Lesson(*_the_lesson(row))
     row["metadata"] = row["metadata"] or {}
+    row["category"] = Category(row["category"])
 
 
 def _complete_agent(row: dict[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from acumen.model.ids import Kind
-from acumen.model.memory import Status
+from acumen.model.memory import Category, Status
 from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Facet
 from acumen.storage.memory_rows import Mapping, memory_row, reading
@@ -17,6 +17,7 @@ def _to_row(profile: Profile) -> dict[str, Any]:
 
 def _complete(row: dict[str, Any]) -> None:
     row["ttl"] = TimeToLive(row["ttl"])
+    row["category"] = Category(row["category"])
     row["extractors"] = row["extractors"] or []
 
 

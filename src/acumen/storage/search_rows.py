@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
+from acumen.model.ids import Millis
 from acumen.model.search import SearchRow
 from acumen.storage.prepared import Prepared, Select, Statement
 from acumen.storage.scope import Scope
@@ -67,6 +68,11 @@ def _since(*, of_user: bool, limited: bool) -> Select:
 class SearchRows:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+
+    @property
+    def at(self) -> Millis:
+        """When the transaction began."""
+        return self._scope.at
 
     def mark(self) -> Mark:
         row = _MARK.one(self._scope.conn, org=self._scope.org)

@@ -17,6 +17,7 @@ from acumen.storage.aggregations import Aggregations
 from acumen.storage.alerts import Alerts
 from acumen.storage.bookmarks import Bookmarks
 from acumen.storage.clusters import Clusters
+from acumen.storage.conflicts import Conflicts
 from acumen.storage.conversations import Conversations
 from acumen.storage.database import Database
 from acumen.storage.docket import Docket
@@ -96,6 +97,7 @@ class Tx:
     experiments = _of(Experiments)
     llm_calls = _of(LlmCalls)
     clusters = _of(Clusters)
+    conflicts = _of(Conflicts)
     sources = _of(Sources)
     aggregations = _of(Aggregations)
     search_rows = _of(SearchRows)
@@ -114,7 +116,9 @@ class Tx:
     evidence = cached_property(lambda tx: Evidence(tx.scope, tx.search_rows))
     reviewed = cached_property(lambda tx: Reviewed(tx.actions, tx.marks, tx.flags, tx.injections, tx.views))
     docket = cached_property(lambda tx: Docket(tx.scope, tx.flags))
-    memories = cached_property(lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.evidence, tx.reviewed))
+    memories = cached_property(
+        lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.evidence, tx.reviewed, tx.conflicts)
+    )
 
     @cached_property
     def by_kind(self) -> dict[Kind, MemoryRows[Profile] | MemoryRows[UserPlaybook] | MemoryRows[AgentPlaybook]]:

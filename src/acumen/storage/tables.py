@@ -261,8 +261,19 @@ def _memory() -> list[sa.Column[Any]]:
     ]
 
 
+def _statement() -> list[sa.Column[Any]]:
+    """A memory taken from what a user said: when it was said, what sort of statement it is, and when it holds."""
+    return [
+        *_time("said_at", "valid_from", "valid_until", null=True),
+        *_text("category"),
+        *_flag("standing"),
+    ]
+
+
 def _lesson() -> list[sa.Column[Any]]:
     return [
+        # The agent version it was learned under, and the only one that a person wants it to be used for.
+        *_text("scoped_version", null=True),
         *_text("name", "agent_version", "content"),
         *_text("trigger", "rationale", "pitfall", null=True),
         *_json("blocking_issue", "metadata"),
@@ -278,6 +289,7 @@ profiles = _table(
     *_json("extractors", "custom_features"),
     *_text("superseded_by", "merged_into", null=True),
     *_memory(),
+    *_statement(),
     sa.Index("ix_profiles_user", "org_id", "user_id", "status"),
 )
 
@@ -288,6 +300,7 @@ user_playbooks = _numbered(
     *_text("request_id"),
     *_lesson(),
     *_memory(),
+    *_statement(),
     sa.Index("ix_user_playbooks_user", "org_id", "user_id", "status"),
 )
 
@@ -314,9 +327,25 @@ lineage = _numbered(
     *_text("user_id", null=True),
     *_text("op", "actor", "reason", "request_id"),
     *_json("sources", "before", "after"),
+    # Why a memory ended or changed (`model.memory.Cause`), and the words that caused it, with their turn.
+    *_text("cause", "quote", null=True),
+    *_long("interaction_id", null=True),
     sa.Index("ix_lineage_entity", "org_id", "kind", "entity_id", "event_id"),
     sa.Index("ix_lineage_user", "org_id", "user_id", "event_id"),
     sa.Index("ix_lineage_request", "org_id", "request_id"),
+)
+
+# Two current memories of one user of which at most one may hold; a person settles it.
+conflicts = _table(
+    "conflicts",
+    _text("conflict_id"),
+    *_text("user_id", "older_kind", "older_id", "newer_kind", "newer_id", "reason", "state"),
+    *_text("quote", "settled_by", null=True),
+    *_long("interaction_id", null=True),
+    *_time("settled_at", null=True),
+    sa.Index("ix_conflicts_user", "org_id", "user_id", "state"),
+    sa.Index("ix_conflicts_older", "org_id", "older_kind", "older_id"),
+    sa.Index("ix_conflicts_newer", "org_id", "newer_kind", "newer_id"),
 )
 
 # One per session. What its caller states wins, so `is_success` is what counts and `judged_success` what was guessed.

@@ -1,4 +1,4 @@
-"""Where a memory came from, how memories changed, and that what was taken back is not shown by its turn."""
+"""Where a memory came from, how memories changed, and which turns search finds."""
 
 import pytest
 
@@ -137,48 +137,17 @@ async def test_what_was_deleted_leaves_no_words_in_the_change_log(org: Org):
     assert "secret" not in reply.text
 
 
-# --- what was taken back --------------------------------------------------------------------------------------------
+# --- turns in search -------------------------------------------------------------------------------------------------
 
 
-async def test_after_a_contradiction_the_old_turn_is_not_found_any_more(org: Org):
+async def test_the_turn_of_a_superseded_memory_stays_searchable(org: Org):
     await say(org, PARIS)
-    before = await turns_found(org, "Paris")
     await say(org, BERLIN)
 
-    assert before == [PARIS]
-    assert await turns_found(org, "Paris") == []
+    assert await turns_found(org, "Paris") == [PARIS]
     assert await turns_found(org, "Berlin") == [BERLIN]
-    assert "Paris" not in await everything_found(org, "where do I live")
     listed = await org.sdk.search_interactions(user_id="ada", top_k=10)
-    assert [one.content for one in listed.interactions] == [BERLIN]
-
-
-async def test_a_contradiction_within_one_request_hides_the_old_turn_too(org: Org):
-    await say(org, PARIS, "agent: Noted.", BERLIN)
-
-    assert await turns_found(org, "Paris") == []
-
-
-async def test_what_was_said_is_still_on_record(org: Org):
-    await say(org, PARIS)
-    await say(org, BERLIN)
-
-    record = await org.sdk.interactions(user_id="ada")
-
-    assert [one.content for one in record.interactions] == [PARIS, BERLIN]
-
-
-async def test_a_turn_stays_while_another_memory_rests_on_it(org: Org):
-    both = "I live in Paris. My dog is called Rex."
-    await say(org, both)
-    await say(org, BERLIN)
-    (dog,) = [one for one in (await org.sdk.profiles(user_id="ada")).user_profiles if "Rex" in one.content]
-    while_it_stands = await turns_found(org, "Rex")
-
-    await org.sdk.delete_profile(user_id="ada", profile_id=dog.profile_id)
-
-    assert while_it_stands == [both]
-    assert await turns_found(org, "Rex") == []
+    assert {turn.content for turn in listed.interactions} == {PARIS, BERLIN}
 
 
 async def test_no_turn_that_tells_what_was_forgotten_is_found_whatever_else_it_tells(org: Org):
@@ -189,41 +158,21 @@ async def test_no_turn_that_tells_what_was_forgotten_is_found_whatever_else_it_t
     assert "Rex" in await everything_found(org, "dog")
 
 
-async def test_a_turn_comes_back_with_its_memory(org: Org):
+async def test_the_turn_of_a_forgotten_memory_comes_back_with_it(org: Org):
     await say(org, PARIS)
-    await say(org, BERLIN)
-    found = await org.sdk.profiles(user_id="ada", status_filter=["superseded"])
-    hidden = await turns_found(org, "Paris")
+    await say(org, "Please forget that I live in Paris.")
+    hidden = await turns_found(org, "live in Paris")
+    archived = await org.sdk.profiles(user_id="ada", status_filter=["archived"])
 
-    await org.sdk.update_profile(user_id="ada", profile_id=found.user_profiles[0].profile_id, status="current")
+    await org.sdk.update_profile(user_id="ada", profile_id=archived.user_profiles[0].profile_id, status="current")
 
-    assert (hidden, await turns_found(org, "Paris")) == ([], [PARIS])
+    assert hidden == []
+    assert PARIS in await turns_found(org, "Paris")
 
 
-async def test_a_turn_that_is_hidden_stays_so_for_a_process_that_starts_later(org: Org):
+async def test_a_forgotten_turn_stays_hidden_for_a_process_that_starts_later(org: Org):
     await say(org, PARIS)
-    await say(org, BERLIN)
+    await say(org, "Please forget that I live in Paris.")
     org.app.search._shelf._held.clear()
 
     assert await turns_found(org, "Paris") == []
-
-
-async def test_a_rerun_hides_nothing_until_it_is_upgraded(org: Org):
-    await org.sdk.update_config(profile_extractor_config=None)
-    await say(org, PARIS)
-    await say(org, BERLIN)
-    await org.sdk.update_config(profile_extractor_config={"extraction_definition_prompt": "x"})
-    await org.sdk.rerun_profiles()
-    await org.learn()
-    pending = await turns_found(org, "Paris")
-
-    await org.sdk.upgrade_profiles()
-
-    assert (pending, await turns_found(org, "Paris")) == ([PARIS], [])
-
-
-async def test_a_lesson_that_was_replaced_is_not_shown_by_its_turn(org: Org):
-    await say(org, "Always answer in French.")
-    await say(org, "From now on always answer in German.")
-
-    assert await turns_found(org, "French") == []

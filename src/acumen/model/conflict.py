@@ -1,0 +1,29 @@
+"""A conflict: two current memories of one user of which at most one may hold."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from acumen.model.ids import InteractionId, MemoryRef, Millis, UserId
+
+
+class ConflictState(StrEnum):
+    OPEN = "open"
+    SETTLED = "settled"  # a person chose one, or one of the two ended
+    BOTH_HOLD = "both_hold"  # a person said that they do not exclude each other
+
+
+class Conflict(Struct, frozen=True):
+    """`newer` was said after `older`. Both are rendered, with dates, until a person settles it."""
+
+    id: str
+    user_id: UserId
+    older: MemoryRef
+    newer: MemoryRef
+    reason: str
+    created_at: Millis
+    quote: str | None = None
+    interaction_id: InteractionId | None = None
+    state: ConflictState = ConflictState.OPEN
+    settled_by: str | None = None
+    settled_at: Millis | None = None
