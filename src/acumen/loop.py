@@ -16,7 +16,7 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn import memories, profiles
+from acumen.learn import memories, pipeline
 from acumen.learn.evaluate import evaluate, regenerate
 from acumen.learn.incidents import failures, recoveries, successes
 from acumen.learn.runs import generation
@@ -63,8 +63,8 @@ def at_once(*steps: Step) -> Step:
 
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     # Turns are made findable first: what is read for that, learning need not read again.
-    Published: (at_once(index.turns, memories.update, usage.read_back, evaluate.watch), aggregate.when_due),
-    SessionEnded: (memories.update, aggregate.when_due),
+    Published: (at_once(index.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
+    SessionEnded: (pipeline.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
     RegenerationAsked: (regenerate.carry,),
@@ -78,7 +78,7 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Alerted: (webhook.deliver,),
     ReviewOpened: (watch.look_on,),
     Hour: (
-        profiles.expire,
+        memories.expire,
         usage.expire,
         cost.expire,
         operations.settle,

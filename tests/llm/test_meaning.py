@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acumen.learn.rules.cues import NAMES
 from acumen.llm.embed import load_embedder
 from acumen.llm.meaning import Meaning
-from acumen.llm.reading import Spoken, load_reader
 
 TEXTS = ["I moved to Oslo.", "Always answer in French, please.", "My dog is called Rex.", "The build is red again."]
 
@@ -24,10 +22,6 @@ def meaning() -> Iterator[Meaning]:
     meaning.close()
 
 
-def signs(sentences: int) -> Any:
-    return np.zeros((sentences, len(NAMES)), np.float32)
-
-
 def same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     """But for what rounding makes of another order of adding up."""
     return all(np.allclose(one, other, atol=0.02) for one, other in zip(some, others, strict=True))
@@ -35,18 +29,10 @@ def same(some: Sequence[Any], others: Sequence[Any]) -> bool:
 
 async def test_those_who_ask_at_once_are_told_what_they_would_be_told_alone(meaning: Meaning):
     alone = load_embedder()
-    pairs = [(TEXTS[0], "I moved to Rome."), (TEXTS[2], TEXTS[3])]
-    turns = [Spoken("Where do you live?", TEXTS[:1], signs(1)), Spoken("", TEXTS, signs(len(TEXTS)))]
 
-    *vectors, one, another, scores = await asyncio.gather(
-        *(meaning.of_texts([text]) for text in TEXTS),
-        *(asyncio.to_thread(meaning.chances, [turn]) for turn in turns),
-        meaning.rivalry(pairs),
-    )
+    vectors = await asyncio.gather(*(meaning.of_texts([text]) for text in TEXTS))
 
     assert same([vector for (vector,) in vectors], alone.embed(TEXTS))
-    assert same([*one, *another], load_reader(alone.vocabulary).chances(turns))
-    assert scores == pytest.approx([(await meaning.rivalry([pair]))[0] for pair in pairs], abs=0.02)
 
 
 async def test_what_goes_wrong_is_told_to_all_who_wait_and_to_nobody_else():

@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
-from acumen.learn import profiles
+from acumen.learn import pipeline
 from acumen.learn.extract import extraction
-from acumen.model.config import Extractor
 from acumen.model.conversation import Window
-from acumen.model.ids import Millis
+from acumen.model.ids import Kind, Millis
 from acumen.model.job import JobState
 from tests.world import Clock, Org, Start, local, said
 
@@ -33,12 +31,13 @@ class Reading:
 def reading(monkeypatch: pytest.MonkeyPatch) -> Reading:
     seen = Reading()
 
-    async def extract_profiles(window: Window, extractor: Extractor, deps: Any) -> Any:
-        seen.windows.append([turn.text for turn in window.turns if turn.is_new])
-        await seen.may_go_on.wait()
-        return await extraction.profile_notes(window, extractor, deps)
+    async def extract(window: Window, extractors: Any, known: Any, deps: Any) -> Any:
+        if Kind.PROFILE in extractors:
+            seen.windows.append([turn.text for turn in window.turns if turn.is_new])
+            await seen.may_go_on.wait()
+        return await extraction.extract(window, extractors, known, deps)
 
-    monkeypatch.setattr(profiles, "READER", replace(profiles.READER, extract=extract_profiles))
+    monkeypatch.setattr(pipeline, "extract", extract)
     return seen
 
 

@@ -1,18 +1,126 @@
-"""Learn from what was just published: facts about the user, and lessons for the agent."""
+"""Learn from what was just published, and let memories whose stated time is over expire."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.learn import playbooks, profiles
-from acumen.learn.reader import Path, read_all
-from acumen.model.facts import Published, SessionEnded
+from acumen.learn.extract.notes import Note
+from acumen.model.config import PLAYBOOKS, Extractor
+from acumen.model.conversation import Window
+from acumen.model.facts import Hour
+from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, ProfileId, fresh_id
+from acumen.model.memory import Cause, Origin, Status
+from acumen.model.playbook import UserPlaybook
+from acumen.model.profile import NEVER, Profile
+from acumen.storage.lineage import Because
+from acumen.storage.store import Tx
 
 
-async def update(fact: Published | SessionEnded, deps: Deps) -> None:
-    """What each of the org's extractors has not read yet; those by hand read only when somebody asks."""
-    kinds = ((profiles.READER, deps.config.profile_extractors), (playbooks.READER, deps.config.playbook_extractors))
-    paths = [
-        Path.regular(reader, fact.user_id, extractor, deps)
-        for reader, extractors in kinds
-        for extractor in extractors
-        if not extractor.manual
-    ]
-    await read_all(paths, deps)
+class LearnedBy(Struct, frozen=True):
+    """By which extractors, by rules or a model, when; `because` says why by rules where a model should have read."""
+
+    extractors: Mapping[Kind, Extractor]
+    origin: Origin
+    at: Millis
+    because: str = ""
+    status: Status = Status.CURRENT
+
+
+def new_memory(note: Note, window: Window, by: LearnedBy) -> Profile | UserPlaybook:
+    """The memory that a note becomes."""
+    return _profile(note, window, by) if note.kind is Kind.PROFILE else _playbook(note, window, by)
+
+
+def _profile(note: Note, window: Window, by: LearnedBy) -> Profile:
+    turn = window.turn(note.evidence.interaction_id)
+    said_at = turn.at or by.at
+    return Profile(
+        id=ProfileId(fresh_id("prof")),
+        user_id=window.user_id,
+        content=note.lesson.content,
+        created_at=by.at,
+        updated_at=by.at,
+        request_id=note.request_id,
+        ttl=note.ttl,
+        expires_at=_expires(note, said_at),
+        status=by.status,
+        source=turn.source or None,
+        extractors=[by.extractors[note.kind].name],
+        tags=list(note.tags),
+        custom_features=dict(note.features) or None,
+        notes=by.because or None,
+        interaction_ids=[note.evidence.interaction_id],
+        source_span=note.evidence.text,
+        subject=note.subject,
+        value=note.value,
+        said_at=said_at,
+        valid_from=note.valid_from,
+        valid_until=note.valid_until,
+        category=note.category,
+        standing=note.standing,
+        origin=replace(by.origin, confidence=note.confidence),
+    )
+
+
+def _playbook(note: Note, window: Window, by: LearnedBy) -> UserPlaybook:
+    turn = window.turn(note.evidence.interaction_id)
+    name = by.extractors[note.kind].name
+    return UserPlaybook(
+        id=PlaybookId(0),
+        user_id=window.user_id,
+        lesson=note.lesson,
+        created_at=by.at,
+        updated_at=by.at,
+        agent_version=turn.agent_version,
+        request_id=note.request_id,
+        name="" if name == PLAYBOOKS.name else name,
+        status=by.status,
+        source=turn.source or None,
+        tags=list(note.tags),
+        notes=by.because or None,
+        interaction_ids=[note.evidence.interaction_id],
+        source_span=note.evidence.text,
+        subject=note.subject,
+        value=note.value,
+        said_at=turn.at or by.at,
+        valid_from=note.valid_from,
+        valid_until=note.valid_until,
+        category=note.category,
+        standing=note.standing,
+        origin=replace(by.origin, confidence=note.confidence),
+    )
+
+
+def restated(known: Profile | UserPlaybook, note: Note, window: Window) -> Profile | UserPlaybook:
+    """Said again: counted, dated anew, and valid for as long as the new words say."""
+    said_at = window.turn(note.evidence.interaction_id).at or known.said_at
+    turns = [*known.interaction_ids, note.evidence.interaction_id]
+    newest = max(known.said_at or Millis(0), said_at or Millis(0)) or None
+    again = replace(known, mentions=known.mentions + 1, interaction_ids=turns, said_at=newest)
+    if isinstance(again, Profile):
+        return replace(again, ttl=note.ttl, expires_at=_expires(note, said_at or again.created_at))
+    return again
+
+
+def _expires(note: Note, said_at: Millis) -> Millis:
+    return note.ttl.expires(said_at) if note.expires_at is None else min(note.expires_at, NEVER)
+
+
+def extractor_of(playbook: UserPlaybook) -> str:
+    """A lesson carries the name of its extractor, except that of the default one."""
+    return playbook.name or PLAYBOOKS.name
+
+
+async def expire(_fact: Hour, deps: Deps) -> None:
+    """Marks what is past its stated time; search has skipped it since that moment."""
+
+    def store(tx: Tx) -> None:
+        with tx.memories.changing_many():
+            for profile in tx.profiles.past(deps.now()):
+                after = replace(profile, status=Status.EXPIRED)
+                because = Because("Its stated time is over", cause=Cause.EXPIRED, quote=profile.source_span)
+                tx.memories.change(MemoryRef(Kind.PROFILE, profile.id), profile, after, None, because)
+
+    await deps.store.write(store)

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from acumen.errors import ModelMissing
 from acumen.llm.embed import NAME, Embedder, load_embedder
-from acumen.llm.reading import Reader, Spoken, load_reader
-from acumen.llm.rivalry import Rivalry, load_rivalry
 
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
@@ -41,8 +39,6 @@ class Meaning:
 
     def __init__(self, *, enabled: bool = True, at_once: int = min(os.cpu_count() or 1, MOST_AT_ONCE)) -> None:
         self._embedder: Embedder | None = None
-        self._reader: Reader | None = None
-        self._rivalry: Rivalry | None = None
         self._loading = Lock()
         self._recent: dict[str, Vector] = {}  # what is learned as a fact is often learned as a lesson too
         self.problem: str | None = None if enabled else "switched off by the setting recall.embeddings"
@@ -67,18 +63,6 @@ class Meaning:
             bite = texts[start : start + BITE]
             vectors += await asyncio.wrap_future(self._joined(self._many, bite))
         return vectors
-
-    def chances(self, turns: Sequence[Spoken]) -> list[Vector] | None:
-        """How likely each label is for each sentence; for a caller in a thread of its own, who may wait here."""
-        found: list[Vector] | None = None if self.problem else self._joined(self._read, turns).result()
-        return found
-
-    async def rivalry(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
-        """For each pair of what was known and what was said then, how much speaks for the new replacing the old."""
-        if self.problem:
-            return None
-        found: list[float] | None = await asyncio.wrap_future(self._joined(self._scores, pairs))
-        return found
 
     def close(self) -> None:
         self._asked.shutdown(cancel_futures=True)
@@ -132,22 +116,6 @@ class Meaning:
         short = {text: known[text] for text in unknown if len(text) <= SHORT}
         self._recent = dict([*recent.items(), *short.items()][-RECENT:]) if short else recent
         return [known[text] for text in texts]
-
-    def _read(self, turns: Sequence[Spoken]) -> list[Vector] | None:
-        embedder = self._ready()
-        if embedder is None:
-            return None
-        with self._loading:
-            self._reader = self._reader or load_reader(embedder.vocabulary)
-        return self._reader.chances(turns)
-
-    def _scores(self, pairs: Sequence[tuple[str, str]]) -> list[float] | None:
-        embedder = self._ready()
-        if embedder is None:
-            return None
-        with self._loading:
-            self._rivalry = self._rivalry or load_rivalry(embedder.vocabulary)
-        return self._rivalry.scores(pairs)
 
     def _ready(self) -> Embedder | None:
         with self._loading:

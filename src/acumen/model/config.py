@@ -36,6 +36,8 @@ class Extractor(Struct, frozen=True):
     name: str
     window: int = DEFAULT_WINDOW  # turns read at a time, the ones before the new ones being context
     stride: int = DEFAULT_STRIDE  # new turns that make a window due
+    stride_is_set: bool = False  # by the org; else a model reads several user turns at a time
+    urgent_at_once: bool = True  # corrections, rules and "remember" make a window due at once
     sources: tuple[str, ...] | None = None  # None: reads requests of any source
     manual: bool = False  # reads only when somebody asks for it
     definition: str = ""  # what to look for, in words for a model
@@ -121,10 +123,13 @@ def _extractor(default: Extractor, name: str, own: Mapping[str, Any], given: Map
     sources = own.get("request_sources_enabled")
     window = own.get("window_size_override") or given.get("window_size") or DEFAULT_WINDOW
     stride = own.get("stride_size_override") or given.get("stride_size") or DEFAULT_STRIDE
+    explicit = own.get("stride_size_override") or given.get("stride_size") not in (None, DEFAULT_STRIDE)
     return Extractor(
         name=name,
         window=window,
         stride=min(stride, window),
+        stride_is_set=bool(explicit),
+        urgent_at_once=own.get("read_corrections_at_once") is not False,
         sources=tuple(sources) if sources else None,
         manual=own.get("manual_trigger", False),
         definition=own.get("extraction_definition_prompt") or default.definition,

@@ -173,6 +173,8 @@ class NamedExtractor(Extractor):
     context_prompt: Text | None = None
     # Reads only when somebody asks for it.
     manual_trigger: bool = False
+    # With a model: a correction, a rule or "remember …" is read at once, not with the next four user turns.
+    read_corrections_at_once: bool | None = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class ProfileExtractorConfig(NamedExtractor):

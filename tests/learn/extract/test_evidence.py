@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.learn.extract.evidence import evidence, span
+from acumen.learn.extract.evidence import evidence, names, span
 from tests.learn.talk import turn
 
 SAID = "Hi there. Please always answer in French, even when I write English!\nThanks  a lot."
@@ -29,6 +29,38 @@ def test_a_quote_is_found_whatever_its_spaces_and_capitals_or_nearly_so(quote: s
 @pytest.mark.parametrize("quote", ["", "   ", "I live in Paris", "always use tabs", "French fries", "x"])
 def test_words_that_were_not_said_are_not_found(quote: str):
     assert span(quote, SAID) is None
+
+
+@pytest.mark.parametrize(
+    "quote,sentence",
+    [
+        ("我对花生严重过敏", "我对花生过敏。"),
+        ("色はカラーコードで書いて", "色は必ずカラーコードで書いてください。"),
+    ],
+)
+def test_a_quote_without_spaces_is_found_when_it_was_nearly_copied(quote: str, sentence: str):
+    text = f"你好！{sentence}谢谢。"
+
+    place = span(quote, text)
+
+    assert place is not None
+    assert text[place[0] : place[1]] == sentence
+    assert span("我住在巴黎的郊区", text) is None
+
+
+@pytest.mark.parametrize(
+    "left,right,shared",
+    [
+        ("Forget my sister.", "The user's sisters live in Oslo.", True),
+        ("Forget my sister.", "The user's father is allergic to nuts.", False),
+        ("我妹妹的地址", "用户的妹妹住在北京", True),
+        ("port 5432", "The port is 5433", True),
+        ("it is on", "it is on", False),
+        ("The user is Ann.", "The user likes tea.", False),
+    ],
+)
+def test_texts_about_the_same_thing_share_names(left: str, right: str, shared: bool):
+    assert bool(names(left) & names(right)) is shared
 
 
 @given(st.text(min_size=1, max_size=200), st.integers(0, 50), st.integers(1, 50))

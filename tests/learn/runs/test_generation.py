@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from msgspec.structs import replace
 
 from acumen.errors import Conflict
-from acumen.learn import profiles
+from acumen.learn import pipeline
 from acumen.learn.extract import extraction
-from acumen.learn.runs import generation
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
+from acumen.model.ids import Kind
 from acumen.storage.tables import jobs
 from acumen_client import BadInput
 from acumen_client import Conflict as ConflictOverHttp
@@ -333,16 +332,15 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Window, Extr
     def begin(first: Callable[[Window, Extractor], Any]) -> list[str]:
         read: list[str] = []
 
-        async def extract_profiles(window: Window, extractor: Extractor, deps: Any) -> Any:
-            if (waits := first(window, extractor)) is not None:
+        async def extract(window: Window, extractors: Any, known: Any, deps: Any) -> Any:
+            extractor = extractors.get(Kind.PROFILE)
+            if extractor and (waits := first(window, extractor)) is not None:
                 await waits
-            heard = await extraction.profile_notes(window, extractor, deps)
-            read.append(extractor.name)
-            return heard
+            notes = await extraction.extract(window, extractors, known, deps)
+            read.extend([extractor.name] if extractor else [])
+            return notes
 
-        reader = replace(profiles.READER, extract=extract_profiles)
-        monkeypatch.setattr(profiles, "READER", reader)
-        monkeypatch.setitem(generation.SERVICES, "profile_generation", replace(generation.PROFILES, reader=reader))
+        monkeypatch.setattr(pipeline, "extract", extract)
         return read
 
     return begin

@@ -1,33 +1,43 @@
-"""Where in a turn the words stand that somebody claims to have read there. Pure."""
+"""The place in a turn of the words that a note claims to rest on. Pure."""
 
 import re
+import unicodedata
 
 from acumen.model.conversation import Turn
 from acumen.model.memory import Evidence
 from acumen.model.secrets import redact
 
-# How much of a quote must be found in one sentence for it to be meant, when it was not copied exactly.
+# How much of a quote one sentence must contain to be the sentence that was meant, when it was not copied exactly.
 NEARLY = 0.6
 # A quote longer than this is no quote.
 MOST_CHARACTERS = 2_000
 
-_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_SENTENCE = re.compile(r"[^.!?。！？\n]+[.!?。！？]*")
+# Scripts whose words are short or have no spaces between them; each character counts as a word there.
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+")
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+")
+# Letters by which two forms of a word are the same word ("sister", "sisters"); shorter words name nothing.
+_STEM = 5
+_SHORTEST = 4
+# "The user" in the languages that memories are written in most: every memory is about them.
+_USER = frozenset("user users nutze benut usuar utili utent польз gebru 用户 用戶 ユー ーザ ザー 사용 용자".split())
 
 
 def evidence(quote: str, turn: Turn) -> Evidence | None:
     """The quote's place in the turn. Not copied exactly, it is the sentence that says nearly that; else None."""
     quote = quote[:MOST_CHARACTERS]
-    found = span(quote, turn.text)
-    if found is not None:
-        start, end = found
+    place = span(quote, turn.text)
+    if place is not None:
+        start, end = place
         return Evidence(turn.id, start, end, redact(turn.text[start:end]))
-    if any(span(quote, said) for said in _beside(turn)):
+    if any(span(quote, text) for text in _attached(turn)):
         return Evidence(turn.id, 0, len(turn.text), redact(quote))
     return None
 
 
-def _beside(turn: Turn) -> list[str]:
-    """What belongs to a turn without being its text."""
+def _attached(turn: Turn) -> list[str]:
+    """Texts that belong to a turn without being its text."""
     return [turn.expert_text, *(str(tool) for tool in turn.tools_used)]
 
 
@@ -41,18 +51,30 @@ def span(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _nearest(quote: str, text: str) -> tuple[int, int] | None:
-    said = set(_words(quote))
-    if len(said) < 2:
+    words = set(_words(quote))
+    if len(words) < 2:
         return None
-    shares = [(len(said & set(_words(found[0]))) / len(said), found) for found in _SENTENCE.finditer(text)]
-    share, found = max(shares, key=lambda one: one[0], default=(0.0, None))
-    return _trimmed(found) if found is not None and share >= NEARLY else None
+    shares = [(len(words & set(_words(match[0]))) / len(words), match) for match in _SENTENCE.finditer(text)]
+    share, nearest = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    return _trimmed(nearest) if nearest is not None and share >= NEARLY else None
 
 
-def _trimmed(found: re.Match[str]) -> tuple[int, int]:
-    start, text = found.start(), found[0]
+def _trimmed(match: re.Match[str]) -> tuple[int, int]:
+    start, text = match.start(), match[0]
     return start + len(text) - len(text.lstrip()), start + len(text.rstrip())
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())
+    return _WORD.findall(text.lower())
+
+
+def names(text: str) -> set[str]:
+    """What two texts about the same thing share: beginnings of long words, numbers, pairs of unspaced characters."""
+    runs = _RUN.findall(unicodedata.normalize("NFKC", text).casefold())
+    return {part for run in runs for part in _names(run)} - _USER
+
+
+def _names(run: str) -> list[str]:
+    if re.match(f"[{_UNSPACED}]", run):
+        return [run[place : place + 2] for place in range(len(run) - 1)] or [run]
+    return [run[:_STEM]] if len(run) >= _SHORTEST or run.isdigit() else []

@@ -1,67 +1,42 @@
-"""What is read out of a window, and by whom: by the model where there is one, else, or when it fails, by rules."""
+"""Extraction of a window: by the model where there is one, else, or when it fails, by rules."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Generic, TypeVar
+from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
-from acumen.learn import extract_rules
-from acumen.learn.extract import extract_llm, gate
-from acumen.llm.gateway import Llm
+from acumen.learn.extract import by_model, by_rules, gate
+from acumen.learn.extract.notes import Extraction
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
-from acumen.model.memory import Origin
-from acumen.model.playbook import PlaybookNote
-from acumen.model.profile import ProfileNote
-
-N = TypeVar("N", ProfileNote, PlaybookNote)
-
-BY_RULES = Origin("rules")
+from acumen.model.ids import Kind
+from acumen.model.memories import Memory
 
 
-class Heard(Struct, Generic[N], frozen=True):
-    """Notes in the order in which they were said; each has a confidence of its own.
-
-    `because` tells why rules have read what a model should have; it is kept with the memories.
-    """
-
-    notes: list[N]
-    origin: Origin
-    because: str = ""
-
-
-# A model's reading: the notes, and which model and prompt made them.
-Reading = Callable[[Window, Extractor, Llm, str], Awaitable[tuple[list[N], Origin]]]
-
-
-async def profile_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[ProfileNote]:
-    # Reading takes some milliseconds of pure Python: callers need the event loop meanwhile.
-    by_rules = await asyncio.to_thread(extract_rules.profile_notes, window, deps.meaning.chances)
-    return await _heard(window, extractor, deps, by_rules, extract_llm.profile_notes)
-
-
-async def playbook_notes(window: Window, extractor: Extractor, deps: Deps) -> Heard[PlaybookNote]:
-    by_rules = await asyncio.to_thread(extract_rules.playbook_notes, window, deps.meaning.chances)
-    return await _heard(window, extractor, deps, by_rules, extract_llm.playbook_notes)
-
-
-async def _heard(window: Window, extractor: Extractor, deps: Deps, by_rules: list[N], by_model: Reading[N]) -> Heard[N]:
-    """What the rules have found already is what remains when the model gives no answer."""
+async def extract(
+    window: Window, extractors: Mapping[Kind, Extractor], known: Sequence[Memory], deps: Deps
+) -> Extraction:
+    """The model alone decides; the rules gate, and take over, labelled, when it fails."""
+    # Some milliseconds of pure Python: callers need the event loop meanwhile.
+    found = await asyncio.to_thread(by_rules.extract, window)
     if deps.llm is None or not gate.says_something(window):
-        return Heard(by_rules, BY_RULES)
+        return found
     try:
-        found = any(not note.denies for note in by_rules)
-        if not found and _gated(window, deps) and not await gate.vote(window, extractor, deps.llm):
-            return Heard(by_rules, BY_RULES)
-        notes, origin = await by_model(window, extractor, deps.llm, deps.config.agent_context)
-    except ModelUnavailable as why:
-        return Heard(by_rules, BY_RULES, f"Read by rules: {why}")
-    return Heard(notes, origin)
+        nothing = not (found.notes or found.endings)
+        if nothing and _gated(window, deps) and not await _worth_reading(window, extractors, deps):
+            return found
+        return await by_model.extract(window, extractors, known, deps.llm, deps.config.agent_context)
+    except ModelUnavailable as failure:
+        return replace(found, because=f"Read by rules: {failure}")
 
 
 def _gated(window: Window, deps: Deps) -> bool:
-    """Where the rules found something there is no need to ask; nor where somebody has asked for the reading."""
+    """Where the rules read something, or the caller forces extraction, the model is not asked for its vote."""
     return deps.settings.llm.gate and not deps.config.skip_gate and not window.forced
+
+
+async def _worth_reading(window: Window, extractors: Mapping[Kind, Extractor], deps: Deps) -> bool:
+    votes = [await gate.vote(window, extractor, deps.llm) for extractor in extractors.values() if deps.llm]
+    return any(votes)

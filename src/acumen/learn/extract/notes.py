@@ -55,6 +55,7 @@ class Ending(Struct, frozen=True):
     target: str = ""  # the words that name what ends
     reach: Reach = Reach.NAMED
     ends: MemoryRef | None = None  # a model's END: the known memory
+    since: Millis | None = None  # when it stopped being true, where that is stated
 
 
 class Extraction(Struct, frozen=True):

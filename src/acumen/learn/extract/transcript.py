@@ -1,12 +1,14 @@
-"""A window as a model reads it: numbered turns, no longer than it may be, and secrets taken out."""
+"""A window as a model reads it: numbered and dated turns, within a budget of tokens, secrets redacted."""
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from msgspec import Struct
 
 from acumen.llm.tokens import count_tokens, truncate
 from acumen.model.conversation import Turn, Window
+from acumen.model.ids import Millis
 from acumen.model.secrets import redact
 
 # One turn may take at most this much of the room: a pasted document must not push the talk out.
@@ -49,19 +51,23 @@ def _tokens(line: str) -> int:
 
 
 def _line(number: int, turn: Turn, most: int) -> str:
-    """Only the first line of a turn stands at the margin, so that nobody's words can pass for another's turn."""
-    who = "user" if turn.by_user else "agent"
-    lines = [f"[{number}] {who}{' (new)' if turn.is_new else ''}: {_shortened(redact(turn.text), most)}"]
+    """Only the first line of a turn is not indented, so that nobody's words can pass for another's turn."""
+    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if turn.is_new else ''}"
+    lines = [f"{head}: {_shortened(redact(turn.text), most)}"]
     lines += [f"tool {_tool(tool)}" for tool in turn.tools_used]
     if turn.expert_text:
         lines.append(f"an expert's answer instead: {_shortened(redact(turn.expert_text), most)}")
     return truncate("\n".join(lines).replace("\n", "\n    "), most * 2)
 
 
+def _date(at: Millis) -> str:
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%a %Y-%m-%d}"
+
+
 def _tool(tool: Mapping[str, object]) -> str:
-    told = json.dumps(tool.get("tool_data") or {}, ensure_ascii=False, default=str)
+    data = json.dumps(tool.get("tool_data") or {}, ensure_ascii=False, default=str)
     status = tool.get("status") or "unknown"
-    return redact(f"{tool.get('tool_name', '')} ({status}): {told[:TOOL_CHARACTERS]}")
+    return redact(f"{tool.get('tool_name', '')} ({status}): {data[:TOOL_CHARACTERS]}")
 
 
 def _shortened(text: str, most: int) -> str:

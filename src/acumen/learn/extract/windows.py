@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from acumen.deps import Deps
+from acumen.learn.extract.by_rules import is_urgent
 from acumen.model.config import Extractor
 from acumen.model.conversation import Interaction, Request, Turn, Window
 from acumen.model.echoes import Shown, without_echoes
@@ -16,6 +17,9 @@ from acumen.storage.store import Tx
 LEAST_CONTEXT = 2
 # Turns looked through at once for those that an extractor may read.
 LOOK_AHEAD = 1000
+
+# How many user turns a model reads at a time where the org has set no stride: a third of the calls of reading each.
+USER_TURNS_PER_CALL = 4
 
 Admits = Callable[[Request], bool]
 
@@ -56,7 +60,8 @@ Found = dict[object, Next]
 def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps, found: Found) -> Next:
     """A window; or, when too little is new, the time at which an idle user closes it; or None when all is read."""
     seen = tx.bookmarks.of(user, extractor.bookmark)
-    alike = (seen, extractor.window, extractor.stride, extractor.sources)
+    cadence = (extractor.stride, extractor.stride_is_set, extractor.urgent_at_once)
+    alike = (seen, extractor.window, cadence, extractor.sources)
     if alike not in found:
         found[alike] = _after(tx, user, seen, extractor, deps)
     return found[alike]
@@ -120,7 +125,7 @@ def _context(
 
 def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
     """Enough has come, or nothing more will: forced, the session is over, or the user has been idle."""
-    if len(ahead.turns) >= extractor.stride or ahead.more:
+    if _enough(ahead, extractor, deps) or ahead.more:
         return True
     if any(request.force_extraction or request.session_finished for request in ahead.requests.values()):
         return True
@@ -128,6 +133,16 @@ def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps
         return True
     sessions = {turn.session_id for turn in ahead.turns}
     return bool(tx.sessions.finished(user, list(sessions)))
+
+
+def _enough(ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
+    """Rules read every turn. A model by default reads several user turns at a time, and urgent ones at once."""
+    if deps.llm is None or extractor.stride_is_set:
+        return len(ahead.turns) >= extractor.stride
+    users = [turn for turn in ahead.turns if turn.by_user]
+    return len(users) >= USER_TURNS_PER_CALL or (
+        extractor.urgent_at_once and any(is_urgent(turn.content) for turn in users)
+    )
 
 
 def _turn(turn: Interaction, request: Request, shown: list[Shown], *, new: bool) -> Turn:

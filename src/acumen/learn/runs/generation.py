@@ -9,9 +9,9 @@ from msgspec.structs import asdict, replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput
-from acumen.learn import playbooks, profiles
+from acumen.learn import memories
 from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
-from acumen.learn.reader import ExtractorsFailed, Path, Reader, read_all
+from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
 from acumen.learn.runs import operations
 from acumen.learn.runs.runs import Cancelled, carry
 from acumen.model.config import Config, Extractor
@@ -73,7 +73,6 @@ class Service(Struct, frozen=True):
 
     name: str
     kind: Kind
-    reader: Reader[Any, Any]
     extractors: Callable[[Config], tuple[Extractor, ...]]
 
     def chosen(self, wish: Wish, config: Config) -> tuple[Extractor, ...]:
@@ -88,10 +87,8 @@ class Service(Struct, frozen=True):
         return tuple(one for one in known if wish.mode is Mode.MANUAL or not one.manual)
 
 
-PROFILES = Service("profile_generation", Kind.PROFILE, profiles.READER, lambda config: config.profile_extractors)
-PLAYBOOKS = Service(
-    "playbook_generation", Kind.USER_PLAYBOOK, playbooks.READER, lambda config: config.playbook_extractors
-)
+PROFILES = Service("profile_generation", Kind.PROFILE, lambda config: config.profile_extractors)
+PLAYBOOKS = Service("playbook_generation", Kind.USER_PLAYBOOK, lambda config: config.playbook_extractors)
 SERVICES = {service.name: service for service in (PROFILES, PLAYBOOKS)}
 
 
@@ -122,11 +119,11 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
     """All windows of one user. Each is written with the run's own bookmark, so none is read twice."""
     service, wish = SERVICES[run.service], Wish.of(run.request)
     chosen = service.chosen(wish, deps.config)
-    paths = [_path(service.reader, run.id, UserId(user), extractor, wish) for extractor in chosen]
+    runs = [_extractor_run(service.kind, run.id, UserId(user), extractor, wish) for extractor in chosen]
     # Whoever asks for it wants it read: whether a window is worth it is not asked again.
     asked_for = replace(deps, config=replace(deps.config, skip_gate=True))
     try:
-        await read_all(paths, asked_for)
+        await read_all(runs, asked_for)
     except (Cancelled, ExtractorsFailed):
         if wish.mode is Mode.RERUN:  # half a user's memories must not replace the whole of them
             await deps.store.write(lambda tx: _drop_half(tx, run, user, service, wish, chosen))
@@ -139,7 +136,7 @@ def _drop_half(tx: Tx, run: Run, user: str, service: Service, wish: Wish, chosen
     tx.run_items.uncount(run.id, user)
 
 
-def _path(reader: Reader[Any, Any], run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> Path:
+def _extractor_run(kind: Kind, run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> ExtractorRun:
     bookmark = of_run(run_id, extractor.bookmark)
 
     def following(tx: Tx, _found: Found) -> Due | None:
@@ -153,8 +150,8 @@ def _path(reader: Reader[Any, Any], run_id: RunId, user: UserId, extractor: Extr
         return None if ahead is None else due(tx, user, seen, ahead, extractor, at)
 
     status = Status.PENDING if wish.mode is Mode.RERUN else Status.CURRENT
-    return Path(
-        *(reader, user, extractor, bookmark, following, status),
+    return ExtractorRun(
+        *(kind, user, extractor, bookmark, following, status),
         count=lambda tx, counts: tx.run_items.count(run_id, user, counts),
     )
 
@@ -189,4 +186,4 @@ def _made_by(memory: Any, extractors: set[str], versions: tuple[str, ...] | None
     """Facts carry the names of their extractors, lessons the name of theirs and the version of their agent."""
     if isinstance(named := getattr(memory, "extractors", None), list):
         return not extractors.isdisjoint(named)
-    return playbooks.extractor_of(memory) in extractors and (versions is None or memory.agent_version in versions)
+    return memories.extractor_of(memory) in extractors and (versions is None or memory.agent_version in versions)

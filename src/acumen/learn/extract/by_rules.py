@@ -1,0 +1,279 @@
+"""Extraction without a model: one pass over the new turns of a window, at most one note per sentence, verbatim."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acumen.learn.extract.agent_turns import agent_notes
+from acumen.learn.extract.attributes import IDENTITY, attribute, replaced, retracted
+from acumen.learn.extract.dates import end_in, period_in
+from acumen.learn.extract.explicit import Cue, Explicit, explicit_cue
+from acumen.learn.extract.instructions import Rule, forget, remembered, rule
+from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
+from acumen.learn.extract.sentences import Sentence, sentences
+from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement
+from acumen.model.conversation import Turn, Window
+from acumen.model.ids import Kind
+from acumen.model.memory import Category, Cause, Evidence, Origin
+from acumen.model.patterns import later
+from acumen.model.playbook import Lesson
+from acumen.model.secrets import redact
+
+BY_RULES = Origin("rules")
+# Of a longer turn only the beginning and the end are the user's own words; what lies between is pasted.
+LONG_TURN = 1500
+OWN_WORDS = 400
+# Characters of a trigger or a pitfall.
+MAX_CONTEXT = 160
+CONFIDENCE = {True: 0.9, False: 0.7}  # explicit or not
+
+# "Write a cover letter: I am …", "Act as a pirate": what follows is material, not about the user.
+_BRIEF = later(
+    r"\s*(?:please |can you |could you |i want you to )*(?:act as|pretend|role-?play|you are (?:an?|the|now)|write|"
+    r"rewrite|generate|create|"
+    r"compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|analy[sz]e|classify|continue|"
+    r"respond to)\b",
+    re.IGNORECASE,
+)
+SHORT_BRIEF = 200
+
+
+class _Place(Struct, frozen=True):
+    """A sentence in its conversation: the agent's turn before it, and the request which that turn answered."""
+
+    turn: Turn
+    sentence: Sentence
+    agent: str = ""
+    request: str = ""
+
+    def evidence(self) -> Evidence:
+        start, end = self.sentence.start, self.sentence.end
+        return Evidence(self.turn.id, start, end, redact(self.turn.text[start:end]))
+
+
+def extract(window: Window) -> Extraction:
+    """What the new turns state, set as rules, correct or ask to forget."""
+    notes: list[Note] = []
+    endings: list[Ending] = []
+    for place in _places(window):
+        result = _read(place)
+        if isinstance(result, Ending):
+            endings.append(result)
+        elif result is not None and not _has_secret(result):
+            _append(notes, result)
+    return Extraction([*notes, *agent_notes(window)], endings, BY_RULES)
+
+
+def is_urgent(text: str) -> bool:
+    """Whether a user corrects, sets a rule or asks to remember or forget: worth reading at once."""
+    return any(
+        explicit_cue(sentence.text)
+        or forget(sentence.text)
+        or remembered(sentence.text)
+        or rule(sentence.text, after_agent=True)
+        for sentence in sentences(text[:LONG_TURN])
+    )
+
+
+# --- sentences  ----------------------------------------------------------------------
+
+
+def _places(window: Window) -> Iterator[_Place]:
+    agent = request = earlier = ""
+    for turn in window.turns:
+        if not turn.by_user:
+            agent, request = turn.text, earlier or request
+            earlier = ""
+            continue
+        if turn.is_new:
+            yield from (_Place(turn, sentence, agent, request) for sentence in _own_sentences(turn.text))
+        earlier, agent = turn.text, ""
+
+
+def _own_sentences(text: str) -> Iterator[Sentence]:
+    """What the user says in their own words; of a brief only its first sentence, which is a request."""
+    brief = _BRIEF.match(text) and len(text) > SHORT_BRIEF
+    for sentence in sentences(text):
+        middle = sentence.start > OWN_WORDS and sentence.end < len(text) - OWN_WORDS
+        if not brief and not (len(text) > LONG_TURN and middle):
+            yield sentence
+
+
+def _read(place: _Place) -> Note | Ending | None:
+    text = place.sentence.text
+    ended = forget(text)
+    if ended is not None:
+        return Ending(place.evidence(), place.turn.request_id, Cause.FORGET, ended.target, ended.reach)
+    cue = explicit_cue(text)
+    if cue is not None:
+        return _read_cue(place, cue)
+    kept = remembered(text)
+    taught = rule(kept or text, after_agent=bool(place.agent))
+    if taught is not None and not (taught.correction and _states_fact(taught.content)):
+        return _rule_note(place, taught)
+    stated = _statement(
+        place, kept or (taught.content if taught else text), explicit=kept is not None or taught is not None
+    )
+    return None if stated is None else _fact_note(place, stated, explicit=kept is not None)
+
+
+_STATES = later(r"(?:it's|it is|that's|the|my|our|his|her|i|we live|we are)\b")
+
+
+def _states_fact(text: str) -> bool:
+    """Whether it corrects a fact ("It's Dr. Chen, not Dr. Molar") rather than the agent's way of working."""
+    return bool(_STATES.match(text.lower().replace("’", "'")))
+
+
+def _read_cue(place: _Place, cue: Cue) -> Note | Ending:
+    if cue.what is Explicit.FORGET:
+        reach = Reach.EVERYTHING if cue.everything else Reach.NAMED
+        return Ending(place.evidence(), place.turn.request_id, Cause.FORGET, cue.rest, reach)
+    if cue.what is Explicit.RULE:
+        return _rule_note(place, Rule(cue.rest))
+    return _fact_note(place, Statement(cue.rest, Category.FACT), explicit=True)
+
+
+def _statement(place: _Place, text: str, *, explicit: bool) -> Statement | None:
+    dated = period_in(text, place.turn.at) is not None
+    named = attribute(declarative_part(text))
+    identity = named is not None and named.subject in IDENTITY
+    stated = statement(text, dated=dated, explicit=explicit or identity)
+    if stated is None and retracted(text) and _OF_USER.match(text.lower()):
+        stated = Statement(declarative_part(text), Category.FACT)
+    return stated
+
+
+_OF_USER = later(r"(?:i|i'm|i’m|we|we're|my|our|she|he|they)\b")
+
+
+# --- notes  ----------------------------------------------------------------------
+
+
+def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
+    at = place.turn.at
+    period, end = period_in(stated.text, at), end_in(stated.text, at)
+    found = attribute(stated.text)
+    identity = found is not None and found.subject in IDENTITY
+    return Note(
+        kind=Kind.PROFILE,
+        lesson=Lesson(stated.text + _answered(place, stated.text)),
+        evidence=place.evidence(),
+        request_id=place.turn.request_id,
+        category=Category.IDENTITY if identity else stated.category,
+        standing=identity or stated.standing,
+        subject=_subject(found.subject, single=found.single) if found else "",
+        value=found.value if found else "",
+        corrects=retracted(stated.text) or replaced(stated.text),
+        valid_from=period.begin if period else None,
+        valid_until=period.end if period else None,
+        expires_at=end,
+        confidence=CONFIDENCE[explicit],
+    )
+
+
+_IT = later(r"(?:it's|it is|that's|that is)\b")
+
+
+def _answered(place: _Place, text: str) -> str:
+    """The agent's sentence that "It's Dr. Chen, not Dr. Molar." corrects: without it the words say nothing."""
+    low, old = text.lower().replace("’", "'"), replaced(text)
+    if not _IT.match(low) or not old:
+        return ""
+    corrected = next((said.text for said in sentences(place.agent[:LONG_TURN]) if old.lower() in said.text.lower()), "")
+    return f' (in reply to "{redact(corrected)}")' if corrected and len(corrected) <= MAX_CONTEXT else ""
+
+
+def _subject(subject: str, *, single: bool) -> str:
+    """A subject that may have several values at a time is marked: it can be in conflict, it does not end anything."""
+    return subject if single else f"~{subject}"
+
+
+def _rule_note(place: _Place, taught: Rule) -> Note:
+    """A rule with a stated end is kept as a fact of that time; the others are lessons."""
+    end = end_in(taught.content, place.turn.at)
+    trigger = taught.trigger or (_request(place.request) if taught.correction else "")
+    found = attribute(taught.content)
+    pitfall = _pitfall(place.agent, taught.content) if taught.correction else None
+    return Note(
+        kind=Kind.PROFILE if end else Kind.USER_PLAYBOOK,
+        lesson=Lesson(taught.content, None if end else trigger or None, None, None if end else pitfall),
+        evidence=place.evidence(),
+        request_id=place.turn.request_id,
+        category=Category.RULE,
+        standing=not trigger,
+        subject=_subject(found.subject, single=found.single) if found else "",
+        value=found.value if found else "",
+        corrects=retracted(taught.content) or replaced(taught.content),
+        expires_at=end,
+        confidence=0.9,
+    )
+
+
+def _request(text: str) -> str:
+    """The request that the corrected turn answered, if it is short enough to name a situation."""
+    first = next(iter(sentences(text)), None)
+    words = first.text.rstrip(".!? ") if first else ""
+    return redact(words) if 0 < len(words) <= MAX_CONTEXT else ""
+
+
+_NEGATED = later(
+    r"\b(?:never|don't|do not|not|instead of|rather than|stop|no longer|avoid)\s+([^,.;]{2,80})", re.IGNORECASE
+)
+
+
+def _pitfall(agent: str, instruction: str) -> str | None:
+    """What the agent did, when one of its sentences names what the instruction rules out; never the instruction."""
+    ruled_out = {
+        word for match in _NEGATED.finditer(instruction.replace("’", "'")) for word in content_words(match[1].lower())
+    }
+    ruled_out = {word for word in ruled_out if len(word) > 3}
+    for sentence in sentences(agent[:LONG_TURN]):
+        did = redact(sentence.text)
+        if len(did) <= MAX_CONTEXT and not did.endswith("?") and not ruled_out.isdisjoint(content_words(did.lower())):
+            return did if distinct(did, instruction) else None
+    return None
+
+
+def distinct(pitfall: str, instruction: str) -> bool:
+    """Whether neither of the two repeats the other."""
+    one, other = (" ".join(re.findall(r"\w+", text.lower())) for text in (pitfall, instruction))
+    return bool(one) and one not in other and other not in one
+
+
+def _has_secret(note: Note) -> bool:
+    return any("[redacted" in (text or "") or redact(text or "") != (text or "") for text in _texts(note))
+
+
+def _texts(note: Note) -> Sequence[str | None]:
+    return (note.lesson.content, note.lesson.trigger, note.lesson.pitfall, note.evidence.text)
+
+
+def _append(notes: list[Note], note: Note) -> None:
+    """Two sentences of one turn may be one rule, as in "Never do X. Always use Y", and then make one note."""
+    before = notes[-1] if notes else None
+    if before is None or not _continues(before, note):
+        notes.append(note)
+        return
+    content = f"{before.lesson.content} {note.lesson.content}"
+    start, end = before.evidence.start, note.evidence.end
+    evidence = Evidence(before.evidence.interaction_id, start, end, f"{before.evidence.text} {note.evidence.text}")
+    lesson = replace(before.lesson, content=content, pitfall=before.lesson.pitfall or note.lesson.pitfall)
+    if lesson.pitfall and not distinct(lesson.pitfall, content):
+        lesson = replace(lesson, pitfall=None)
+    notes[-1] = replace(before, lesson=lesson, evidence=evidence, corrects=before.corrects or note.corrects)
+
+
+_FORBIDS = later(r"\b(?:never|don't|do not|stop|avoid|no longer)\b", re.IGNORECASE)
+# Characters between two sentences that follow each other.
+_GAP = 3
+
+
+def _continues(before: Note, note: Note) -> bool:
+    same_turn = before.evidence.interaction_id == note.evidence.interaction_id
+    rules = before.category is note.category is Category.RULE and before.kind is note.kind
+    adjacent = 0 <= note.evidence.start - before.evidence.end <= _GAP
+    opposite = bool(_FORBIDS.search(before.lesson.content)) != bool(_FORBIDS.search(note.lesson.content))
+    return same_turn and rules and adjacent and opposite and not note.lesson.trigger

@@ -1,0 +1,218 @@
+"""Explicit rules for the agent, corrections of what it did, and requests to forget, in English.
+
+A one-off request ("make it shorter", "book my dentist") is none of these.
+"""
+
+import re
+
+from msgspec import Struct
+
+from acumen.learn.extract.notes import Reach
+from acumen.learn.extract.statements import content_words, declarative_part
+from acumen.model.patterns import later
+
+# Longer rules are pasted documents.
+MAX_LENGTH = 400
+
+
+class Rule(Struct, frozen=True):
+    """`content` is the instruction in the user's words; `trigger` the situation that its own words name."""
+
+    content: str
+    trigger: str = ""
+    correction: bool = False  # it answers what the agent did last
+
+
+class Forget(Struct, frozen=True):
+    target: str
+    reach: Reach = Reach.NAMED
+
+
+# --- rules  ----------------------------------------------------------------------
+
+_POLITE = later(
+    r"(?:please|pls|kindly|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|make sure(?: "
+    r"(?:to|you|that you))?|"
+    r"note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|i want you to|i need you to|you "
+    r"(?:must|need to|have to))"
+    r"(?:\s*[,:!-]\s*|\s+)"
+)
+_LASTING = (
+    r"(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule|by "
+    r"default|every time|each time|next time|at all times|for all future \w+)"
+)
+_ALWAYS = later(
+    r"(?:always|never(?! mind| ever mind)|do not ever|don't ever|do not .{2,80} (?:again|anymore|any more)\b|don't "
+    r".{2,80} (?:again|anymore|any more)\b|stop \w+ing\b|quit \w+ing\b)"
+)
+_FOR_A_TIME = later(
+    r"(?:this (?:week|month|year)|today|until [^,.]{3,30}|for the next [^,.]{3,20}|for now)(?:\s*,\s*|\s+)(?:only\s+)?"
+)
+_OPENS_LASTING = later(rf"{_LASTING}\b[,:]?\s*")
+_HAS_LASTING = later(rf"\b{_LASTING}\b")
+_POLICY = later(
+    r"we (?:always|never|only(?: ever)?|must(?: not| never| always)?|do not|don't|require|use [^,.]{2,40} (?:here|"
+    r"only)\b)(?! (?:have|had|got|know|knew|think|feel|see|saw|live|like|love|want|need|get|been|understand|remember|"
+    r"met|meet|spoke|talk)\b)\s*\w+"
+)
+_SITUATION = later(
+    r"(?:when(?:ever)?|if|before|after|while|during|for|in|on|as soon as|once|unless|every time|each time) (?!now\b|"
+    r"the future|future|general|here)[^,.]{3,80}"
+)
+_TRAILING_SITUATION = later(
+    r"\s(?:when(?:ever)?|before|after|while|unless|as soon as|once|if) (?!now\b)[^,.;]{4,80}(?=[.!]?$)"
+)
+# Wishes about the agent's answers in general, without "always": "Keep your answers short", "Answer me in German".
+_MANNER = later(
+    r"(?:(?:keep|make|write|format|give|send|phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ "
+    r"){0,2}?(?:answers|replies|responses|messages|explanations|summaries|emails|reports|code|comments|sentences)\b|"
+    r"(?:answer|reply to|respond to|speak to|talk to|write to|address) me (?:in|as|with|only|by)\b|call me [A-Z]|"
+    r"i (?:want|need|like|prefer|expect) (?:your|all|my) (?:\w+ ){0,2}?(?:answers|replies|responses|messages|"
+    r"explanations|summaries|emails|reports)\b|"
+    r"(?:don't|do not|no need to) (?:use|add|include|write|send|give|ask) .{2,60}\bin (?:your|any) (?:answers|"
+    r"replies|responses|messages|emails)\b)"
+)
+_NO_OBJECT = later(
+    r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep|believe|remember|say never|underestimate|"
+    r"doubt|change)\b"
+)
+_ABOUT_SELF = later(r"(?:i|i'm|i've|it|he|she|they|there|this|that|these|my|our|his|her|their|what|who|the)\b")
+
+_WANTS = later(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd like\b")
+
+# --- corrections  ----------------------------------------------------------------------
+
+_DENIES = later(
+    r"(?:no|nope|wrong|not quite|incorrect|that's (?:wrong|not right|incorrect|not what i \w+)|that is (?:wrong|not "
+    r"right|incorrect)|you (?:got|did) (?:it|that) wrong|"
+    r"i (?:said|told you|asked(?: you)?|already (?:said|told you))|not (?!bad|sure|really|yet|a problem|too|much|at "
+    r"all))\b[,.!:;–—-]*\s*|(?:stop|wait|hold on)[,.!–—-]+\s*"
+)
+_DIRECTS = later(
+    r"(?:always|never|only|use|do not|don't|it's|it is|it should|it must|that should|the \w+|we (?:use|always|never|"
+    r"only|do not|don't)|our|my|call|write|put|keep|run|"
+    r"send|set|name|deploy|add|ask|check|you should|you must|must|should)\b"
+)
+_INSTEAD = later(r"\b(?:instead(?: of)?|rather than|, not |not .{1,60} but )\b")
+
+
+def rule(sentence: str, *, after_agent: bool) -> Rule | None:
+    """None unless the sentence sets a lasting rule or corrects the agent's last turn."""
+    text = " ".join(sentence.split())
+    low = text.lower().replace("’", "'")
+    if len(text) > MAX_LENGTH or text.endswith("?"):
+        return None
+    denied = _DENIES.match(low) if after_agent else None
+    start = _skip(low, denied.end() if denied else 0, _POLITE)
+    body, words = text[start:], low[_skip(low, start, _POLITE, _FOR_A_TIME) :]
+    if not body or _NO_OBJECT.match(words):
+        return None
+    if denied and (_DIRECTS.match(words) or _INSTEAD.search(words)) and content_words(words):
+        return Rule(_sentence(body), _situation(body), correction=True)
+    if _is_rule(words, text[len(text) - len(words) :]):
+        return Rule(_sentence(body), _situation(body), correction=False)
+    return None
+
+
+def _skip(low: str, start: int, *openings: re.Pattern[str]) -> int:
+    while match := next((match for opening in openings if (match := opening.match(low, start))), None):
+        start = match.end()
+    return start
+
+
+def _is_rule(low: str, text: str) -> bool:
+    lasting = _OPENS_LASTING.match(low)
+    after = low[lasting.end() :] if lasting else low
+    opening = _SITUATION.match(after)
+    inner = (
+        after[opening.end() :].lstrip(" ,") if opening and "," in after[opening.end() : opening.end() + 2] else after
+    )
+    if not content_words(inner):
+        return False
+    if (
+        _ALWAYS.match(inner)
+        or _POLICY.match(inner)
+        or _MANNER.match(inner)
+        or _MANNER.match(text[len(text) - len(inner) :])
+    ):
+        return True
+    return bool(lasting or _HAS_LASTING.search(low)) and (bool(_WANTS.match(inner)) or not _ABOUT_SELF.match(inner))
+
+
+def _situation(text: str) -> str:
+    """'When you deploy' of "When you deploy, always …" or of "Always … when you deploy"."""
+    low = text.lower()
+    lasting = _OPENS_LASTING.match(low)
+    start = lasting.end() if lasting else 0
+    opening = _SITUATION.match(low, start)
+    if opening and low[opening.end() : opening.end() + 1] == ",":
+        return _sentence(text[start : opening.end()]).rstrip(".")
+    trailing = _TRAILING_SITUATION.search(low)
+    return _sentence(text[trailing.start() + 1 : trailing.end()]).rstrip(".") if trailing else ""
+
+
+def _sentence(text: str) -> str:
+    text = text.strip()
+    return text[:1].upper() + text[1:]
+
+
+# --- remember and forget  ----------------------------------------------------------------------
+
+_REMEMBER = later(
+    r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*(?:(?:do not|don't) "
+    r"forget(?: that)?|remember(?: that| this)?|"
+    r"keep in mind(?: that)?|note(?: down)?(?: that)?|make a note(?: that)?|take note(?: that)?|save(?: this| that)|"
+    r"memori[sz]e(?: that)?|for (?:the record|future reference))"
+    r"(?! to\b| when\b| how\b| if\b| what\b| the time\b| last\b)[,:]?\s+(?=\S)"
+)
+_WISH = (
+    r"(?:(?:please|pls|also|and|ok|okay|actually|just|now|hey|can you|could you|would you|will you|i want you to|i'd "
+    r"like you to|"
+    r"you can|you may|you should)[, ]+)*"
+)
+_ME = r"(?: (?:about|of|on|regarding) )?"
+_KNOWN = (
+    r"(?:what(?:ever)?|everything|all(?: that)?|anything)(?: that)? (?:you(?:'ve| have)? (?:know|learned|learnt|"
+    r"remember|stored|saved|have|got)|"
+    r"i(?:'ve| have)?(?: just)? (?:said|told you|mentioned))"
+)
+_OF_USER = r"(?=i\b|i'm|i've|we\b|we're|my\b|our\b|he\b|she\b|they\b|you\b|the\b)"
+_FORGET = later(
+    rf"{_WISH}(?:"
+    rf"(?:forget|unlearn|disregard)(?: about)? (?:that {_OF_USER}|(?=my\b|our\b|i\b|i'm|i've|we\b)|"
+    rf"(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? (?:about|on|that|with|"
+    rf"of) |{_KNOWN}{_ME}|everything{_ME})|"
+    rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:{_KNOWN}{_ME}|everything about |(?P<named>.{{3,80}}?) from "
+    rf"(?:your |the )?(?:memory|memories|notes|records)\b|"
+    r"(?:all )?(?:of )?(?=my (?:data|memories|memory|profile)\b))|"
+    r"(?:stop remembering|do not remember|don't remember|do not store|don't store) (?:that )?(?=my\b|our\b|i\b|"
+    r"what\b|anything\b))"
+)
+_ALL = later(r"(?:everything|all|anything|whatever)\b")
+_OWN_DATA = later(r"my (?:data|memories|memory|profile)\b")
+_ABOUT_ALL = later(r"(?:about |of |on )?(?:me|us|myself)?[.! ]*$")
+_COURTESY = later(r"(?: please| thanks| thank you| for now| now)?[ .!?,]*$")
+_JUST_SAID = later(r"(?:i )?(?:just )?(?:now|before|last|earlier)?[.! ]*$")
+
+
+def remembered(sentence: str) -> str | None:
+    """What the user asks to remember, in their words."""
+    text = " ".join(sentence.split())
+    match = _REMEMBER.match(text.lower().replace("’", "'"))
+    rest = text[match.end() :] if match else ""
+    return rest if rest and not rest.endswith("?") and declarative_part(rest) else None
+
+
+def forget(sentence: str) -> Forget | None:
+    """A request to forget, with the words that name what; None also for "forget it" and "don't forget"."""
+    text = " ".join(sentence.split()).replace("’", "'")
+    match = _FORGET.match(text.lower())
+    if match is None:
+        return None
+    rest = _COURTESY.sub("", match["named"] or text[match.end() :])
+    low, cue = rest.lower(), match[0].lower()
+    if re.search(r"i(?:'ve| have)? (?:just )?(?:said|told you) *$", cue) and _JUST_SAID.match(low):
+        return Forget(rest, Reach.LAST)
+    if _OWN_DATA.match(low) or (_ALL.search(cue) and _ABOUT_ALL.match(low)) or (" you " in cue and low in ("me", "us")):
+        return Forget(rest, Reach.EVERYTHING)
+    return Forget(rest) if content_words(low) else None

@@ -1,0 +1,1 @@
+"""Notes and known memories become changes. Pure."""

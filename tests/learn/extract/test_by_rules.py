@@ -1,0 +1,156 @@
+"""Without a model: what is kept of ordinary sentences, verbatim, and what is not."""
+
+import pytest
+
+from acumen.learn.extract.by_rules import distinct, extract, is_urgent
+from acumen.model.ids import Kind
+from acumen.model.memory import Category
+from tests.learn.talk import contents, days, notes
+
+FACTS = {
+    "By the way, my sister Clara works at the harbour in Porto.": "My sister Clara works at the harbour in Porto.",
+    "I just finished a pottery course in Leeds, do you know any studios there?": (
+        "I just finished a pottery course in Leeds."
+    ),
+    "We have two cats and a parrot called Olive.": "We have two cats and a parrot called Olive.",
+    "Hi! I'm a nurse on the night shift.": "I'm a nurse on the night shift.",
+    "I've been taking piano lessons since January, and I'm wondering how to practise.": (
+        "I've been taking piano lessons since January."
+    ),
+}
+NOTHING = [
+    "Can you book my dentist for Thursday?",
+    "book my dentist",
+    "Run the tests again and make the summary shorter.",
+    "Write it in French.",
+    "Thanks, that's really helpful!",
+    "I love that idea, I'll definitely try it.",
+    "I'm looking for a good recipe for lentil soup.",
+    "What do you know about Porto?",
+    "If I were a nurse, what would I earn?",
+    "I think you are right.",
+    "I have a quick question about my invoice.",
+    "Forget it, let's move on.",
+    "Never mind!",
+    "> I live in Madrid.",
+    "```\nI live in Madrid.\n```",
+    "My password is hunter2trombone.",
+]
+
+
+@pytest.mark.parametrize("sentence, kept", FACTS.items(), ids=list(FACTS))
+def test_a_fact_is_kept_in_the_users_own_words(sentence: str, kept: str):
+    (note,) = notes(sentence)
+
+    assert (note.kind, note.lesson.content) == (Kind.PROFILE, kept)
+    assert note.evidence.text in sentence
+
+
+@pytest.mark.parametrize("sentence", NOTHING)
+def test_requests_questions_small_talk_and_pasted_text_make_nothing(sentence: str):
+    extraction = extract(days("My dentist is Dr. Molar.", "agent: Noted.", sentence))
+
+    assert [note.lesson.content for note in extraction.notes] == ["My dentist is Dr. Molar."]
+    assert extraction.endings == []
+
+
+def test_a_brief_for_a_text_is_material_and_not_about_the_user():
+    brief = (
+        "Write a cover letter for this person. I am a pilot with ten years of experience. " + "I live in Lima. " * 12
+    )
+
+    assert contents(brief) == []
+
+
+def test_one_sentence_makes_one_memory_whatever_it_says():
+    (note,) = notes("Always answer in German, because I live in Vienna.")
+
+    assert (note.kind, note.category) == (Kind.USER_PLAYBOOK, Category.RULE)
+
+
+def test_a_correction_has_the_request_as_its_trigger_and_what_the_agent_did_as_its_pitfall():
+    (note,) = notes(
+        "Roll out version 4.", "agent: Rolling out to eu-north-1.", "No, never use eu-north-1, always take eu-west-3."
+    )
+
+    assert note.lesson.content == "Never use eu-north-1, always take eu-west-3."
+    assert note.lesson.trigger == "Roll out version 4"
+    assert note.lesson.pitfall == "Rolling out to eu-north-1."
+
+
+def test_a_pitfall_never_repeats_its_instruction():
+    (note,) = notes("Deploy it.", "agent: Never use eu-north-1.", "No, never use eu-north-1, always take eu-west-3.")
+
+    assert note.lesson.pitfall is None
+    assert not distinct("Always use tabs", "always use tabs.")
+
+
+def test_two_sentences_are_understood_like_one_with_a_comma():
+    (note,) = notes("Never push to main. Always open a pull request.")
+
+    assert note.lesson.content == "Never push to main. Always open a pull request."
+
+
+def test_a_rule_names_the_situation_that_its_own_words_give():
+    whenever, before = notes("When you write SQL, always use upper case.", "Always ask me before you delete a file.")
+
+    assert (whenever.lesson.trigger, before.lesson.trigger) == ("When you write SQL", "Before you delete a file")
+    assert not whenever.standing
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I prefer metric units.",
+        "Always answer in German.",
+        "Please keep your answers short, I read them on my phone.",
+        "Call me Robin.",
+        "I'm vegetarian.",
+        "I live in Vienna.",
+    ],
+)
+def test_who_the_user_is_and_how_they_want_things_is_standing(sentence: str):
+    (note,) = notes(sentence)
+
+    assert note.standing
+
+
+@pytest.mark.parametrize(
+    "sentence", ["I love hiking in the Alps.", "I bought a bike last week.", "Always close the door when you leave."]
+)
+def test_likes_events_and_rules_for_a_situation_are_not_standing(sentence: str):
+    (note,) = notes(sentence)
+
+    assert not note.standing
+
+
+def test_what_the_user_asks_to_remember_is_kept_whatever_it_is():
+    assert contents("Please remember that the spare key hangs in the shed.") == ["The spare key hangs in the shed."]
+
+
+def test_relative_dates_are_resolved_against_the_day_of_the_turn():
+    (note,) = notes("I visited the transport museum yesterday with Tom.")  # a Monday, 8 May 2023
+
+    assert note.valid_from == 1_683_417_600_000  # 7 May 2023, midnight UTC
+
+
+def test_a_rule_with_a_stated_end_ends_by_itself():
+    (note,) = notes("Until Friday, always answer in Spanish.")
+
+    assert note.kind is Kind.PROFILE
+    assert note.expires_at == 1_683_935_999_999  # the end of Friday, 12 May 2023
+
+
+def test_corrections_rules_and_requests_to_remember_are_urgent():
+    urgent = [
+        "No, use tabs instead of spaces.",
+        "Remember that I am left-handed.",
+        "Merk dir, dass ich Linkshänder bin.",
+    ]
+
+    assert all(map(is_urgent, urgent))
+    assert not is_urgent("I went swimming with my cousin on Sunday.")
+
+
+def test_a_name_before_the_text_is_no_part_of_the_memory():
+    assert contents("Caroline: I joined a choir in Bristol last month.") == ["I joined a choir in Bristol last month."]

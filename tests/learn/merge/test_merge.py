@@ -1,0 +1,132 @@
+"""Nothing ends on a guess: what notes and endings change."""
+
+import pytest
+
+from acumen.learn.extract.by_rules import extract
+from acumen.learn.merge.changes import Changes
+from acumen.learn.merge.merge import merge
+from acumen.model.memory import Cause
+from tests.learn.talk import MONDAY, changes, days
+
+
+def texts(changed: Changes) -> list[str]:
+    """What is current after the conversation."""
+    ended = {change.target for change in changed.ended}
+    return [added.note.lesson.content for place, added in enumerate(changed.added) if place not in ended]
+
+
+EXPLICIT = [
+    (("My dentist is Dr. Molar.", "My dentist is Dr. Chen now."), Cause.NEW_VALUE),
+    (("Our staging port is 8080.", "Our staging port is 9090."), Cause.NEW_VALUE),
+    (("I live in Paris.", "I moved to Berlin."), Cause.NEW_VALUE),
+    (("I live in Paris.", "I've just moved from Paris to Berlin."), Cause.NEW_VALUE),
+    (("Always answer in French.", "From now on always answer in German."), Cause.NEW_VALUE),
+    (("Always use tabs for indentation.", "From now on use spaces for indentation."), Cause.NEW_VALUE),
+    (("We use Jenkins for the mobile app.", "We no longer use Jenkins."), Cause.RETRACTION),
+    (("I eat meat every day.", "I don't eat meat anymore."), Cause.RETRACTION),
+    (("We use Jenkins for the mobile app.", "We switched from Jenkins to Buildkite."), Cause.CORRECTION),
+    (("My dentist is Dr. Molar.", "agent: Dr. Molar, yes.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
+]
+
+
+@pytest.mark.parametrize("talk, cause", EXPLICIT, ids=lambda value: str(value)[:60])
+def test_a_memory_ends_by_a_new_value_a_correction_or_a_retraction_with_its_reason_and_words(talk, cause):
+    changed = changes(*talk)
+
+    (ended,) = changed.ended
+    assert (ended.target, ended.successor, ended.reason.cause) == (0, 1, cause)
+    assert ended.reason.quote == talk[-1]
+    assert changed.conflicts == ()
+
+
+BOTH_HOLD = [
+    ("My sister is a nurse.", "My sister is 30."),
+    ("My brother is called Tom.", "I have a brother in Leeds."),
+    ("I live in Paris.", "I visited Berlin last week."),
+    ("I like tea in the morning.", "I like coffee after lunch."),
+    ("I went to Rome in May.", "I went to Oslo in June."),
+    ("We use Jenkins for the mobile app.", "I learned Jenkins at my first job in 2015."),
+    ("Always use type hints in Python.", "Always use docstrings in Python."),
+    ("My dog is called Rex.", "My cat is called Tom."),
+]
+
+
+@pytest.mark.parametrize("talk", BOTH_HOLD, ids=lambda talk: talk[1][:50])
+def test_what_does_not_exclude_each_other_is_kept_side_by_side(talk: tuple[str, str]):
+    changed = changes(*talk)
+
+    assert len(changed.added) == 2
+    assert (changed.ended, changed.conflicts) == ((), ())
+
+
+IN_CONFLICT = [
+    ("My flight is at 5pm.", "My flight is at 7am."),
+    ("I like coffee.", "I don't like coffee."),
+    ("My brother is Tom.", "My brother is Jim."),
+]
+
+
+@pytest.mark.parametrize("talk", IN_CONFLICT, ids=lambda talk: talk[1][:50])
+def test_what_may_disagree_stays_current_and_is_linked(talk: tuple[str, str]):
+    changed = changes(*talk)
+
+    (conflict,) = changed.conflicts
+    assert (conflict.older, conflict.newer, changed.ended) == (0, 1, ())
+    assert conflict.reason.quote == talk[1]
+
+
+REQUESTS = [
+    "book my dentist",
+    "Please cancel the dentist on Tuesday.",
+    "Move my dentist appointment to Friday.",
+    "Find me a new dentist in Paris.",
+    "Can you call my dentist?",
+    "Show me how to use Buildkite instead of Jenkins.",
+    "Translate 'I no longer live in Paris' into German.",
+    "Delete the Jenkins job, please.",
+    "Forget the tests for now and deploy to Paris.",
+]
+
+
+@pytest.mark.parametrize("request_text", REQUESTS)
+def test_a_request_neither_makes_nor_ends_a_memory(request_text: str):
+    facts = ("My dentist is Dr. Molar.", "I live in Paris.", "We use Jenkins for the mobile app.")
+
+    changed = changes(*facts, request_text)
+
+    assert texts(changed) == list(facts)
+    assert (changed.ended, changed.conflicts) == ((), ())
+
+
+def test_forget_ends_what_it_names_and_nothing_else():
+    changed = changes(
+        "My sister is allergic to nuts.", "My father is allergic to penicillin.", "delete what you know about my sister"
+    )
+
+    assert texts(changed) == ["My father is allergic to penicillin."]
+
+
+def test_forgetting_everything_reaches_everything():
+    assert texts(changes("I live in Paris.", "Always answer in French.", "Forget everything you know about me.")) == []
+
+
+def test_what_was_just_said_is_forgotten_alone():
+    changed = changes("I live in Paris.", "I have two cats at home.", "Please forget what I just told you.")
+
+    assert texts(changed) == ["I live in Paris."]
+
+
+def test_the_same_words_said_again_are_a_restatement():
+    changed = changes("I live in Paris.", "I live in Paris!")
+
+    assert (len(changed.added), len(changed.restated)) == (1, 1)
+
+
+def test_an_older_value_that_arrives_late_does_not_replace_a_newer_one():
+    talk = days("My dentist is Dr. Chen.", "My dentist is Dr. Molar.")
+    extraction = extract(talk)
+    dated = {talk.turns[0].id: MONDAY, talk.turns[1].id: MONDAY - 1000}
+
+    changed = merge([], extraction.notes, extraction.endings, dated)
+
+    assert texts(changed) == ["My dentist is Dr. Chen."]
