@@ -275,10 +275,10 @@ def _ref(target: Target, refs: Sequence[MemoryRef]) -> MemoryRef:
     return refs[target] if isinstance(target, int) else target
 
 
-def _because(reason: Reason, request_id: str = "", sources: Sequence[str] = ()) -> Because:
+def _because(reason: Reason, sources: Sequence[str]) -> Because:
     return Because(
         reason.text,
-        request_id=request_id,
+        request_id=reason.request_id,
         sources=sources,
         cause=reason.cause,
         quote=reason.quote,
@@ -289,7 +289,7 @@ def _because(reason: Reason, request_id: str = "", sources: Sequence[str] = ()) 
 def _add(tx: Tx, added: Added, window: Window, by: LearnedBy, row: SearchRow) -> MemoryRef:
     memory = new_memory(added.note, window, by)
     sources = [str(turn) for turn in memory.interaction_ids]
-    because = _because(added.reason, added.note.request_id, sources)
+    because = _because(added.reason, sources)
     return tx.memories.add(added.note.kind, memory, replace(row, kind=added.note.kind), because)
 
 
@@ -297,7 +297,7 @@ def _restate(tx: Tx, ref: MemoryRef, change: Restated, window: Window) -> None:
     before: Any = tx.by_kind[ref.kind].get(ref.id)
     if before is not None:
         after = restated(before, change.note, window)
-        because = _because(change.reason, change.note.request_id, [str(change.note.evidence.interaction_id)])
+        because = _because(change.reason, [str(change.note.evidence.interaction_id)])
         tx.memories.change(ref, before, after, None, because)
 
 
@@ -307,7 +307,7 @@ def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> N
     before: Any = rows.get(ref.id)
     if before is None:
         return
-    because = _because(ended.reason, before.request_id, [successor.id] if successor else ())
+    because = _because(ended.reason, [successor.id] if successor else ())
     if ended.forgotten and before.status is Status.PENDING:
         tx.memories.delete(ref.kind, [ref.id], because)
         return
@@ -324,7 +324,7 @@ def _link(tx: Tx, user: UserId, conflict: InConflict, refs: Sequence[MemoryRef])
     link = ConflictLink(fresh_id("conf"), user, older, newer, reason.text, tx.at, reason.quote, reason.interaction_id)
     memory: Any = tx.by_kind[newer.kind].get(newer.id)
     if memory is not None and tx.conflicts.add(link):
-        because = _because(reason, memory.request_id, [older.id])
+        because = _because(reason, [older.id])
         tx.lineage.record(newer, "conflict", because, before=memory, after=memory, user=user)
 
 

@@ -62,7 +62,7 @@ def end_in(text: str, at: Millis) -> Millis | None:
     span = _FOR_SPAN.search(low)
     if span:
         return Period(today, _shift(today, _count(span), span["unit"])).end
-    limited = _LIMITED.search(low)
+    limited = _LIMITED.search(low) or (_STATE.search(low) and _NOW.search(low))
     period = period_in(limited[0], at) if limited else None
     return period.end if period else None
 
@@ -73,6 +73,14 @@ _LIMITED = later(
     r"\b(?:just |only )(?:for )?(?:today|this (?:week|month|quarter|year))\b|"
     r"\b(?:today|this (?:week|month|quarter|year)) only\b|\bfor (?:the rest of )?(?:today|this (?:week|month|year))\b"
 )
+
+
+# "I am in Rome this week" holds for this week.
+_STATE = later(
+    r"\b(?:i'm|i am|we're|we are) (?:currently )?"
+    r"(?:in|at|on|away|off|out|working|staying|travell?ing|visiting|studying)\b"
+)
+_NOW = later(r"\b(?:today|tonight|this (?:week|weekend|month|quarter|year))\b")
 
 
 def _read(read: Callable[[re.Match[str], date], Period | None], match: re.Match[str], today: date) -> Period | None:

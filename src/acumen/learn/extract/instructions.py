@@ -31,7 +31,8 @@ class Forget(Struct, frozen=True):
 # --- rules  ----------------------------------------------------------------------
 
 _POLITE = later(
-    r"(?:please|pls|kindly|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|make sure(?: "
+    r"(?:please|pls|kindly|no(?=,)|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|make "
+    r"sure(?: "
     r"(?:to|you|that you))?|"
     r"note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|i want you to|i need you to|you "
     r"(?:must|need to|have to))"

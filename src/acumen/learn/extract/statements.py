@@ -35,7 +35,9 @@ def statement(sentence: str, *, dated: bool = False, explicit: bool = False) -> 
     low = text.lower().replace("’", "'")
     if not text or len(text) > MAX_LENGTH or _HYPOTHETICAL.search(low):
         return None
-    category = _category(low, text, dated=dated)
+    time = _TIME_FIRST.match(low)
+    start = time.end() if time else 0
+    category = _category(low[start:], text[start:], dated=dated)
     if category is None and explicit:
         category = Category.FACT
     if category is None or (not explicit and _empty(low, category)):
@@ -53,6 +55,12 @@ _LEAD_IN = later(
     r"mention(?: that)?|"
     r"i (?:also )?forgot to mention(?: that)?|i mean|you know|luckily|unfortunately|sadly)\b\s*[,!.:–—-]*\s*",
     re.IGNORECASE,
+)
+# "Last week we moved", "On Sunday I ran": the time may come first.
+_TIME_FIRST = later(
+    r"(?:yesterday|today|tonight|tomorrow|(?:last|next|this(?: past| coming)?) \w+|(?:on|in|since|until) [\w ]{3,20}?|"
+    r"\w+ (?:days?|weeks?|months?|years?) ago|right now|these days|at the moment)\s*,?\s+(?=(?:i|i'm|i've|we|we're|"
+    r"we've|my|our)\b)"
 )
 # Where a statement passes into a question or a request: "…, do you know any?", "… and I was wondering if …".
 _ASKING = later(
@@ -167,7 +175,8 @@ _FUTURE = later(
     r"having|hosting|"
     r"meeting|leaving|taking|visiting|planning|attending|running|expecting|celebrating|throwing|driving|heading|"
     r"joining|"
-    r"scheduled|getting married)\b|i've (?:got|booked|scheduled)\b|we(?:'ve| have) (?:got|booked|scheduled)\b"
+    r"scheduled|getting married|in|at|on|away|off|out|working|staying|studying|living)\b|i've (?:got|booked|"
+    r"scheduled)\b|we(?:'ve| have) (?:got|booked|scheduled)\b"
 )
 _HAVE_TALK = later(
     r"(?:i|we) (?:\w+ )?(?:have|had|'ve got) (?:(?:a|an|another|one|some|any|no|two|the|more|few|quick|couple of|"

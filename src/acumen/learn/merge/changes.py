@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from acumen.learn.extract.notes import Note
-from acumen.model.ids import InteractionId, MemoryRef
+from acumen.model.ids import InteractionId, MemoryRef, RequestId
 from acumen.model.memory import Cause
 
 # A known memory, or the n-th note that is added.
@@ -17,6 +17,7 @@ class Reason(Struct, frozen=True):
     text: str
     quote: str
     interaction_id: InteractionId
+    request_id: RequestId
 
 
 class Added(Struct, frozen=True):

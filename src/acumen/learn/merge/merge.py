@@ -185,7 +185,8 @@ class _Merge(Struct):
             if _is_meant(ending, other, self._last_turns(ending)):
                 verb = "forget" if ending.cause is Cause.FORGET else "end"
                 text = f'The user asked to {verb} it: "{ending.evidence.text}"'
-                reason = Reason(ending.cause, text, ending.evidence.text, ending.evidence.interaction_id)
+                evidence = ending.evidence
+                reason = Reason(ending.cause, text, evidence.text, evidence.interaction_id, ending.request_id)
                 self._end(other, reason, None)
 
     def _last_turns(self, ending: Ending) -> frozenset[InteractionId]:
@@ -214,7 +215,7 @@ class _Merge(Struct):
 
 
 def _reason(cause: Cause, note: Note, text: str) -> Reason:
-    return Reason(cause, text, note.evidence.text, note.evidence.interaction_id)
+    return Reason(cause, text, note.evidence.text, note.evidence.interaction_id, note.request_id)
 
 
 def _same(entry: Entry, other: Entry) -> bool:
