@@ -20,6 +20,7 @@ from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
 from bench.learning import run as learning
+from bench.memory import answers
 
 LINES = (
     Line("machine", "fixed work, to compare runs by", machine.measure),
@@ -46,6 +47,8 @@ LINES = (
     Line("locomo", "turns found, LoCoMo", retrieval.measure_locomo),
     Line("longmemeval", "turns found, LongMemEval", retrieval.measure_longmemeval),
     Line("evaluation", "sessions judged without a model, against labels", evaluation.measure),
+    Line("answers-locomo", "contexts that bear the answer, LoCoMo", answers.measure_locomo),
+    Line("answers-longmemeval", "contexts that bear the answer, LongMemEval", answers.measure_longmemeval),
     Line("model", "tokens a memory costs when a model learns it", model.measure),
     Line("learning", "without a model key, on the labelled set", learning.measure),
     Line(

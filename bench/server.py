@@ -37,13 +37,13 @@ class Server(Struct, frozen=True):
 
 
 @contextmanager
-def serving(environ: Mapping[str, str]) -> Iterator[Server]:
-    """`acumen serve` with these settings and none of our own surroundings'."""
+def serving(environ: Mapping[str, str], python: Path = Path(sys.executable)) -> Iterator[Server]:
+    """`acumen serve` with these settings and none of our own surroundings'; `python` may be another checkout's."""
     port = _free_port()
     with (Path(environ["ACUMEN_DATA"]).parent / f"server-{port}.log").open("w+b") as log:
         began = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-m", "acumen.cli.main", "serve", "--port", str(port)],
+            [str(python), "-m", "acumen.cli.main", "serve", "--port", str(port)],
             env={**_surroundings(), **environ},
             stdin=subprocess.DEVNULL,
             stdout=log,
