@@ -20,7 +20,7 @@ from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
 from bench.learning import run as learning
-from bench.memory import answers
+from bench.memory import answers, everyday_requests, losses, speed, stale, standing, worth_reading
 
 LINES = (
     Line("machine", "fixed work, to compare runs by", machine.measure),
@@ -49,6 +49,13 @@ LINES = (
     Line("evaluation", "sessions judged without a model, against labels", evaluation.measure),
     Line("answers-locomo", "contexts that bear the answer, LoCoMo", answers.measure_locomo),
     Line("answers-longmemeval", "contexts that bear the answer, LongMemEval", answers.measure_longmemeval),
+    Line("stale", "updated values: newest first, with a date, LongMemEval", stale.measure),
+    Line("losses", "memories that ended and turns that are hidden, over these histories", losses.measure),
+    Line("worth-reading", "memories learned from these histories, for a person to judge", worth_reading.measure),
+    Line("standing", "five standing preferences, twenty ordinary prompts", standing.measure),
+    Line("requests", "100 everyday requests after facts that share their words", everyday_requests.measure),
+    Line("search-context", "a context of 300 tokens over HTTP, LongMemEval", speed.search_context),
+    Line("learning-cpu", "learning without a model, LongMemEval", speed.learning_cpu),
     Line("model", "tokens a memory costs when a model learns it", model.measure),
     Line("learning", "without a model key, on the labelled set", learning.measure),
     Line(

@@ -58,6 +58,12 @@ class Api(Struct, frozen=True):
         rows: list[dict[str, Any]] = self.post("search_interactions", body)["interactions"]
         return rows
 
+    def list_turns(self, user_id: str) -> list[dict[str, Any]]:
+        """All turns that search may show, newest first."""
+        body = {"user_id": user_id, "top_k": MAX_ROWS, "most_recent_k": MAX_ROWS}
+        rows: list[dict[str, Any]] = self.post("search_interactions", body)["interactions"]
+        return rows
+
     def current_memories(self, user_id: str) -> dict[tuple[str, str], str]:
         """The text of each current memory, by kind and id."""
         profiles = self.post("get_profiles", {"user_id": user_id, "status_filter": [None], "top_k": MAX_ROWS})

@@ -19,6 +19,12 @@ TERM_SATURATION, LENGTH_NORM = 1.2, 0.75
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _WORD = re.compile(r"\w+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ies|es|s|ing|ed|ly|e)$")
+_STOP_WORDS = frozenset(
+    "a an the of to in on at for from by with and or but is are was were be been do did does have has had i you he she "
+    "it we they my your his her its our their me him them what which who whom when where why how that this these those "
+    "there any some can could would should will not no so as if about into than then".split()
+)
 
 
 def dated(at: int, text: str) -> str:
@@ -62,7 +68,7 @@ def sentences(history: History) -> list[Sentence]:
 
 
 class SentenceRanking:
-    """BM25 over sentences, without stemming or stop words; among equals the newest first."""
+    """BM25 over sentences; among equals the newest first."""
 
     def __init__(self, corpus: Sequence[Sentence]) -> None:
         self._corpus = corpus
@@ -95,4 +101,5 @@ class SentenceRanking:
 
 
 def _words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+    """Without stop words; of longer words only the stem, cut by rule."""
+    return [_ENDING.sub("", word) for word in _WORD.findall(text.lower()) if word not in _STOP_WORDS]
