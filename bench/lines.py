@@ -19,7 +19,6 @@ from bench import (
 from bench.aggregation import measure as aggregation
 from bench.evaluation import run as evaluation
 from bench.figures import Line
-from bench.learning import run as learning
 from bench.memory import answers, everyday_requests, losses, speed, stale, standing, worth_reading
 
 LINES = (
@@ -57,7 +56,6 @@ LINES = (
     Line("search-context", "a context of 300 tokens over HTTP, LongMemEval", speed.search_context),
     Line("learning-cpu", "learning without a model, LongMemEval", speed.learning_cpu),
     Line("model", "tokens a memory costs when a model learns it", model.measure),
-    Line("learning", "without a model key, on the labelled set", learning.measure),
     Line(
         "publish-postgres",
         "2 turns over HTTP, durable, PostgreSQL (fsync on)",

@@ -1,4 +1,4 @@
-"""What a memory costs when a model learns it, in tokens: the labelled set, read by a script that knows the labels.
+"""What a memory costs when a model learns it, in tokens: ordinary talk, read by a script that knows what to keep.
 
 How well a model reads is the model's affair; how much it is given to read and how often is ours, and that is measured.
 The script answers as a perfect reader would, so that every question is asked that a good model would be asked.
@@ -8,7 +8,6 @@ import asyncio
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,11 @@ from acumen.observe import conversations
 from acumen.settings import Llm, Settings
 from acumen.storage.store import Tx
 from bench.figures import Figure, Run
-from bench.learning import cases
-from bench.learning.cases import Conversation, Turn
-from bench.learning.play import publishes
+from bench.memory.everyday_requests import ACKNOWLEDGED, FACTS, REQUESTS
+from bench.memory.histories import Session, Turn
+from bench.memory.standing import PREFERENCES, TALK, sessions
 
-QUICK_CONVERSATIONS = 2
+MAX_SESSIONS, QUICK_SESSIONS = 100, 3
 # Turns an extractor waits for: every one, as by default, or the peer's usual eight.
 STRIDES = (1, 8)
 PRICED = "gpt-5.4-mini"
@@ -36,11 +35,19 @@ _NEW = re.compile(r"^\[(\d+)\] user \(new\): (.+)$", re.MULTILINE)
 
 
 def measure(run: Run) -> Iterator[Figure]:
-    part = cases.read("open")
-    chosen = part[:QUICK_CONVERSATIONS] if run.quick else part
+    chosen = _conversations()[: run.many(MAX_SESSIONS, QUICK_SESSIONS)]
     for stride in STRIDES:
         spent, memories = asyncio.run(_learned(chosen, stride))
         yield from _figures(spent, memories, f"read every {stride} turns" if stride > 1 else "read every turn")
+
+
+def _conversations() -> list[Session]:
+    """Facts and everyday requests of one user, preferences among other talk of another."""
+    requests = iter(REQUESTS)
+    facts = [
+        [text for said in (fact, next(requests), next(requests)) for text in (said, ACKNOWLEDGED)] for fact in FACTS
+    ]
+    return [*sessions(facts, "facts"), *sessions(TALK, "preferences")]
 
 
 def _figures(spent: Spent, memories: int, how: str) -> Iterator[Figure]:
@@ -51,35 +58,35 @@ def _figures(spent: Spent, memories: int, how: str) -> Iterator[Figure]:
     yield Figure(f"{how}: cost of 1,000 memories", cost / memories * 1000, "$", note=f"at the prices of {PRICED}")
 
 
-async def _learned(part: Sequence[Conversation], stride: int) -> tuple[Spent, int]:
+async def _learned(talk: Sequence[Session], stride: int) -> tuple[Spent, int]:
     """What was asked, and how many memories came of it."""
     with tempfile.TemporaryDirectory(prefix="acumen-model-") as folder:
         app = App(Settings.model_validate({"data": Path(folder), "recall": {"embeddings": False}}))
-        app.gateway = Gateway(Llm(url="http://127.0.0.1:9/v1"), connect=_reader(part).connect)
+        app.gateway = Gateway(Llm(url="http://127.0.0.1:9/v1"), connect=_reader().connect)
         await app.start(work=False)
         try:
-            await _play(part, stride, app)
+            await _play(talk, stride, app)
             return await app.store.of(LOCAL_ORG).read(_counted)
         finally:
             await app.stop()
 
 
-async def _play(part: Sequence[Conversation], stride: int, app: App) -> None:
+async def _play(talk: Sequence[Session], stride: int, app: App) -> None:
     store = app.store.of(LOCAL_ORG)
     await store.write(lambda tx: tx.orgs.set_config({"stride_size": stride}, tx.orgs.config().version))
-    for conversation in part:
-        for said in publishes(conversation.turns):
-            await _publish(conversation, said, app)
+    for session in talk:
+        for start in range(0, len(session.turns), 2):
+            last = start + 2 >= len(session.turns)
+            await _publish(session.id, session.turns[start : start + 2], app, force_extraction=last)
             await app.worker.run_due()
 
 
-async def _publish(conversation: Conversation, said: Sequence[Turn], app: App) -> None:
-    """The last of a user's turns are read however few they are."""
-    about = (UserId(conversation.user_id), SessionId(said[0].session_id))
-    last = said[-1] is conversation.turns[-1]
-    request = Request(RequestId(fresh_id("req")), *about, now(), body_hash="bench", force_extraction=last)
-    turns = [Interaction(InteractionId(0), *about, request.id, now(), turn.role, turn.content) for turn in said]
-    await conversations.publish(request, turns, await app.deps_for(LOCAL_ORG))
+async def _publish(session_id: str, turns: Sequence[Turn], app: App, *, force_extraction: bool) -> None:
+    """The last turns of a session are read however few they are."""
+    about = (UserId(session_id.rpartition("-")[0]), SessionId(session_id))
+    request = Request(RequestId(fresh_id("req")), *about, now(), body_hash="bench", force_extraction=force_extraction)
+    interactions = [Interaction(InteractionId(0), *about, request.id, now(), turn.role, turn.text) for turn in turns]
+    await conversations.publish(request, interactions, await app.deps_for(LOCAL_ORG))
 
 
 def _counted(tx: Tx) -> tuple[Spent, int]:
@@ -87,29 +94,29 @@ def _counted(tx: Tx) -> tuple[Spent, int]:
     return tx.llm_calls.spent(Millis(0)), tx.profiles.count(everything) + tx.user_playbooks.count(everything)
 
 
-# --- a reader who knows the labels ---------------------------------------------------------------------------------
+# --- a reader who knows what is worth keeping ----------------------------------------------------------------------
 
 
-def _reader(part: Sequence[Conversation]) -> Script:
-    def read(shown: str) -> dict[str, Any]:
-        return _notes(part, shown)
-
+def _reader() -> Script:
     def vote(shown: str) -> dict[str, Any]:
-        notes = _notes(part, shown)
+        notes = _notes(shown)
         return {"worth_reading": bool(notes["facts"] or notes["lessons"])}
 
-    script = Script().says(Role.EXTRACTION, read).says(Role.GATE, vote)
+    script = Script().says(Role.EXTRACTION, _notes).says(Role.GATE, vote)
     return script.says(Role.MERGE, {"verdicts": []})
 
 
-def _notes(part: Sequence[Conversation], shown: str) -> dict[str, Any]:
-    """All that the labels say about the new turns that are shown."""
+def _notes(shown: str) -> dict[str, Any]:
+    """The facts and preferences among the new turns of a prompt, each with its turn as quote."""
     notes: dict[str, list[dict[str, Any]]] = {"facts": [], "lessons": []}
-    new = {text.strip(): int(number) for number, text in _NEW.findall(shown)}
-    for conversation in part:
-        for label in conversation.expected:
-            with suppress(KeyError):
-                turn = conversation.turns[label.turn].content.split("\n")[0].strip()
-                note = {"content": label.about, "turn": new[turn], "quote": turn[:300], "trigger": ""}
-                notes["facts" if label.kind == "profile" else "lessons"].append(note)
+    for number, text in _NEW.findall(shown):
+        note = {"content": text, "turn": int(number), "quote": text, "trigger": ""}
+        if text in FACTS:
+            notes["facts"].append(note)
+        elif _is_preference(text):
+            notes["lessons"].append(note)
     return notes
+
+
+def _is_preference(text: str) -> bool:
+    return any(re.search(pattern, text, re.IGNORECASE) for pattern in PREFERENCES.values())
