@@ -25,6 +25,7 @@ class Losses(Struct):
 
     made: int = 0
     endings: list[Ending] = field(default_factory=list)
+    expired: int = 0
     turns: int = 0
     hidden: int = 0
     gold_turns: int = 0
@@ -37,6 +38,7 @@ def measure(run: Run) -> Iterator[Figure]:
         learned = changes(played(history, learning=True))
         losses.made += learned.made
         losses.endings += learned.endings
+        losses.expired += learned.expired
         with served(history, run) as server:
             _count_hidden(history, Api(server.port), losses)
     file = reading_file("endings.tsv")
@@ -51,6 +53,7 @@ def _figures(losses: Losses, note: str) -> Iterator[Figure]:
     yield Figure("memories ended", len(endings), "", note=f"{len(endings) / max(1, made):.1%} of those made")
     for cause, count in sorted(Counter(ending.cause or "no cause" for ending in endings).items()):
         yield Figure(f"ended: {cause}", count, "")
+    yield Figure("current, but their stated time is over", losses.expired, "")
     silent = sum(not ending.is_explicit for ending in endings)
     yield Figure("ended without explicit cause", silent / max(1, made), "", at_most(0.01), note=f"{silent} of {made}")
     yield Figure("gold turns hidden from search", losses.hidden_gold, "", at_most(0), note=f"of {losses.gold_turns}")

@@ -7,6 +7,7 @@ run after the other, does not publish the same history again while the code is t
 import hashlib
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from bench.figures import CannotMeasure, Run
@@ -32,20 +34,17 @@ FORMAT = "1"
 
 
 class Code(Struct, frozen=True):
-    """A checkout of the project, installed in its .venv."""
+    """A checkout of the project and the interpreter that it is installed for."""
 
     root: Path
-
-    @property
-    def python(self) -> Path:
-        return self.root / ".venv" / "bin" / "python"
+    python: Path
 
     @property
     def version(self) -> str:
         return _version(self.root)
 
 
-OURS = Code(ROOT)
+OURS = Code(ROOT, Path(sys.executable))
 
 
 def base() -> Code | None:
@@ -53,7 +52,8 @@ def base() -> Code | None:
     named = os.environ.get(BASE)
     if not named:
         return None
-    code = Code(Path(named).resolve())
+    root = Path(named).resolve()
+    code = Code(root, root / ".venv" / "bin" / "python")
     if not code.python.exists():
         raise CannotMeasure(f"{BASE}: {code.root} is no checkout with a .venv")
     return code
@@ -86,25 +86,31 @@ def cache_folder() -> Path:
     """Where histories and files for reading are stored; folders that no run used for a day are deleted."""
     folder = Path(os.environ.get(CACHE) or Path(tempfile.gettempdir()) / f"acumen-bench-{os.getuid()}")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for version in folder.iterdir():
-        if version.is_dir() and time.time() - version.stat().st_mtime > MAX_UNUSED_SECONDS:
+    for version in folder.glob("version-*"):
+        if time.time() - version.stat().st_mtime > MAX_UNUSED_SECONDS:
             shutil.rmtree(version, ignore_errors=True)
+    return folder
+
+
+def _version_folder(code: Code) -> Path:
+    folder = cache_folder() / f"version-{code.version}"
+    folder.mkdir(exist_ok=True)
+    os.utime(folder)
     return folder
 
 
 def reading_file(name: str) -> Path:
     """A file for people to read, next to the histories of this code version."""
-    folder = cache_folder() / OURS.version / "reading"
+    folder = _version_folder(OURS) / "reading"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / name
 
 
 def played(history: History, *, learning: bool, code: Code = OURS) -> Path:
     """The data folder of a server that has stored the history, from the cache or published now."""
-    folder = cache_folder() / code.version
-    folder.mkdir(exist_ok=True)
-    os.utime(folder)
-    stored = folder / f"{history.user_id}-{len(history.sessions)}-{'learned' if learning else 'stored'}"
+    folder = _version_folder(code)
+    content = hashlib.sha256(msgspec.json.encode(history.sessions)).hexdigest()[:8]
+    stored = folder / f"{history.user_id}-{content}-{'learned' if learning else 'stored'}"
     if not stored.exists():
         with tempfile.TemporaryDirectory(dir=folder, prefix="playing-") as working:
             data = Path(working) / "data"

@@ -114,24 +114,29 @@ FROM user_playbooks WHERE status = 'current' ORDER BY created_at, playbook_id
 
 
 class Changes(Struct, frozen=True):
+    """`expired` counts memories that are current but no longer searched, because their stated time is over."""
+
     made: int
     endings: list[Ending]
+    expired: int
 
 
 def changes(data: Path) -> Changes:
     """All memories of users that were made, and all that ended, from the `lineage` table."""
     with _rows(data) as db:
         rows = list(db.execute(_LINEAGE))
+        expired = db.execute(_EXPIRED, {"now": time.time() * 1000}).fetchone()[0]
         texts = {**_texts(db, _PROFILE_TEXTS), **_texts(db, _PLAYBOOK_TEXTS)}
     events = [(row, _parsed(row["before"]), _parsed(row["after"])) for row in rows]
     endings = [_ending(*event, texts) for event in events if is_ending(event[0]["op"], *event[1:])]
-    return Changes(sum(row["op"] == "add" for row in rows), endings)
+    return Changes(sum(row["op"] == "add" for row in rows), endings, expired)
 
 
 _LINEAGE = """
 SELECT kind, entity_id, user_id, op, cause, quote, before, after FROM lineage
 WHERE kind IN ('profile', 'user_playbook') ORDER BY event_id
 """
+_EXPIRED = "SELECT COUNT(*) FROM profiles WHERE status = 'current' AND expires_at <= :now"
 _PROFILE_TEXTS = "SELECT 'profile' AS kind, profile_id AS id, content FROM profiles"
 _PLAYBOOK_TEXTS = "SELECT 'user_playbook' AS kind, playbook_id AS id, content FROM user_playbooks"
 
