@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         TooLarge,
         Unavailable,
     )
+    from acumen_client.handles import strip_handles
     from acumen_client.session import AsyncSession, Session
     from acumen_client.wire.config import Config
     from acumen_client.wire.memories import NewAgentPlaybook, NewProfile, NewUserPlaybook
@@ -50,6 +51,7 @@ __all__ = [
     "TooLarge",
     "ToolUsed",
     "Unavailable",
+    "strip_handles",
 ]
 
 _HOMES = {
@@ -66,6 +68,7 @@ _HOMES = {
         "TooLarge",
         "Unavailable",
     ),
+    "handles": ("strip_handles",),
     "session": ("AsyncSession", "Session"),
     "wire.config": ("Config",),
     "wire.memories": ("NewAgentPlaybook", "NewProfile", "NewUserPlaybook"),

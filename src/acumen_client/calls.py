@@ -390,8 +390,9 @@ class Calls:
     memory_duplicates = post("get_memory_duplicates", READER, "List memories that say nearly the same.")(
         review.GetDuplicatesRequest, review.GetDuplicatesResponse
     )
+    cite = post("cite", AGENT, "Count memories as cited, by handle or id.")(meter.CiteRequest, meter.CiteResponse)
     playbook_application_stats = post(
-        "get_playbook_application_stats", READER, "Tell how often agents named each memory as what they went by."
+        "get_playbook_application_stats", READER, "Tell how often agents cited each memory."
     )(meter.GetPlaybookApplicationStatsRequest, meter.GetPlaybookApplicationStatsResponse)
     memory_costs = post("get_memory_costs", READER, "Put a price tag on memories, users, agent versions or days.")(
         meter.GetMemoryCostsRequest, meter.GetMemoryCostsResponse

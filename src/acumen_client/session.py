@@ -6,8 +6,17 @@ import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self
 
+from acumen_client import handles
+from acumen_client.errors import BadInput
 from acumen_client.wire.evaluations import SessionOutcomeKind, SetSessionOutcomeResponse
-from acumen_client.wire.observe import FinalizeSessionResponse, PublishUserInteractionResponse, RetrievedLearning
+from acumen_client.wire.memories import AgentPlaybookView, ProfileView, UserPlaybookView
+from acumen_client.wire.meter import CiteResponse, InjectedMemory
+from acumen_client.wire.observe import (
+    Citation,
+    FinalizeSessionResponse,
+    PublishUserInteractionResponse,
+    RetrievedLearning,
+)
 from acumen_client.wire.recall import UnifiedSearchViewResponse
 
 if TYPE_CHECKING:
@@ -18,6 +27,9 @@ _USER_ROLES = frozenset({"user", "human", "customer"})
 LOOK_EVERY_SECONDS = 0.05
 LONGEST_WAIT_SECONDS = 60.0
 _UNDER_WAY = ("pending", "processing")
+
+# What can be cited: a handle or an id of something that was in the context, or a memory that an answer carried.
+Citable = str | int | Citation | ProfileView | UserPlaybookView | AgentPlaybookView | InjectedMemory | RetrievedLearning
 
 
 class Conversation:
@@ -33,9 +45,15 @@ class Conversation:
         self._shown: dict[tuple[str, str], RetrievedLearning] = {}
         self._last_request: str | None = None
 
-    def _turn(self, role: str, content: str, details: dict[str, Any]) -> dict[str, Any]:
-        """What to publish. What the agent was shown goes with the first turn that it speaks afterwards."""
-        turn = {"role": role, "content": content, **details}
+    def _turn(self, role: str, content: str, details: dict[str, Any], *, strip: bool) -> dict[str, Any]:
+        """What to publish. What was retrieved goes with the agent's next turn, as retrieved: it cites nothing.
+
+        Stripped handles are sent as citations, so that the server still learns of them.
+        """
+        turn = {"role": role, "content": handles.strip_handles(content) if strip else content, **details}
+        if strip and not _by_user(role):
+            cited = [Citation(real_id=handle) for handle in handles.handles_in(content)]
+            turn["citations"] = [*details.get("citations", ()), *cited]
         if self._shown and not _by_user(role):
             turn["retrieved_learnings"] = [*details.get("retrieved_learnings", ()), *self._shown.values()]
         return {**self._self(), "interaction_data_list": [turn], "source": self.source, **self._version()}
@@ -46,9 +64,12 @@ class Conversation:
             self._shown = {}
         return answer
 
-    def _search(self, question: str, max_tokens: int | None) -> dict[str, Any]:
+    def _search(self, question: str, max_tokens: int | None, *, cite: bool) -> dict[str, Any]:
         version = self._version() if self.agent_version else {}
-        return {**self._self(), "query": question, "max_tokens": max_tokens, **version}
+        return {**self._self(), "query": question, "max_tokens": max_tokens, "cite": cite, **version}
+
+    def _cited(self, memories: tuple[Citable, ...]) -> dict[str, Any]:
+        return {**self._self(), "citations": [citation_of(memory) for memory in memories]}
 
     def _ended(self, outcome: str, details: dict[str, Any]) -> dict[str, Any]:
         """What to state; unless told otherwise, it ended just now."""
@@ -67,6 +88,26 @@ class Conversation:
 
 def _by_user(role: str) -> bool:
     return role.strip().lower() in _USER_ROLES
+
+
+def citation_of(memory: Citable) -> Citation:
+    """Raises `BadInput` for what is neither a name nor a memory."""
+    match memory:
+        case Citation():
+            return memory
+        case str() | int():
+            return Citation(real_id=str(memory))
+        case ProfileView():
+            return Citation(kind="profile", real_id=memory.profile_id)
+        case UserPlaybookView():
+            return Citation(kind="user_playbook", real_id=str(memory.user_playbook_id))
+        case AgentPlaybookView():
+            return Citation(kind="agent_playbook", real_id=str(memory.agent_playbook_id))
+        case InjectedMemory():
+            return Citation(kind=memory.kind.value, real_id=memory.id)
+        case RetrievedLearning():
+            return Citation(kind=memory.kind, real_id=memory.learning_id)
+    raise BadInput(f"{type(memory).__name__} cannot be cited: give a handle, an id or a memory.")
 
 
 def learnings_in(found: UnifiedSearchViewResponse) -> Iterator[RetrievedLearning]:
@@ -89,13 +130,25 @@ class Session(Conversation):
         super().__init__(user_id, session_id, **about)
         self._client = client
 
-    def say(self, role: str, content: str, **details: Any) -> PublishUserInteractionResponse:
-        """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`."""
-        return self._spoken(role, self._client.publish(**self._turn(role, content, details)))
+    def say(
+        self, role: str, content: str, *, strip_handles: bool = False, **details: Any
+    ) -> PublishUserInteractionResponse:
+        """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`.
 
-    def context(self, question: str, *, max_tokens: int | None = None) -> str:
-        """What is known that helps with the question, as text for the model; empty when there is nothing."""
-        return self._remember(self._client.search(**self._search(question, max_tokens)))
+        With `strip_handles` the text is stored without handles such as `[m48217]`, which still count as citations.
+        """
+        return self._spoken(role, self._client.publish(**self._turn(role, content, details, strip=strip_handles)))
+
+    def context(self, question: str, *, max_tokens: int | None = None, cite: bool = False) -> str:
+        """What is known that helps with the question, as text for the model; empty when there is nothing.
+
+        With `cite` each line has a handle, and the text asks the model to cite the lines that it uses.
+        """
+        return self._remember(self._client.search(**self._search(question, max_tokens, cite=cite)))
+
+    def cite(self, *memories: Citable) -> CiteResponse:
+        """Count memories as cited: handles (`m48217`), ids, or memories from a search."""
+        return self._client.cite(**self._cited(memories))
 
     def finish(self, *, wait: bool = False) -> FinalizeSessionResponse:
         """Say that the conversation is over, so that it is learned from now; with `wait`, return when it has been."""
@@ -125,13 +178,25 @@ class AsyncSession(Conversation):
         super().__init__(user_id, session_id, **about)
         self._client = client
 
-    async def say(self, role: str, content: str, **details: Any) -> PublishUserInteractionResponse:
-        """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`."""
-        return self._spoken(role, await self._client.publish(**self._turn(role, content, details)))
+    async def say(
+        self, role: str, content: str, *, strip_handles: bool = False, **details: Any
+    ) -> PublishUserInteractionResponse:
+        """Record a turn; `details` are further fields of `InteractionData`, such as `tools_used`.
 
-    async def context(self, question: str, *, max_tokens: int | None = None) -> str:
-        """What is known that helps with the question, as text for the model; empty when there is nothing."""
-        return self._remember(await self._client.search(**self._search(question, max_tokens)))
+        With `strip_handles` the text is stored without handles such as `[m48217]`, which still count as citations.
+        """
+        return self._spoken(role, await self._client.publish(**self._turn(role, content, details, strip=strip_handles)))
+
+    async def context(self, question: str, *, max_tokens: int | None = None, cite: bool = False) -> str:
+        """What is known that helps with the question, as text for the model; empty when there is nothing.
+
+        With `cite` each line has a handle, and the text asks the model to cite the lines that it uses.
+        """
+        return self._remember(await self._client.search(**self._search(question, max_tokens, cite=cite)))
+
+    async def cite(self, *memories: Citable) -> CiteResponse:
+        """Count memories as cited: handles (`m48217`), ids, or memories from a search."""
+        return await self._client.cite(**self._cited(memories))
 
     async def finish(self, *, wait: bool = False) -> FinalizeSessionResponse:
         """Say that the conversation is over, so that it is learned from now; with `wait`, return when it has been."""

@@ -135,6 +135,7 @@ BODIES: dict[str, Any] = {
     "review_memories": lambda ids: {"action": "archive", "items": [{"kind": "profile", "id": ids["profile"]}]},
     "undo_review": lambda ids: {"action_id": ids["action"]},
     "get_memory_duplicates": lambda _: {"include_all_users": True},
+    "cite": lambda ids: {"user_id": ids["user"], "citations": [{"kind": "profile", "real_id": ids["profile"]}]},
     "get_playbook_application_stats": lambda _: {"days_back": 30},
     "get_memory_costs": lambda _: {"days_back": 30},
     "get_memory_lift": lambda ids: {"entity_type": "profile", "entity_id": ids["profile"]},

@@ -16,6 +16,7 @@ from acumen_client.wire.shapes import Role
 
 # The least that each endpoint needs; those not named here need nothing.
 LEAST: dict[str, dict[str, Any]] = {
+    "cite": {"user_id": "ada", "citations": [{"real_id": "m48217"}]},
     "publish_interaction": {"user_id": "ada", "session_id": "s1", "interaction_data_list": [{"content": "hi"}]},
     "finalize_session": {"user_id": "ada", "session_id": "s1"},
     "learning_status": {"request_id": "r1"},

@@ -72,7 +72,7 @@ def test_context_is_text_for_the_model(acumen: Client, server: Server):
     assert server.received[0][1]["max_tokens"] == 100
 
 
-def test_what_the_agent_was_shown_goes_with_what_it_says_next(acumen: Client, server: Server):
+def test_what_the_agent_was_shown_goes_as_retrieved_with_what_it_says_next(acumen: Client, server: Server):
     session = acumen.session("ada", "s1")
 
     session.context("What does Ada drink?")
@@ -96,6 +96,61 @@ def test_what_was_shown_is_not_forgotten_when_saying_it_fails(acumen: Client, se
     session.say("assistant", "Tea.")
 
     assert len(server.turns[0]["retrieved_learnings"]) == 2
+
+
+# --- citing ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_session_attaches_no_citation_by_itself(acumen: Client, server: Server):
+    session = acumen.session("ada", "s1")
+
+    session.context("What does Ada drink?")
+    session.say("assistant", "Tea [m48217].")
+
+    assert server.turns[0].get("citations", []) == []
+    assert server.turns[0]["content"] == "Tea [m48217]."  # the server reads the handles
+    assert server.received[0][1]["cite"] is False
+
+
+def test_a_context_asks_for_handles_on_request(acumen: Client, server: Server):
+    acumen.session("ada", "s1").context("What does Ada drink?", cite=True)
+
+    assert server.received[0][1]["cite"] is True
+
+
+def test_stripped_handles_travel_as_citations(acumen: Client, server: Server):
+    session = acumen.session("ada", "s1")
+
+    session.say("assistant", "Tea [m48217], no milk [m00012; t3].", strip_handles=True, citations=[{"real_id": "p1"}])
+    session.say("user", "Tea [m48217]?", strip_handles=True)
+
+    assert [turn["content"] for turn in server.turns] == ["Tea, no milk.", "Tea?"]
+    named = [[citation["real_id"] for citation in turn.get("citations", [])] for turn in server.turns]
+    assert named == [["p1", "m48217", "m00012", "t3"], []]
+
+
+def test_a_session_cites_handles_ids_and_memories(acumen: Client, server: Server):
+    session = acumen.session("ada", "s1")
+    tea = acumen.search(query="tea").profiles[0]
+
+    session.cite("m48217", 7, tea)
+
+    path, body = server.received[-1]
+    assert (path, body["user_id"], body["session_id"]) == ("/api/cite", "ada", "s1")
+    named = [(citation.get("kind"), citation["real_id"]) for citation in body["citations"]]
+    assert named == [(None, "m48217"), (None, "7"), ("profile", "p1")]
+
+
+async def test_an_async_session_cites_and_strips_too(server: Server):
+    async with AsyncClient(transport=httpx.MockTransport(server)) as acumen:
+        session = acumen.session("ada", "s1")
+        await session.context("What does Ada drink?", cite=True)
+        await session.say("assistant", "Tea [m48217].", strip_handles=True)
+        await session.cite("m48217")
+
+    assert server.received[0][1]["cite"] is True
+    assert (server.turns[0]["content"], server.turns[0]["citations"][0]["real_id"]) == ("Tea.", "m48217")
+    assert server.paths[-1] == "/api/cite"
 
 
 def test_leaving_a_session_finishes_it(acumen: Client, server: Server):

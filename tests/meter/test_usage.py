@@ -268,16 +268,6 @@ async def test_a_memory_cited_in_a_turn_counts_once_however_often_it_is_named(or
     assert stats.stats[0].last_interaction_id == max(turn.interaction_id for turn in turns)
 
 
-async def test_what_an_agent_says_was_retrieved_for_it_counts_like_a_citation(org: Org):
-    await remember(org, ZEBRAS)
-    body = said("agent: Fine animals.")
-    body["interaction_data_list"][0]["retrieved_learnings"] = [{"kind": "profile", "learning_id": "p0"}]
-    await org.sdk.publish(**body)
-    await org.learn()
-
-    assert [row["entity_id"] for row in await events(org, CITED)] == ["p0"]
-
-
 async def test_a_citation_of_nothing_we_know_is_counted_apart(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile("Drinks tea", "bob", profile_id="bobs")])
     body = said("agent: Deploying west.")

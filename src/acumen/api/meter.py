@@ -6,10 +6,10 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
-from acumen.meter import outcomes, price, usage
+from acumen.meter import citations, outcomes, price, usage
 from acumen.meter.lift import Lift, Sessions
 from acumen.meter.price import Bill, Tag
-from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, SessionId, UserId
 from acumen.model.times import DAY_MS
 from acumen.model.usage import GroupBy, Use
 from acumen.recall import replay
@@ -51,6 +51,16 @@ async def get_injection_stats(asked: wire.GetInjectionStatsRequest, call: Call) 
     )
 
 
+@answers(Calls.cite)
+async def cite(asked: wire.CiteRequest, call: Call) -> wire.CiteResponse:
+    await call.app.counted()  # handles are resolved among recorded injections
+    session = SessionId(asked.session_id) if asked.session_id else None
+    named = [citation.model_dump() for citation in asked.citations]
+    cited = await citations.cite(UserId(asked.user_id), session, RequestId(asked.request_id), named, call.deps)
+    memories = [wire.CitedMemory(kind=MemoryKind(ref.kind), id=ref.id) for ref in sorted(cited.memories)]
+    return wire.CiteResponse(cited=memories, unresolved=sorted(cited.unresolved))
+
+
 @answers(Calls.playbook_application_stats)
 async def get_playbook_application_stats(
     asked: wire.GetPlaybookApplicationStatsRequest, call: Call
@@ -73,6 +83,8 @@ async def get_playbook_application_stats(
         limit=asked.limit,
         offset=asked.offset,
         unresolved_count=found.unresolved,
+        retrieved_count=found.retrieved,
+        covered_since=maybe_seconds(found.covered_since),
         msg=f"Found {found.total} memory(ies) cited in the last {asked.days_back} day(s)",
     )
 
@@ -95,6 +107,7 @@ async def get_memory_costs(asked: wire.GetMemoryCostsRequest, call: Call) -> wir
         offset=asked.offset,
         since=seconds(bill.since),
         covered_since=maybe_seconds(bill.covered_since),
+        cited_since=maybe_seconds(bill.cited_since),
         msg=None if bill.per_million is not None else f"The price table has no price for {bill.model}.",
     )
 

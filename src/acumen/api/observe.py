@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, user
@@ -33,7 +33,7 @@ async def publish(asked: wire.PublishUserInteractionRequest, call: Call) -> wire
     request = _request(asked, call.deps.now())
     # What was shown must be on record before we read what came back.
     await call.app.counted()
-    turns = [_turn(data, request) for data in asked.interaction_data_list]
+    turns = _turns(asked, request)
     await conversations.publish(request, turns, call.deps)
     call.app.wake_worker()
     learned = await _when_learned(request.id, call) if asked.wait_for_response else None
@@ -189,6 +189,16 @@ def _hash(asked: wire.PublishUserInteractionRequest) -> str:
     """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
     said = asked.model_dump_json(exclude=_NOT_SAID, exclude_defaults=True)
     return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _turns(asked: wire.PublishUserInteractionRequest, request: Request) -> list[Interaction]:
+    """What the request itself cites belongs to the agent's last turn, or to the last turn where the agent has none."""
+    turns = [_turn(data, request) for data in asked.interaction_data_list]
+    if asked.citations:
+        place = max((index for index, turn in enumerate(turns) if not turn.by_user), default=-1)
+        cited = [citation.model_dump() for citation in asked.citations]
+        turns[place] = replace(turns[place], citations=[*turns[place].citations, *cited])
+    return turns
 
 
 def _turn(data: wire.InteractionData, request: Request) -> Interaction:

@@ -29,6 +29,7 @@ class Bill(Struct, frozen=True):
     per_million: float | None  # dollars; None when the table has no price for the model
     since: Millis
     covered_since: Millis | None
+    cited_since: Millis | None  # when an agent first cited anything
 
 
 async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offset: int, deps: Deps) -> Bill:
@@ -47,4 +48,5 @@ def _bill(tx: Tx, by: GroupBy, first_day: int, limit: int, offset: int, model: s
         titles = tx.memories.titles(refs.values())
         tags = [Tag(key, use, titles.get(refs[key])) for key, use in page]
     since = Millis(first_day * DAY_MS)
-    return Bill(tags, total, together, model, price, since, tx.usage.metered_since())
+    covered_since, cited_since = tx.usage.metered_since(), tx.usage.cited_since()
+    return Bill(tags, total, together, model, price, since, covered_since, cited_since)

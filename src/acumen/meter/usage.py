@@ -5,17 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct, field
 
 from acumen.deps import Deps
-from acumen.model.conversation import Interaction
+from acumen.meter.citations import Cited, cited_events, existing, named_by, of_memory, resolve
+from acumen.model.conversation import Interaction, Request
 from acumen.model.echoes import Shown, without_echoes
 from acumen.model.experiment import HOLDOUT
 from acumen.model.facts import Hour, Published
-from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, UserId
-from acumen.model.memories import owner
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId
 from acumen.model.times import DAY_MS
 from acumen.model.usage import (
-    CITED,
     ECHOED,
     PRODUCTION,
+    RETRIEVED,
     SEARCHED,
     SHOWN,
     UNRESOLVED,
@@ -98,7 +98,7 @@ async def _read_some(user: UserId, deps: Deps) -> bool:
     """Where nothing was shown and nothing is named, one transaction passes the turns by."""
     unread = await deps.store.write(lambda tx: _pass_by(tx, user, deps.now()))
     if unread.to_find:
-        events = [event for turn in unread.turns for event in (*_echoes(turn, unread), *_citations(turn, unread))]
+        events = [event for turn in unread.turns for event in _events_of(turn, unread)]
         await deps.store.write(lambda tx: _count(tx, user, unread, events))
     return len(unread.turns) == TURNS_AT_ONCE  # what came meanwhile has a job of its own
 
@@ -121,12 +121,13 @@ class _Unread(Struct, frozen=True):
     seen: InteractionId
     turns: Sequence[Interaction]
     shown: Sequence[Shown] = ()
-    known: frozenset[MemoryRef] = frozenset()  # of the memories they name, those that this user's agents can have seen
-    versions: Mapping[str, str] = field(default_factory=dict)  # of the agent, by request
+    cited: Mapping[InteractionId, Cited] = field(default_factory=dict)
+    retrieved: frozenset[MemoryRef] = frozenset()  # of the memories reported as retrieved, those this user can see
+    requests: Mapping[RequestId, Request] = field(default_factory=dict)
 
     @property
     def to_find(self) -> bool:
-        return bool(self.shown) or any(map(_named, self.turns))
+        return bool(self.shown or self.retrieved or any(map(bool, self.cited.values())))
 
 
 def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:
@@ -135,58 +136,41 @@ def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:
     if not turns:
         return _Unread(seen, turns)
     requests = tx.conversations.by_request(sorted({turn.request_id for turn in turns}))
-    named = {ref for turn in turns for ref in _named(turn)}
-    return _Unread(
-        seen,
-        turns,
-        tx.injections.shown_lately(user, at),
-        frozenset(_existing(tx, named, user)),
-        {name: request.agent_version for name, request in requests.items()},
-    )
+    shown = tx.injections.shown_lately(user, at)
+    named = {turn.id: named_by(turn) for turn in turns}
+    cited = resolve(tx, user, named, [memory.ref for memory in shown], at)
+    retrieved = {ref for turn in turns for ref in _retrieved(turn)}
+    return _Unread(seen, turns, shown, cited, frozenset(existing(tx, retrieved, user)), requests)
 
 
-def _existing(tx: Tx, named: Iterable[MemoryRef], user: UserId) -> Iterable[MemoryRef]:
-    """Memories of this user, and those that belong to nobody."""
-    for kind in Kind:
-        ids = [ref.id for ref in named if ref.kind == kind]
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items() if ids else ():
-            if owner(memory) in ("", user):
-                yield MemoryRef(kind, memory_id)
+def _retrieved(turn: Interaction) -> set[MemoryRef]:
+    """What its caller says was in the agent's context; that it was used, nobody says."""
+    return {MemoryRef(Kind(one["kind"]), str(one["learning_id"]).strip()) for one in turn.retrieved_learnings}
 
 
-def _echoes(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
+def _events_of(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
+    """Each memory counts once per turn and event. A turn that is only evaluated counts as no use."""
+    request = unread.requests.get(turn.request_id)
+    if request is not None and request.evaluation_only:
+        return
+    cause, like = f"turn:{turn.id}", _like(turn, request)
     for ref in without_echoes(turn.content, unread.shown).echoed:
-        yield _said_of(turn, ECHOED, ref, unread)
+        yield of_memory(like, cause, ECHOED, ref)
+    for ref in sorted(_retrieved(turn) & unread.retrieved):
+        yield of_memory(like, cause, RETRIEVED, ref)
+    yield from cited_events(like, cause, unread.cited.get(turn.id, Cited()))
 
 
-def _citations(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
-    """Each memory once per turn, however often it is named there; what is no memory is counted apart."""
-    for ref in sorted(_named(turn)):
-        yield _said_of(turn, CITED if ref in unread.known else UNRESOLVED, ref, unread)
-
-
-def _named(turn: Interaction) -> set[MemoryRef]:
-    """What the turn cites, and what it says was retrieved for it."""
-    cited = {MemoryRef(_kind(one["kind"]), str(one["real_id"]).strip()) for one in turn.citations}
-    return cited | {MemoryRef(_kind(one["kind"]), str(one["learning_id"]).strip()) for one in turn.retrieved_learnings}
-
-
-def _kind(cited_as: str) -> Kind:
-    """`playbook` is the older word for what a user taught."""
-    return Kind.USER_PLAYBOOK if cited_as == "playbook" else Kind(cited_as)
-
-
-def _said_of(turn: Interaction, name: str, ref: MemoryRef, unread: _Unread) -> UsageEvent:
+def _like(turn: Interaction, request: Request | None) -> UsageEvent:
+    """What all events of a turn share."""
     return UsageEvent(
-        id=_event_id(name, f"turn:{turn.id}", ref),
-        name=name,
+        id="",
+        name="",
         at=turn.created_at,
         user_id=turn.user_id,
         request_id=turn.request_id,
         session_id=turn.session_id,
-        kind=str(ref.kind),
-        memory_id=ref.id,
-        agent_version=unread.versions.get(turn.request_id),
+        agent_version=request.agent_version if request else None,
         detail={"interaction_id": turn.id},
     )
 
@@ -213,12 +197,16 @@ async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> Stats:
 
 
 class Citations(Struct, frozen=True):
-    """A page of memories by how often agents cited them, and how many citations named no memory."""
+    """A page of memories by how often agents cited them, how many citations named no memory, and how many memories
+    were reported as retrieved, which is no citation.
+    """
 
     stats: Sequence[CitationStat]
     total: int
     titles: Mapping[MemoryRef, str]
     unresolved: int
+    retrieved: int
+    covered_since: Millis | None  # when an agent first cited anything
 
 
 async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Citations:
@@ -227,7 +215,8 @@ async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Cita
     def read(tx: Tx) -> Citations:
         found, total = tx.usage.ranked.cited(since, limit, offset)
         titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
-        return Citations(found, total, titles, tx.usage.count_of(UNRESOLVED, since))
+        unresolved, retrieved = (tx.usage.count_of(name, since) for name in (UNRESOLVED, RETRIEVED))
+        return Citations(found, total, titles, unresolved, retrieved, tx.usage.cited_since())
 
     return await deps.store.read(read)
 

@@ -11,9 +11,10 @@ SHOWN = "learning_injection"  # one per memory put into a context
 SEARCHED = "learning_applied"  # one per search, zero-hit ones too
 WITHHELD = "learning_withheld"  # one per search of a user whom an experiment shows nothing
 ECHOED = "learning_echo"  # a memory's text came back in what was published
-CITED = "learning_citation"  # the agent named it as what it went by
+CITED = "learning_citation"  # the agent cited it: in its answer, on the wire, or by a call
+RETRIEVED = "learning_retrieved"  # the caller reports that it was in the agent's context; says nothing of its use
 UNRESOLVED = "learning_citation_unresolved"  # the agent named something that is no memory of ours, or not this user's
-EVENTS = (SHOWN, SEARCHED, WITHHELD, ECHOED, CITED, UNRESOLVED)
+EVENTS = (SHOWN, SEARCHED, WITHHELD, ECHOED, CITED, RETRIEVED, UNRESOLVED)
 
 # Only what a production agent was shown counts as use.
 PRODUCTION = "production_agent"

@@ -25,7 +25,7 @@ ERASED = "- (erased)"
 FEW = 20
 
 # Asked for every window that is learned from: built once.
-_SHOWN = Select(
+_lately = (
     sa.select(injections.c.hits)
     .where(
         injections.c.org_id == sa.bindparam("org"),
@@ -35,6 +35,8 @@ _SHOWN = Select(
     .order_by(injections.c.created_at.desc())
     .limit(ECHO_INJECTIONS)
 )
+_SHOWN = Select(_lately)
+_SHOWN_IN_SESSION = Select(_lately.where(injections.c.session_id == sa.bindparam("session")))
 
 
 class Injections:
@@ -80,10 +82,12 @@ class Injections:
         )
         return [Unanswered(*row) for row in self._scope.all(query.limit(limit))]
 
-    def shown_lately(self, user: str, at: Millis) -> list[Shown]:
-        """The memories put before this user's agents in the days up to `at`, as they were rendered."""
+    def shown_lately(self, user: str, at: Millis, session: str | None = None) -> list[Shown]:
+        """The memories injected for a user (or in one session) in the days up to `at`, as they were rendered."""
         s = self._scope
-        rows = _SHOWN.rows(s.conn, org=s.org, user=user, since=at - ECHO_DAYS * DAY_MS, until=at)
+        asked = {"org": s.org, "user": user, "since": at - ECHO_DAYS * DAY_MS, "until": at}
+        in_session = {} if session is None else {"session": session}
+        rows = (_SHOWN_IN_SESSION if in_session else _SHOWN).rows(s.conn, **asked, **in_session)
         hits = [hit for row in rows for hit in row["hits"] or () if hit["shown"]]
         return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})
 

@@ -104,6 +104,12 @@ class Usage:
         )
         return [_event(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
 
+    def citations_in(self, user: str, session: str) -> list[UsageEvent]:
+        """The citations of a session, the first first."""
+        c = usage_events.c
+        query = self._scope.mine(usage_events).where(c.user_id == user, c.session_id == session, c.event_name == CITED)
+        return [_event(row) for row in self._scope.all(query.order_by(c.created_at, c.event_id))]
+
     def sessions_shown(self, kind: str, memory_id: str) -> set[str]:
         """The sessions in which a memory was put before an agent."""
         c = usage_events.c
@@ -126,6 +132,13 @@ class Usage:
         query = sa.select(orgs.c.metered_since).where(orgs.c.org_id == self._scope.org)
         found = self._scope.conn.execute(query).scalar()
         return None if found is None else Millis(found)
+
+    def cited_since(self) -> Millis | None:
+        """When an agent first cited a memory, of what is still counted; None: no agent has."""
+        c = usage_events.c
+        first = sa.select(sa.func.min(c.created_at)).where(c.org_id == self._scope.org, c.event_name == CITED)
+        at = self._scope.conn.execute(first).scalar()
+        return None if at is None else Millis(at)
 
     def begin_metering(self, at: Millis) -> None:
         """Remembers from when on counting is complete; the first call wins."""

@@ -1,5 +1,6 @@
 """Sessions: what was said, what was injected, what was cited, and how they ended."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
@@ -10,7 +11,7 @@ from acumen.model.conversation import Interaction
 from acumen.model.evaluation import Evaluation
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.operation import Operation, OperationStatus
-from acumen.model.usage import Injection
+from acumen.model.usage import Injection, UsageEvent
 from acumen.storage.library import SessionEntry
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
@@ -41,7 +42,7 @@ def _listed(tx: Tx, user: str | None, session: str | None, offset: int) -> tuple
 class Moment(Struct, frozen=True):
     """A turn, an injection or an operation that failed, in the order of time.
 
-    `cited` names the memories that the turn went by.
+    `cited` are the memories that the turn cites.
     """
 
     at: Millis
@@ -73,8 +74,9 @@ def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
     turns = turns_of(tx, user, name)[-MOST_TURNS:]
     injections = tx.injections.of_user(user, name, MOST_INJECTIONS)
     failed = tx.operations.find(Wanted(session_id=name, status=OperationStatus.ERROR), MOST_FAILURES)
+    cited = _cited(turns, tx.usage.citations_in(user, name))
     moments = [
-        *(_turn(turn) for turn in turns),
+        *(Moment(turn.created_at, turn=turn, cited=sorted(cited[turn.id])) for turn in turns),
         *(Moment(one.created_at, injection=one) for one in injections),
         *(Moment(one.received_at, failed=one) for one in failed if one.user_id in (None, user)),
     ]
@@ -84,14 +86,15 @@ def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
     return Told(entries[0], moments, tx.evaluations.of(user, name), tx.memories.titles(refs))
 
 
-def _turn(turn: Interaction) -> Moment:
-    named = {(one["kind"], str(one["real_id"]).strip()) for one in turn.citations}
-    cited = sorted(MemoryRef(_kind(kind), name) for kind, name in named)
-    return Moment(turn.created_at, turn=turn, cited=cited)
-
-
-def _kind(cited_as: str) -> Kind:
-    return Kind.USER_PLAYBOOK if cited_as == "playbook" else Kind(cited_as)
+def _cited(turns: Sequence[Interaction], citations: Sequence[UsageEvent]) -> defaultdict[int, set[MemoryRef]]:
+    """By turn; what a call cites belongs to the last answer before it."""
+    cited: defaultdict[int, set[MemoryRef]] = defaultdict(set)
+    for event in citations:
+        answers = [turn.id for turn in turns if not turn.by_user and turn.created_at <= event.at]
+        turn = event.detail.get("interaction_id") or (answers[-1] if answers else 0)
+        if event.kind and event.memory_id:
+            cited[turn].add(MemoryRef(Kind(event.kind), event.memory_id))
+    return cited
 
 
 def _refs(moment: Moment) -> Iterable[MemoryRef]:

@@ -1,11 +1,25 @@
 """Meter: how often each memory was shown, what that cost, whether it helped, and what was shown word for word."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from acumen_client.wire.shapes import Answer, Days, Done, HowMany, Id, Label, MemoryKind, Offset, Page, Request, Seconds
+from acumen_client.wire.observe import Citation, fresh_request_id
+from acumen_client.wire.shapes import (
+    Answer,
+    Days,
+    Done,
+    HowMany,
+    Id,
+    Label,
+    MaybeId,
+    MemoryKind,
+    Offset,
+    Page,
+    Request,
+    Seconds,
+)
 
 
 class GetInjectionStatsRequest(Request):
@@ -39,6 +53,27 @@ class GetInjectionStatsResponse(Page):
     msg: str | None = None
 
 
+class CiteRequest(Request):
+    """What an agent went by. Sent again under the same `request_id`, it counts nothing twice."""
+
+    request_id: Id = Field(default_factory=fresh_request_id)
+    user_id: Id
+    session_id: MaybeId = None
+    citations: Annotated[list[Citation], Field(min_length=1, max_length=1_000)]
+
+
+class CitedMemory(Answer):
+    kind: MemoryKind
+    id: str
+
+
+class CiteResponse(Done):
+    """The memories that were counted as cited. `unresolved` names no memory, or not one of this user's."""
+
+    cited: list[CitedMemory] = Field(default_factory=list)
+    unresolved: list[str] = Field(default_factory=list)
+
+
 class GetPlaybookApplicationStatsRequest(Request):
     days_back: Days = 30
     limit: HowMany = 1_000
@@ -46,7 +81,7 @@ class GetPlaybookApplicationStatsRequest(Request):
 
 
 class PlaybookApplicationStat(Answer):
-    """How often agents named a memory as what they went by."""
+    """How often agents cited a memory."""
 
     real_id: str
     kind: MemoryKind
@@ -57,10 +92,16 @@ class PlaybookApplicationStat(Answer):
 
 
 class GetPlaybookApplicationStatsResponse(Page):
-    """Most cited first. `unresolved_count` counts citations that name no memory, or not one of this user's."""
+    """Most cited first. `unresolved_count` counts citations that name no memory, or not one of this user's.
+
+    `retrieved_count` counts `retrieved_learnings` of published turns: they were in a context, which is no citation.
+    `covered_since` is when an agent first cited anything; null, no agent has, and no count says anything.
+    """
 
     stats: list[PlaybookApplicationStat] = Field(default_factory=list)
     unresolved_count: int = 0
+    retrieved_count: int = 0
+    covered_since: int | None = None
     msg: str | None = None
 
 
@@ -114,7 +155,11 @@ class MemoryCost(Answer):
 
 
 class GetMemoryCostsResponse(Page):
-    """The most wasted tokens first, days by date. `since` is the first whole day (UTC) that is counted."""
+    """The most wasted tokens first, days by date. `since` is the first whole day (UTC) that is counted.
+
+    `cited_since` is when an agent first cited anything. While it is null, no agent cites, and nothing can be called
+    wasteful.
+    """
 
     costs: list[MemoryCost] = Field(default_factory=list)
     all_together: MemoryCost = Field(default_factory=MemoryCost)
@@ -122,6 +167,7 @@ class GetMemoryCostsResponse(Page):
     usd_per_million_tokens: float | None = None
     since: int = 0
     covered_since: int | None = None
+    cited_since: int | None = None
     msg: str | None = None
 
 

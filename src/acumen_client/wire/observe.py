@@ -52,16 +52,19 @@ class ToolUsed(Tolerant):
 
 
 class Citation(Tolerant):
-    """A memory the agent says shaped its answer. `playbook` is the old word for `user_playbook`."""
+    """A memory the agent says shaped its answer. `playbook` is the old word for `user_playbook`.
 
-    kind: Literal["playbook", "profile", "user_playbook", "agent_playbook"]
+    Without a `kind`, `real_id` is a handle (`m48217`) or an id of a memory that was lately injected for this user.
+    """
+
+    kind: Literal["playbook", "profile", "user_playbook", "agent_playbook"] | None = None
     real_id: Label
     tag: Label = ""
     title: Label = ""
 
 
 class RetrievedLearning(Tolerant):
-    """A memory that was in the agent's context, whether or not it helped."""
+    """A memory that was in the agent's context, whether or not it helped: no citation."""
 
     kind: Literal["profile", "user_playbook", "agent_playbook"]
     learning_id: Annotated[str, Field(min_length=1, max_length=1_000), BeforeValidator(storable)]
@@ -69,6 +72,7 @@ class RetrievedLearning(Tolerant):
     exposure_receipt_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
 
 
+Citations = Annotated[list[Citation], Field(max_length=1_000)]
 # Over all turns of one publish.
 MOST_LEARNINGS = 1_000
 # A turn that has none of these (and no user action) carries nothing to keep.
@@ -97,7 +101,7 @@ class InteractionData(Tolerant):
     interacted_image_url: ImageUrl = ""
     image_encoding: Annotated[str, Field(max_length=15_000_000), BeforeValidator(storable)] = ""
     tools_used: Annotated[list[ToolUsed], Field(max_length=1_000)] = Field(default_factory=list)
-    citations: Annotated[list[Citation], Field(max_length=1_000)] = Field(default_factory=list)
+    citations: Citations = Field(default_factory=list)
     retrieved_learnings: Annotated[list[RetrievedLearning], Field(max_length=1_000)] = Field(default_factory=list)
 
     @model_validator(mode="after")
@@ -154,7 +158,8 @@ def _bounded(warnings: list[str]) -> list[str]:
 class PublishUserInteractionRequest(Tolerant):
     """Some turns of one session, stored or refused together.
 
-    It has a `request_id` from the moment it is built, so sending it again is recognised and stores nothing twice.
+    `citations` belong to the agent's last turn. It has a `request_id` from the moment it is built, so sending it again
+    is recognised and stores nothing twice.
     Unknown fields and empty turns are left out; `warnings()` names them.
     """
 
@@ -167,6 +172,7 @@ class PublishUserInteractionRequest(Tolerant):
     source: Source = ""
     agent_version: Label = ""
     session_id: Id
+    citations: Citations = Field(default_factory=list)
     session_finished: bool = False
     skip_aggregation: bool = False
     force_extraction: bool = False

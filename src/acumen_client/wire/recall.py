@@ -64,6 +64,7 @@ class UnifiedSearchRequest(Request):
     session_id: MaybeId = None
     interaction_id: RowId | None = None
     max_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    cite: bool = False
     caller_type: CallerType = CallerType.PRODUCTION_AGENT
 
 
