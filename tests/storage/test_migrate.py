@@ -1,6 +1,6 @@
 """One history for both databases, and it leads to what `tables.py` says."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -12,11 +12,13 @@ from alembic.script import ScriptDirectory
 
 from acumen.app import prepare
 from acumen.errors import BadSettings
+from acumen.model.ids import Millis, OrgId
+from acumen.model.usage import CITED, SHOWN, UNRESOLVED, UsageEvent
 from acumen.settings import Settings
 from acumen.storage import migrate
 from acumen.storage.store import Store, connect
 from acumen.storage.tables import metadata
-from tests.world import Template
+from tests.world import ADA, Template, a_request, a_turn
 
 
 @pytest.fixture
@@ -105,8 +107,7 @@ def test_what_was_counted_before_is_summed_by_day(empty_store: Store):
                 ),
                 {"name": name, "kind": kind, "memory": memory, "event": event, "tokens": tokens, "at": at},
             )
-
-    migrate.migrate(empty_store.database)
+        command.upgrade(migrate.config(conn), "0008")
 
     with empty_store.database.engine().begin() as conn:
         memories = conn.execute(sa.text("SELECT day, shown, tokens, citations FROM memory_days ORDER BY day")).all()
@@ -140,6 +141,107 @@ def test_turns_of_superseded_memories_become_searchable_and_forgotten_ones_stay_
         said = conn.execute(sa.text("SELECT DISTINCT said_at FROM profiles")).all()
     assert [row.entity_id for row in rows] == ["2"]
     assert [row.said_at for row in said] == [5]
+
+
+DAY = 86_400_000
+
+
+async def test_citations_that_no_agent_made_are_counted_out_as_if_they_had_never_been(store: Store):
+    """Up to 0008 `retrieved_learnings` counted as citations. 0009 changes counts only, so it runs on today's tables."""
+    cited = [{"kind": "playbook", "real_id": " 7 "}]  # the older word for a user playbook
+    turns = {}
+    for org in ("mixed", "real"):
+        turns[org] = await _published(store, org, cited, [], [])
+    await _add_usage(store, "mixed", [*_injections(), *_citations(*turns["mixed"])])
+    await _add_usage(store, "real", [*_injections(), *_citations(*turns["real"])[:1]])
+    assert _counts(store, "mixed") != _counts(store, "real")
+
+    for _ in range(2):  # what is left is left alone
+        with store.database.engine().begin() as conn:
+            command.stamp(migrate.config(conn), "0008")
+            command.upgrade(migrate.config(conn), "0009")
+
+        assert _counts(store, "mixed") == _counts(store, "real")
+    left = _rows(store, "SELECT entity_id FROM usage_events WHERE event_name LIKE '%citation%' AND org_id = 'mixed'")
+    assert left == [("7",)]
+    assert _rows(store, "SELECT agent_version, since FROM citing_versions WHERE org_id = 'mixed'") == [("v1", DAY + 5)]
+    assert await store.of(OrgId("mixed")).read(lambda tx: tx.usage.cited_since()) == DAY + 5
+
+
+async def test_where_nothing_was_really_cited_no_agent_cites(store: Store):
+    await _add_usage(store, "o", [*_injections(), *_citations(1, 2, 3)])  # turns that do not exist any more
+
+    with store.database.engine().begin() as conn:
+        command.stamp(migrate.config(conn), "0008")
+        command.upgrade(migrate.config(conn), "0009")
+
+    assert await store.of(OrgId("o")).read(lambda tx: tx.usage.cited_since()) is None
+    uses = _rows(store, "SELECT shown, cited_shown, judged_shown, citations FROM memory_totals ORDER BY shown")
+    assert uses == [(1, 0, 0, 0), (4, 0, 0, 0)]
+
+
+async def _published(store: Store, org: str, *citations: list[dict[str, str]]) -> list[int]:
+    """A turn for each; their ids."""
+    request = a_request(f"r-{org}")
+    answers = [a_turn("Done.", request, role="assistant", citations=cited) for cited in citations]
+    await store.of(OrgId(org)).write(lambda tx: tx.conversations.add(request, answers))
+    return [turn.id for turn in await store.of(OrgId(org)).read(lambda tx: tx.conversations.newest(ADA, None))]
+
+
+def _injections() -> list[UsageEvent]:
+    lesson, fact = {"kind": "user_playbook", "memory_id": "7"}, {"kind": "profile", "memory_id": "p"}
+    return [
+        _use("i1", SHOWN, DAY + 1, session_id="s1", agent_version="v1", tokens=10, **lesson),
+        _use("i2", SHOWN, DAY + 9, session_id="s2", agent_version="v1", tokens=10, **lesson),
+        _use("i3", SHOWN, 2 * DAY, session_id="s3", agent_version="v2", tokens=10, **lesson),
+        _use("i4", SHOWN, 2 * DAY, agent_version="v2", tokens=10, **lesson),
+        _use("i5", SHOWN, 2 * DAY, session_id="s3", agent_version="v2", tokens=4, **fact),
+    ]
+
+
+def _citations(explicit: int, automatic: int, later: int) -> list[UsageEvent]:
+    """The first by an agent; the others from what a session had retrieved."""
+    lesson, fact = {"kind": "user_playbook", "memory_id": "7"}, {"kind": "profile", "memory_id": "p"}
+    return [
+        _use("c1", CITED, DAY + 5, session_id="s1", detail={"interaction_id": explicit}, **lesson),
+        _use("c2", CITED, DAY + 12, session_id="s2", detail={"interaction_id": automatic}, **lesson),
+        _use("c3", CITED, 2 * DAY + 1, session_id="s3", detail={"interaction_id": later}, **lesson),
+        _use("c4", CITED, 2 * DAY + 2, session_id="s3", detail={"interaction_id": later}, **fact),
+        _use("c5", CITED, 2 * DAY + 3, session_id="s4", detail={"interaction_id": later}, **lesson),
+        _use("c6", UNRESOLVED, 2 * DAY, session_id="s3", detail={"interaction_id": later}, **fact),
+    ]
+
+
+def _use(name: str, event: str, at: int, **about: Any) -> UsageEvent:
+    return UsageEvent(name, event, Millis(at), "ada", **about)
+
+
+async def _add_usage(store: Store, org: str, events: Sequence[UsageEvent]) -> None:
+    """As they happened, one after the other."""
+    for event in sorted(events, key=lambda event: event.at):
+        await store.of(OrgId(org)).write(lambda tx, event=event: tx.usage.add([event]))
+
+
+_USES = "shown, tokens, cited_shown, cited_tokens, judged_shown, judged_tokens, citations"
+
+
+def _counts(store: Store, org: str) -> dict[str, Any]:
+    return {
+        "totals": _rows(store, f"SELECT kind, entity_id, {_USES}, last_at, last_cited_at FROM memory_totals", org),
+        "days": _rows(store, f"SELECT kind, entity_id, day, {_USES} FROM memory_days", org),
+        "users": _rows(
+            store, "SELECT user_id, agent_version, day, shown, cited_shown, cited_tokens FROM user_days", org
+        ),
+        "injections": _rows(store, "SELECT event_id, cited_at FROM usage_events", org, "AND event_id LIKE 'i%'"),
+        "citing": _rows(store, "SELECT agent_version, since FROM citing_versions", org),
+    }
+
+
+def _rows(store: Store, query: str, org: str | None = None, more: str = "") -> list[tuple[Any, ...]]:
+    where = "" if org is None else f" WHERE org_id = '{org}' {more}"
+    with store.database.engine().connect() as conn:
+        rows = [tuple(row) for row in conn.execute(sa.text(query + where))]
+    return rows if org is None else sorted(rows, key=repr)
 
 
 def _insert(conn: sa.Connection, table: str, values: dict[str, Any]) -> None:
