@@ -1,9 +1,12 @@
 """What the overview makes of the counters."""
 
+from acumen.model.handles import memory_handle
+from acumen.model.ids import Kind, MemoryRef
 from acumen.model.usage import Use
 from acumen.web.meter import funnel
+from acumen_client import AsyncSession
 from tests.web.test_server import visit
-from tests.world import Org, playbook
+from tests.world import Org, playbook, profile
 
 
 def test_each_step_from_question_to_success_tells_how_many_of_how_many():
@@ -16,6 +19,54 @@ def test_each_step_from_question_to_success_tells_how_many_of_how_many():
 
 def test_where_nothing_is_known_no_share_is_told():
     assert [(part.of, part.share) for part in funnel(Use(), 0, 0)] == [(0, 0.0)] * 3
+
+
+def test_where_no_agent_cites_nothing_is_known_of_citations():
+    cited = funnel(Use(searches=1, shown=8), 0, 0, cites=False)[1]
+
+    assert (cited.of, cited.unknown) == (0, "no agent has cited a memory")
+
+
+async def shown_zebras(org: Org) -> AsyncSession:
+    """A session in which two memories were injected."""
+    facts = [profile(f"Keeps {number} zebras", profile_id=number) for number in ("ten", "six")]
+    await org.sdk.add_profiles(user_profiles=facts)
+    session = org.sdk.session("ada", "s1")
+    await session.context("zebras")
+    return session
+
+
+async def test_memories_are_called_uncited_only_when_an_agent_cites(org: Org):
+    await org.sdk.add_profiles(
+        user_profiles=[profile(f"Keeps {what} zebras", profile_id=what) for what in ("ten", "six")]
+    )
+    session = org.sdk.session("ada", "s1")
+    await session.context("zebras")
+
+    before = [(await visit(org, org.key).get(path)).text for path in ("/ui", "/ui/costs")]
+    await session.cite("ten")
+    after = [(await visit(org, org.key).get(path)).text for path in ("/ui", "/ui/costs")]
+
+    assert all("No agent has cited a memory yet" in page for page in before)
+    assert "never cited" not in before[0]
+    assert not any("No agent has cited a memory yet" in page for page in after)
+    assert "never cited" in after[0]
+
+
+async def test_a_session_shows_what_was_cited_by_handle_and_by_call(org: Org):
+    await org.sdk.add_profiles(
+        user_profiles=[profile(f"Keeps {what} zebras", profile_id=what) for what in ("ten", "six")]
+    )
+    session = org.sdk.session("ada", "s1")
+    await session.context("zebras")
+    await session.say("assistant", f"Ten [{memory_handle(MemoryRef(Kind.PROFILE, 'ten'))}].")
+    await org.learn()
+    await session.cite("six")
+
+    page = (await visit(org, org.key).get("/ui/session?user=ada&id=s1")).text
+
+    cited = page.split('<span class="chip success">cited</span>')[1:]
+    assert [("ten" in part[:200], "six" in part[:200]) for part in cited] == [(False, True), (True, False)]
 
 
 async def test_questions_that_found_nothing_are_listed_and_those_that_did_are_not(org: Org):

@@ -159,6 +159,8 @@ def costs(client: Client, *, by: str, days: int, model: str | None, limit: int, 
     priced = f"At {found.usd_per_million_tokens} US$ per million tokens ({found.model})."
     note = priced if found.usd_per_million_tokens is not None else found.msg or ""
     weak = "Uncited is weak evidence: agents do not cite all they use."
+    if found.cited_since is None:
+        weak = "No agent has cited a memory yet: uncited says nothing about a memory."
     show(as_json, found, f"{table(headings, rows)}\n\n{note} {weak}")
 
 

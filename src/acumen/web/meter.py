@@ -47,7 +47,12 @@ async def overview(visit: Visit) -> Response:
     now = visit.deps.now()
     read = await visit.deps.store.read(lambda tx: _read(tx, Millis(now - days * DAY_MS), now))
     told = _overview(visit, days, by_day, by_memory, found)
-    return visit.html("overview.html", **told, **read, funnel=funnel(told["this"], *read["ended"]))
+    return visit.html(
+        "overview.html",
+        **told,
+        **read,
+        funnel=funnel(told["this"], *read["ended"], cites=told["cited_since"] is not None),
+    )
 
 
 def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
@@ -88,11 +93,12 @@ class Part(Struct, frozen=True):
         return self.count / self.of if self.of else 0.0
 
 
-def funnel(use: Use, ended: int, well: int) -> list[Part]:
-    """From the question to the end of the session."""
+def funnel(use: Use, ended: int, well: int, *, cites: bool = True) -> list[Part]:
+    """From the question to the end of the session; where no agent cites, nothing is known of citations."""
+    not_cited = "no agent has cited a memory" if use.shown else "nothing was shown"
     return [
         Part("searches found something", use.searches - use.zero_hits, use.searches, "no agent has searched"),
-        Part("showings were cited", use.cited_shown, use.shown, "nothing was shown"),
+        Part("showings were cited", use.cited_shown, use.shown if cites else 0, not_cited),
         Part("sessions ended well", well, ended, "no session has ended with a known outcome"),
     ]
 
@@ -114,6 +120,7 @@ def _overview(visit: Visit, days: int, by_day: Bill, by_memory: Bill, found: Que
     return {
         "days": days,
         "covered_since": covered,
+        "cited_since": by_memory.cited_since,
         "compared": covered is not None and covered <= (first - days) * DAY_MS,
         "headline": headline(by_memory.tags, this.tokens),
         "this": this,
