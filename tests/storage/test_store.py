@@ -8,8 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError, Unavailable
-from acumen.model.ids import OrgId
+from acumen.model.facts import LessonsGrew, SessionQuiet
+from acumen.model.ids import OrgId, SessionId, UserId
 from acumen.settings import Settings
+from acumen.storage.scope import LockOrderViolated
 from acumen.storage.store import Store, Tx, connect
 from acumen.storage.tables import orgs
 from tests.world import ORG
@@ -188,3 +190,56 @@ async def test_closing_finishes_what_was_handed_in(settings: Settings):
     again = Store(connect(settings))
     assert len(await names(again)) == 10
     again.close()
+
+
+async def test_a_transaction_that_did_not_begin_with_the_orgs_lock_cannot_change_what_search_reads(store: Store):
+    await make(store, ORG)
+
+    with pytest.raises(LockOrderViolated):
+        await store.of(ORG).write(lambda tx: tx.search_rows.begin_generation(), hold_org=False)
+
+
+async def test_users_are_locked_in_one_call_and_those_that_are_held_may_be_named_again(store: Store):
+    def two_calls(tx: Tx) -> None:
+        tx.scope.hold_users({"ada", "bob"})
+        tx.scope.hold_user("ada")
+        tx.scope.hold_user("eve")
+
+    with pytest.raises(LockOrderViolated):
+        await store.of(ORG).write(two_calls)
+
+
+async def test_transactions_of_an_org_run_one_after_the_other_and_publishing_waits_for_none_of_them(settings: Settings):
+    """As two servers would; SQLite, which has one writer, makes publishing wait as well."""
+    one, other = Store(connect(settings)), Store(connect(settings))
+    held, order = Held(), []
+    first = asyncio.create_task(one.of(ORG).write(held))
+    await held.begun()
+    second = asyncio.create_task(other.of(ORG).write(lambda tx: order.append("second")))
+    published = asyncio.create_task(other.of(ORG).write(lambda tx: order.append("published"), hold_org=False))
+    if settings.database_url:
+        await published
+    held.release()
+    await asyncio.gather(first, second, published)
+    one.close()
+    other.close()
+
+    assert sorted(order) == ["published", "second"]
+    assert order[0] == "published" or not settings.database_url
+
+
+async def test_jobs_are_inserted_after_everything_else_and_in_one_order(store: Store):
+    facts = [SessionQuiet(UserId("eve"), SessionId("s")), LessonsGrew("2"), LessonsGrew("1")]
+
+    def add(tx: Tx) -> int:
+        for fact in facts:
+            tx.jobs.add(fact)
+        return len(tx.jobs.of_fact(LessonsGrew.name))
+
+    inserted_meanwhile = await store.of(ORG).write(add)
+    jobs = await store.of(ORG).read(
+        lambda tx: [*tx.jobs.of_fact(LessonsGrew.name), *tx.jobs.of_fact(SessionQuiet.name)]
+    )
+
+    assert inserted_meanwhile == 0
+    assert [job.scope for job in sorted(jobs, key=lambda job: job.id)][:2] == ["1", "2"]

@@ -197,8 +197,7 @@ def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
 def _held_sessions(tx: Tx, requests: Sequence[RequestId]) -> list[SessionKey]:
     """The sessions of these requests. Nobody judges them until we are done."""
     sessions = tx.sessions.of_requests(requests)
-    for user in sorted({user for user, _ in sessions}):
-        tx.scope.hold_user(user)
+    tx.scope.hold_users({user for user, _ in sessions})
     return sessions
 
 

@@ -59,8 +59,7 @@ class Conversations:
         """The same for several, of which one that cannot be stored keeps the others from it."""
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
-        for user in sorted({request.user_id for request, _ in said}):
-            s.hold_user(user)
+        s.hold_users({request.user_id for request, _ in said})
         stored = self.by_request([request.id for request, _ in said])
         added = []
         for request, _ in said:
@@ -73,7 +72,8 @@ class Conversations:
 
     def _insert(self, fresh: Sequence[tuple[Request, Sequence[Interaction]]]) -> None:
         s = self._scope
-        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request)) for request, _ in fresh])
+        by_id = sorted((request for request, _ in fresh), key=lambda request: request.id)
+        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request)) for request in by_id])
         if written != len(fresh):  # a user of another name took the id at this very moment
             raise Conflict("A request_id was taken by another request; send this one under a new id.")
         rows = [s.stamp(_turn_row(turn)) for _, turns in fresh for turn in turns]

@@ -20,8 +20,8 @@ class Database(Protocol):
         """Run on a connection that the database itself keeps from writing, in one snapshot."""
         ...
 
-    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
-        """Run in a transaction; returns after COMMIT."""
+    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:
+        """Run in a transaction; returns after COMMIT. `alone`: no other transaction of this key runs meanwhile."""
         ...
 
     @property
@@ -54,8 +54,11 @@ class Database(Protocol):
         """
         ...
 
-    def in_order(self, conn: sa.Connection, key: str) -> None:
-        """From here to COMMIT no other transaction passes the same key: ids are committed in their order."""
+    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+        """From here to COMMIT no other transaction passes the same keys: ids are committed in their order.
+
+        Keys of one call are locked in the same order by everybody.
+        """
         ...
 
     def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:

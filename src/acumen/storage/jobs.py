@@ -34,11 +34,16 @@ class Jobs:
         self.add_all([(fact, at)])
 
     def add_all(self, caused: Sequence[tuple[Fact, Millis | None]]) -> None:
-        """Each with the time at which it is due; None: now."""
+        """Each with the time at which it is due; None: now. They are inserted when the transaction ends."""
         s = self._scope
-        rows = [s.stamp(_new_job(s.org, fact, s.at if at is None else at)) for fact, at in caused]
-        if rows:
-            _fold_in(s.db.insert).run(s.conn, rows)
+        s.new_jobs.extend(s.stamp(_new_job(s.org, fact, s.at if at is None else at)) for fact, at in caused)
+
+    def write(self) -> None:
+        """Inserts what was added. The last statement of a transaction: see the lock order in `scope.py`."""
+        s = self._scope
+        if s.new_jobs:
+            _fold_in(s.db.insert).run(s.conn, sorted(s.new_jobs, key=lambda row: str(row["waiting_key"])))
+            s.new_jobs.clear()
 
     def of_scope(self, fact: str, scope: str) -> list[Job]:
         return self._those(jobs.c.fact == fact, jobs.c.scope == scope)
@@ -74,20 +79,27 @@ class Jobs:
         return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
 
     def forget_dead(self, before: Millis) -> int:
-        return self._scope.delete(jobs, jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
+        return self._delete(jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
 
     def delete_user(self, user: UserId) -> int:
-        """What was to be done about a user; the schedule is nobody's, whatever the user is called."""
+        """What was to be done about a user; the schedule is nobody's, whatever the user is called.
+
+        A job that a worker leases or ends at this very moment is left to it: nothing is left of the user for it to do.
+        """
         theirs = SessionQuiet.all_of(user)
         # Not by LIKE: SQLite's does not tell Ada from ada.
         of_sessions = sa.func.substr(jobs.c.scope, 1, len(theirs)) == theirs
-        return self._scope.delete(
-            jobs,
+        return self._delete(
             sa.or_(
                 sa.and_(jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user),
                 sa.and_(jobs.c.fact == SessionQuiet.name, of_sessions),
-            ),
+            )
         )
+
+    def _delete(self, *where: sa.ColumnElement[bool]) -> int:
+        """Never waits: rows that a worker holds are skipped."""
+        free = self._scope.mine(jobs.c.job_id).where(*where).with_for_update(skip_locked=True)
+        return self._scope.delete_those(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
 
 
 class JobLeases:
@@ -141,11 +153,9 @@ class JobLeases:
 
     def end_leases(self, owners: Sequence[str]) -> None:
         """Their jobs are lost, and known to be: the next claim need not wait for the leases to run out."""
-        self._conn.execute(
-            sa.update(jobs)
-            .where(jobs.c.lease_owner.in_(owners), jobs.c.state == JobState.RUNNING)
-            .values(lease_until=0, updated_at=self._at)
-        )
+        held = sa.select(jobs.c.job_id).where(jobs.c.lease_owner.in_(owners), jobs.c.state == JobState.RUNNING)
+        ids = [row.job_id for row in self._conn.execute(held.with_for_update(skip_locked=True))]
+        self._set(ids, lease_until=0)
 
     def finish(self, job: Job, owner: str) -> None:
         """What died of the same scope is made good by it: a step does all there is to do."""
@@ -166,7 +176,8 @@ class JobLeases:
 
     def _recover_lost(self, attempts: int) -> None:
         """A worker that died leaves its jobs to others."""
-        for row in _LOST.rows(self._conn, at=self._at, most=MOST_LOST):
+        lost = _LOST.rows(self._conn, at=self._at, most=MOST_LOST)
+        for row in sorted(lost, key=lambda row: _waiting_key(row["org_id"], row["fact"], row["scope"])):
             cause = row["last_error"] or "the worker that ran it disappeared"
             if row["attempts"] >= attempts * LOSSES_PER_FAILURE:
                 self._set([row["job_id"]], state=JobState.DEAD, lease_owner=None, last_error=cause)

@@ -64,7 +64,7 @@ class Memories:
 
     def change(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
         """`found_by` is None when the words stay the same. Returns the memory as stored."""
-        self._search.hold()  # before any row, so that two who change the same never wait for each other
+        self._search.hold()
         after = replace(after, version=before.version + 1)
         self._rows[ref.kind].replace(ref.id, after)
         self._follow(ref, before, after, found_by, because)

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Semaphore
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
@@ -24,6 +25,12 @@ CONNECTIONS = 16
 TRIES = 3
 DEADLOCK, SERIALIZATION = "40P01", "40001"
 DISK_FULL = "53100"
+# Sorted by the number that is locked, not by the text, since two texts may have the same number.
+_LOCK = """
+    SELECT pg_advisory_xact_lock(number) FROM (
+        SELECT DISTINCT hashtextextended(key, 0) AS number FROM unnest(%s::text[]) AS key ORDER BY number
+    ) AS sorted
+"""
 
 
 def _tell_indexes() -> None:
@@ -51,17 +58,25 @@ class Postgres:
         )
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
         self._room = Semaphore(most_waiting)
+        self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_now, fn)
 
-    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
+    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:
         if not self._room.acquire(blocking=False):
             raise Unavailable("Too many writes are waiting for the database; try again shortly.")
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn)
+            if alone is None:
+                return await self._write(fn, [])
+            # Those of this process wait here, where they occupy no connection.
+            async with self._alone.setdefault(alone, asyncio.Lock()):
+                return await self._write(fn, [alone])
         finally:
             self._room.release()
+
+    async def _write(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, keys)
 
     def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
@@ -88,8 +103,9 @@ class Postgres:
         one = query.correlate(left).lateral("first")
         return known.outerjoin(one, sa.true()), one.c
 
-    def in_order(self, conn: sa.Connection, key: str) -> None:
-        conn.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(key, 0))))
+    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+        if keys:
+            conn.exec_driver_sql(_LOCK, (list(keys),))
 
     @contextmanager
     def guarded(self, conn: sa.Connection) -> Iterator[None]:
@@ -130,10 +146,11 @@ class Postgres:
         except sa.exc.OperationalError as wrong:
             raise _translated(wrong) from wrong
 
-    def _write_now(self, fn: Callable[[sa.Connection], T]) -> T:
+    def _write_now(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
         for left in reversed(range(TRIES)):
             try:
                 with self._engine.begin() as conn:
+                    self.in_order(conn, *keys)
                     return fn(conn)
             except sa.exc.OperationalError as wrong:
                 if not (left and getattr(wrong.orig, "sqlstate", None) in (DEADLOCK, SERIALIZATION)):

@@ -1,10 +1,25 @@
-"""What every repository stands on: a connection bound to one org."""
+"""What every repository stands on: a connection bound to one org.
+
+Lock order. Postgres runs many transactions at once; no cycle of waiting is possible, because all of them take their
+locks in this order, and SQLite has one writer:
+
+1. The org, before the first statement (`OrgStore.write`). Its holder is the only such transaction of the org, so two
+   of them can wait for each other nowhere else. Publishing alone does without it: it changes nothing that search
+   reads, and must not wait for learning.
+2. Users (`hold_users`), all of them in one call and before any row of a request or a turn. Postgres sorts them.
+3. Rows. A transaction that does not hold the org writes the rows of one statement sorted by their key.
+4. Jobs (`Jobs.write`), as the last statement of the transaction, sorted by their waiting key. Workers lease, recover
+   and finish jobs of all orgs in transactions of their own, which touch nothing but jobs: they wait only for waiting
+   keys, in the same order, and skip rows that somebody else holds.
+
+A transaction that takes locks in another order raises `LockOrderViolated`, on both databases.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from msgspec import Struct
+from msgspec import Struct, field
 
 from acumen.model.ids import Millis, OrgId
 from acumen.storage.database import Database
@@ -33,11 +48,18 @@ def org_of(id_column: sa.Column[Any]) -> sa.ColumnElement[str]:
     return sa.func.coalesce(org, "") if alone else org
 
 
+class LockOrderViolated(RuntimeError):
+    """A lock was requested too late: see the lock order at the top of this file."""
+
+
 class Scope(Struct, frozen=True):
     conn: sa.Connection
     db: Database
     org: OrgId
     at: Millis  # when the transaction began; stamps every row it writes
+    holds_org: bool = True  # whether it is the only such transaction of the org; False also for readers
+    held_users: set[str] = field(default_factory=set)
+    new_jobs: list[dict[str, Any]] = field(default_factory=list)  # inserted after everything else
 
     def mine(self, what: sa.Table | sa.Column[Any], *more: sa.ColumnElement[Any]) -> sa.Select[Any]:
         """A query of this org's rows, whole or only some columns of theirs."""
@@ -67,9 +89,25 @@ class Scope(Struct, frozen=True):
             return rows, int(rows[0].of_all) if rows else 0
         return [], int(self.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
 
+    def hold_org(self) -> None:
+        """Up to COMMIT nobody else of this org changes what search reads.
+
+        Takes no lock, but checks that the transaction began with it.
+        """
+        if not self.holds_org:
+            raise LockOrderViolated(f"The transaction has to begin with the lock of org {self.org!r}.")
+
     def hold_user(self, user: str) -> None:
         """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
-        self.db.in_order(self.conn, f"user:{self.org}:{user}")
+        self.hold_users([user])
+
+    def hold_users(self, users: Collection[str]) -> None:
+        """The same for several; users that are held already may be named again, others may not be added."""
+        new = set(users) - self.held_users
+        if new and self.held_users:
+            raise LockOrderViolated("All users of a transaction have to be locked in one call.")
+        self.held_users.update(new)
+        self.db.in_order(self.conn, *(f"user:{self.org}:{user}" for user in new))
 
     def stamp(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"created_at": self.at, "updated_at": self.at, **row, "org_id": self.org}

@@ -1,4 +1,8 @@
-"""What search reads: words and vectors, numbered in the order of their commits."""
+"""What search reads: words and vectors, numbered in the order of their commits.
+
+The numbers come from the org's row. Whoever takes one holds the org (see the lock order in `scope.py`), so numbers
+appear in the order in which they were taken.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -34,8 +38,6 @@ _LATEST = Statement(
     )
 )
 _its_org = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org"))
-# Changes nothing, and so holds the row.
-_HOLD = Statement(_its_org.values(search_seq=orgs.c.search_seq))
 _ADVANCE = Statement(
     _its_org.values(
         search_seq=orgs.c.search_seq + sa.bindparam("by"), updated_at=sa.bindparam("its_updated_at")
@@ -130,8 +132,8 @@ class SearchRows:
         return Mark(self.mark().generation, int(found[0] or 0))
 
     def hold(self) -> None:
-        """From here to COMMIT nobody else of this org changes what search reads."""
-        _HOLD.run(self._scope.conn, [{"org": self._scope.org}])
+        """Up to COMMIT nobody else of this org changes what search reads."""
+        self._scope.hold_org()
 
     def drop(self, kind: str, owners: Mapping[str, str]) -> None:
         """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
@@ -146,6 +148,7 @@ class SearchRows:
         self.begin_generation()
 
     def begin_generation(self) -> None:
+        self.hold()
         self._scope.update(orgs, generation=orgs.c.generation + 1)
 
     def without_vector_of(self, model: str, kind: str, limit: int) -> list[str]:
@@ -159,7 +162,6 @@ class SearchRows:
         return self._scope.count(search_rows, c.kind == kind, sa.not_(c.gone), c.model != model)
 
     def _file(self, rows: Sequence[SearchRow], *, gone: bool) -> None:
-        """Taking the numbers holds other writers of this org off until COMMIT, so numbers appear in their order."""
         if not rows:
             return
         first = self._advance(len(rows)) - len(rows) + 1
@@ -167,6 +169,7 @@ class SearchRows:
         _put(self._scope.db.insert).run(self._scope.conn, values)
 
     def _advance(self, by: int) -> int:
+        self.hold()
         return int(_ADVANCE.one(self._scope.conn, org=self._scope.org, by=by, updated_at=self._scope.at)[0])
 
 

@@ -68,7 +68,7 @@ class Sqlite:
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
 
-    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
+    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:  # noqa: ARG002 - the twin's
         if self._waiting >= self._most_waiting:
             raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
         loop = asyncio.get_running_loop()
@@ -105,7 +105,7 @@ class Sqlite:
         first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
         return known.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
 
-    def in_order(self, conn: sa.Connection, key: str) -> None:
+    def in_order(self, conn: sa.Connection, *keys: str) -> None:
         """One writer: everything is in order already."""
 
     def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - the twin's

@@ -145,17 +145,32 @@ class OrgStore:
 
     async def read(self, fn: Callable[[Tx], T]) -> T:
         """On a connection that cannot write, in one snapshot."""
-        return await self._database.read(lambda conn: fn(self._tx(conn)))
+        return await self._database.read(lambda conn: fn(self._tx(conn, hold_org=False)))
 
-    async def write(self, fn: Callable[[Tx], T]) -> T:
-        """Returns after COMMIT."""
-        return await self._database.write(lambda conn: fn(self._tx(conn)))
+    async def write(self, fn: Callable[[Tx], T], *, hold_org: bool = True) -> T:
+        """Returns after COMMIT.
 
-    async def write_together(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I) -> T:
+        The transaction begins with the org's lock. One without it may lock users and insert rows, but not change what
+        others of the org read and change: see the lock order in `scope.py`.
+        """
+
+        def run(conn: sa.Connection) -> T:
+            tx = self._tx(conn, hold_org=hold_org)
+            answer = fn(tx)
+            tx.jobs.write()
+            return answer
+
+        return await self._database.write(run, f"org:{self.org}" if hold_org else None)
+
+    async def write_together(
+        self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True
+    ) -> T:
         """Returns after COMMIT, in which whoever wants the same `fn` at the same time has a part."""
         gathered = self._store.gathered.get((self.org, fn))
         if gathered is None:
-            gathered = Together(lambda items: self.write(lambda tx: fn(tx, items)), self._store.most_waiting)
+            gathered = Together(
+                lambda items: self.write(lambda tx: fn(tx, items), hold_org=hold_org), self._store.most_waiting
+            )
             self._store.gathered[self.org, fn] = gathered
         answer: T = await gathered.add(item)
         return answer
@@ -164,8 +179,8 @@ class OrgStore:
         """Not only the rows but the bytes of what was erased are gone, as far as that is ours to do."""
         await asyncio.get_running_loop().run_in_executor(None, self._database.scrub)
 
-    def _tx(self, conn: sa.Connection) -> Tx:
-        return Tx(Scope(conn, self._database, self.org, self._clock()))
+    def _tx(self, conn: sa.Connection, *, hold_org: bool) -> Tx:
+        return Tx(Scope(conn, self._database, self.org, self._clock(), hold_org))
 
 
 class Store:
