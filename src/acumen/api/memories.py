@@ -1,12 +1,14 @@
 """Memories, over REST: read, add, change."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook
-from acumen.errors import BadInput
+from acumen.door.callers import Caller
+from acumen.errors import BadInput, NotAllowed
 from acumen.learn.share import aggregate
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
 from acumen.model.memory import Status
@@ -18,7 +20,7 @@ from acumen.review import actions, proposals
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
-from acumen_client.wire.shapes import NEVER, Nothing
+from acumen_client.wire.shapes import NEVER, Nothing, PlaybookStatus, Role
 
 SOON_DAYS = 7
 # Digits that always fit a 64-bit number.
@@ -156,9 +158,20 @@ async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> 
 @answers(Calls.add_agent_playbooks)
 async def add_agent_playbooks(asked: wire.AddAgentPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
+    _require_reviewer_to_decide(asked.agent_playbooks, call.caller)
     added = [_new_agent_playbook(new, now) for new in asked.agent_playbooks]
     count = await actions.add(Kind.AGENT_PLAYBOOK, added, call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
+
+
+def _require_reviewer_to_decide(new: Sequence[wire.NewAgentPlaybook], caller: Caller) -> None:
+    """An approved lesson reaches every user's context, so an agent may only suggest one."""
+    decided = {playbook.playbook_status for playbook in new} - {PlaybookStatus.PENDING}
+    if decided and not caller.role.allows(Role.REVIEWER):
+        raise NotAllowed(
+            f"A key with the role {caller.role} adds shared lessons as pending only, not as {min(decided)}: send "
+            'playbook_status "pending" or leave it out; a key with the role reviewer then approves the lesson.'
+        )
 
 
 def _new_profile(new: wire.NewProfile, now: Millis) -> Profile:
