@@ -154,7 +154,7 @@ def _events_of(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
     if request is not None and request.evaluation_only:
         return
     cause, like = f"turn:{turn.id}", _like(turn, request)
-    for ref in without_echoes(turn.content, unread.shown).echoed:
+    for ref in without_echoes(turn.content, unread.shown, by_user=turn.by_user).echoed:
         yield of_memory(like, cause, ECHOED, ref)
     for ref in sorted(_retrieved(turn) & unread.retrieved):
         yield of_memory(like, cause, RETRIEVED, ref)

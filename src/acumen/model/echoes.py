@@ -14,6 +14,7 @@ CONTEXT_OPEN = "<acumen-context>"
 CONTEXT_CLOSE = "</acumen-context>"
 
 _WORD = re.compile(r"\w+")
+_FENCES = re.compile(f"{re.escape(CONTEXT_OPEN)}|{re.escape(CONTEXT_CLOSE)}")
 
 
 class Shown(Struct, frozen=True):
@@ -30,9 +31,16 @@ class Heard(Struct, frozen=True):
     echoed: tuple[MemoryRef, ...]
 
 
-def without_echoes(text: str, shown: Iterable[Shown]) -> Heard:
-    """Blanks a whole context that we rendered, and every shown memory whose words come back in order."""
+def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) -> Heard:
+    """Blanks a whole context that we rendered, and every shown memory whose words come back in order.
+
+    Memories are users' own sentences: outside of a rendered context a user who says one again is no echo.
+    """
     spans = list(_contexts(text))
+    if by_user:
+        rendered = " ".join(text[start:end] for start, end in spans)
+        echoed = without_echoes(_FENCES.sub(" ", rendered), shown).echoed if rendered else ()
+        return Heard(_blanked(text, spans), echoed)
     words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(text)]
     # One space on either side makes a match of the joined words a match of whole words.
     joined = " " + " ".join(word for word, _, _ in words) + " "

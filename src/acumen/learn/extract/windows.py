@@ -151,7 +151,7 @@ def _turn(turn: Interaction, request: Request, shown: list[Shown], *, new: bool)
         request_id=turn.request_id,
         session_id=turn.session_id,
         by_user=turn.by_user,
-        text=without_echoes(turn.content, shown).text,
+        text=without_echoes(turn.content, shown, by_user=turn.by_user).text,
         tools_used=tuple(turn.tools_used),
         expert_text=turn.expert_content,
         is_new=new,
