@@ -39,8 +39,8 @@ def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) 
     spans = list(_contexts(text))
     if by_user:
         rendered = " ".join(text[start:end] for start, end in spans)
-        echoed = without_echoes(_FENCES.sub(" ", rendered), shown).echoed if rendered else ()
-        return Heard(_blanked(text, spans), echoed)
+        returned = without_echoes(_FENCES.sub(" ", rendered), shown).echoed if rendered else ()
+        return Heard(_blanked(text, spans), returned)
     words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(text)]
     # One space on either side makes a match of the joined words a match of whole words.
     joined = " " + " ".join(word for word, _, _ in words) + " "
