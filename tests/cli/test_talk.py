@@ -122,7 +122,7 @@ def test_what_is_not_said_is_asked_for_in_one_sentence(ask: Run, words: tuple[st
 
 
 def test_the_status_counts_what_is_stored(ask: Run):
-    ask("publish", "--user", "counted", "--wait", *CORRECTION)
+    ask("publish", "--user", "counted", "--wait", *CORRECTION, "I work in the Lisbon office.")
 
     text, told = ask("status").out, ask("status", "--json").json
 

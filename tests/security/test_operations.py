@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from tests.learn.test_failures import failed
-
 from acumen.model.hazards import hazards
+from tests.learn.incidents.test_failures import failed
 from tests.observe.test_operations import done, record
 from tests.security.hostile import ALL, COMMANDING
 from tests.world import Org, once

@@ -17,7 +17,8 @@ from acumen.llm.embed import Embedder
 from acumen.model.ids import fresh_id
 from tests.world import Template, make_app
 
-CORRECTION = "we never deploy production to us-east-1, always use us-west-2"
+FACT = "I work in the Lisbon office."
+CORRECTION = f"{FACT} We never deploy production to us-east-1, always use us-west-2."
 
 
 class Serving(threading.Thread):
@@ -152,9 +153,7 @@ def test_search_finds_what_was_learned(peer: Any, user: str):
         search_mode="hybrid",
     )
 
-    assert "us-west-2" in found.profiles[0].content
     assert "us-west-2" in found.user_playbooks[0].content
-    assert found.user_playbooks[0].trigger
 
 
 def test_each_kind_is_searched_by_itself(peer: Any, user: str):
@@ -164,8 +163,8 @@ def test_each_kind_is_searched_by_itself(peer: Any, user: str):
     peer.add_agent_playbooks([{**shared, "playbook_metadata": ""}])
 
     with pytest.deprecated_call():
-        profiles = peer.search_profiles(user_id=user, query="region", threshold=0.05)
-    same = peer.search_user_profiles(user_id=user, query="region", threshold=0.05)
+        profiles = peer.search_profiles(user_id=user, query="Lisbon office", threshold=0.05)
+    same = peer.search_user_profiles(user_id=user, query="Lisbon office", threshold=0.05)
     lessons = peer.search_user_playbooks(user_id=user, query="region", status_filter=[None])
     for_all = peer.search_agent_playbooks(query="region", agent_version=name)
     turns = peer.search_interactions(user_id=user, query="us-west-2", top_k=1)
