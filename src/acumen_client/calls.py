@@ -5,6 +5,7 @@ from typing import Any
 from acumen_client.endpoint import Endpoint, get, post
 from acumen_client.wire import (
     aggregation,
+    changes,
     erasure,
     evaluations,
     experiments,
@@ -387,6 +388,26 @@ class Calls:
         "List who did what to memories, with what they were before and after.",
         path="/api/memory_review/actions",
     )(review.GetReviewActionsRequest, review.GetReviewActionsResponse)
+    memory_changes = post(
+        "get_memory_changes",
+        READER,
+        "List what was learned, refined, superseded, put in conflict, forgotten or expired, and the words behind it.",
+    )(changes.GetMemoryChangesRequest, changes.GetMemoryChangesResponse)
+    undo_memory_change = post(
+        "undo_memory_change",
+        REVIEWER,
+        "Undo one change of a memory, unless it was changed again since.",
+        repeatable=False,
+    )(changes.UndoMemoryChangeRequest, changes.UndoMemoryChangeResponse)
+    memory_conflicts = post(
+        "get_memory_conflicts", READER, "List open conflicts between memories, with both texts and dates."
+    )(review.GetConflictsRequest, review.GetConflictsResponse)
+    settle_conflict = post(
+        "settle_conflict",
+        REVIEWER,
+        "Settle a conflict: keep the newer memory, the older one, or both; it can be undone.",
+        repeatable=False,
+    )(review.SettleConflictRequest, review.ReviewMemoriesResponse)
     memory_duplicates = post("get_memory_duplicates", READER, "List memories that say nearly the same.")(
         review.GetDuplicatesRequest, review.GetDuplicatesResponse
     )

@@ -26,6 +26,8 @@ NOBODYS: Ids = {
     "experiment": "no-experiment",
     "operation": "no-operation",
     "group": "no-group",
+    "change": 987_654_321,
+    "conflict": "no-conflict",
 }
 
 
@@ -134,6 +136,10 @@ BODIES: dict[str, Any] = {
     "get_dashboard_stats": lambda _: {"days_back": 30},
     "review_memories": lambda ids: {"action": "archive", "items": [{"kind": "profile", "id": ids["profile"]}]},
     "undo_review": lambda ids: {"action_id": ids["action"]},
+    "get_memory_changes": lambda ids: {"user_id": ids["user"]},
+    "undo_memory_change": lambda ids: {"change_id": ids["change"]},
+    "get_memory_conflicts": lambda _: {"include_all_users": True},
+    "settle_conflict": lambda ids: {"conflict_id": ids["conflict"], "keep": "newer"},
     "get_memory_duplicates": lambda _: {"include_all_users": True},
     "cite": lambda ids: {"user_id": ids["user"], "citations": [{"kind": "profile", "real_id": ids["profile"]}]},
     "get_playbook_application_stats": lambda _: {"days_back": 30},

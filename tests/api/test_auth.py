@@ -9,6 +9,7 @@ from acumen.model.ids import Millis, OrgId, now
 from acumen_client.calls import ENDPOINTS
 from acumen_client.wire.shapes import Role
 from tests.api.calls import BODIES, BY_NAME, NOBODYS, QUERIES, send
+from tests.review.memories import put_in_conflict, store_of, two_ports
 from tests.world import Org, Start, give_key, http_to, join, local, once, playbook, profile, said
 
 ROLES = [Role.READER, Role.AGENT, Role.REVIEWER, Role.ADMIN]
@@ -136,6 +137,7 @@ async def fill(org: Org) -> dict:
     )
     ids |= {"operation": "zebra-op", "group": told.results[0].group_id}
     await org.app.counted()
+    await store_of(org).write(lambda tx: put_in_conflict(tx, *two_ports(tx, ids["user"]), "zebra secret", ids["user"]))
     rows = await org.rows()
     return {
         **ids,
@@ -146,6 +148,8 @@ async def fill(org: Org) -> dict:
         "user_playbook": rows["user_playbooks"][-1]["playbook_id"],
         "agent_playbook": rows["agent_playbooks"][0]["playbook_id"],
         "key": rows["api_keys"][0]["key_id"],
+        "change": rows["lineage"][0]["event_id"],
+        "conflict": rows["conflicts"][0]["conflict_id"],
         "run": run.job_id,
         "aggregation": begun.operation_id,
     }

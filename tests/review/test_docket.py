@@ -3,8 +3,12 @@
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from acumen.model.action import Mark
-from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.conflict import Conflict, ConflictState
+from acumen.model.ids import Kind, MemoryRef, Millis, UserId
+from acumen.model.search import Filter
 from acumen.model.signal import SIGNALS, Filed, Thresholds, Window
 from acumen.model.times import DAY_MS
 from acumen.review.signals import Signal, signals_of
@@ -25,7 +29,7 @@ MAKE = {Kind.PROFILE: a_profile, Kind.USER_PLAYBOOK: a_user_playbook, Kind.AGENT
 
 
 async def test_the_database_judges_as_the_rules_do(org_store: OrgStore):
-    await org_store.write(lambda tx: fill(tx, Random(4)))
+    await org_store.write(lambda tx: fill(tx, Random(2)))
 
     for user, by_waste, signals in ((None, False, None), ("ada", True, None), (None, True, ["duplicate", "stale"])):
         kinds = [kind for kind in Kind if user is None or kind is not Kind.AGENT_PLAYBOOK]
@@ -93,8 +97,20 @@ def fill(tx: Tx, chance: Random) -> None:
         tx.flags.replace_pairs(kind, [], pairs(kind, rows, chance))
         for row in rows:
             tx.marks.put(MemoryRef(kind, own(kind, row)), marked(chance), row.get("user_id"))
+    for kind in (Kind.PROFILE, Kind.USER_PLAYBOOK):
+        for user in ("ada", "bob"):
+            conflicts(tx, kind, user, chance)
     folded = [{"agent_playbook_id": number, "user_playbook_id": number + 3} for number in IDS[::9]]
     tx.scope.add(agent_playbook_sources, folded)
+
+
+def conflicts(tx: Tx, kind: Kind, user: str, chance: Random) -> None:
+    """Of one user's memories; some are settled."""
+    ids = sorted(tx.by_kind[kind].owned(Filter(user_id=UserId(user), statuses=None)))
+    for number in range(8):
+        older, newer = (MemoryRef(kind, one) for one in chance.sample(ids, 2))
+        link = Conflict(f"con_{kind}_{user}_{number}", UserId(user), older, newer, "why", AT)
+        tx.conflicts.add(replace(link, state=chance.choice([ConflictState.OPEN] * 3 + [ConflictState.SETTLED])))
 
 
 def own(kind: Kind, row: dict[str, Any]) -> str:

@@ -9,7 +9,9 @@ import sqlalchemy as sa
 
 from acumen.errors import AcumenError
 from acumen.model.action import Action, ActionId, ActionItem, Doing, Mark
+from acumen.model.change import ChangeFilter
 from acumen.model.cluster import Cluster
+from acumen.model.conflict import Conflict, ConflictState
 from acumen.model.experiment import Experiment
 from acumen.model.facts import Published
 from acumen.model.ids import (
@@ -86,6 +88,7 @@ def fill(tx: Tx) -> None:
     tx.flags.replace_pairs(Kind.PROFILE, [], [Pair(Kind.PROFILE, PROFILE.id, PROFILE.id, "ada", 0.95, "words")])
     tx.flags.watch_from(0, 3)
     tx.experiments.start(Experiment("e1", 50, tx.at))
+    tx.conflicts.add(Conflict("con_1", ADA, PROFILE, PROFILE, "a secret", tx.at))
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -127,6 +130,14 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "without vector": lambda tx: tx.search_rows.without_vector_of("other", "turn", 10),
     "without vector counted": lambda tx: tx.search_rows.count_without_vector_of("other", "turn"),
     "lineage": lambda tx: tx.lineage.of(PROFILE),
+    "memory changes": lambda tx: tx.lineage.changes(ChangeFilter(), 10),
+    "changes of a user": lambda tx: tx.lineage.changes(ChangeFilter(user=ADA), 10),
+    "change": lambda tx: tx.lineage.change(1),
+    "actions by id": lambda tx: tx.actions.by_ids(["act_1"]),
+    "conflict": lambda tx: tx.conflicts.get("con_1"),
+    "conflicts": lambda tx: tx.conflicts.open(),
+    "conflicts of a memory": lambda tx: tx.conflicts.of([PROFILE]),
+    "conflicts described": lambda tx: tx.conflicts.described([Conflict("", ADA, PROFILE, PROFILE, "", tx.at)]),
     "caused by": lambda tx: [one for one in tx.lineage.caused_by("") if one],
     "stats": lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0)[0],
     "citations": lambda tx: tx.usage.ranked.cited(Millis(0), 10, 0)[0],
@@ -235,6 +246,10 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "expire calls": lambda tx: tx.llm_calls.expire(Millis(9_999_999_999_999)),
     "forget calls": lambda tx: tx.llm_calls.forget_user("ada"),
     "same request": lambda tx: tx.conversations.add(a_request(body_hash="other"), [a_turn("x", a_request())]),
+    "set conflict": lambda tx: tx.conflicts.set_state("con_1", ConflictState.SETTLED, "them", tx.at),
+    "settle conflicts": lambda tx: tx.conflicts.settle_of([PROFILE], "them", tx.at),
+    "reopen conflicts": lambda tx: tx.conflicts.reopen_of([PROFILE]),
+    "delete conflicts": lambda tx: tx.conflicts.delete_of(Kind.PROFILE, [PROFILE.id]),
     "same profile": lambda tx: keep(tx, a_profile("theirs", id=PROFILE.id)),
 }
 

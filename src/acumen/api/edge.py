@@ -10,6 +10,7 @@ from starlette.routing import Route
 from acumen.api import (  # noqa: F401 - importing a room is what registers its handlers
     aggregation,
     alerts,
+    changes,
     config,
     erasure,
     errors,

@@ -6,10 +6,11 @@ from typing import Any
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
+from acumen.model.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import searchable, title
 from acumen.model.times import DAY_MS
-from acumen.review import act, alike, queue, watch
+from acumen.review import act, alike, conflicts, queue, watch
 from acumen.review.alike import Cluster, Member
 from acumen.review.queue import Candidate, Queue, Wanted
 from acumen_client.calls import Calls
@@ -77,6 +78,7 @@ def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
             "wasted_tokens": one.use.wasted_tokens,
             "saving_tokens_per_day": round(one.saving, 1),
             "related_ids": one.related,
+            "conflict_ids": [found.conflict.id for found in one.conflicts],
             "last_injected_at": maybe_seconds(one.use.last_at),
             "last_cited_at": maybe_seconds(one.use.last_cited_at),
             "last_modified_at": seconds(one.modified_at),
@@ -178,6 +180,35 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
     now: Mapping[str, Any] = after.get("memory") or after.get("mark") or {}
     changed = (name for name in {**was, **now} if name not in _UNTOLD and was.get(name) != now.get(name))
     return {name: [was.get(name), now.get(name)] for name in sorted(changed)}
+
+
+# --- conflicts -----------------------------------------------------------------------------------------------------
+
+
+@answers(Calls.memory_conflicts)
+async def get_memory_conflicts(asked: wire.GetConflictsRequest, call: Call) -> wire.GetConflictsResponse:
+    user = None if asked.include_all_users else UserId(asked.user_id or "")
+    page, total = await conflicts.listed(user, asked.limit, asked.offset, call.deps)
+    return wire.GetConflictsResponse(
+        conflicts=[_conflict(found) for found in page], total=total, limit=asked.limit, offset=asked.offset
+    )
+
+
+@answers(Calls.settle_conflict)
+async def settle_conflict(asked: wire.SettleConflictRequest, call: Call) -> wire.ReviewMemoriesResponse:
+    done = await conflicts.settle(asked.conflict_id, Keep(asked.keep), call.caller.actor, asked.reason, call.deps)
+    return _told(done, dry_run=False)
+
+
+def _conflict(found: OpenConflict) -> wire.MemoryConflict:
+    link = found.conflict
+    since = seconds(link.created_at)
+    sides = {"newer": _side(found.newer), "older": _side(found.older)}
+    return shaped(wire.MemoryConflict, link, conflict_id=link.id, since=since, **sides)
+
+
+def _side(side: ConflictSide) -> wire.ConflictSide:
+    return shaped(wire.ConflictSide, side, kind=side.ref.kind, id=side.ref.id, at=seconds(side.at))
 
 
 # --- duplicates ----------------------------------------------------------------------------------------------------

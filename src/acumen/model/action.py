@@ -30,6 +30,8 @@ class Doing(StrEnum):
     CHANGE_SCOPE = "change_scope"  # for whom it counts
     DELETE = "delete"
     CONFIGURE = "configure"  # other thresholds for all memories
+    SETTLE_CONFLICT = "settle_conflict"  # of two memories in conflict keep one, or both
+    UNDO_CHANGE = "undo_change"  # undo what learning did to a memory
     UNDO = "undo"
 
 

@@ -13,6 +13,14 @@ class ConflictState(StrEnum):
     BOTH_HOLD = "both_hold"  # a person said that they do not exclude each other
 
 
+class Keep(StrEnum):
+    """How a person settles a conflict."""
+
+    NEWER = "newer"
+    OLDER = "older"
+    BOTH = "both"
+
+
 class Conflict(Struct, frozen=True):
     """`newer` was said after `older`. Both are rendered, with dates, until a person settles it."""
 
@@ -27,3 +35,20 @@ class Conflict(Struct, frozen=True):
     state: ConflictState = ConflictState.OPEN
     settled_by: str | None = None
     settled_at: Millis | None = None
+
+
+class ConflictSide(Struct, frozen=True):
+    """A memory of a conflict: its text, and when it was said or, where that is not known, stored."""
+
+    ref: MemoryRef
+    text: str
+    at: Millis
+    version: int
+
+
+class OpenConflict(Struct, frozen=True):
+    """A conflict of two memories that are both current, with their texts."""
+
+    conflict: Conflict
+    older: ConflictSide
+    newer: ConflictSide

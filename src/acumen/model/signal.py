@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from acumen.model.action import UNMARKED, Mark
+from acumen.model.conflict import OpenConflict
 from acumen.model.ids import MemoryRef, Millis
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
@@ -19,7 +20,8 @@ SUPERSEDEABLE = "supersedeable"
 HARMFUL = "harmful"
 INSTRUCTION_LIKE = "instruction_like"
 OVERSIZED = "oversized"
-SIGNALS = (INSTRUCTION_LIKE, HARMFUL, SUPERSEDEABLE, STALE, HIGH_COST_LOW_CITE, DUPLICATE, OVERSIZED)
+CONFLICT = "conflict"
+SIGNALS = (INSTRUCTION_LIKE, HARMFUL, CONFLICT, SUPERSEDEABLE, STALE, HIGH_COST_LOW_CITE, DUPLICATE, OVERSIZED)
 
 # The score says which to look at first. Stale ones lie between 50 and 99, older ones higher; expensive ones between
 # 30 and 49; then duplicates and oversized ones. What may do harm comes before what only wastes.
@@ -27,7 +29,7 @@ STALE_FLOOR, STALE_CEILING = 50, 99
 COST_FLOOR, COST_CEILING = 30, 49
 DUPLICATE_FLOOR, DUPLICATE_CEILING = 20, 29
 OVERSIZED_SCORE = 10
-SUPERSEDEABLE_SCORE, HARMFUL_SCORE, INSTRUCTION_SCORE = 100, 110, 120
+SUPERSEDEABLE_SCORE, CONFLICT_SCORE, HARMFUL_SCORE, INSTRUCTION_SCORE = 100, 105, 110, 120
 # Fewer showings prove nothing, and as long as half of them may have been cited, nothing is held against a memory.
 FEWEST_SHOWN = 3
 LOW_CITE = 0.5
@@ -107,6 +109,7 @@ class Case(NamedTuple):
     flags: Sequence[Flagged] = ()
     twins: Sequence[Twin] = ()
     mark: Mark = UNMARKED
+    conflicts: Sequence[OpenConflict] = ()  # those in which it is the newer memory
 
 
 class Filed(NamedTuple):

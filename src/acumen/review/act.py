@@ -11,8 +11,9 @@ from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.action import UNMARKED, Action, ActionId, ActionItem, Asked, Doing, Mark, Snapshot
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories import Memory, owner, searchable
-from acumen.model.memory import Status
+from acumen.model.memory import Cause, Status
 from acumen.model.search import SearchRow
+from acumen.review import conflicts
 from acumen.review.plan import Planned, check, plan
 from acumen.review.sharing import share
 from acumen.review.thresholds import put_back
@@ -124,9 +125,9 @@ def _stale_words(ref: MemoryRef, known: _Known | None, wanted: int | None) -> st
     return f"{ref.kind} {ref.id} is at version {known.memory.version}, not {wanted}"
 
 
-def _listed(conflicts: Sequence[str]) -> str:
-    more = len(conflicts) - CONFLICTS_SHOWN
-    return "; ".join(conflicts[:CONFLICTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+def _listed(reasons: Sequence[str]) -> str:
+    more = len(reasons) - CONFLICTS_SHOWN
+    return "; ".join(reasons[:CONFLICTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
 def _check_successor(tx: Tx, asked: Asked) -> None:
@@ -221,7 +222,7 @@ def _apply(
     action: Action,
 ) -> Action:
     """As it was done: with the memories that it made."""
-    because = Because(_reason(action), actor=action.actor, request_id=action.id)
+    because = Because(_reason(action), actor=action.actor, request_id=action.id, cause=Cause.PERSON)
     made: list[ActionItem] = []
     with tx.memories.changing_many():
         for item in action.items:
@@ -280,7 +281,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
             for item in again.items
             if item.changed
         )
-        changed = put_back(tx, again)
+        changed = {**put_back(tx, again), **conflicts.put_back(tx, again, actor, at)}
         undoing = Action(fresh_action(), Doing.UNDO, actor, at, params=changed, undoes=action_id, items=items)
         with tx.memories.changing_many():
             _put_back(tx, undoing, known, rows)
@@ -299,9 +300,9 @@ def _undoable(tx: Tx, action_id: ActionId) -> tuple[Action, dict[MemoryRef, _Kno
         raise Conflict("What is deleted cannot be brought back.")
     changed = [item for item in done.items if item.changed]
     known = _known(tx, [item.ref for item in changed])
-    conflicts = [words for item in changed if (words := _stands_in_the_way(tx, item, known.get(item.ref)))]
-    if conflicts:
-        raise Conflict(f"A newer change stands in the way: {_listed(conflicts)}.")
+    newer = [words for item in changed if (words := _stands_in_the_way(tx, item, known.get(item.ref)))]
+    if newer:
+        raise Conflict(f"A newer change stands in the way: {_listed(newer)}.")
     return done, known
 
 
@@ -352,7 +353,8 @@ def _refuse_if_reworded(known: Mapping[MemoryRef, Memory], seen: Mapping[MemoryR
 
 
 def _put_back(tx: Tx, undoing: Action, known: Mapping[MemoryRef, _Known], rows: Mapping[MemoryRef, SearchRow]) -> None:
-    because = Because(f"{undoing.undoes} was taken back", actor=undoing.actor, request_id=undoing.id)
+    reason = f"{undoing.undoes} was taken back"
+    because = Because(reason, actor=undoing.actor, request_id=undoing.id, cause=Cause.PERSON)
     for item in undoing.items:
         side = item.after or {}
         if "memory" in side:

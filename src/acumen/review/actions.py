@@ -12,6 +12,7 @@ from acumen.model.evaluation import SessionKey, items_of
 from acumen.model.facts import SessionQuiet
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.memories import Memory, owner, searchable
+from acumen.model.memory import Cause
 from acumen.model.search import TURN, Filter
 from acumen.review.act import fresh_action, refuse_circle
 from acumen.review.plan import changed
@@ -67,7 +68,7 @@ async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Us
         if after.superseded_by is not None:
             _check_successor(tx, ref, after)
         done = _edited(tx, ref, now, after, actor, changes)
-        because = Because(_reason(changes), actor=actor, request_id=done.id)
+        because = Because(_reason(changes), actor=actor, request_id=done.id, cause=Cause.PERSON)
         tx.memories.change(ref, now, after, rows[0], because)
         if after != now:
             tx.actions.add(done)

@@ -61,7 +61,7 @@ def _moved(asked: Asked, memory: Memory, at: Millis) -> Planned:
         if status not in IN_USE:
             return Planned(why=f"it is {status} already")
         return Planned(replace(memory, status=Status.MERGED, merged_into=_pointer(memory, asked.successor)))
-    return Planned(_superseded(memory, asked.successor))
+    return Planned(superseded(memory, asked.successor))
 
 
 def _moved_to_everyone(memory: Memory) -> Planned:
@@ -86,7 +86,7 @@ def _moved_to_version(memory: Memory, reach: Reach) -> Planned:
     return Planned(replace(memory, agent_version=reach.agent_version or ""))
 
 
-def _superseded(memory: Memory, successor: str | None) -> Memory:
+def superseded(memory: Memory, successor: str | None) -> Memory:
     after = replace(memory, status=Status.SUPERSEDED, superseded_by=_pointer(memory, successor))
     if isinstance(after, UserPlaybook):  # where the wire's older clients look for it
         return replace(after, metadata={**after.metadata, "superseded_by": after.superseded_by})

@@ -11,7 +11,7 @@ from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.action import Action, ActionId, ActionItem, Doing
 from acumen.model.hazards import hazards
 from acumen.model.ids import Kind, MemoryRef, UserId
-from acumen.model.memory import Status
+from acumen.model.memory import Cause, Status
 from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.proposal import Proposal
 from acumen.review.act import fresh_action
@@ -90,7 +90,8 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
         done = _action(tx, decision, now, after, actor)
         if after == now:
             return replace(done, id=ActionId(""), items=())
-        tx.memories.change(done.items[0].ref, now, after, row, Because(done.reason, actor=actor, request_id=done.id))
+        because = Because(done.reason, actor=actor, request_id=done.id, cause=Cause.PERSON)
+        tx.memories.change(done.items[0].ref, now, after, row, because)
         tx.actions.add(done)
         return done
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from acumen.deps import Deps
+from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.signal import Filed, Thresholds, Window
 from acumen.model.times import DAY_MS
@@ -29,6 +30,7 @@ class Candidate(NamedTuple):
     use: Use
     modified_at: Millis
     created_at: Millis
+    conflicts: Sequence[OpenConflict] = ()  # those in which it is the newer memory
 
     @property
     def score(self) -> int:
@@ -45,7 +47,7 @@ class Candidate(NamedTuple):
         return max(signal.saving for signal in self.signals)
 
 
-_NAMING = frozenset({"duplicate", "supersedeable"})
+_NAMING = frozenset({"conflict", "duplicate", "supersedeable"})
 
 
 class Wanted(Struct, frozen=True):
@@ -95,7 +97,8 @@ def window_of(tx: Tx, days_back: int, at: Millis) -> Window:
 
 def _candidate(one: Filed, title: str, window: Window, thresholds: Thresholds) -> Candidate:
     case, signals = one.case, signals_of(one.case, window, thresholds)
-    return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, case.modified_at, case.created_at)
+    times = case.modified_at, case.created_at
+    return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, *times, case.conflicts)
 
 
 def kinds(user: UserId | None) -> Iterable[Kind]:

@@ -1,12 +1,16 @@
 """Why a memory deserves a look. Pure."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from acumen.model.action import Mark
+from acumen.model.conflict import ConflictSide
 from acumen.model.ids import Millis
 from acumen.model.intervals import wilson
 from acumen.model.signal import (
+    CONFLICT,
+    CONFLICT_SCORE,
     COST_CEILING,
     COST_FLOOR,
     DUPLICATE,
@@ -71,6 +75,8 @@ def _all(case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]
             yield wasteful
     if case.replaced is not None:
         yield _supersedeable(case, case.replaced, window)
+    if case.conflicts:
+        yield _conflict(case)
     if case.twins:
         yield _duplicate(case, window)
     for flag in case.flags:
@@ -120,6 +126,25 @@ def costly(case: Case, window: Window, thresholds: Thresholds) -> Signal | None:
 def _supersedeable(case: Case, replaced: Replaced, window: Window) -> Signal:
     saving = case.use.tokens / window.counted_days
     return Signal(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, replaced.why, replaced.since, 1.0, (replaced.by,), saving)
+
+
+# As much of a memory's text as a reason quotes.
+_QUOTED = 120
+
+
+def _conflict(case: Case) -> Signal:
+    """Newest first, each text with its date."""
+    older = sorted((found.older for found in case.conflicts), key=lambda side: (-side.at, side.ref))
+    why = f"{_dated(case.conflicts[0].newer)} may disagree with {'; and '.join(map(_dated, older))}"
+    about = tuple(sorted(side.ref.id for side in older))
+    since = min(found.conflict.created_at for found in case.conflicts)
+    return Signal(CONFLICT, CONFLICT_SCORE, why, since, 1.0, about)
+
+
+def _dated(side: ConflictSide) -> str:
+    text = " ".join(side.text.split())
+    quoted = text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1].rstrip()}…"
+    return f"“{quoted}” ({datetime.fromtimestamp(side.at / 1000, UTC):%Y-%m-%d})"
 
 
 def _duplicate(case: Case, window: Window) -> Signal:

@@ -1,6 +1,6 @@
 """What people did to memories, as rows: one per action, one per memory it touched."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -24,6 +24,21 @@ class Actions:
     def get(self, action_id: ActionId) -> Action | None:
         row = self._scope.one(self._scope.mine(actions).where(actions.c.action_id == action_id))
         return self._with_items([row])[0] if row else None
+
+    def by_ids(self, ids: Collection[str]) -> dict[str, Action]:
+        """Those that exist."""
+        rows = self._scope.those(self._scope.mine(actions), actions.c.action_id, set(ids))
+        return {action.id: action for action in self._with_items(rows)}
+
+    def undone_changes(self, ids: Collection[str]) -> dict[int, ActionId]:
+        """Of the memories with these ids: lineage events that were undone, each with the action that did it."""
+        a, i = actions.c, action_items.c
+        items = sa.and_(i.org_id == a.org_id, i.action_id == a.action_id)
+        query = self._scope.mine(a.action_id, a.params).join(action_items, items)
+        query = query.where(a.action == str(Doing.UNDO_CHANGE), a.undone_by.is_(None))
+        return {
+            row.params["change"]: ActionId(row.action_id) for row in self._scope.those(query, i.entity_id, set(ids))
+        }
 
     def page(self, limit: int, offset: int, ref: MemoryRef | None = None) -> tuple[list[Action], int]:
         """The latest first, and how many there are: of all memories, or of one."""

@@ -5,8 +5,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.conflict import Conflict, ConflictState
+from acumen.model.conflict import Conflict, ConflictSide, ConflictState, OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
+from acumen.model.memory import Status
+from acumen.storage.kinds import TABLES
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import conflicts
 
@@ -53,6 +55,31 @@ class Conflicts:
         ordered = query.order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id).limit(limit)
         return [_conflict(row) for row in self._scope.rows(ordered)]
 
+    def described(self, conflicts: Sequence[Conflict]) -> list[OpenConflict]:
+        """Those of which both memories are current, in the same order."""
+        sides = self._current([ref for conflict in conflicts for ref in (conflict.older, conflict.newer)])
+        return [
+            OpenConflict(conflict, sides[conflict.older], sides[conflict.newer])
+            for conflict in conflicts
+            if {conflict.older, conflict.newer} <= sides.keys()
+        ]
+
+    def _current(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, ConflictSide]:
+        sides = {}
+        for kind in {ref.kind for ref in refs}:
+            mapping, c = TABLES[kind], TABLES[kind].table.c
+            said_at = c.said_at if "said_at" in c else sa.null()
+            columns = (mapping.text_id.label("id"), c.content, c.created_at, said_at.label("said_at"), c.version)
+            trigger = c.trigger if "trigger" in c else sa.null()
+            query = sa.select(*columns, trigger.label("trigger"))
+            query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT))
+            ids = {parsed for ref in refs if ref.kind is kind and (parsed := mapping.parse_id(ref.id)) is not None}
+            for row in self._scope.those(query, c[mapping.id_column], ids):
+                text = f"{row.trigger}: {row.content}" if row.trigger else row.content
+                ref = MemoryRef(kind, row.id)
+                sides[ref] = ConflictSide(ref, text, Millis(row.said_at or row.created_at), row.version)
+        return sides
+
     def set_state(self, conflict_id: str, state: ConflictState, by: str | None, at: Millis | None) -> None:
         values = {"state": str(state), "settled_by": by, "settled_at": at}
         self._scope.update(conflicts, conflicts.c.conflict_id == conflict_id, **values)
@@ -63,6 +90,12 @@ class Conflicts:
         for conflict in ended:
             self.set_state(conflict.id, ConflictState.SETTLED, by, at)
         return ended
+
+    def reopen_of(self, refs: Sequence[MemoryRef]) -> None:
+        """The settled ones of memories that are current again, where the other memory is current too."""
+        settled = [conflict for conflict in self.of(refs) if conflict.state is ConflictState.SETTLED]
+        for found in self.described(settled):
+            self.set_state(found.conflict.id, ConflictState.OPEN, None, None)
 
     def delete_of(self, kind: Kind, ids: Sequence[str]) -> None:
         """No word of deleted memories stays behind."""

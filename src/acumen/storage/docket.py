@@ -7,12 +7,14 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.action import Mark
+from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
 from acumen.model.signal import SIGNALS, Case, Filed, Flagged, Replaced, Thresholds, Twin, Window
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
+from acumen.storage.conflicts import Conflicts
 from acumen.storage.database import Database
 from acumen.storage.deltas import MEMORY_COUNTS, TIMES, day_of
 from acumen.storage.flags import Flags
@@ -51,9 +53,10 @@ class Docketed(Struct, frozen=True):
 
 
 class Docket:
-    def __init__(self, scope: Scope, flags: Flags) -> None:
+    def __init__(self, scope: Scope, flags: Flags, conflicts: Conflicts) -> None:
         self._scope = scope
         self._flags = flags
+        self._conflicts = conflicts
 
     def page(self, asked: Question, limit: int, offset: int) -> Docketed:
         shape = _Shape(tuple(asked.kinds), asked.user is None, asked.window.covered, asked.by_waste)
@@ -109,10 +112,20 @@ class Docket:
                 for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
                     twins.setdefault(MemoryRef(kind, own), []).append(Twin(other, pair.similarity, pair.since))
         refs = [MemoryRef(Kind(row.kind), row.id) for row in rows]
-        return [
-            Filed(ref, row.user_id, row.version, _case(row, flags.get(ref, ()), twins.get(ref, ())))
+        conflicts = self._open_conflicts(refs)
+        cases = [
+            _case(row, flags.get(ref, ()), twins.get(ref, ()), conflicts.get(ref, ()))
             for ref, row in zip(refs, rows, strict=True)
         ]
+        return [Filed(ref, row.user_id, row.version, case) for ref, row, case in zip(refs, rows, cases, strict=True)]
+
+    def _open_conflicts(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, list[OpenConflict]]:
+        """By the newer memory."""
+        wanted, links = set(refs), self._conflicts.of(refs, only_open=True)
+        by_newer: dict[MemoryRef, list[OpenConflict]] = {}
+        for found in self._conflicts.described([link for link in links if link.newer in wanted]):
+            by_newer.setdefault(found.conflict.newer, []).append(found)
+        return by_newer
 
 
 # --- one statement for all of it -----------------------------------------------------------------------------------
@@ -246,11 +259,11 @@ def _order(c: Any, score: Any, *, by_waste: bool) -> list[Any]:
     return [*(weight[::-1] if by_waste else weight), c.kind, c.id]
 
 
-def _case(row: Any, flags: Sequence[Flagged], twins: Sequence[Twin]) -> Case:
+def _case(row: Any, flags: Sequence[Flagged], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]) -> Case:
     use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these very fields
     mark = Mark(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
     replaced = None
     if row.replaced_by is not None:
         why = _REPLACED[row.replaced_how].format(kind=row.kind, by=row.replaced_by)
         replaced = Replaced(row.replaced_by, why, Millis(row.replaced_since))
-    return Case(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, mark)
+    return Case(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, mark, conflicts)

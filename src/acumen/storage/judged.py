@@ -5,8 +5,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from acumen.model.conflict import ConflictState
 from acumen.model.intervals import Z95
 from acumen.model.signal import (
+    CONFLICT,
+    CONFLICT_SCORE,
     COST_CEILING,
     COST_FLOOR,
     DUPLICATE,
@@ -29,7 +32,7 @@ from acumen.model.signal import (
 )
 from acumen.model.times import DAY_MS
 from acumen.storage.database import Database
-from acumen.storage.tables import duplicate_pairs, memory_flags
+from acumen.storage.tables import conflicts, duplicate_pairs, memory_flags
 
 
 # What a question fills in: building these queries takes longer than running them.
@@ -50,6 +53,7 @@ def signals(memory: sa.CTE, db: Database, *, covered: bool) -> Iterable[sa.Selec
     yield rules.costly()
     yield rules.supersedeable()
     yield rules.duplicate()
+    yield rules.conflict()
     yield from rules.flagged()
 
 
@@ -86,22 +90,29 @@ class _Rules:
         query = self._found(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, self._tokens_a_day, sa.literal(1.0), by)
         return query.where(by.is_not(None))
 
+    def conflict(self) -> sa.Select[Any]:
+        """A row for each open conflict of the newer memory: one pair is one candidate."""
+        m, c, older = self._memory.c, conflicts.c, self._memory.alias("older")
+        is_open = (c.org_id == ORG, c.state == str(ConflictState.OPEN))
+        query = self._found(CONFLICT, CONFLICT_SCORE, sa.literal(0.0), sa.literal(1.0), c.older_id)
+        return query.select_from(
+            self._memory.join(conflicts, sa.and_(*is_open, c.newer_kind == m.kind, c.newer_id == m.id)).join(
+                older, sa.and_(older.c.kind == c.older_kind, older.c.id == c.older_id)
+            )
+        )
+
     def duplicate(self) -> sa.Select[Any]:
         """A row for each twin, with the score of the nearest: a twin that a person has not seen is enough."""
-        m, other = self._memory.c, self._memory.alias("other")
-        sides = self._sides()
+        m, sides = self._memory.c, self._sides()
         eighth = sides.c.nearest * sides.c.nearest
         eighth = eighth * eighth
         near = sa.func.round((DUPLICATE_CEILING - DUPLICATE_FLOOR) * eighth * eighth)
         score = DUPLICATE_FLOOR + sa.cast(near, sa.Integer)
         query = self._found(DUPLICATE, score, self._tokens_a_day, sides.c.nearest, sides.c.other)
-        return query.select_from(
-            self._memory.join(sides, sa.and_(sides.c.kind == m.kind, sides.c.own == m.id)).join(
-                other, sa.and_(other.c.kind == m.kind, other.c.id == sides.c.other)
-            )
-        )
+        return query.select_from(self._memory.join(sides, sa.and_(sides.c.kind == m.kind, sides.c.own == m.id)))
 
     def _sides(self) -> sa.Subquery:
+        """Each memory with each of its twins that are in use, and how near the nearest of these is."""
         p = duplicate_pairs.c
         alike = sa.or_(p.similarity >= SIMILARITY, p.found_by != "meaning")
         both = sa.union_all(
@@ -111,7 +122,9 @@ class _Rules:
             )
         ).subquery("both")
         nearest = sa.func.max(both.c.similarity).over(partition_by=[both.c.kind, both.c.own])
-        return sa.select(both, nearest.label("nearest")).subquery("sides")
+        other = self._memory.alias("other")
+        twins = both.join(other, sa.and_(other.c.kind == both.c.kind, other.c.id == both.c.other))
+        return sa.select(both, nearest.label("nearest")).select_from(twins).subquery("sides")
 
     def flagged(self) -> Iterable[sa.Select[Any]]:
         m, detail = self._memory.c, memory_flags.c.detail

@@ -1,16 +1,17 @@
 """What came from what: every change to a memory, with its reason, append-only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct, field, to_builtins
 
-from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
+from acumen.model.change import ChangeFilter, ChangeKind
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, SessionId
 from acumen.model.memory import Cause, Status
 from acumen.storage.prepared import Prepared
 from acumen.storage.scope import Scope, in_batches, org_of
-from acumen.storage.tables import lineage
+from acumen.storage.tables import interactions, lineage, requests
 
 
 class Because(Struct, frozen=True):
@@ -27,6 +28,48 @@ class Because(Struct, frozen=True):
 
 # In place of a reason that may have quoted what is erased.
 ERASED = "(erased)"
+# The operation of an event that links a memory to one that it may disagree with; the memory itself stays as it is.
+CONFLICT = "conflict"
+
+# Operations that are one kind of change, whatever the cause.
+_KIND_OF_OP = {
+    "add": ChangeKind.LEARNED,
+    CONFLICT: ChangeKind.CONFLICT,
+    "delete": ChangeKind.DELETED,
+    str(Status.SUPERSEDED): ChangeKind.SUPERSEDED,
+    str(Status.FORGOTTEN): ChangeKind.FORGOTTEN,
+    str(Status.EXPIRED): ChangeKind.EXPIRED,
+    str(Status.MERGED): ChangeKind.MERGED,
+    str(Status.ARCHIVED): ChangeKind.ARCHIVED,
+    str(Status.ARCHIVE_IN_PROGRESS): ChangeKind.ARCHIVED,
+    str(Status.CURRENT): ChangeKind.RESTORED,
+}
+# Of the operation "change", the cause tells.
+_KIND_OF_CAUSE = {
+    Cause.RESTATED: ChangeKind.RESTATED,
+    Cause.REFINED: ChangeKind.REFINED,
+    Cause.MODEL: ChangeKind.REFINED,
+    Cause.PERSON: ChangeKind.EDITED,
+}
+
+
+def _change_kind() -> sa.ColumnElement[str]:
+    """Events of earlier versions have no cause: what learning changed without new words was said again."""
+    c = lineage.c
+    before, after = (
+        sa.func.coalesce(side["content"].as_string(), side[("lesson", "content")].as_string())
+        for side in (c.before, c.after)
+    )
+    return sa.case(
+        *((c.op == op, sa.literal(str(kind))) for op, kind in _KIND_OF_OP.items()),
+        *((c.cause == str(cause), sa.literal(str(kind))) for cause, kind in _KIND_OF_CAUSE.items()),
+        (c.actor != Because("").actor, sa.literal(str(ChangeKind.EDITED))),
+        (before != after, sa.literal(str(ChangeKind.REFINED))),
+        else_=sa.literal(str(ChangeKind.RESTATED)),
+    )
+
+
+_CHANGE = _change_kind()
 
 _RECORD = Prepared(sa.insert(lineage))
 
@@ -88,6 +131,31 @@ class Lineage:
         if user is not None:
             query = query.where(c.user_id == user)
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
+
+    def changes(self, wanted: ChangeFilter, limit: int, before: int | None = None) -> list[dict[str, Any]]:
+        """Events newest first, each with its kind of change as `change`; only those older than the event `before`."""
+        c = lineage.c
+        org = org_of(c.event_id) if wanted.user is None else c.org_id  # as above
+        conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
+            (before is not None, lambda: c.event_id < before),
+            (wanted.user is not None, lambda: c.user_id == wanted.user),
+            (wanted.since is not None, lambda: c.created_at >= wanted.since),
+            (wanted.until is not None, lambda: c.created_at < wanted.until),
+            (wanted.kinds is not None, lambda: _CHANGE.in_([str(kind) for kind in wanted.kinds or ()])),
+            (wanted.session is not None, lambda: self._in_session(wanted.session or SessionId(""))),
+        )
+        query = sa.select(lineage, _CHANGE.label("change")).where(org == self._scope.org)
+        query = query.where(*(condition() for applies, condition in conditions if applies))
+        return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
+
+    def change(self, event_id: int) -> dict[str, Any] | None:
+        query = self._scope.mine(lineage).add_columns(_CHANGE.label("change")).where(lineage.c.event_id == event_id)
+        return next((dict(row) for row in self._scope.rows(query)), None)
+
+    def _in_session(self, session: SessionId) -> sa.ColumnElement[bool]:
+        named = self._scope.mine(requests.c.request_id).where(requests.c.session_id == session)
+        turns = self._scope.mine(interactions.c.interaction_id).where(interactions.c.request_id.in_(named))
+        return sa.or_(lineage.c.request_id.in_(named), lineage.c.interaction_id.in_(turns))
 
     def record_deleted(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go, and those of their earlier versions."""

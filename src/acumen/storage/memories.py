@@ -88,6 +88,8 @@ class Memories:
             self._settle([after])
         if before.status is Status.CURRENT and after.status is not Status.CURRENT:
             self._conflicts.settle_of([ref], because.actor, self._search.at)
+        if before.status is not Status.CURRENT and after.status is Status.CURRENT:
+            self._conflicts.reopen_of([ref])
 
     def titles(self, refs: Iterable[MemoryRef]) -> dict[MemoryRef, str]:
         """Of those that exist."""
@@ -110,6 +112,11 @@ class Memories:
         self._search.touch_all(kind, ids)
         for some in self._rows[kind].owners(ids):
             self._lineage.record_moved(kind, some, (move.before, move.after), because)
+        refs = [MemoryRef(kind, memory_id) for memory_id in ids]
+        if move.before is Status.CURRENT:
+            self._conflicts.settle_of(refs, because.actor, self._search.at)
+        if move.after is Status.CURRENT:
+            self._conflicts.reopen_of(refs)
         return moved
 
     def delete(self, kind: Kind, ids: Sequence[str], because: Because) -> int:

@@ -115,7 +115,7 @@ class Tx:
     agent_playbooks = cached_property(lambda tx: MemoryRows(tx.scope, AGENT_PLAYBOOKS))
     evidence = cached_property(lambda tx: Evidence(tx.scope, tx.search_rows))
     reviewed = cached_property(lambda tx: Reviewed(tx.actions, tx.marks, tx.flags, tx.injections, tx.views))
-    docket = cached_property(lambda tx: Docket(tx.scope, tx.flags))
+    docket = cached_property(lambda tx: Docket(tx.scope, tx.flags, tx.conflicts))
     memories = cached_property(
         lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.evidence, tx.reviewed, tx.conflicts)
     )

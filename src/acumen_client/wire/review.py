@@ -34,6 +34,7 @@ class Signal(StrEnum):
     HARMFUL = "harmful"
     INSTRUCTION_LIKE = "instruction_like"
     OVERSIZED = "oversized"
+    CONFLICT = "conflict"
 
 
 class ReviewOrder(StrEnum):
@@ -90,6 +91,7 @@ class MemoryReviewCandidate(Answer):
     wasted_tokens: int = 0
     saving_tokens_per_day: float = 0.0
     related_ids: list[str] = Field(default_factory=list)
+    conflict_ids: list[str] = Field(default_factory=list)
     last_injected_at: int | None = None
     last_cited_at: int | None = None
     last_modified_at: int | None = None
@@ -235,6 +237,58 @@ class GetReviewActionsResponse(Page):
     """The latest first. Of an action on many memories only the first hundred are told."""
 
     actions: list[ReviewActionEntry] = Field(default_factory=list)
+
+
+# --- conflicts -----------------------------------------------------------------------------------------------------
+
+
+class GetConflictsRequest(OfOneOrAll):
+    pass
+
+
+class ConflictSide(Answer):
+    """`at` is when it was said, or stored where that is not known; epoch seconds."""
+
+    kind: MemoryKind
+    id: str
+    text: str = ""
+    at: int = 0
+    version: int = 1
+
+
+class MemoryConflict(Answer):
+    """Two current memories of one user of which at most one may hold. `quote` are the words that raised it."""
+
+    conflict_id: str
+    user_id: str
+    reason: str = ""
+    quote: str | None = None
+    interaction_id: int | None = None
+    since: int
+    newer: ConflictSide
+    older: ConflictSide
+
+
+class GetConflictsResponse(Page):
+    """The open ones, newest first."""
+
+    conflicts: list[MemoryConflict] = Field(default_factory=list)
+
+
+class Keep(StrEnum):
+    """Which memory of a conflict holds; the other is superseded. `both` closes the conflict and ends neither."""
+
+    NEWER = "newer"
+    OLDER = "older"
+    BOTH = "both"
+
+
+class SettleConflictRequest(Request):
+    """Refused with 409 when it is settled already."""
+
+    conflict_id: Id
+    keep: Keep
+    reason: Label = ""
 
 
 # --- duplicates ----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from acumen.model.memories import Memory
 from acumen.model.memory import Origin, Status
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile, TimeToLive
+from acumen.storage.lineage import CONFLICT
 from acumen.storage.store import Tx
 
 # --- where one memory came from ------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ _BEGINNINGS = ("add", Status.CURRENT, Status.PENDING)
 
 
 def _is_end(event: Mapping[str, Any]) -> bool:
-    return event["op"] not in (*_BEGINNINGS, "change")
+    return event["op"] not in (*_BEGINNINGS, "change", CONFLICT)
 
 
 def _profile_of(event: Mapping[str, Any], stored: Mapping[str, Profile]) -> Profile:

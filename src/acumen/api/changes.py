@@ -1,0 +1,76 @@
+"""The change feed, over REST."""
+
+from acumen.api.call import Call, answers
+from acumen.api.views import millis, seconds, user
+from acumen.model.change import ChangeFilter, ChangeKind
+from acumen.model.ids import SessionId
+from acumen.review import changes
+from acumen.review.changes import Change, OtherMemory
+from acumen_client.calls import Calls
+from acumen_client.wire import changes as wire
+
+
+@answers(Calls.memory_changes)
+async def get_memory_changes(asked: wire.GetMemoryChangesRequest, call: Call) -> wire.GetMemoryChangesResponse:
+    wanted = ChangeFilter(
+        user=user(asked.user_id),
+        kinds=None if asked.kinds is None else tuple(ChangeKind(kind) for kind in asked.kinds),
+        since=millis(asked.since),
+        until=millis(asked.until),
+        session=SessionId(asked.session_id) if asked.session_id else None,
+    )
+    page = await changes.page(wanted, asked.limit, asked.cursor, call.deps)
+    return wire.GetMemoryChangesResponse(changes=[_change(change) for change in page.changes], next_cursor=page.next)
+
+
+@answers(Calls.undo_memory_change)
+async def undo_memory_change(asked: wire.UndoMemoryChangeRequest, call: Call) -> wire.UndoMemoryChangeResponse:
+    undone = await changes.undo(asked.change_id, call.caller.actor, asked.reason, call.deps)
+    return wire.UndoMemoryChangeResponse(
+        action_id=undone.action.id,
+        change=_change(undone.change),
+        successor=_other(undone.successor),
+        conflict_id=undone.conflict_id,
+        msg=changes.outcome(undone),
+    )
+
+
+def _change(change: Change) -> wire.MemoryChange:
+    return wire.MemoryChange.model_validate(
+        {
+            "change_id": change.id,
+            "at": seconds(change.at),
+            "change": change.kind,
+            "kind": change.ref.kind,
+            "id": change.ref.id,
+            "user_id": change.user_id,
+            "before": change.before,
+            "after": change.after,
+            "other": _other(change.other),
+            "cause": change.cause,
+            "reason": change.reason,
+            "quote": change.quote,
+            "session_id": change.session[1] if change.session else None,
+            "interaction_id": change.turn,
+            "actor": change.actor,
+            "conflict_id": change.conflict and change.conflict.id,
+            "conflict_state": change.conflict and change.conflict.state,
+            "undoable": change.refusal is None,
+            "refusal": change.refusal,
+            "undone_by": change.undone_by,
+        }
+    )
+
+
+def _other(other: OtherMemory | None) -> wire.OtherMemory | None:
+    if other is None:
+        return None
+    return wire.OtherMemory.model_validate(
+        {
+            "relation": other.relation,
+            "kind": other.ref.kind,
+            "id": other.ref.id,
+            "text": other.text,
+            "status": other.status,
+        }
+    )

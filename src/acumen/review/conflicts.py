@@ -1,0 +1,103 @@
+"""Conflicts between memories: list the open ones, settle one, and reopen it when that is undone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from acumen.deps import Deps
+from acumen.errors import Conflict as Refused
+from acumen.errors import NotFound
+from acumen.model.action import Action, ActionId, ActionItem, Doing
+from acumen.model.conflict import Conflict, ConflictState, Keep, OpenConflict
+from acumen.model.ids import MemoryRef, Millis, UserId, fresh_id
+from acumen.model.memories import Memory
+from acumen.model.memory import Cause, Status
+from acumen.review.plan import superseded
+from acumen.storage.lineage import Because
+from acumen.storage.store import Tx
+
+# The name under which an action keeps what it did to a conflict.
+CONFLICT = "conflict"
+
+
+async def listed(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[OpenConflict], int]:
+    """The open ones, newest first, and how many there are: of one user or of the whole org."""
+    found = await deps.store.read(lambda tx: tx.conflicts.described(tx.conflicts.open(user)))
+    return found[offset : offset + limit], len(found)
+
+
+def of_memory(tx: Tx, ref: MemoryRef) -> list[OpenConflict]:
+    return tx.conflicts.described(tx.conflicts.of([ref], only_open=True))
+
+
+async def settle(conflict_id: str, keep: Keep, actor: str, reason: str, deps: Deps) -> Action:
+    """Keep one of the two, and the other is superseded; or keep both, and they no longer count as a conflict."""
+    at = deps.now()
+
+    def store(tx: Tx) -> Action:
+        tx.search_rows.hold()  # of two reviewers, the second reads what the first has written
+        found = _open(tx, conflict_id)
+        state = ConflictState.BOTH_HOLD if keep is Keep.BOTH else ConflictState.SETTLED
+        moved = {"id": conflict_id, "before": str(ConflictState.OPEN), "after": str(state)}
+        params = {CONFLICT: moved, "keep": str(keep)}
+        action = Action(ActionId(fresh_id("act")), Doing.SETTLE_CONFLICT, actor, at, reason, params)
+        # Before the memory ends, which would settle it in the name of the memory's end.
+        tx.conflicts.set_state(conflict_id, state, actor, at)
+        action = replace(action, items=_items(tx, found, keep, action))
+        tx.actions.add(action)
+        return action
+
+    return await deps.store.write(store)
+
+
+def _open(tx: Tx, conflict_id: str) -> Conflict:
+    found = tx.conflicts.get(conflict_id)
+    if found is None:
+        raise NotFound(f"There is no conflict {conflict_id!r}.")
+    if found.state is not ConflictState.OPEN:
+        by = f" by {found.settled_by}" if found.settled_by else ""
+        raise Refused(f"Conflict {conflict_id} is settled already{by}.")
+    if not tx.conflicts.described([found]):
+        raise Refused(f"A memory of conflict {conflict_id} is no longer current, so there is nothing to settle.")
+    return found
+
+
+def _items(tx: Tx, conflict: Conflict, keep: Keep, action: Action) -> Sequence[ActionItem]:
+    """Ends the memory that is not kept; of both, neither changes."""
+    if keep is Keep.BOTH:
+        return [
+            ActionItem(ref, changed=False, why="both hold", user_id=conflict.user_id)
+            for ref in (conflict.newer, conflict.older)
+        ]
+    kept, ended = (conflict.newer, conflict.older) if keep is Keep.NEWER else (conflict.older, conflict.newer)
+    rows: Any = tx.by_kind[ended.kind]
+    before = rows.get(ended.id)
+    because = Because(
+        f"a person settled a conflict: the {keep} one holds",
+        actor=action.actor,
+        request_id=action.id,
+        sources=[kept.id],
+        cause=Cause.PERSON,
+    )
+    after = tx.memories.change(ended, before, _ended(before, ended, kept), None, because)
+    sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
+    return [ActionItem(ended, True, None, conflict.user_id, *sides)]
+
+
+def _ended(memory: Memory, ref: MemoryRef, kept: MemoryRef) -> Memory:
+    """A memory names its successor only within its own kind; across kinds the lineage does."""
+    return superseded(memory, kept.id) if kept.kind is ref.kind else replace(memory, status=Status.SUPERSEDED)
+
+
+def put_back(tx: Tx, done: Action, actor: str, at: Millis) -> Mapping[str, Any]:
+    """Undoes what an action did to a conflict, if it did anything; returns what was changed by that."""
+    moved = done.params.get(CONFLICT)
+    if moved is None:
+        return {}
+    found = tx.conflicts.get(moved["id"])
+    if found is None or str(found.state) != moved["after"]:
+        raise Refused(f"A newer change stands in the way: conflict {moved['id']} was changed or deleted since.")
+    state = ConflictState(moved["before"])
+    tx.conflicts.set_state(found.id, state, *((None, None) if state is ConflictState.OPEN else (actor, at)))
+    return {CONFLICT: {"id": found.id, "before": moved["after"], "after": moved["before"]}}
