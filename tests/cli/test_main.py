@@ -13,12 +13,12 @@ from acumen_client.wire.shapes import Role
 from tests.cli.conftest import ACUMEN, Run
 
 COMMANDS = [
-    "serve", "worker", "migrate", "doctor", "demo", "publish", "search", "status", "memory-review", "rerun", "upgrade",
-    "downgrade", "version",
+    "serve", "worker", "migrate", "doctor", "demo", "publish", "search", "status", "memory-review", "changes", "rerun",
+    "upgrade", "downgrade", "version",
 ]  # fmt: skip
 NESTED = [
     ("keys", "create"), ("keys", "list"), ("keys", "revoke"), ("stats", "injections"), ("operations", "status"),
-    ("operations", "cancel"),
+    ("operations", "cancel"), ("changes", "undo"), ("memory-review", "conflicts"), ("memory-review", "settle"),
 ]  # fmt: skip
 
 

@@ -11,7 +11,14 @@ from typing import Annotated
 import typer
 
 from acumen import __version__
-from acumen.cli import client_commands, learn_commands, local_commands, operation_commands, review_commands
+from acumen.cli import (
+    change_commands,
+    client_commands,
+    learn_commands,
+    local_commands,
+    operation_commands,
+    review_commands,
+)
 from acumen.cli.options import AsJson
 
 app = typer.Typer(
@@ -25,6 +32,7 @@ app = typer.Typer(
 app.add_typer(local_commands.app)
 app.add_typer(client_commands.app)
 app.add_typer(review_commands.app)
+app.add_typer(change_commands.app)
 app.add_typer(learn_commands.app)
 app.add_typer(operation_commands.app)
 

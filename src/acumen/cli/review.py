@@ -11,6 +11,8 @@ from acumen.errors import BadInput
 from acumen_client.client import Client
 from acumen_client.wire.meter import CompareInjectionResponse, GetInjectionResponse, InjectionStat, MemoryCost
 from acumen_client.wire.review import (
+    Keep,
+    MemoryConflict,
     MemoryReviewCandidate,
     ReviewAction,
     ReviewActionEntry,
@@ -120,6 +122,26 @@ def _item(one: ReviewedItem) -> str:
     return plain(f"{name}  {changes or 'deleted'}")
 
 
+def conflicts(client: Client, user: str | None, *, all_users: bool, limit: int, as_json: bool) -> None:
+    if user is None and not all_users:
+        raise BadInput("Name a user with --user NAME, or use --all-users.")
+    found = client.memory_conflicts(user_id=user, include_all_users=all_users, limit=limit)
+    rows = [_conflict(conflict) for conflict in found.conflicts]
+    headings = ["conflict", "user", "newer", "said", "older", "said", "quote"]
+    show(as_json, found, table(headings, rows) if rows else "No open conflicts.")
+
+
+def _conflict(conflict: MemoryConflict) -> list[object]:
+    sides = [part for side in (conflict.newer, conflict.older) for part in (side.text[:TITLE], when(side.at))]
+    quote = None if conflict.quote is None else f"“{conflict.quote[:TITLE]}”"
+    return [conflict.conflict_id, conflict.user_id, *sides, quote]
+
+
+def settle(client: Client, conflict_id: str, keep: str, *, reason: str, as_json: bool) -> None:
+    done = client.settle_conflict(conflict_id=conflict_id, keep=Keep(keep), reason=reason)
+    show(as_json, done, _done(done))
+
+
 def log(client: Client, *, limit: int, as_json: bool) -> None:
     found = client.review_actions(limit=limit)
     rows = [_entry(one) for one in found.actions]
@@ -205,11 +227,11 @@ def _explained(found: GetInjectionResponse) -> str:
 
 
 def compare(client: Client, injection_id: str, earlier: str, later: str, *, as_json: bool) -> None:
-    found = client.compare_injection(injection_id=injection_id, earlier=_moment(earlier), later=_moment(later))
+    found = client.compare_injection(injection_id=injection_id, earlier=moment(earlier), later=moment(later))
     show(as_json, found, _compared(found))
 
 
-def _moment(text: str) -> int:
+def moment(text: str) -> int:
     """A date or a moment in ISO form; without a zone it is UTC."""
     try:
         at = datetime.fromisoformat(text)

@@ -32,6 +32,7 @@ Doing = Literal[
     "change_scope",
     "delete",
 ]
+Keep = Literal["newer", "older", "both"]
 CostGroup = Literal["memory", "user", "agent_version", "day"]
 
 
@@ -41,6 +42,7 @@ CostGroup = Literal["memory", "user", "agent_version", "day"]
         "acumen memory-review --user ana",
         "acumen memory-review --all-users --days 90 --signal stale --signal duplicate",
         "acumen memory-review apply archive user_playbook:7 profile:prof_1 --dry-run",
+        "acumen memory-review settle con_0123 newer",
         "acumen memory-review undo act_0123",
     ),
 )
@@ -123,6 +125,42 @@ def undo(
 
     with server(url, key) as client:
         review.undo(client, action, as_json=as_json)
+
+
+@reviewing.command(
+    epilog=examples("acumen memory-review conflicts --user ana", "acumen memory-review conflicts --all-users --json")
+)
+def conflicts(
+    user: User = None,
+    all_users: Annotated[bool, typer.Option("--all-users", help="Those of all users.")] = False,
+    limit: Limit = 100,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """List open conflicts between memories, with both texts and dates."""
+    from acumen.cli import review
+
+    with server(url, key) as client:
+        review.conflicts(client, user, all_users=all_users, limit=limit, as_json=as_json)
+
+
+@reviewing.command(
+    epilog=examples("acumen memory-review settle con_0123 newer", "acumen memory-review settle con_0123 both")
+)
+def settle(
+    conflict: Annotated[str, typer.Argument(metavar="CONFLICT", help="Its id, as `conflicts` lists it.")],
+    keep: Annotated[Keep, typer.Argument(help="The memory that holds; the other is superseded.")],
+    reason: Annotated[str, typer.Option(help="Why, for the log.")] = "",
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Settle a conflict: keep the newer memory, the older one, or both. It can be undone."""
+    from acumen.cli import review
+
+    with server(url, key) as client:
+        review.settle(client, conflict, keep, reason=reason, as_json=as_json)
 
 
 @reviewing.command(epilog=examples("acumen memory-review log"))
