@@ -22,6 +22,7 @@ from acumen.model.evaluation import Evaluation, EvaluationId, Judgement
 from acumen.model.facts import Failed, Hour
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
 from acumen.model.memories import Memory, owner, searchable
+from acumen.model.memory import Cause
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.search import SearchRow
 from acumen.model.times import DAY_MS, HOUR_MS
@@ -33,6 +34,7 @@ from acumen.settings import load
 from acumen.storage import migrate
 from acumen.storage.failures import WantedGroups
 from acumen.storage.store import Tx
+from tests.review.memories import change, learn, put_in_conflict, supersede, two_ports
 from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, kind_of
 
 DAYS = 55
@@ -106,6 +108,7 @@ async def _set(deps: Deps, at: Millis) -> None:
     await deps.store.write(_metered_long_ago)
     await _use(deps, await _memories(deps, at), at)
     await _deeds(deps, at)
+    await deps.store.write(_changes)
     await watch.look_on(Hour(), deps)
 
 
@@ -254,6 +257,21 @@ def _evaluation(talk: Talk, at: Millis) -> Evaluation:
     judged = Judgement(talk.well, corrections=0 if talk.well else 2, signals=("what the user said last",))
     key = UserId(talk.user), SessionId(talk.name)
     return Evaluation(EvaluationId(0), *key, talk.well, at, at, at, judged=judged, agent_version="2.1")
+
+
+# --- changes -------------------------------------------------------------------------------------------------------
+
+
+def _changes(tx: Tx) -> None:
+    """A memory that was superseded, one that was refined, a pair in conflict, and a quote that means harm."""
+    dentist = learn(tx, a_profile("My dentist is Dr. Molar.", "mira"), session="mira-dentist")
+    refined = "My dentist is Dr. Molar in Bergen."
+    change(tx, dentist, Cause.REFINED, "Dr. Molar is in Bergen", content=refined)
+    old = learn(tx, a_profile("I live in Oslo.", "mira"), session="mira-moves")
+    new = learn(tx, a_profile("I live in Bergen.", "mira"), session="mira-moves")
+    supersede(tx, old, new, "I moved from Oslo to Bergen")
+    put_in_conflict(tx, *two_ports(tx, "mira"), "or was it 9090?", "mira")
+    learn(tx, a_profile("Is fond of tricks.", "mallory"), HOSTILE[0])
 
 
 # --- deeds ---------------------------------------------------------------------------------------------------------

@@ -17,6 +17,9 @@ PAGES = (
     "/ui/review?signal=harmful",
     "/ui/memories",
     "/ui/memories/user_playbook/1",
+    "/ui/changes",
+    "/ui/changes?kind=superseded&user=mira",
+    "/ui/review?signal=conflict",
     "/ui/duplicates",
     "/ui/costs",
     "/ui/sessions",
@@ -109,6 +112,7 @@ def test_text_that_means_harm_is_only_text(site: Site, open_page: Open):
         "/ui",
         "/ui/review",
         "/ui/memories?user=%3Cb%3Emallory%3C/b%3E",
+        "/ui/changes",
         "/ui/costs",
         "/ui/costs?by=user",
         "/ui/sessions",
@@ -166,7 +170,7 @@ def test_with_ten_thousand_memories_no_page_is_heavy(big_scene: Path, open_page:
         assert {path: weight for path, weight in weights.items() if weight > MOST_BYTES} == {}
         page.goto(f"{site.url}/ui/memories")
         expect(page.locator("tr[data-row]")).to_have_count(50)
-        expect(page.locator(".pager")).to_contain_text("10,027 in all")
+        expect(page.locator(".pager")).to_contain_text("10,032 in all")
 
 
 @pytest.mark.parametrize("system,chosen", list(product(("light", "dark"), repeat=2)))

@@ -28,7 +28,7 @@ def learn(tx: Tx, memory: Any, quote: str = "", **turn: str) -> MemoryRef:
     """Adds the memory because of a turn that says `quote`, or what the memory says."""
     words = quote or getattr(memory, "content", "") or memory.lesson.content
     said_in = say(tx, words, memory.user_id or "ada", **turn)
-    kind = kind_of(memory)
+    memory, kind = replace(memory, interaction_ids=[*memory.interaction_ids, said_in]), kind_of(memory)
     because = Because("a new fact", cause=Cause.LEARNED, quote=words, interaction_id=said_in)
     return tx.memories.add(kind, memory, SearchRow(kind, "", memory.user_id or "", words.lower(), "w1"), because)
 

@@ -31,7 +31,7 @@ from tests.world import (
 )
 
 LOOKS = ["", "/review", "/memories", "/duplicates", "/costs", "/sessions", "/experiments", "/audit", "/system"]
-LOOKS += ["/operations", "/failures", "/proposals", "/settings"]
+LOOKS += ["/changes", "/operations", "/failures", "/proposals", "/settings"]
 FORMS = [page.path for page in PAGES if page.method == "POST" and page.role is not Role.PUBLIC]
 
 _SITES: dict[int, httpx.ASGITransport] = {}

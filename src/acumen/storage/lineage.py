@@ -85,9 +85,13 @@ class Lineage:
         _RECORD.run(self._scope.conn, [self._scope.stamp(row)])
 
     def of(self, ref: MemoryRef) -> list[dict[str, Any]]:
-        """The memory's life, oldest event first."""
+        """The memory's life, oldest event first, each with its kind of change as `change`."""
         c = lineage.c
-        query = self._scope.mine(lineage).where(c.kind == str(ref.kind), c.entity_id == ref.id)
+        query = (
+            self._scope.mine(lineage)
+            .add_columns(_CHANGE.label("change"))
+            .where(c.kind == str(ref.kind), c.entity_id == ref.id)
+        )
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id))]
 
     def as_of(self, kind: Kind, user: str | None, at: Millis) -> dict[str, dict[str, Any]]:
@@ -149,8 +153,11 @@ class Lineage:
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
 
     def change(self, event_id: int) -> dict[str, Any] | None:
-        query = self._scope.mine(lineage).add_columns(_CHANGE.label("change")).where(lineage.c.event_id == event_id)
+        query = self._with_change().where(lineage.c.event_id == event_id)
         return next((dict(row) for row in self._scope.rows(query)), None)
+
+    def _with_change(self) -> sa.Select[Any]:
+        return self._scope.mine(lineage).add_columns(_CHANGE.label("change"))
 
     def _in_session(self, session: SessionId) -> sa.ColumnElement[bool]:
         named = self._scope.mine(requests.c.request_id).where(requests.c.session_id == session)

@@ -44,8 +44,15 @@ DONE_WORDS = {
     Doing.CHANGE_SCOPE: "given another scope",
     Doing.DELETE: "deleted",
     Doing.CONFIGURE: "thresholds changed",
+    Doing.SETTLE_CONFLICT: "superseded",
+    Doing.UNDO_CHANGE: "changed back",
     Doing.UNDO: "put back",
 }
+
+
+# What is done by pages of its own, or not to a memory.
+NO_ACTIONS = frozenset({Doing.UNDO, Doing.CONFIGURE, Doing.SETTLE_CONFLICT, Doing.UNDO_CHANGE})
+LONGEST_REASON = 1_000
 
 
 class Preview(Struct, frozen=True):
@@ -163,15 +170,16 @@ def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str],
 async def do(visit: Visit) -> Response:
     asked = _asked(visit, _doing(visit), await _targets(visit))
     flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
-    return _done(visit, await act.act(asked, flagged, visit.deps))
+    return done(visit, await act.act(asked, flagged, visit.deps))
 
 
 @page("/actions/{id}/undo", Role.REVIEWER, "POST")
 async def undo(visit: Visit) -> Response:
-    return _done(visit, await act.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
+    return done(visit, await act.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
 
 
-def _done(visit: Visit, action: Action) -> Response:
+def done(visit: Visit, action: Action) -> Response:
+    """A note with the way back; a browser without scripts is led to the audit log."""
     visit.app.forget_config(visit.deps.org)  # thresholds may be among what was put back
     if not visit.partial:
         return RedirectResponse(f"{ROOT}/audit", 303)
@@ -181,7 +189,7 @@ def _done(visit: Visit, action: Action) -> Response:
 
 def _doing(visit: Visit) -> Doing:
     asked = visit.form.get("action")
-    if asked not in set(Doing) - {Doing.UNDO, Doing.CONFIGURE}:
+    if asked not in set(Doing) - NO_ACTIONS:
         raise BadInput(f"{asked[:40]!r} is nothing that can be done to a memory.")
     return Doing(asked)
 
@@ -202,7 +210,7 @@ def _asked(visit: Visit, doing: Doing, targets: Sequence[Target]) -> Asked:
         doing=doing,
         targets=targets,
         actor=visit.caller.actor,
-        reason=visit.form.get("reason")[:1_000],
+        reason=visit.form.get("reason")[:LONGEST_REASON],
         changes=_changes(visit),
         successor=successor if doing in (Doing.MERGE, Doing.SUPERSEDE_BY) else None,
         until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is Doing.SNOOZE else None,

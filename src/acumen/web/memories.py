@@ -8,12 +8,15 @@ from starlette.responses import Response
 
 from acumen.meter import outcomes
 from acumen.model.action import UNMARKED, Action, Mark
+from acumen.model.conflict import OpenConflict
+from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, title
 from acumen.model.memory import Status
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
-from acumen.review import queue
+from acumen.review import changes, conflicts, queue
+from acumen.review.changes import Change
 from acumen.review.queue import Wanted
 from acumen.storage.library import Entry, Shelf
 from acumen.storage.store import Tx
@@ -36,6 +39,8 @@ LIFT_DAYS = 90
 MOST_EXPORTED = 10_000
 VERSIONS_OFFERED = 100
 SHOWINGS = 20
+# The last turns that a memory rests on, as its page links them.
+TURNS_LINKED = 5
 FILTERS = ("q", "status", "kind", "user", "version", "signal", "tag", "size")
 # Characters: at least, and less than.
 SIZES = {
@@ -131,6 +136,7 @@ class Version(Struct, frozen=True):
     version: int | None
     pieces: Sequence[Piece] | None
     status: str | None
+    change: Change
 
 
 class Day(Struct, frozen=True):
@@ -149,6 +155,8 @@ class Life(Struct, frozen=True):
     actions: Sequence[Action]
     kin: dict[MemoryRef, str]
     raw: str
+    conflicts: Sequence[OpenConflict]
+    turns: Sequence[Interaction]
 
 
 @page("/memories/{kind}/{id:path}")
@@ -182,12 +190,14 @@ def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis, least: float) -> Li
         mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),
         use=tx.usage.sums.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
         days=[Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in _days(uses, at)],
-        versions=[_version(event) for event in reversed(tx.lineage.of(ref))],
+        versions=_versions(tx, ref),
         twins=twins_of(tx, ref, found, least),
         shown=showings(tx, ref, since, SHOWINGS),
         actions=actions,
         kin=_kin(tx, ref, found),
         raw=json.format(json.encode(found), indent=2).decode(),
+        conflicts=conflicts.of_memory(tx, ref),
+        turns=tx.conversations.by_ids(getattr(found, "interaction_ids", [])[-TURNS_LINKED:]),
     )
 
 
@@ -196,7 +206,13 @@ def _days(uses: dict[int, Use], at: Millis) -> Iterable[int]:
     return range(at // DAY_MS - 1, min(uses) - 1, -1) if uses else ()
 
 
-def _version(event: dict[str, Any]) -> Version:
+def _versions(tx: Tx, ref: MemoryRef) -> list[Version]:
+    """Newest first."""
+    events = tx.lineage.of(ref)[::-1]
+    return [_version(*both) for both in zip(events, changes.described(tx, events), strict=True)]
+
+
+def _version(event: dict[str, Any], change: Change) -> Version:
     before, after = event["before"], event["after"]
     told = after or before
     return Version(
@@ -208,6 +224,7 @@ def _version(event: dict[str, Any]) -> Version:
         version=told.get("version") if told else None,
         pieces=words_changed(_text(before), _text(after)) if told else None,
         status=after.get("status") if after else None,
+        change=change,
     )
 
 

@@ -7,11 +7,14 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.errors import NotFound
+from acumen.model.change import ChangeFilter
 from acumen.model.conversation import Interaction
 from acumen.model.evaluation import Evaluation
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.operation import Operation, OperationStatus
 from acumen.model.usage import Injection, UsageEvent
+from acumen.review import changes
+from acumen.review.changes import ChangePage
 from acumen.storage.library import SessionEntry
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
@@ -21,6 +24,7 @@ from acumen.web.review import turns_of
 MOST_INJECTIONS = 200
 MOST_TURNS = 400
 MOST_FAILURES = 100
+MOST_CHANGES = 50
 
 
 @page("/sessions")
@@ -57,6 +61,7 @@ class Told(Struct, frozen=True):
     moments: Sequence[Moment]
     evaluation: Evaluation | None
     titles: dict[MemoryRef, str]
+    taught: ChangePage
 
 
 @page("/session")
@@ -83,7 +88,8 @@ def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
     # What was shown before an answer stands before it.
     moments.sort(key=lambda moment: (moment.at, moment.turn is not None))
     refs = {ref for moment in moments for ref in _refs(moment)}
-    return Told(entries[0], moments, tx.evaluations.of(user, name), tx.memories.titles(refs))
+    taught = changes.read_page(tx, ChangeFilter(user=user, session=name), MOST_CHANGES)
+    return Told(entries[0], moments, tx.evaluations.of(user, name), tx.memories.titles(refs), taught)
 
 
 def _cited(turns: Sequence[Interaction], citations: Sequence[UsageEvent]) -> defaultdict[int, set[MemoryRef]]:

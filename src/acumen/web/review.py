@@ -9,13 +9,14 @@ from starlette.responses import Response
 
 from acumen.errors import NotFound
 from acumen.model.action import UNMARKED, Mark
+from acumen.model.conflict import OpenConflict
 from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.intervals import Interval, wilson
 from acumen.model.memories import Memory, searchable
 from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
-from acumen.review import queue, watch
+from acumen.review import conflicts, queue, watch
 from acumen.review.queue import Queue, Wanted
 from acumen.review.signals import Signal
 from acumen.storage.store import Tx
@@ -124,6 +125,7 @@ class Panel(Struct, frozen=True):
     signals: Sequence[Signal]
     twins: Sequence[Likeness]
     shown: Sequence[Shown]
+    conflicts: Sequence[OpenConflict]
 
 
 @page("/panel/{kind}/{id:path}")
@@ -160,6 +162,7 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
         signals=signals,
         twins=twins_of(tx, ref, memory, least),
         shown=showings(tx, ref, since, INJECTIONS_SHOWN),
+        conflicts=conflicts.of_memory(tx, ref),
     )
 
 

@@ -20,6 +20,7 @@ from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import Config
 from acumen.web import (  # noqa: F401 - importing a room is what registers its pages
     actions,
+    changes,
     duplicates,
     failures,
     login,

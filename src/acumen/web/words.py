@@ -24,11 +24,41 @@ KIND_WORDS = {
 SIGNALS: Mapping[str, tuple[str, str, str]] = {
     "instruction_like": ("gives orders", "!", "Tries to command the agent's host rather than to inform it."),
     "harmful": ("harmful", "▼", "Sessions that were shown it succeed less often, beyond chance."),
+    "conflict": ("conflict", "⇄", "Another current memory may disagree with it: keep one of them, or both."),
     "supersedeable": ("replaceable", "↷", "A newer memory or a shared lesson says what should count instead."),
     "stale": ("stale", "◷", "Neither shown nor changed within the window."),
     "high_cost_low_cite": ("costly", "$", "Shown often, for tokens that matter, and rarely cited."),
     "duplicate": ("duplicate", "≈", "Another memory says nearly the same."),
     "oversized": ("oversized", "↔", "Its line takes more tokens than is usual."),
+}
+
+# Each kind of change with its label, the sign next to it, and the style of its chip.
+CHANGES: Mapping[str, tuple[str, str, str]] = {
+    "learned": ("Learned", "+", "success"),
+    "restated": ("Restated", "=", ""),
+    "refined": ("Refined", "~", "duplicate"),
+    "superseded": ("Superseded", "↷", "supersedeable"),
+    "conflict": ("In conflict", "⇄", "conflict"),
+    "forgotten": ("Forgotten", "⊘", "dead"),
+    "expired": ("Expired", "◷", "stale"),
+    "edited": ("Edited", "✎", "duplicate"),
+    "merged": ("Merged", "≈", "supersedeable"),
+    "archived": ("Archived", "▽", "stale"),
+    "restored": ("Restored", "↺", "success"),
+    "deleted": ("Deleted", "✕", "failure"),
+}
+CAUSES: Mapping[str, str] = {
+    "learned": "The user said it.",
+    "restated": "The user said it again.",
+    "refined": "The user said it in more detail.",
+    "correction": "The user corrected it.",
+    "retraction": "The user said that it no longer holds.",
+    "new_value": "The user gave a new value.",
+    "model": "A language model decided it.",
+    "person": "A person did it.",
+    "forget": "The user asked to forget it.",
+    "expired": "Its time is over.",
+    "conflict": "It may disagree with another memory.",
 }
 
 
@@ -159,6 +189,11 @@ def session_url(user: str, session: str) -> str:
     return f"/ui/session?user={quote(user, safe='')}&id={quote(session, safe='')}"
 
 
+def turn_url(user: str, session: str, turn: int) -> str:
+    """The place of a turn on the page of its session."""
+    return f"{session_url(user, session)}#turn-{turn}"
+
+
 def signal_word(name: str) -> str:
     return SIGNALS[name][0] if name in SIGNALS else name
 
@@ -182,8 +217,11 @@ FILTERS: dict[str, Any] = {
     "times": times,
 }
 GLOBALS: dict[str, Any] = {
+    "CAUSES": CAUSES,
+    "CHANGES": CHANGES,
     "SIGNALS": SIGNALS,
     "KINDS": KIND_WORDS,
     "memory_url": memory_url,
     "session_url": session_url,
+    "turn_url": turn_url,
 }

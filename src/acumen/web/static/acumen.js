@@ -4,7 +4,7 @@
 const one = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 const TOAST_MS = 10_000;
-const GO = { o: "", r: "/review", m: "/memories", s: "/sessions", c: "/costs", d: "/duplicates", e: "/experiments", a: "/audit", y: "/system", n: "/settings", t: "/operations", f: "/failures", p: "/proposals" };
+const GO = { o: "", r: "/review", m: "/memories", h: "/changes", s: "/sessions", c: "/costs", d: "/duplicates", e: "/experiments", a: "/audit", y: "/system", n: "/settings", t: "/operations", f: "/failures", p: "/proposals" };
 const DO = { e: "archive", s: "supersede_by", m: "merge", p: "pin", z: "snooze", v: "mark_useful", i: "dismiss", a: "approve", r: "reject" };
 
 // --- theme ---------------------------------------------------------------------------------------------------------
