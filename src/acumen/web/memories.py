@@ -128,15 +128,10 @@ def _lines(entries: Iterable[Entry]) -> Iterable[Sequence[object]]:
 class Version(Struct, frozen=True):
     """One event of a memory's life. `pieces` tell how its words changed; None where they were erased."""
 
-    at: Millis
-    op: str
-    actor: str
-    reason: str
-    sources: Sequence[str]
+    change: Change
     version: int | None
     pieces: Sequence[Piece] | None
-    status: str | None
-    change: Change
+    sources: Sequence[str]
 
 
 class Day(Struct, frozen=True):
@@ -216,15 +211,10 @@ def _version(event: dict[str, Any], change: Change) -> Version:
     before, after = event["before"], event["after"]
     told = after or before
     return Version(
-        at=Millis(event["created_at"]),
-        op=event["op"],
-        actor=event["actor"],
-        reason=event["reason"],
-        sources=event["sources"] or (),
+        change=change,
         version=told.get("version") if told else None,
         pieces=words_changed(_text(before), _text(after)) if told else None,
-        status=after.get("status") if after else None,
-        change=change,
+        sources=event["sources"] or (),
     )
 
 
