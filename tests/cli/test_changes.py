@@ -37,7 +37,7 @@ def test_changes_are_listed_a_line_each_with_the_words_behind_them(ask: Run, use
     result = ask("changes", "--user", user, "--json").json
     lines = ask("changes", "--user", user).out
 
-    assert [one["change"] for one in result["changes"]] == [
+    assert [entry["change"] for entry in result["changes"]] == [
         "conflict",
         *["learned"] * 2,
         "superseded",
@@ -55,7 +55,7 @@ def test_changes_are_filtered_and_paged(ask: Run, user: str):
     none = ask("changes", "--user", user, "--since", "2099-01-01")
     wrong = ask("changes", "--kind", "odd")
 
-    assert [one["change"] for one in superseded["changes"]] == ["superseded"]
+    assert [entry["change"] for entry in superseded["changes"]] == ["superseded"]
     assert len(rest["changes"]) == 2
     assert f"--cursor {first['next_cursor']}" in shown.out
     assert none.out == "No changes.\n"

@@ -14,7 +14,7 @@ from acumen_client.errors import Conflict, NotAllowed, NotFound
 from acumen_client.wire.changes import ChangeKind, MemoryChange
 from acumen_client.wire.shapes import Role
 from tests.review.memories import change, learn, put_in_conflict, say, store_of, supersede, two_ports
-from tests.world import Org, a_profile, a_user_playbook, join, keep, playbook, profile
+from tests.world import Org, a_profile, a_user_playbook, join, keep, playbook, profile, said
 
 
 async def feed(org: Org, **wanted: object) -> list[MemoryChange]:
@@ -40,7 +40,7 @@ async def test_each_change_tells_its_kind_texts_cause_and_the_words_with_their_t
 
     superseded, refined, second, first = await feed(org)
 
-    assert [one.change for one in (superseded, refined, second, first)] == [
+    assert [entry.change for entry in (superseded, refined, second, first)] == [
         "superseded", "refined", "learned", "learned",
     ]  # fmt: skip
     assert (first.id, first.before, first.after) == (old.id, None, "The staging port is 8080")
@@ -55,6 +55,19 @@ async def test_each_change_tells_its_kind_texts_cause_and_the_words_with_their_t
     assert superseded.undoable
     assert not refined.undoable
     assert refined.refusal == f"profile {old.id} was changed again since."
+
+
+async def test_what_a_published_conversation_taught_leads_back_to_its_words(org: Org):
+    await org.sdk.publish(**said("My dentist is Dr. Molar."), session_finished=True)
+    await org.learn()
+
+    (learned, *_) = await feed(org, session_id="s1", kinds=["learned"])
+
+    (turn,) = (await org.sdk.interactions(user_id="ada")).interactions
+    assert (learned.session_id, learned.interaction_id) == ("s1", turn.interaction_id)
+    assert learned.quote
+    assert learned.quote in turn.content
+    assert (await org.sdk.undo_memory_change(change_id=learned.change_id)).change.undone_by
 
 
 async def test_what_earlier_versions_recorded_without_a_cause_has_a_kind_too(org: Org):
@@ -73,11 +86,15 @@ async def test_what_earlier_versions_recorded_without_a_cause_has_a_kind_too(org
 
     changes = await feed(org)
 
-    assert [one.change for one in changes] == [
+    assert [entry.change for entry in changes] == [
         "deleted", "archived", "edited", "learned", "forgotten", "refined", "restated", "learned",
     ]  # fmt: skip
     assert (changes[-1].quote, changes[-1].session_id) == ("Paris", "s1")
-    assert {one.change: one.cause for one in changes[:3]} == {"deleted": None, "archived": "person", "edited": "person"}
+    assert {entry.change: entry.cause for entry in changes[:3]} == {
+        "deleted": None,
+        "archived": "person",
+        "edited": "person",
+    }
 
 
 async def test_changes_are_filtered_by_user_kind_time_and_session(org: Org):
@@ -89,12 +106,12 @@ async def test_changes_are_filtered_by_user_kind_time_and_session(org: Org):
     await store_of(org).write(fill)
     latest = (await feed(org))[0].at
 
-    assert [one.id for one in await feed(org, user_id="bob")] == [(await feed(org))[0].id]
-    assert {one.user_id for one in await feed(org, user_id="ada")} == {"ada"}
-    assert [one.change for one in await feed(org, kinds=["superseded"])] == ["superseded"]
+    assert [entry.id for entry in await feed(org, user_id="bob")] == [(await feed(org))[0].id]
+    assert {entry.user_id for entry in await feed(org, user_id="ada")} == {"ada"}
+    assert [entry.change for entry in await feed(org, kinds=["superseded"])] == ["superseded"]
     assert await feed(org, kinds=[]) == []
-    assert [one.after for one in await feed(org, session_id="tea")] == ["Likes tea"]
-    assert [one.change for one in await feed(org, session_id="s2")] == ["superseded"]
+    assert [entry.after for entry in await feed(org, session_id="tea")] == ["Likes tea"]
+    assert [entry.change for entry in await feed(org, session_id="s2")] == ["superseded"]
     assert len(await feed(org, since=latest - 60, until=latest + 60)) == 4
     assert await feed(org, since=latest + 60) == []
     assert await feed(org, until=latest - 60) == []
@@ -109,7 +126,7 @@ async def test_a_page_is_stable_while_new_changes_arrive(org: Org):
     second = await org.sdk.memory_changes(limit=3, cursor=first.next_cursor)
     last = await org.sdk.memory_changes(limit=3, cursor=second.next_cursor)
 
-    assert [one.after for page in (first, second, last) for one in page.changes] == [
+    assert [entry.after for page in (first, second, last) for entry in page.changes] == [
         f"Fact {number}" for number in range(6, -1, -1)
     ]
     assert last.next_cursor is None
@@ -141,7 +158,7 @@ async def test_readers_list_changes_and_reviewers_undo_them(org: Org):
 async def test_erased_words_never_appear_in_the_feed_and_their_changes_cannot_be_undone(org: Org):
     def fill(tx: Tx) -> MemoryRef:
         old, new = two_ports(tx)
-        supersede(tx, old, new, "the zebra port is 9090")
+        supersede(tx, old, new, "not 8080 but 9090")
         change(tx, new, Cause.FORGET, "forget the zebra port", status=Status.FORGOTTEN)
         return new
 
@@ -152,9 +169,9 @@ async def test_erased_words_never_appear_in_the_feed_and_their_changes_cannot_be
     changes = await feed(org)
 
     assert (forgotten.before, forgotten.quote) == ("The staging port is 9090", "forget the zebra port")
-    assert not any("9090" in one.model_dump_json() for one in changes if one.id == new.id)
+    assert not any("9090" in entry.model_dump_json() for entry in changes)
     assert changes[1].quote is None
-    assert next(one for one in changes if one.change == "superseded").other.text is None  # type: ignore[union-attr]
+    assert next(entry for entry in changes if entry.change == "superseded").other.text is None  # type: ignore[union-attr]
     with pytest.raises(Conflict, match="was deleted"):
         await org.sdk.undo_memory_change(change_id=forgotten.change_id)
 
@@ -199,7 +216,7 @@ async def test_undoing_a_supersession_restores_the_memory_and_puts_both_in_confl
     assert (conflict.conflict_id, conflict.older.id, conflict.newer.id) == (undone.conflict_id, old.id, new.id)
     log = (await org.sdk.review_actions()).actions[0]
     assert (log.action, log.action_id, log.reason) == ("undo_change", undone.action_id, "both are right")
-    listed = next(one for one in await feed(org) if one.change_id == superseded.change_id)
+    listed = next(entry for entry in await feed(org) if entry.change_id == superseded.change_id)
     assert (listed.undone_by, listed.undoable) == (undone.action_id, False)
 
 
@@ -215,7 +232,7 @@ async def test_an_undo_can_itself_be_undone_and_the_change_stands_again(org: Org
 
     await org.sdk.undo_review(action_id=undone.action_id)
 
-    again = next(one for one in await feed(org) if one.change_id == superseded.change_id)
+    again = next(entry for entry in await feed(org) if entry.change_id == superseded.change_id)
     assert await status(org, old) == "superseded"
     assert (await org.sdk.memory_conflicts(user_id="ada")).conflicts == []
     assert (again.undone_by, again.undoable) == (None, True)
@@ -233,8 +250,8 @@ async def test_undoing_the_undo_from_the_feed_is_the_same(org: Org):
     await org.sdk.undo_memory_change(change_id=archived.change_id)
 
     assert await status(org, ref) == "current"
-    assert [one.change for one in await feed(org)] == ["restored", "archived", "learned"]
-    assert next(one for one in await feed(org) if one.change == "learned").undoable
+    assert [entry.change for entry in await feed(org)] == ["restored", "archived", "learned"]
+    assert next(entry for entry in await feed(org) if entry.change == "learned").undoable
 
 
 async def test_undoing_what_was_learned_archives_it_and_a_refinement_gets_its_text_back(org: Org):
@@ -250,7 +267,7 @@ async def test_undoing_what_was_learned_archives_it_and_a_refinement_gets_its_te
     undone = await org.sdk.undo_memory_change(change_id=learned.change_id)
 
     found = (await org.sdk.search_user_playbooks(query="us-west-2", search_mode="fts")).user_playbooks
-    assert [one.content for one in found] == ["Use us-west-2"]
+    assert [entry.content for entry in found] == ["Use us-west-2"]
     assert await status(org, fact) == "archived"
     assert undone.msg == f"profile {fact.id} is archived"
 
@@ -313,16 +330,16 @@ async def test_a_change_is_not_undone_twice_nor_after_the_memory_was_changed_aga
 
 async def test_what_a_person_did_is_undone_from_the_feed_and_shows_as_undone_in_the_log(org: Org):
     await org.sdk.add_user_playbooks(user_playbooks=[playbook("Use us-west-2"), playbook("Use eu-west-1")])
-    ids = [str(one.user_playbook_id) for one in (await org.sdk.user_playbooks()).user_playbooks]
-    items = [{"kind": "user_playbook", "id": one} for one in ids]
+    ids = [str(entry.user_playbook_id) for entry in (await org.sdk.user_playbooks()).user_playbooks]
+    items = [{"kind": "user_playbook", "id": entry} for entry in ids]
     edited = await org.sdk.review_memories(action="edit", items=items[:1], changes={"content": "Use us-east-1"})
     await org.sdk.undo_memory_change(change_id=(await feed(org))[0].change_id)
     both = await org.sdk.review_memories(action="archive", items=items)
 
     one_of_both = await org.sdk.undo_memory_change(change_id=(await feed(org))[0].change_id)
 
-    log = {one.action_id: one for one in (await org.sdk.review_actions()).actions}
-    statuses = [await status(org, MemoryRef(Kind.USER_PLAYBOOK, one)) for one in ids]
+    log = {entry.action_id: entry for entry in (await org.sdk.review_actions()).actions}
+    statuses = [await status(org, MemoryRef(Kind.USER_PLAYBOOK, entry)) for entry in ids]
     assert log[edited.action_id].undone_by
     assert log[both.action_id].undone_by is None
     assert log[one_of_both.action_id].changed_count == 1
@@ -355,7 +372,7 @@ async def test_a_conflict_is_no_removal_in_the_log_of_profile_changes(org: Org):
 
     logs = (await org.sdk.profile_change_log()).profile_change_logs
 
-    assert [one.removed_profiles for one in logs] == [[]] * len(logs)
+    assert [entry.removed_profiles for entry in logs] == [[]] * len(logs)
 
 
 async def test_changes_of_many_memories_at_once_have_their_text_and_are_undone_alone(org: Org):
@@ -366,5 +383,5 @@ async def test_changes_of_many_memories_at_once_have_their_text_and_are_undone_a
 
     await org.sdk.undo_memory_change(change_id=restored[0].change_id)
 
-    assert {one.after for one in restored} == {"Fact 0", "Fact 1"}
+    assert {entry.after for entry in restored} == {"Fact 0", "Fact 1"}
     assert sorted([await status(org, ref) for ref in refs]) == ["archived", "current"]

@@ -58,7 +58,7 @@ async def test_open_conflicts_are_listed_with_the_words_that_raised_them(org: Or
     both = await org.sdk.memory_conflicts(include_all_users=True, limit=1)
     (ours,) = (await org.sdk.memory_conflicts(user_id="ada")).conflicts
 
-    assert (both.total, [one.conflict_id for one in both.conflicts]) == (2, [second])
+    assert (both.total, [entry.conflict_id for entry in both.conflicts]) == (2, [second])
     assert (ours.conflict_id, ours.quote) == (first, "9090, I think")
     assert (ours.newer.text, ours.newer.at) == ("The staging port is 9090", OCTOBER // 1000)
     assert (ours.older.text, ours.older.at) == ("The staging port is 8080", AUGUST // 1000)
@@ -99,7 +99,7 @@ async def test_settling_is_undone_and_the_undo_too(org: Org, keep: str):
     settled = await statuses(org, older, newer)
 
     undone = await org.sdk.undo_review(action_id=done.action_id)
-    reopened = [one.conflict_id for one in await open_conflicts(org)], await statuses(org, older, newer)
+    reopened = [entry.conflict_id for entry in await open_conflicts(org)], await statuses(org, older, newer)
     await org.sdk.undo_review(action_id=undone.action_id)
 
     assert reopened == ([conflict], ["current", "current"])
@@ -133,7 +133,7 @@ async def test_a_memory_that_ends_by_other_means_settles_its_conflict_until_that
     await org.sdk.undo_review(action_id=done.action_id)
 
     assert ended == ([], 0)
-    assert [one.conflict_id for one in await open_conflicts(org)] == [conflict]
+    assert [entry.conflict_id for entry in await open_conflicts(org)] == [conflict]
     assert await flagged(org) == 1
 
 

@@ -11,21 +11,21 @@ from acumen_client.wire import changes as wire
 
 
 @answers(Calls.memory_changes)
-async def get_memory_changes(asked: wire.GetMemoryChangesRequest, call: Call) -> wire.GetMemoryChangesResponse:
+async def get_memory_changes(request: wire.GetMemoryChangesRequest, call: Call) -> wire.GetMemoryChangesResponse:
     wanted = ChangeFilter(
-        user=user(asked.user_id),
-        kinds=None if asked.kinds is None else tuple(ChangeKind(kind) for kind in asked.kinds),
-        since=millis(asked.since),
-        until=millis(asked.until),
-        session=SessionId(asked.session_id) if asked.session_id else None,
+        user=user(request.user_id),
+        kinds=None if request.kinds is None else tuple(ChangeKind(kind) for kind in request.kinds),
+        since=millis(request.since),
+        until=millis(request.until),
+        session=SessionId(request.session_id) if request.session_id else None,
     )
-    page = await changes.page(wanted, asked.limit, asked.cursor, call.deps)
+    page = await changes.page(wanted, request.limit, request.cursor, call.deps)
     return wire.GetMemoryChangesResponse(changes=[_change(change) for change in page.changes], next_cursor=page.next)
 
 
 @answers(Calls.undo_memory_change)
-async def undo_memory_change(asked: wire.UndoMemoryChangeRequest, call: Call) -> wire.UndoMemoryChangeResponse:
-    undone = await changes.undo(asked.change_id, call.caller.actor, asked.reason, call.deps)
+async def undo_memory_change(request: wire.UndoMemoryChangeRequest, call: Call) -> wire.UndoMemoryChangeResponse:
+    undone = await changes.undo(request.change_id, call.caller.actor, request.reason, call.deps)
     return wire.UndoMemoryChangeResponse(
         action_id=undone.action.id,
         change=_change(undone.change),

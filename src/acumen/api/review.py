@@ -78,7 +78,7 @@ def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
             "wasted_tokens": one.use.wasted_tokens,
             "saving_tokens_per_day": round(one.saving, 1),
             "related_ids": one.related,
-            "conflict_ids": [found.conflict.id for found in one.conflicts],
+            "conflict_ids": [pair.conflict.id for pair in one.conflicts],
             "last_injected_at": maybe_seconds(one.use.last_at),
             "last_cited_at": maybe_seconds(one.use.last_cited_at),
             "last_modified_at": seconds(one.modified_at),
@@ -186,24 +186,24 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 
 
 @answers(Calls.memory_conflicts)
-async def get_memory_conflicts(asked: wire.GetConflictsRequest, call: Call) -> wire.GetConflictsResponse:
-    user = None if asked.include_all_users else UserId(asked.user_id or "")
-    page, total = await conflicts.listed(user, asked.limit, asked.offset, call.deps)
+async def get_memory_conflicts(request: wire.GetConflictsRequest, call: Call) -> wire.GetConflictsResponse:
+    user = None if request.include_all_users else UserId(request.user_id or "")
+    page, total = await conflicts.listed(user, request.limit, request.offset, call.deps)
     return wire.GetConflictsResponse(
-        conflicts=[_conflict(found) for found in page], total=total, limit=asked.limit, offset=asked.offset
+        conflicts=[_conflict(pair) for pair in page], total=total, limit=request.limit, offset=request.offset
     )
 
 
 @answers(Calls.settle_conflict)
-async def settle_conflict(asked: wire.SettleConflictRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    done = await conflicts.settle(asked.conflict_id, Keep(asked.keep), call.caller.actor, asked.reason, call.deps)
+async def settle_conflict(request: wire.SettleConflictRequest, call: Call) -> wire.ReviewMemoriesResponse:
+    done = await conflicts.settle(request.conflict_id, Keep(request.keep), call.caller.actor, request.reason, call.deps)
     return _told(done, dry_run=False)
 
 
-def _conflict(found: OpenConflict) -> wire.MemoryConflict:
-    link = found.conflict
+def _conflict(pair: OpenConflict) -> wire.MemoryConflict:
+    link = pair.conflict
     since = seconds(link.created_at)
-    sides = {"newer": _side(found.newer), "older": _side(found.older)}
+    sides = {"newer": _side(pair.newer), "older": _side(pair.older)}
     return shaped(wire.MemoryConflict, link, conflict_id=link.id, since=since, **sides)
 
 

@@ -125,10 +125,10 @@ def _item(one: ReviewedItem) -> str:
 def conflicts(client: Client, user: str | None, *, all_users: bool, limit: int, as_json: bool) -> None:
     if user is None and not all_users:
         raise BadInput("Name a user with --user NAME, or use --all-users.")
-    found = client.memory_conflicts(user_id=user, include_all_users=all_users, limit=limit)
-    rows = [_conflict(conflict) for conflict in found.conflicts]
+    page = client.memory_conflicts(user_id=user, include_all_users=all_users, limit=limit)
+    rows = [_conflict(conflict) for conflict in page.conflicts]
     headings = ["conflict", "user", "newer", "said", "older", "said", "quote"]
-    show(as_json, found, table(headings, rows) if rows else "No open conflicts.")
+    show(as_json, page, table(headings, rows) if rows else "No open conflicts.")
 
 
 def _conflict(conflict: MemoryConflict) -> list[object]:

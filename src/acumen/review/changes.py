@@ -205,8 +205,7 @@ def _described(event: Event, around: _Surroundings) -> Change:
         reason=event["reason"],
         actor=event["actor"],
         cause=Cause(event["cause"]) if event["cause"] else None,
-        # A turn that was deleted takes its words with it.
-        quote=_quote(event) if turn or turn_id is None else None,
+        quote=_quote(event) if _quotable(turn_id, turn, other, around) else None,
         turn=turn.id if turn else None,
         session=(turn.user_id, turn.session_id) if turn else around.sessions.get(event["request_id"]),
         other=_found(other, around.memories) if other else None,
@@ -214,6 +213,13 @@ def _described(event: Event, around: _Surroundings) -> Change:
         undone_by=undone_by,
         refusal=_refusal(event, kind, memory, undone_by),
     )
+
+
+def _quotable(
+    turn_id: InteractionId | None, turn: Interaction | None, other: OtherMemory | None, around: _Surroundings
+) -> bool:
+    """A turn that was deleted takes its words with it; a memory that was deleted those that tell of it."""
+    return (turn is not None or turn_id is None) and (other is None or other.ref in around.memories)
 
 
 def _found(other: OtherMemory, memories: Mapping[MemoryRef, Memory]) -> OtherMemory:
@@ -323,12 +329,12 @@ def outcome(undone: Undone) -> str:
     """What became of the memory and of the one that had taken its place."""
     ref, successor = undone.change.ref, undone.successor
     became = "is archived" if undone.change.kind is ChangeKind.LEARNED else "is as it was before"
-    told = f"{ref.kind} {ref.id} {became}"
+    text = f"{ref.kind} {ref.id} {became}"
     if successor is None or undone.change.kind is not ChangeKind.SUPERSEDED:
-        return told
+        return text
     if undone.conflict_id is not None:
-        return f"{told}; {successor.ref.kind} {successor.ref.id} stays current and in conflict with it"
-    return f"{told}; {successor.ref.kind} {successor.ref.id} stays {successor.status or 'deleted'}"
+        return f"{text}; {successor.ref.kind} {successor.ref.id} stays current and in conflict with it"
+    return f"{text}; {successor.ref.kind} {successor.ref.id} stays {successor.status or 'deleted'}"
 
 
 def _undoable(tx: Tx, change_id: int) -> tuple[Event, Memory, Action | None]:
@@ -374,12 +380,12 @@ def _linked(tx: Tx, change: Change, event: Event) -> str | None:
         user_id=UserId(change.user_id or ""),
         older=change.ref,
         newer=other.ref,
-        reason="the newer one had superseded the older one, which was undone",
+        reason="the supersession of the older memory was undone",
         created_at=tx.at,
         quote=event["quote"],
         interaction_id=event["interaction_id"],
     )
     if tx.conflicts.add(link):
         return link.id
-    known = (one for one in tx.conflicts.of([change.ref], only_open=True) if other.ref in (one.older, one.newer))
-    return next((one.id for one in known), None)
+    known = tx.conflicts.of([change.ref], only_open=True)
+    return next((conflict.id for conflict in known if other.ref in (conflict.older, conflict.newer)), None)

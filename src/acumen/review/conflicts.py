@@ -23,8 +23,8 @@ CONFLICT = "conflict"
 
 async def listed(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[OpenConflict], int]:
     """The open ones, newest first, and how many there are: of one user or of the whole org."""
-    found = await deps.store.read(lambda tx: tx.conflicts.described(tx.conflicts.open(user)))
-    return found[offset : offset + limit], len(found)
+    pairs = await deps.store.read(lambda tx: tx.conflicts.described(tx.conflicts.open(user)))
+    return pairs[offset : offset + limit], len(pairs)
 
 
 def of_memory(tx: Tx, ref: MemoryRef) -> list[OpenConflict]:
@@ -37,14 +37,14 @@ async def settle(conflict_id: str, keep: Keep, actor: str, reason: str, deps: De
 
     def store(tx: Tx) -> Action:
         tx.search_rows.hold()  # of two reviewers, the second reads what the first has written
-        found = _open(tx, conflict_id)
+        conflict = _open(tx, conflict_id)
         state = ConflictState.BOTH_HOLD if keep is Keep.BOTH else ConflictState.SETTLED
         moved = {"id": conflict_id, "before": str(ConflictState.OPEN), "after": str(state)}
         params = {CONFLICT: moved, "keep": str(keep)}
         action = Action(ActionId(fresh_id("act")), Doing.SETTLE_CONFLICT, actor, at, reason, params)
         # Before the memory ends, which would settle it in the name of the memory's end.
         tx.conflicts.set_state(conflict_id, state, actor, at)
-        action = replace(action, items=_items(tx, found, keep, action))
+        action = replace(action, items=_items(tx, conflict, keep, action))
         tx.actions.add(action)
         return action
 
@@ -52,42 +52,42 @@ async def settle(conflict_id: str, keep: Keep, actor: str, reason: str, deps: De
 
 
 def _open(tx: Tx, conflict_id: str) -> Conflict:
-    found = tx.conflicts.get(conflict_id)
-    if found is None:
+    conflict = tx.conflicts.get(conflict_id)
+    if conflict is None:
         raise NotFound(f"There is no conflict {conflict_id!r}.")
-    if found.state is not ConflictState.OPEN:
-        by = f" by {found.settled_by}" if found.settled_by else ""
+    if conflict.state is not ConflictState.OPEN:
+        by = f" by {conflict.settled_by}" if conflict.settled_by else ""
         raise Refused(f"Conflict {conflict_id} is settled already{by}.")
-    if not tx.conflicts.described([found]):
+    if not tx.conflicts.described([conflict]):
         raise Refused(f"A memory of conflict {conflict_id} is no longer current, so there is nothing to settle.")
-    return found
+    return conflict
 
 
 def _items(tx: Tx, conflict: Conflict, keep: Keep, action: Action) -> Sequence[ActionItem]:
-    """Ends the memory that is not kept; of both, neither changes."""
+    """Ends the memory that does not hold; when both hold, neither changes."""
     if keep is Keep.BOTH:
         return [
             ActionItem(ref, changed=False, why="both hold", user_id=conflict.user_id)
             for ref in (conflict.newer, conflict.older)
         ]
-    kept, ended = (conflict.newer, conflict.older) if keep is Keep.NEWER else (conflict.older, conflict.newer)
+    successor, ended = (conflict.newer, conflict.older) if keep is Keep.NEWER else (conflict.older, conflict.newer)
     rows: Any = tx.by_kind[ended.kind]
     before = rows.get(ended.id)
     because = Because(
-        f"a person settled a conflict: the {keep} one holds",
+        f"a person settled a conflict: the {keep} memory holds",
         actor=action.actor,
         request_id=action.id,
-        sources=[kept.id],
+        sources=[successor.id],
         cause=Cause.PERSON,
     )
-    after = tx.memories.change(ended, before, _ended(before, ended, kept), None, because)
+    after = tx.memories.change(ended, before, _ended(before, ended, successor), None, because)
     sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     return [ActionItem(ended, True, None, conflict.user_id, *sides)]
 
 
-def _ended(memory: Memory, ref: MemoryRef, kept: MemoryRef) -> Memory:
+def _ended(memory: Memory, ref: MemoryRef, successor: MemoryRef) -> Memory:
     """A memory names its successor only within its own kind; across kinds the lineage does."""
-    return superseded(memory, kept.id) if kept.kind is ref.kind else replace(memory, status=Status.SUPERSEDED)
+    return superseded(memory, successor.id) if successor.kind is ref.kind else replace(memory, status=Status.SUPERSEDED)
 
 
 def put_back(tx: Tx, done: Action, actor: str, at: Millis) -> Mapping[str, Any]:
@@ -95,9 +95,9 @@ def put_back(tx: Tx, done: Action, actor: str, at: Millis) -> Mapping[str, Any]:
     moved = done.params.get(CONFLICT)
     if moved is None:
         return {}
-    found = tx.conflicts.get(moved["id"])
-    if found is None or str(found.state) != moved["after"]:
-        raise Refused(f"A newer change stands in the way: conflict {moved['id']} was changed or deleted since.")
+    conflict = tx.conflicts.get(moved["id"])
+    if conflict is None or str(conflict.state) != moved["after"]:
+        raise Refused(f"Conflict {moved['id']} was changed again or deleted since.")
     state = ConflictState(moved["before"])
-    tx.conflicts.set_state(found.id, state, *((None, None) if state is ConflictState.OPEN else (actor, at)))
-    return {CONFLICT: {"id": found.id, "before": moved["after"], "after": moved["before"]}}
+    tx.conflicts.set_state(conflict.id, state, *((None, None) if state is ConflictState.OPEN else (actor, at)))
+    return {CONFLICT: {"id": conflict.id, "before": moved["after"], "after": moved["before"]}}

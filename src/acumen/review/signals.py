@@ -134,10 +134,10 @@ _QUOTED = 120
 
 def _conflict(case: Case) -> Signal:
     """Newest first, each text with its date."""
-    older = sorted((found.older for found in case.conflicts), key=lambda side: (-side.at, side.ref))
+    older = sorted((pair.older for pair in case.conflicts), key=lambda side: (-side.at, side.ref))
     why = f"{_dated(case.conflicts[0].newer)} may disagree with {'; and '.join(map(_dated, older))}"
     about = tuple(sorted(side.ref.id for side in older))
-    since = min(found.conflict.created_at for found in case.conflicts)
+    since = min(pair.conflict.created_at for pair in case.conflicts)
     return Signal(CONFLICT, CONFLICT_SCORE, why, since, 1.0, about)
 
 

@@ -94,8 +94,8 @@ class Conflicts:
     def reopen_of(self, refs: Sequence[MemoryRef]) -> None:
         """The settled ones of memories that are current again, where the other memory is current too."""
         settled = [conflict for conflict in self.of(refs) if conflict.state is ConflictState.SETTLED]
-        for found in self.described(settled):
-            self.set_state(found.conflict.id, ConflictState.OPEN, None, None)
+        for pair in self.described(settled):
+            self.set_state(pair.conflict.id, ConflictState.OPEN, None, None)
 
     def delete_of(self, kind: Kind, ids: Sequence[str]) -> None:
         """No word of deleted memories stays behind."""

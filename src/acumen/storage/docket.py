@@ -123,8 +123,8 @@ class Docket:
         """By the newer memory."""
         wanted, links = set(refs), self._conflicts.of(refs, only_open=True)
         by_newer: dict[MemoryRef, list[OpenConflict]] = {}
-        for found in self._conflicts.described([link for link in links if link.newer in wanted]):
-            by_newer.setdefault(found.conflict.newer, []).append(found)
+        for pair in self._conflicts.described([link for link in links if link.newer in wanted]):
+            by_newer.setdefault(pair.conflict.newer, []).append(pair)
         return by_newer
 
 

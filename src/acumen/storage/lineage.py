@@ -1,6 +1,6 @@
 """What came from what: every change to a memory, with its reason, append-only."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -70,6 +70,15 @@ def _change_kind() -> sa.ColumnElement[str]:
 
 
 _CHANGE = _change_kind()
+
+
+def _is_of(kinds: Collection[ChangeKind]) -> sa.ColumnElement[bool]:
+    """Where the operation tells the kind, the snapshots need not be read."""
+    op = lineage.c.op
+    by_op = op.in_([name for name, kind in _KIND_OF_OP.items() if kind in kinds])
+    others = [str(kind) for kind in kinds if kind not in _KIND_OF_OP.values()]
+    return sa.or_(by_op, sa.and_(op.not_in(_KIND_OF_OP), _CHANGE.in_(others))) if others else by_op
+
 
 _RECORD = Prepared(sa.insert(lineage))
 
@@ -145,7 +154,7 @@ class Lineage:
             (wanted.user is not None, lambda: c.user_id == wanted.user),
             (wanted.since is not None, lambda: c.created_at >= wanted.since),
             (wanted.until is not None, lambda: c.created_at < wanted.until),
-            (wanted.kinds is not None, lambda: _CHANGE.in_([str(kind) for kind in wanted.kinds or ()])),
+            (wanted.kinds is not None, lambda: _is_of(wanted.kinds or ())),
             (wanted.session is not None, lambda: self._in_session(wanted.session or SessionId(""))),
         )
         query = sa.select(lineage, _CHANGE.label("change")).where(org == self._scope.org)
@@ -160,9 +169,14 @@ class Lineage:
         return self._scope.mine(lineage).add_columns(_CHANGE.label("change"))
 
     def _in_session(self, session: SessionId) -> sa.ColumnElement[bool]:
-        named = self._scope.mine(requests.c.request_id).where(requests.c.session_id == session)
+        """By its users first: their events have an index."""
+        users, named = (
+            self._scope.mine(column).where(requests.c.session_id == session)
+            for column in (requests.c.user_id, requests.c.request_id)
+        )
         turns = self._scope.mine(interactions.c.interaction_id).where(interactions.c.request_id.in_(named))
-        return sa.or_(lineage.c.request_id.in_(named), lineage.c.interaction_id.in_(turns))
+        caused = sa.or_(lineage.c.request_id.in_(named), lineage.c.interaction_id.in_(turns))
+        return sa.and_(lineage.c.org_id == self._scope.org, lineage.c.user_id.in_(users), caused)
 
     def record_deleted(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go, and those of their earlier versions."""

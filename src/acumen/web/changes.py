@@ -22,13 +22,13 @@ LONGEST_ID = 18
 @page("/changes")
 async def feed(visit: Visit) -> Response:
     cursor = visit.asked("cursor")
-    found = await changes.page(_wanted(visit), PER_PAGE, int(cursor) if _is_id(cursor) else None, visit.deps)
+    listed = await changes.page(_wanted(visit), PER_PAGE, int(cursor) if _is_id(cursor) else None, visit.deps)
     return visit.html(
         "changes.html",
-        changes=found.changes,
-        diffs={change.id: words_changed(change.before or "", change.after or "") for change in found.changes},
-        next=found.next,
-        asked={name: visit.asked(name) for name in ("user", "kind", "since", "session", "cursor")},
+        changes=listed.changes,
+        diffs={change.id: words_changed(change.before or "", change.after or "") for change in listed.changes},
+        next=listed.next,
+        filters={name: visit.asked(name) for name in ("user", "kind", "since", "session", "cursor")},
     )
 
 
