@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 from msgspec import Struct
 
-from acumen.learn.share.gather import Taught, drafts
+from acumen.learn.share.groups import LessonIndex, regroup
 from acumen.llm.embed import Embedder
-from acumen.model.ids import PlaybookId, UserId, now
-from acumen.model.playbook import Lesson, UserPlaybook
+from acumen.model.ids import PlaybookId, UserId
+from acumen.model.playbook import Lesson
 
 FILE = Path(__file__).parent / "lessons.jsonl"
 
@@ -42,14 +43,13 @@ def _wording(row: dict[str, str], trigger: str | None, content: str, pitfall: st
 
 
 def gathered(said: Sequence[Wording], embedder: Embedder | None) -> list[list[Wording]]:
-    """As aggregation would gather them, each taught by a user of its own."""
-    vectors = embedder.embed([one.lesson.searchable for one in said]) if embedder else [None] * len(said)
-    at = now()
-    taught = [
-        Taught(UserPlaybook(PlaybookId(number), UserId(f"user-{number}"), one.lesson, at, at), vector)
-        for number, (one, vector) in enumerate(zip(said, vectors, strict=True))
-    ]
-    return [[said[place] for place in sorted(draft.ids)] for draft in drafts(taught, least_users=1)]
+    """As aggregation would group them, each taught by a user of its own."""
+    vectors = embedder.embed([one.lesson.searchable for one in said]) if embedder else np.zeros((len(said), 1))
+    ids = [PlaybookId(number) for number in range(len(said))]
+    users = [UserId(f"user-{number}") for number in ids]
+    index = LessonIndex(ids, users, np.asarray(vectors, np.float32), [True] * len(said))
+    grouped = regroup(index, [], lambda wanted: [said[number].lesson for number in wanted])
+    return [[said[number] for number in group] for group in grouped.groups]
 
 
 def score(said: Sequence[Wording], parts: Sequence[Sequence[Wording]]) -> Score:

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from msgspec.structs import replace
 
 from acumen.app import LOCAL_ORG, App
 from acumen.learn.share import aggregate
@@ -37,6 +38,7 @@ WAYS = (
 def measure(run: Run) -> Iterator[Figure]:
     yield from _quality()
     yield from asyncio.run(_timed(run))
+    yield from asyncio.run(_one_more(run))
 
 
 def _quality() -> Iterator[Figure]:
@@ -67,6 +69,42 @@ async def _timed(run: Run) -> list[Figure]:
         Figure(f"{count:,} user playbooks, the first time", first, "s", below(60), note=note),
         Figure(f"{count:,} user playbooks, nothing new", again, "s", note=unchanged),
     ]
+
+
+async def _one_more(run: Run) -> list[Figure]:
+    """CPU of this process, all threads: what a single new lesson costs where many are known."""
+    count, users = run.many(1_500, 60), run.many(300, 12)
+    app = App(Settings(data=run.folder / "one-more"))
+    await app.start(work=False)
+    statements, random = Statements(), Random(count)
+    many = [memories.user_playbooks(UserId(f"user-{n}"), 1, statements, random, n + 1) for n in range(count)]
+    known = [
+        (replace(lesson, user_id=UserId(f"user-{lesson.id % users}"), agent_version=VERSION), vector)
+        for made in many
+        for lesson, vector in made
+    ]
+    last, vector = known[-1]
+    same = replace(last, id=PlaybookId(count + 1), user_id=UserId("somebody-else"))
+    try:
+        store = app.store.of(LOCAL_ORG)
+        await memories.store(Kind.USER_PLAYBOOK, known, store)
+        first, made = await _cpu(app)
+        await memories.store(Kind.USER_PLAYBOOK, [(same, vector)], store)
+        again, new = await _cpu(app)
+    finally:
+        await app.stop()
+    note = f"{made.get('clusters_found', 0)} clusters"
+    added = f"{new.get('playbooks_generated', 0)} lessons added"
+    return [
+        Figure(f"CPU, {count:,} lessons of {users} users for the first time", first, "s", note=note),
+        Figure("CPU, one lesson more", again, "s", below(0.5), note=added),
+    ]
+
+
+async def _cpu(app: App) -> tuple[float, dict[str, int]]:
+    began = time.process_time()
+    _, result = await _aggregated(app)
+    return time.process_time() - began, result
 
 
 async def _aggregated(app: App) -> tuple[float, dict[str, int]]:

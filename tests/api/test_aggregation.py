@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from acumen.model.facts import AggregationAsked
-from acumen_client.errors import Conflict, NotFound
+from acumen_client.errors import Conflict, NotFound, Unavailable
 from tests.world import Clock, Org, Start, local, playbook, said
 
 TESTS_FIRST = ("Always run the tests before committing.", "Run the test suite before you commit anything.")
@@ -580,3 +580,83 @@ async def test_a_publish_may_ask_not_to_be_aggregated(org: Org):
 
     assert by_itself == []
     assert len(await shared(org)) == 1
+
+
+# --- only what changed -----------------------------------------------------------------------------------------------
+
+
+async def test_a_lesson_that_joins_later_finds_the_single_one_that_was_there(org: Org):
+    await teach(org, TESTS_FIRST[0])
+    alone = await aggregate(org)
+    await teach(org, TESTS_FIRST[1], first=1)
+
+    joined = await aggregate(org)
+
+    assert (alone.playbooks_generated, joined.playbooks_generated, joined.clusters_found) == (0, 1, 1)
+    assert len(await shared(org)) == 1
+
+
+async def test_a_full_aggregation_comes_to_the_same_result(org: Org):
+    await teach(org, TESTS_FIRST[0], "Never use emojis in replies.")
+    await aggregate(org)
+    await teach(org, TESTS_FIRST[1], "Leave out emojis in replies.", first=2)
+    await aggregate(org)
+    before = await shared(org)
+
+    full = (await org.sdk.run_playbook_aggregation(agent_version="v1", full=True)).result
+
+    assert (full.unchanged, full.playbooks_generated, full.user_playbooks_processed) == (2, 0, 4)
+    assert await shared(org) == before
+
+
+async def test_other_settings_apply_to_lessons_that_were_compared_before(org: Org):
+    wanted = {"extraction_definition_prompt": "lessons", "aggregation_config": {"min_cluster_size": 3}}
+    await org.sdk.update_config(user_playbook_extractor_config=wanted)
+    await teach(org, *TESTS_FIRST)
+    await aggregate(org)
+    assert await shared(org) == []
+
+    await org.sdk.update_config(
+        user_playbook_extractor_config={**wanted, "aggregation_config": {"min_cluster_size": 2}}
+    )
+    await aggregate(org)
+
+    assert len(await shared(org)) == 1
+
+
+async def test_after_an_aggregation_that_failed_every_lesson_is_compared_again(
+    org: Org, monkeypatch: pytest.MonkeyPatch
+):
+    await teach(org, *TESTS_FIRST)
+    with monkeypatch.context() as broken:
+        broken.setattr("acumen.learn.share.aggregate.write", lambda *_: 1 / 0)
+        with pytest.raises(Unavailable):
+            await aggregate(org)
+    assert await shared(org) == []
+
+    await aggregate(org)
+
+    assert len(await shared(org)) == 1
+
+
+async def test_near_copies_become_one_proposal(org: Org):
+    copies = (
+        "Run the tests before committing.",
+        "run the tests, before committing!",
+        "Before committing, run the tests.",
+    )
+    await teach(org, *copies, "Please run the tests before committing.")
+
+    await aggregate(org)
+
+    assert len(await shared(org)) == 1
+
+
+@pytest.mark.parametrize("content", ["It is frustrating.", "Do it again.", "My wife is allergic to nuts."])
+async def test_what_no_reviewer_could_approve_is_not_proposed(org: Org, content: str):
+    await teach(org, content, content, trigger=None)
+
+    result = await aggregate(org)
+
+    assert await shared(org) == []
+    assert (result.clusters_found, result.user_playbooks_processed) == (0, 2)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from acumen.errors import AcumenError
 from acumen.model.action import Action, ActionId, ActionItem, Doing, Mark
 from acumen.model.change import ChangeFilter
-from acumen.model.cluster import Cluster
+from acumen.model.cluster import AggregationBookmark, Cluster
 from acumen.model.conflict import Conflict, ConflictState
 from acumen.model.experiment import Experiment
 from acumen.model.facts import Published
@@ -78,7 +78,7 @@ def fill(tx: Tx) -> None:
     tx.jobs.add(Published(ADA, REQUEST))
     tx.llm_calls.add(LlmCall(Role.GATE, "m", "hash", Outcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1"))
     tx.clusters.put(Cluster("clus_1", "", "", "print", (PlaybookId(1),), PlaybookId(1), "words"))
-    tx.aggregations.set_mark("", PlaybookId(1), 5.0)
+    tx.aggregations.move_bookmark("", AggregationBookmark(PlaybookId(1), duration_ms=5.0))
     tx.aggregations.note("run_1", "", "", added=[{"agent_playbook_id": 1, "content": "a secret"}])
     tx.runs.start("service", "", {"user_id": "ada"}, ["ada"], RunId("run_1"))
     item = ActionItem(PROFILE, changed=True, user_id="ada", before={"mark": {}}, after={"mark": {}})
@@ -174,8 +174,10 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "taught": lambda tx: [*tx.sources.all_taught(), *tx.sources.taught_by([1]), *tx.clusters.stand_for([1])],
     "sources": lambda tx: tx.sources.of([PlaybookId(1)])[PlaybookId(1)],
     "erasure": lambda tx: tx.erasure.ids("ada", ["r1"], ["s1"]),
-    "mark": lambda tx: tx.aggregations.mark("").last,
+    "mark": lambda tx: tx.aggregations.bookmark("").last,
     "groups": lambda tx: tx.aggregations.groups([""], None),
+    "lessons": lambda tx: tx.aggregations.lessons("", ""),
+    "users of lessons": lambda tx: tx.clusters.users_of([PlaybookId(1)]),
     "changes": lambda tx: tx.aggregations.changes([""], [""], 10),
     "run": lambda tx: tx.runs.get(RunId("run_1")),
     "items": lambda tx: tx.run_items.of(RunId("run_1")),
@@ -240,7 +242,7 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "forget words": lambda tx: tx.aggregations.forget_words([PlaybookId(1)]),
     "forget lines": lambda tx: tx.injections.forget_words(Kind.PROFILE, {PROFILE.id: "ada"}),
     "forget lineage words": lambda tx: tx.lineage.forget_words(Kind.PROFILE, [PROFILE.id]),
-    "set mark": lambda tx: tx.aggregations.set_mark("", PlaybookId(9), 1.0),
+    "set mark": lambda tx: tx.aggregations.move_bookmark("", AggregationBookmark(PlaybookId(9))),
     "put cluster": lambda tx: tx.clusters.put(Cluster("clus_1", "", "", "p", (), PlaybookId(1), "w")),
     "delete jobs": lambda tx: tx.jobs.delete_user(UserId("ada")),
     "expire calls": lambda tx: tx.llm_calls.expire(Millis(9_999_999_999_999)),

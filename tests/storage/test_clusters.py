@@ -1,6 +1,6 @@
 """Clusters, their lessons and what changed, as rows."""
 
-from acumen.model.cluster import Cluster, Mark
+from acumen.model.cluster import AggregationBookmark, Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, RequestId
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
@@ -80,13 +80,17 @@ async def test_new_lessons_are_counted_past_the_mark_and_without_those_that_aske
 
     first = await org_store.write(fill)
     before = await org_store.read(lambda tx: tx.aggregations.new_lessons())
-    await org_store.write(lambda tx: tx.aggregations.set_mark("v1", first, 12.5))
+    await org_store.write(
+        lambda tx: tx.aggregations.move_bookmark(
+            "v1", AggregationBookmark(first, duration_ms=12.5, seq=7, basis="as configured")
+        )
+    )
 
     assert before == {"v1": 2, "v2": 1}
     assert await org_store.read(lambda tx: tx.aggregations.new_lessons()) == {"v1": 1, "v2": 1}
-    mark = await org_store.read(lambda tx: tx.aggregations.mark("v1"))
-    assert (mark.last, mark.duration_ms) == (first, 12.5)
-    assert await org_store.read(lambda tx: tx.aggregations.mark("v9")) == Mark()
+    bookmark = await org_store.read(lambda tx: tx.aggregations.bookmark("v1"))
+    assert (bookmark.last, bookmark.duration_ms, bookmark.seq, bookmark.basis) == (first, 12.5, 7, "as configured")
+    assert await org_store.read(lambda tx: tx.aggregations.bookmark("v9")) == AggregationBookmark()
 
 
 async def test_what_one_run_changed_is_one_entry_and_the_newest_comes_first(org_store: OrgStore) -> None:

@@ -37,7 +37,7 @@ async def _begun(asked: wire.RunPlaybookAggregationRequest, give_up_at: float, c
     """After the one of the same version that is under way, if there is one."""
     while True:
         try:
-            run = await aggregate.ask(asked.agent_version, asked.playbook_name, call.deps)
+            run = await aggregate.ask(asked.agent_version, asked.playbook_name, call.deps, full=asked.full)
         except Conflict:
             if time.monotonic() > give_up_at:
                 raise
@@ -65,7 +65,7 @@ async def _ended(run_id: RunId, give_up_at: float, call: Call) -> Operation:
 
 @answers(Calls.submit_playbook_aggregation)
 async def submit(asked: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    run = await aggregate.submit(asked.request_id, asked.agent_version, call.deps)
+    run = await aggregate.submit(asked.request_id, asked.agent_version, call.deps, full=asked.full)
     call.app.wake_worker()
     return _operation(await aggregate.operation(run.id, call.deps))
 

@@ -153,6 +153,7 @@ def outcome(
 def aggregate(
     agent_version: Version = "agent-v0",
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait, and show what came of it.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Compare every lesson again, not only changed ones.")] = False,
     url: Url = None,
     key: Key = None,
     as_json: AsJson = False,
@@ -161,7 +162,7 @@ def aggregate(
     from acumen.cli import lessons as room
 
     with server(url, key) as client:
-        room.aggregate(client, agent_version, wait=wait, as_json=as_json)
+        room.aggregate(client, agent_version, wait=wait, full=full, as_json=as_json)
 
 
 @lessons.callback(epilog=examples("acumen lessons", "acumen lessons --approval pending", "acumen lessons approve 3 4"))

@@ -27,8 +27,9 @@ OVER = ("succeeded", "failed")
 # --- aggregate ----------------------------------------------------------------------------------------------------
 
 
-def aggregate(client: Client, version: str, *, wait: bool, as_json: bool) -> None:
-    operation = client.submit_playbook_aggregation(request_id=f"cli_{uuid.uuid4().hex}", agent_version=version)
+def aggregate(client: Client, version: str, *, wait: bool, full: bool, as_json: bool) -> None:
+    request_id = f"cli_{uuid.uuid4().hex}"
+    operation = client.submit_playbook_aggregation(request_id=request_id, agent_version=version, full=full)
     if wait:
         operation = _watched(client, operation)
     show(as_json, operation, _aggregation_words(operation))

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from acumen.model.ids import Millis, PlaybookId
+from acumen.model.ids import Millis, PlaybookId, UserId
 
 
 class Cluster(Struct, frozen=True):
@@ -33,9 +33,21 @@ class AggregationChange(Struct, frozen=True):
     removed: Sequence[Mapping[str, Any]] = ()
 
 
-class Mark(Struct, frozen=True):
+class AggregationBookmark(Struct, frozen=True):
     """How far aggregation has come with the lessons of one agent version, when, and how long it took."""
 
     last: PlaybookId = PlaybookId(0)
     at: Millis | None = None
     duration_ms: float = 0.0
+    seq: int = 0  # of the search rows that were seen
+    basis: str = ""  # the settings and models that the clusters were made with
+
+
+class IndexedLesson(Struct, frozen=True):
+    """A current lesson of a user without its words: what it takes to find those that may say the same."""
+
+    id: PlaybookId
+    user: UserId
+    vector: bytes | None
+    model: str
+    seq: int

@@ -7,12 +7,19 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from acumen.model.cluster import AggregationChange, Mark
-from acumen.model.ids import PlaybookId
+from acumen.model.cluster import AggregationBookmark, AggregationChange, IndexedLesson
+from acumen.model.ids import Kind, PlaybookId
 from acumen.model.memory import Status
-from acumen.storage.prepared import Statement
+from acumen.storage.prepared import Select, Statement
 from acumen.storage.scope import Scope, value_of
-from acumen.storage.tables import aggregation_changes, aggregation_marks, clusters, requests, user_playbooks
+from acumen.storage.tables import (
+    aggregation_changes,
+    aggregation_marks,
+    clusters,
+    requests,
+    search_rows,
+    user_playbooks,
+)
 
 # A shared lesson as it was at some time, in the words of the wire.
 Snapshot = Mapping[str, Any]
@@ -22,9 +29,10 @@ _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playb
 _TOLD = ("added", "updated", "removed")
 
 
-_MARK = Statement(
-    sa.select(aggregation_marks.c.last_id, aggregation_marks.c.updated_at, aggregation_marks.c.duration_ms).where(
-        aggregation_marks.c.org_id == sa.bindparam("org"), aggregation_marks.c.agent_version == sa.bindparam("version")
+_m = aggregation_marks.c
+_BOOKMARK = Statement(
+    sa.select(_m.last_id, _m.updated_at, _m.duration_ms, _m.seq, _m.basis).where(
+        _m.org_id == sa.bindparam("org"), _m.agent_version == sa.bindparam("version")
     )
 )
 
@@ -43,19 +51,50 @@ def _new_lessons() -> Statement:
     )
 
 
+@cache
+def _lessons() -> Select:
+    """By the driver, not by SQLAlchemy: an aggregation reads all lessons of a version this way."""
+    u, r = user_playbooks.c, search_rows.c
+    return Select(
+        sa.select(u.playbook_id, u.user_id, r.vector, r.model, r.seq)
+        .join(
+            search_rows,
+            (r.org_id == u.org_id)
+            & (r.kind == str(Kind.USER_PLAYBOOK))
+            & (r.entity_id == sa.cast(u.playbook_id, sa.Text)),
+        )
+        .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), sa.not_(r.gone))
+        .where(u.agent_version == sa.bindparam("version"), u.name == sa.bindparam("name"))
+        .where(u.user_id.is_not(None), u.user_id != "", sa.func.trim(u.content) != "")
+        .order_by(u.playbook_id)
+    )
+
+
 class Aggregations:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
 
     # --- how far it has come --------------------------------------------------------------------------------------
 
-    def mark(self, agent_version: str) -> Mark:
-        row = _MARK.one(self._scope.conn, org=self._scope.org, version=agent_version)
-        return Mark() if row is None else Mark(*row)
+    def bookmark(self, agent_version: str) -> AggregationBookmark:
+        row = _BOOKMARK.one(self._scope.conn, org=self._scope.org, version=agent_version)
+        return AggregationBookmark() if row is None else AggregationBookmark(*row)
 
-    def set_mark(self, agent_version: str, last: PlaybookId, duration_ms: float) -> None:
-        values = {"last_id": last, "duration_ms": duration_ms}
+    def move_bookmark(self, agent_version: str, bookmark: AggregationBookmark) -> None:
+        values = {
+            "last_id": bookmark.last,
+            "duration_ms": bookmark.duration_ms,
+            "seq": bookmark.seq,
+            "basis": bookmark.basis,
+        }
         self._scope.put(aggregation_marks, {"agent_version": agent_version}, values)
+
+    def lessons(self, agent_version: str, name: str) -> list[IndexedLesson]:
+        """Every current lesson that a user teaches, in the order of their ids."""
+        rows = _lessons().rows(self._scope.conn, org=self._scope.org, version=agent_version, name=name)
+        return [
+            IndexedLesson(row["playbook_id"], row["user_id"], row["vector"], row["model"], row["seq"]) for row in rows
+        ]
 
     def new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""

@@ -9,7 +9,7 @@ from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
 from acumen.storage.scope import Scope, value_of
 from acumen.storage.sources import Sources
-from acumen.storage.tables import agent_playbook_sources, aggregation_marks, clusters, profiles
+from acumen.storage.tables import agent_playbook_sources, aggregation_marks, clusters, profiles, user_playbooks
 
 _c = clusters.c
 
@@ -74,7 +74,13 @@ class Clusters:
         for table in (clusters, agent_playbook_sources, aggregation_marks):
             self._scope.delete(table)
 
-    def told_names(self, users: Sequence[UserId]) -> dict[UserId, list[str]]:
+    def users_of(self, members: Sequence[PlaybookId]) -> dict[PlaybookId, UserId]:
+        """Who teaches these user playbooks, of those that exist."""
+        c = user_playbooks.c
+        query = self._scope.mine(c.playbook_id, c.user_id)
+        return {row[0]: UserId(row[1] or "") for row in self._scope.those(query, c.playbook_id, members)}
+
+    def profiles_about_names(self, users: Sequence[UserId]) -> dict[UserId, list[str]]:
         """What these users' profiles say about names."""
         c = profiles.c
         query = self._scope.mine(c.user_id, c.content).where(self._scope.db.holds(c.content, "name"))

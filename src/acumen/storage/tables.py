@@ -409,8 +409,11 @@ aggregation_changes = _numbered(
     sa.Index("ix_aggregation_changes_version", "org_id", "agent_version", "name", "created_at"),
 )
 
-# How far aggregation has read the lessons of an agent version, and how long that took.
-aggregation_marks = _table("aggregation_marks", _text("agent_version"), *_long("last_id"), *_real("duration_ms"))
+# How far aggregation has read the lessons of an agent version, and how long that took. Lessons whose search row has a
+# higher number than `seq` changed since; with another `basis` (settings, models) all are compared again.
+aggregation_marks = _table(
+    "aggregation_marks", _text("agent_version"), *_long("last_id", "seq"), *_real("duration_ms"), *_text("basis")
+)
 
 # Every question put to a model, answered or not.
 llm_calls = _numbered(

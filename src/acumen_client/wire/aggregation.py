@@ -24,6 +24,7 @@ class RunPlaybookAggregationRequest(Request):
 
     agent_version: Label = DEFAULT_VERSION
     playbook_name: Name = DEFAULT_NAME
+    full: bool = Field(False, description="Compare every lesson again, not only those that changed.")
 
 
 class PlaybookAggregationResult(Answer):
@@ -51,6 +52,7 @@ class RunPlaybookAggregationResponse(Done):
 class SubmitPlaybookAggregationRequest(Request):
     request_id: Short
     agent_version: Short
+    full: bool = Field(False, description="Compare every lesson again, not only those that changed.")
 
 
 class GetPlaybookAggregationOperationRequest(Request):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acumen.learn.share.cluster import Point, clusters, same_rule
+from acumen.learn.share.cluster import Grouping, Point, same_rule
 from acumen.learn.share.stance import opposed, stance
 from acumen.llm.embed import Embedder
 
@@ -17,16 +17,20 @@ def embed(embedder: Embedder):
     def points(*lessons: str, trigger: str | None = None, meaning: bool = True) -> list[Point]:
         texts = [f"{trigger}\n{lesson}" if trigger else lesson for lesson in lessons]
         vectors = embedder.embed(texts) if meaning else [None] * len(lessons)
-        return [
-            Point(f"{number:03}", stance(lesson, trigger), vector)
-            for number, (lesson, vector) in enumerate(zip(lessons, vectors, strict=True))
-        ]
+        return [Point(stance(lesson, trigger), vector) for lesson, vector in zip(lessons, vectors, strict=True)]
 
     return points
 
 
-def keys(parts: Sequence[Sequence[Point]]) -> set[tuple[str, ...]]:
-    return {tuple(point.key for point in part) for part in parts}
+def groups(points: Sequence[Point], order: Sequence[int] | None = None, **options) -> set[tuple[int, ...]]:
+    """Places of the points that came together."""
+    width = next((len(point.vector) for point in points if point.vector is not None), 1)
+    rows = [np.zeros(width) if point.vector is None else point.vector for point in points]
+    vectors = np.array(rows, np.float32).reshape(len(points), width)
+    read = lambda wanted: [points[row].stance for row in wanted]  # noqa: E731
+    grouping = Grouping(vectors, np.arange(len(points)), read, **options)
+    grouping.place(range(len(points)) if order is None else order)
+    return {tuple(grouping.members(label)) for label in set(grouping.labels.tolist())}
 
 
 def test_paraphrases_come_together(embed):
@@ -36,13 +40,13 @@ def test_paraphrases_come_together(embed):
         "Never commit without running the tests first.",
     )
 
-    assert keys(clusters(points)) == {("000", "001", "002")}
+    assert groups(points) == {(0, 1, 2)}
 
 
 def test_opposites_stay_apart_however_alike_they_sound(embed):
     points = embed("Always use emojis in replies.", "Never use emojis in replies.", "Use emojis in all replies.")
 
-    assert keys(clusters(points)) == {("000", "002"), ("001",)}
+    assert groups(points) == {(0, 2), (1,)}
 
 
 def test_other_rules_on_the_same_topic_stay_apart(embed):
@@ -54,21 +58,19 @@ def test_other_rules_on_the_same_topic_stay_apart(embed):
         trigger="running a migration",
     )
 
-    found = keys(clusters(points))
-
-    assert not any({"000", "001"} <= set(part) or {"002", "003"} <= set(part) for part in found)
+    assert not any({0, 1} <= set(part) or {2, 3} <= set(part) for part in groups(points))
 
 
 def test_another_value_is_another_rule(embed):
     points = embed("Deploy production to us-west-2.", "Deploy production to eu-central-1.", "Deploy prod to us-west-2.")
 
-    assert keys(clusters(points)) == {("000", "002"), ("001",)}
+    assert groups(points) == {(0, 2), (1,)}
 
 
 def test_without_vectors_words_decide(embed):
     points = embed("Run the tests before committing.", "Before committing, run the tests.", "Answer.", meaning=False)
 
-    assert keys(clusters(points)) == {("000", "001"), ("002",)}
+    assert groups(points) == {(0, 1), (2,)}
 
 
 def test_one_with_a_vector_and_one_without_are_compared_by_words(embed):
@@ -76,34 +78,31 @@ def test_one_with_a_vector_and_one_without_are_compared_by_words(embed):
     (without,) = embed("Before committing, run all the tests.", meaning=False)
 
     assert same_rule(with_vector, without)
-    assert keys(clusters([with_vector, Point("9", without.stance)])) == {("000", "9")}
+    assert groups([with_vector, without]) == {(0, 1)}
 
 
 def test_a_stricter_line_keeps_more_apart(embed):
     points = embed("Always run the tests before committing.", "Tests must be run before each commit.")
 
-    assert len(clusters(points, least=0.4)) == 1
-    assert len(clusters(points, least=0.999)) == 2
+    assert len(groups(points, least=0.4)) == 1
+    assert len(groups(points, least=0.999)) == 2
 
 
 def test_many_copies_of_one_text_do_not_hide_its_paraphrase(embed):
     same = embed("Always run the tests before committing.")[0]
-    copies = [Point(f"copy-{number}", same.stance, same.vector) for number in range(100)]
     (other,) = embed("Run the test suite before you commit anything.")
 
-    (part,) = clusters([*copies, Point("other", other.stance, other.vector)])
-
-    assert len(part) == 101
+    assert groups([same] * 100 + [other]) == {tuple(range(101))}
 
 
 def test_nothing_makes_no_cluster():
-    assert clusters([]) == []
+    assert groups([]) == set()
 
 
 def test_a_vector_without_direction_does_no_harm():
     zero = np.zeros(4, np.float32)
 
-    assert len(clusters([Point("a", stance("Run."), zero), Point("b", stance("Walk."), zero)])) == 2
+    assert len(groups([Point(stance("Run."), zero), Point(stance("Walk."), zero)])) == 2
 
 
 ORDERS = (
@@ -122,22 +121,23 @@ def some_points(draw: st.DrawFn) -> list[Point]:
     count = draw(st.integers(0, 25))
     numbers = np.random.default_rng(draw(st.integers(0, 10_000)))
     made = []
-    for place in range(count):
+    for _ in range(count):
         text = draw(st.sampled_from(ORDERS)).format(draw(st.sampled_from(THINGS)))
         vector = numbers.normal(size=6).astype(np.float32) + 1
         known = draw(st.booleans()) or draw(st.booleans())
-        made.append(Point(f"{place:03}", stance(text), vector / np.linalg.norm(vector) if known else None))
+        made.append(Point(stance(text), vector / np.linalg.norm(vector) if known else None))
     return made
 
 
 @settings(max_examples=150)
 @given(points=some_points(), order=st.randoms(use_true_random=False))
 def test_any_lessons_are_parted_soundly(points: list[Point], order):
-    found = clusters(points)
-    mixed = list(points)
+    """Whichever lesson comes first: every lesson is in one group, and no group holds two that are opposed."""
+    mixed = list(range(len(points)))
     order.shuffle(mixed)
 
-    assert sorted(point.key for part in found for point in part) == sorted(point.key for point in points)
-    assert keys(clusters(mixed)) == keys(found)
-    for part in found:
-        assert not any(opposed(one.stance, other.stance) for one in part for other in part if one is not other)
+    for found in (groups(points), groups(points, mixed)):
+        assert sorted(row for part in found for row in part) == list(range(len(points)))
+        for part in found:
+            stances = [points[row].stance for row in part]
+            assert not any(opposed(left, right) for left in stances for right in stances if left is not right)

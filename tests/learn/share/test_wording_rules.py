@@ -3,7 +3,7 @@
 import numpy as np
 from msgspec.structs import replace
 
-from acumen.learn.share.gather import Taught
+from acumen.learn.share.groups import UserLesson
 from acumen.learn.share.wording_rules import materially_other, supports, tells, write
 from acumen.model.ids import Millis, PlaybookId, UserId
 from acumen.model.playbook import Lesson
@@ -21,7 +21,7 @@ def taught(content: str, user: str, vector: tuple[float, ...] = (1.0, 0.0), ment
         updated_at=Millis(at),
     )
     direction = np.array(vector, np.float32)
-    return Taught(playbook, direction / np.linalg.norm(direction))
+    return UserLesson(playbook, direction / np.linalg.norm(direction))
 
 
 def test_the_most_central_wording_is_chosen():

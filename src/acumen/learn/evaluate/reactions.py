@@ -10,8 +10,7 @@ from enum import Enum, auto
 from typing import Any
 
 from acumen.learn.evaluate import reaction_cues as cues
-from acumen.learn.rules.sentences import sentences
-from acumen.learn.rules.words import words
+from acumen.model.text import sentences, words
 
 # The opening and the end of a turn are where its speaker takes sides; what lies between is substance.
 MOST_SENTENCES = 12
@@ -46,7 +45,7 @@ def plain(text: str) -> list[str]:
     own = sentences(text)
     if len(own) > MOST_SENTENCES:
         own = own[: MOST_SENTENCES // 2] + own[-MOST_SENTENCES // 2 :]
-    return [" ".join(word.low for word in words(sentence.text)) for sentence in own]
+    return [" ".join(words(sentence)) for sentence in own]
 
 
 _EMPTY_WORDS = frozenset(

@@ -1,27 +1,30 @@
-"""Lessons of several users become one for all: gathered, worded once, pending until a person approves.
+"""Lessons of several users become one for all: grouped, worded once, pending until a person approves.
 
-An aggregation is a run. Its first item gathers what says the same; each further one writes some shared lessons.
+An aggregation is a run. Its first item compares the lessons that changed since the bookmark of their agent version with
+the groups that exist; each further one writes some shared lessons.
 """
 
-import asyncio
 import hashlib
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import NotFound, OperationInTheWay
 from acumen.learn.runs import runs
-from acumen.learn.share.gather import Draft, Known, Plan, Taught, drafts, plan
-from acumen.learn.share.shared import Work, sources, vector_of, with_vectors, write
+from acumen.learn.share.groups import LessonGroup, LessonIndex, Plan, plan, regroup
+from acumen.learn.share.shared import Work, shared_lessons, user_lessons, vector_of, write
+from acumen.model.cluster import AggregationBookmark, IndexedLesson
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
-from acumen.model.ids import Kind, Millis, PlaybookId, UserId
+from acumen.model.ids import Millis, PlaybookId
 from acumen.model.job import Job, JobState
+from acumen.model.playbook import Lesson
 from acumen.model.run import Progress, Run, RunId, RunState
-from acumen.model.search import Filter
 from acumen.storage.store import Tx
 
 SERVICE = "playbook_aggregation"
@@ -31,28 +34,30 @@ DEFAULT_NAME = "playbook"
 GATHER = "gather"
 # Written together by rules, which is quick; a model is asked for one lesson at a time.
 WRITTEN_AT_ONCE = 20
+# A higher number makes every agent version be compared in full once.
+METHOD = 1
 # Between two aggregations of a version that nobody asked for: this long, and this many times what the last one took.
-REST_MS = 10_000
-REST_TIMES = 20
+PAUSE_MS = 10_000
+PAUSE_TIMES = 20
 
 
 # --- when --------------------------------------------------------------------------------------------------------
 
 
 async def when_due(_fact: Published | SessionEnded | Hour, deps: Deps) -> None:
-    """Enough new lessons make their agent version due, at once or after a rest."""
+    """Enough new lessons make their agent version due, at once or after a pause."""
     await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, tx.at)))
 
 
 async def after_adding(deps: Deps) -> None:
-    """The same for lessons added by hand, in a while: whoever adds some may add more, or ask for it themselves."""
-    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, Millis(tx.at + REST_MS))))
+    """The same for lessons added by hand, after a pause: more may be added, or an aggregation asked for."""
+    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, Millis(tx.at + PAUSE_MS))))
 
 
 def _due(tx: Tx, deps: Deps, earliest: Millis) -> list[tuple[LessonsGrew, Millis]]:
     enough = deps.config.aggregation.due_after
     grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
-    return [(LessonsGrew(version), max(earliest, _rested(tx, version))) for version in grown]
+    return [(LessonsGrew(version), max(earliest, _after_pause(tx, version))) for version in grown]
 
 
 def _new_lessons(tx: Tx) -> Counter[str]:
@@ -62,9 +67,9 @@ def _new_lessons(tx: Tx) -> Counter[str]:
     return counted
 
 
-def _rested(tx: Tx, version: str) -> Millis:
-    marks = [tx.aggregations.mark(meant) for meant in versions_meant(version)]
-    ends = [int(mark.at + REST_MS + REST_TIMES * mark.duration_ms) for mark in marks if mark.at is not None]
+def _after_pause(tx: Tx, version: str) -> Millis:
+    marks = [tx.aggregations.bookmark(meant) for meant in versions_meant(version)]
+    ends = [int(mark.at + PAUSE_MS + PAUSE_TIMES * mark.duration_ms) for mark in marks if mark.at is not None]
     return Millis(max(ends, default=tx.at))
 
 
@@ -75,36 +80,36 @@ async def begin(fact: LessonsGrew, deps: Deps) -> None:
         if _new_lessons(tx)[fact.agent_version] < deps.config.aggregation.due_after:
             return
         if _under_way(tx, fact.agent_version):
-            tx.jobs.add(fact, Millis(tx.at + REST_MS))
+            tx.jobs.add(fact, Millis(tx.at + PAUSE_MS))
         else:
             _start(tx, fact.agent_version, None)
 
     await deps.store.write(store)
 
 
-async def ask(agent_version: str, name: str | None, deps: Deps) -> Run:
-    """Conflict while another one of this version is under way."""
-    return await deps.store.write(lambda tx: _start(tx, agent_version, name))
+async def ask(agent_version: str, name: str | None, deps: Deps, *, full: bool = False) -> Run:
+    """Conflict while another one of this version is under way. `full` compares every lesson again."""
+    return await deps.store.write(lambda tx: _start(tx, agent_version, name, full=full))
 
 
-async def submit(request_id: str, agent_version: str, deps: Deps) -> Run:
+async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool = False) -> Run:
     """The same request twice is one run; the same id for another version is a Conflict."""
     run_id = RunId(f"aggr_{hashlib.sha256(request_id.encode()).hexdigest()[:24]}")
 
     def store(tx: Tx) -> Run:
         known = tx.runs.get(run_id)
         if known is None:
-            return _start(tx, agent_version, None, run_id, request_id=request_id)
+            return _start(tx, agent_version, None, run_id, request_id=request_id, full=full)
         if known.request["agent_version"] != agent_version:
-            told = f"request_id {request_id!r} is taken by another aggregation; send this one under a new id."
-            raise OperationInTheWay(told, known.id)
+            taken = f"request_id {request_id!r} is taken by another aggregation; send this one under a new id."
+            raise OperationInTheWay(taken, known.id)
         return known
 
     return await deps.store.write(store)
 
 
 class Operation(Struct, frozen=True):
-    """An aggregation as somebody sees it who asked for it."""
+    """An aggregation as its caller sees it."""
 
     run: Run
     progress: Progress
@@ -152,9 +157,9 @@ def names_meant(name: str | None) -> list[str] | None:
     return None if name in (None, DEFAULT_NAME) else [name]
 
 
-def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: str) -> Run:
+def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: Any) -> Run:
     subject = agent_version or UNNAMED_VERSION
-    _under_way(tx, subject)  # one that was given up makes room
+    _under_way(tx, subject)  # ends one that was given up
     meant = {"versions": versions_meant(subject), "names": names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [GATHER], run_id)
     tx.jobs.add(AggregationAsked(run.id))
@@ -183,78 +188,102 @@ async def _work(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     return await write(run.id, Work.of(item), deps)
 
 
+class _Compared(Struct, frozen=True):
+    """What an aggregation decides about the lessons of one agent version and name."""
+
+    version: str
+    name: str
+    plan: Plan
+    mark: AggregationBookmark  # how far lessons were read
+    lessons: int
+    clusters: int
+
+
 async def _gather(run: Run, deps: Deps) -> dict[str, int]:
-    """Finds what says the same and puts what follows from it on the list of the run."""
-    counted: Counter[str] = Counter()
-    groups = await deps.store.read(lambda tx: tx.aggregations.groups(run.request["versions"], run.request["names"]))
+    """Compares lessons that changed since the bookmark, and puts what follows on the list of the run."""
+    request = run.request
+    groups = await deps.store.read(lambda tx: tx.aggregations.groups(request["versions"], request["names"]))
+    full = bool(request.get("full")) or await deps.store.read(lambda tx: _last_run_failed(tx, run))
+    compared = []
     for version, name in groups:
-        began = time.perf_counter()
-        taught, known = await deps.store.read(lambda tx, v=version, n=name: _read(tx, v, n, deps))  # type: ignore[misc]
-        found, decided = await asyncio.to_thread(_decide, taught, known, deps)
-        took = 1000 * (time.perf_counter() - began)
-        items = _items(version, name, decided, 1 if deps.llm else WRITTEN_AT_ONCE)
-        last = max((one.playbook.id for one in taught), default=PlaybookId(0))
-        await deps.store.write(lambda tx, d=decided: _keep_unwanted(tx, d))  # type: ignore[misc]
-        await deps.store.write(lambda tx, i=items, v=version, n=last, t=took: _note(tx, run, i, v, n, t))  # type: ignore[misc]
-        counted.update(user_playbooks_processed=len(taught), clusters_found=len(found))
-        counted.update(unchanged=decided.unchanged, withheld=decided.withheld)
+        compared.append(await deps.store.read(lambda tx, v=version, n=name: _compare(tx, v, n, deps, full=full)))  # type: ignore[misc]
         await deps.stand_back()
+    await deps.store.write(lambda tx: _list(tx, run, compared, 1 if deps.llm else WRITTEN_AT_ONCE))
+    counted: Counter[str] = Counter()
+    for result in compared:
+        counted.update(user_playbooks_processed=result.lessons, clusters_found=result.clusters)
+        counted.update(unchanged=result.plan.unchanged, withheld=result.plan.withheld)
     return dict(counted)
 
 
-def _decide(taught: Sequence[Taught], known: Sequence[Known], deps: Deps) -> tuple[list[Draft], Plan]:
-    wanted = deps.config.aggregation
-    found = drafts(taught, wanted.least_users, wanted.similarity)
-    return found, plan(found, known, taught, wanted.least_users)
+def _last_run_failed(tx: Tx, run: Run) -> bool:
+    """What it listed may not have been written, though its bookmark has moved."""
+    last = tx.runs.latest_ended(SERVICE, run.request["agent_version"])
+    return last is not None and last.state is not RunState.COMPLETED
 
 
-def _items(version: str, name: str, decided: Plan, at_once: int) -> list[str]:
-    batches = [decided.todos[start : start + at_once] for start in range(0, len(decided.todos), at_once)]
-    items = [Work(version, name, todos).text() for todos in batches]
-    return [*items, Work(version, name, retired=decided.retired).text()] if decided.retired else items
-
-
-def _keep_unwanted(tx: Tx, decided: Plan) -> None:
-    """What a person did not want shared stays so, though those who taught it teach it by other playbooks now."""
-    if decided.retaught:
-        tx.clusters.hold()
-    for one in decided.retaught:
-        tx.clusters.extend(one.lesson, one.members)
-
-
-def _note(tx: Tx, run: Run, items: Sequence[str], version: str, last: PlaybookId, took_ms: float) -> None:
-    """Gathered twice, because the first time was cut off, is listed once."""
+def _list(tx: Tx, run: Run, compared: Sequence[_Compared], at_once: int) -> None:
+    """The writes and the bookmark together: a run that is killed before this compares again, after it only writes."""
+    items = [item for result in compared for item in _items(result, at_once)]
     listed = {item.item for item in tx.run_items.of(run.id)}
     tx.run_items.add(run.id, [item for item in items if item not in listed])
+    retaught = [again for result in compared for again in result.plan.retaught]
+    if retaught:
+        tx.clusters.hold()
+    for again in retaught:  # a lesson that a person rejected stays so, though its users teach it by new playbooks
+        tx.clusters.extend(again.lesson, again.members)
     if run.request["names"] is not None:
-        return  # lessons of other names are still to be looked at
-    before = tx.aggregations.mark(version)
-    tx.aggregations.set_mark(version, PlaybookId(max(last, before.last)), took_ms)
-
-
-def _read(tx: Tx, version: str, name: str, deps: Deps) -> tuple[list[Taught], list[Known]]:
-    found = tx.user_playbooks.find(Filter(agent_version=version, name=name))
-    current = [one for one in found if one.agent_version == version]  # those without one are a group of their own
-    taught = with_vectors(tx, [one for one in current if one.user_id and one.lesson.content.strip()], deps)
-    return taught, _known(tx, version, name, deps)
-
-
-def _known(tx: Tx, version: str, name: str, deps: Deps) -> list[Known]:
-    """The shared lessons that there are, and those that a person has rejected, archived or deleted."""
-    found = tx.clusters.of(version, name)
-    current = tx.agent_playbooks.find(Filter(agent_version=version, name=name))
-    lessons = {one.id: one for one in current if one.agent_version == version}
-    lessons |= {one.id: one for one in tx.agent_playbooks.by_ids([str(one.lesson) for one in found]).values()}
-    rows = tx.search_rows.by_ids(Kind.AGENT_PLAYBOOK, [str(one) for one in lessons])
-    members = sorted({member for cluster in found for member in cluster.members})
-    users = {one.id: UserId(one.user_id or "") for one in sources(tx, members)}
-    known = [
-        Known(
-            lessons.pop(cluster.lesson, None),
-            cluster,
-            frozenset(users[member] for member in cluster.members if member in users),
-            vector_of(rows.get(str(cluster.lesson)), deps),
+        return  # lessons of other names are still to be compared
+    for version in {result.version for result in compared}:
+        marks = [result.mark for result in compared if result.version == version]
+        last = PlaybookId(max(mark.last for mark in (*marks, tx.aggregations.bookmark(version))))
+        took = sum(mark.duration_ms for mark in marks)
+        tx.aggregations.move_bookmark(
+            version, AggregationBookmark(last, None, took, min(mark.seq for mark in marks), marks[0].basis)
         )
-        for cluster in found
-    ]
-    return [*known, *(Known(one, None, vector=vector_of(rows.get(str(one.id)), deps)) for one in lessons.values())]
+
+
+def _items(result: _Compared, at_once: int) -> list[str]:
+    writes = result.plan.writes
+    batches = [writes[start : start + at_once] for start in range(0, len(writes), at_once)]
+    items = [Work(result.version, result.name, batch).text() for batch in batches]
+    retired = Work(result.version, result.name, retired=result.plan.retired)
+    return [*items, retired.text()] if retired.retired else items
+
+
+def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Compared:
+    began, wanted, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.bookmark(version)
+    at = tx.search_rows.mark()
+    basis = f"{METHOD} {at.generation} {wanted.least_users} {wanted.similarity} {deps.meaning.name}"
+    indexed = tx.aggregations.lessons(version, name)
+    index = _index(indexed, -1 if full or before.basis != basis else before.seq, deps)
+    shared = shared_lessons(tx, version, name, deps)
+    grouped = regroup(index, shared, lambda ids: _words(tx, ids), wanted.similarity)
+    users = dict(zip(index.ids, index.users, strict=True))
+    enough = [group for group in grouped.groups if len({users[member] for member in group}) >= wanted.least_users]
+    read = {lesson.playbook.id: lesson for lesson in user_lessons(tx, [one for group in enough for one in group], deps)}
+    groups = [LessonGroup(tuple(read[member] for member in group)) for group in enough]
+    groups.sort(key=lambda group: (-len(group.lessons), min(group.ids)))
+    decided = plan(groups, shared, users, wanted.least_users, grouped.untouched)
+    mark = AggregationBookmark(
+        max(index.ids, default=PlaybookId(0)), None, 1000 * (time.perf_counter() - began), at.seq, basis
+    )
+    clusters = len(decided.writes) + decided.unchanged + decided.withheld
+    return _Compared(version, name, decided, mark, len(index.ids), clusters)
+
+
+def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIndex:
+    """Lessons whose search row has a higher number than `after` changed."""
+    vectors = [vector_of(lesson.vector, lesson.model, deps) for lesson in indexed]
+    width = next((len(vector) for vector in vectors if vector is not None), 1)
+    none = np.zeros(width, np.float32)
+    matrix = (
+        np.stack([none if vector is None else vector for vector in vectors]) if vectors else none.reshape(0, -1)[:0]
+    )
+    ids, users = [lesson.id for lesson in indexed], [lesson.user for lesson in indexed]
+    return LessonIndex(ids, users, matrix, [lesson.seq > after for lesson in indexed])
+
+
+def _words(tx: Tx, ids: Sequence[PlaybookId]) -> list[Lesson]:
+    playbooks = tx.user_playbooks.by_ids([str(playbook_id) for playbook_id in ids])
+    return [playbooks[str(playbook_id)].lesson for playbook_id in ids]

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
 from acumen.learn.share import wording_rules
+from acumen.learn.share.anonymize import names_of
 from acumen.learn.share.cluster import Floats
-from acumen.learn.share.gather import Taught, Todo, by_person, fingerprint, users_of, wording
-from acumen.learn.share.personal import names_of
+from acumen.learn.share.groups import PlannedWrite, SharedLesson, UserLesson, by_person, fingerprint, wording_hash
 from acumen.learn.share.wording import Worded, sure, word
 from acumen.learn.share.wording_rules import Names
 from acumen.model.cluster import Cluster
@@ -25,7 +25,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, UserId, fresh_
 from acumen.model.memory import Origin, Status
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.run import RunId
-from acumen.model.search import SearchRow
+from acumen.model.search import Filter, SearchRow
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
@@ -35,42 +35,77 @@ class Work(Struct, frozen=True):
 
     version: str
     name: str
-    todos: tuple[Todo, ...] = ()
+    writes: tuple[PlannedWrite, ...] = ()
     retired: tuple[PlaybookId, ...] = ()
 
     def text(self) -> str:
-        todos = [[todo.lesson, list(todo.members), list(todo.merged)] for todo in self.todos]
-        return json.dumps([self.version, self.name, todos, list(self.retired)])
+        writes = [[write.lesson, list(write.members), list(write.merged)] for write in self.writes]
+        return json.dumps([self.version, self.name, writes, list(self.retired)])
 
     @classmethod
     def of(cls, text: str) -> "Work":
-        version, name, todos, retired = json.loads(text)
-        made = tuple(Todo(tuple(members), lesson, tuple(merged)) for lesson, members, merged in todos)
-        return cls(version, name, made, tuple(retired))
+        version, name, writes, retired = json.loads(text)
+        planned = tuple(PlannedWrite(tuple(members), lesson, tuple(merged)) for lesson, members, merged in writes)
+        return cls(version, name, planned, tuple(retired))
 
 
 # --- what users taught ---------------------------------------------------------------------------------------------
 
 
-def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[Taught]:
-    rows = tx.search_rows.by_ids(Kind.USER_PLAYBOOK, [str(one.id) for one in playbooks])
-    found = [(one, rows.get(str(one.id))) for one in playbooks]
-    return [Taught(one, vector_of(row, deps), row) for one, row in found]
+def user_lessons(tx: Tx, ids: Sequence[PlaybookId], deps: Deps) -> list[UserLesson]:
+    """Current ones, in the order of their ids."""
+    playbooks = tx.user_playbooks.by_ids([str(lesson) for lesson in ids]).values()
+    return with_vectors(tx, [one for one in playbooks if one.status is Status.CURRENT and one.user_id], deps)
+
+
+def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[UserLesson]:
+    rows = tx.search_rows.by_ids(Kind.USER_PLAYBOOK, [str(playbook.id) for playbook in playbooks])
+    ordered = [(playbook, rows.get(str(playbook.id))) for playbook in sorted(playbooks, key=lambda one: one.id)]
+    return [UserLesson(playbook, _row_vector(row, deps), row) for playbook, row in ordered]
 
 
 def sources(tx: Tx, ids: Sequence[PlaybookId]) -> list[UserPlaybook]:
     """With those that a newer version has deleted, as they were then: lessons may still be in their words."""
-    names = [str(one) for one in ids]
-    there = tx.user_playbooks.by_ids(names)
-    outdated = tx.lineage.outdated(Kind.USER_PLAYBOOK, ids=[name for name in names if name not in there])
-    return [*there.values(), *(convert(told, UserPlaybook) for told in outdated.values())]
+    names = [str(playbook_id) for playbook_id in ids]
+    existing = tx.user_playbooks.by_ids(names)
+    outdated = tx.lineage.outdated(Kind.USER_PLAYBOOK, ids=[name for name in names if name not in existing])
+    return [*existing.values(), *(convert(state, UserPlaybook) for state in outdated.values())]
 
 
-def vector_of(row: SearchRow | None, deps: Deps) -> Floats | None:
+def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLesson]:
+    """Those that exist, and those that a person has rejected, archived or deleted."""
+    clusters = tx.clusters.of(version, name)
+    current = tx.agent_playbooks.find(Filter(agent_version=version, name=name))
+    playbooks = {playbook.id: playbook for playbook in current if playbook.agent_version == version}
+    by_cluster = tx.agent_playbooks.by_ids([str(cluster.lesson) for cluster in clusters])
+    playbooks |= {playbook.id: playbook for playbook in by_cluster.values()}
+    rows = tx.search_rows.by_ids(Kind.AGENT_PLAYBOOK, [str(playbook) for playbook in playbooks])
+    vectors = {playbook: _row_vector(rows.get(str(playbook)), deps) for playbook in playbooks}
+    members = sorted({member for cluster in clusters for member in cluster.members})
+    users = tx.clusters.users_of(members)
+    gone = [member for member in members if member not in users]
+    users |= {one.id: UserId(one.user_id or "") for one in (sources(tx, gone) if gone else ())}
+    written = [
+        SharedLesson(
+            playbooks.pop(cluster.lesson, None),
+            cluster,
+            frozenset(users[member] for member in cluster.members if member in users),
+            vectors.get(cluster.lesson),
+        )
+        for cluster in clusters
+    ]
+    return [*written, *(SharedLesson(one, None, vector=vectors[one.id]) for one in playbooks.values())]
+
+
+def _row_vector(row: SearchRow | None, deps: Deps) -> Floats | None:
+    return None if row is None else vector_of(row.vector, row.model, deps)
+
+
+def vector_of(stored: bytes | None, model: str, deps: Deps) -> Floats | None:
     """None also for one of another model: the two cannot be compared."""
-    if row is None or row.vector is None or row.model != deps.meaning.name:
+    if stored is None or model != deps.meaning.name:
         return None
-    vector = np.frombuffer(row.vector, np.float16).astype(np.float32)
+    vector = np.frombuffer(stored, np.float16).astype(np.float32)
     length = float(np.linalg.norm(vector))
     return vector / np.float32(length) if np.isfinite(length) and length > 0 else None
 
@@ -81,8 +116,8 @@ def vector_of(row: SearchRow | None, deps: Deps) -> Floats | None:
 class _Read(Struct, frozen=True):
     """What a lesson is written from, as it was read."""
 
-    todo: Todo
-    taught: list[Taught]
+    planned: PlannedWrite
+    taught: list[UserLesson]
     names: Names
     before: AgentPlaybook | None
     cluster: Cluster | None
@@ -97,7 +132,7 @@ class _Ready(Struct, frozen=True):
 
 
 async def write(run_id: RunId, item: Work, deps: Deps) -> dict[str, int]:
-    reads = await deps.store.read(lambda tx: [_todo(tx, todo, item, deps) for todo in item.todos])
+    reads = await deps.store.read(lambda tx: [_read(tx, planned, item, deps) for planned in item.writes])
     open_ones = [read for read in reads if read is not None]
     worded = [await _worded(read, deps) for read in open_ones]
     ready = await _ready(list(zip(open_ones, worded, strict=True)), item, deps)
@@ -107,34 +142,32 @@ async def write(run_id: RunId, item: Work, deps: Deps) -> dict[str, int]:
         counted: Counter[str] = Counter()
         for one in ready:
             counted.update(_store(tx, run_id, item, one))
-        retired = [lesson for lesson in item.retired if _still_without_teachers(tx, lesson, deps)]
+        retired = [lesson for lesson in item.retired if _too_few_users(tx, lesson, deps)]
         counted.update(playbooks_removed=retire(tx, run_id, retired, "too few users teach it any more"))
         return dict(counted)
 
     return await deps.store.write(store)
 
 
-def _todo(tx: Tx, todo: Todo, item: Work, deps: Deps) -> _Read | None:
-    """None when it has been done, or when too few of those who taught it are left."""
-    playbooks = tx.user_playbooks.by_ids([str(member) for member in todo.members]).values()
-    current = [one for one in playbooks if one.status is Status.CURRENT and one.user_id]
-    taught = sorted(with_vectors(tx, current, deps), key=lambda one: one.playbook.id)
-    if len({one.user for one in taught}) < deps.config.aggregation.least_users:
+def _read(tx: Tx, planned: PlannedWrite, item: Work, deps: Deps) -> _Read | None:
+    """None when it has been done, or when too few of the users who taught it are left."""
+    taught = user_lessons(tx, planned.members, deps)
+    if len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users:
         return None
     if tx.clusters.written(item.version, item.name, fingerprint(taught)):
         return None
-    before = tx.agent_playbooks.get(str(todo.lesson)) if todo.lesson else None
-    if todo.lesson and (before is None or before.approval is Approval.REJECTED or before.status is not Status.CURRENT):
+    before = tx.agent_playbooks.get(str(planned.lesson)) if planned.lesson else None
+    if planned.lesson and SharedLesson(before, None).withdrawn:
         return None
-    cluster = tx.clusters.of_lessons([todo.lesson]).get(todo.lesson) if todo.lesson else None
-    return _Read(todo, taught, names(tx, taught), before, cluster)
+    cluster = tx.clusters.of_lessons([planned.lesson]).get(planned.lesson) if planned.lesson else None
+    return _Read(planned, taught, names(tx, taught), before, cluster)
 
 
-def names(tx: Tx, taught: Sequence[Taught]) -> dict[UserId, set[str]]:
+def names(tx: Tx, taught: Sequence[UserLesson]) -> dict[UserId, set[str]]:
     """What those who taught it may be called, so that it is left out."""
     users = sorted({one.user for one in taught})
-    told = tx.clusters.told_names(users)
-    return {user: names_of(user, told.get(user, ())) for user in users}
+    profiles = tx.clusters.profiles_about_names(users)
+    return {user: names_of(user, profiles.get(user, ())) for user in users}
 
 
 async def _worded(read: _Read, deps: Deps) -> Worded | None:
@@ -145,7 +178,7 @@ async def _worded(read: _Read, deps: Deps) -> Worded | None:
     return await word(read.taught, read.names, deps)
 
 
-def origin_of(lesson: AgentPlaybook, cluster: Cluster | None, taught: Sequence[Taught]) -> Origin:
+def origin_of(lesson: AgentPlaybook, cluster: Cluster | None, taught: Sequence[UserLesson]) -> Origin:
     """Of a lesson whose words stay: as sure as those who teach it now make it, unless a person wrote it."""
     return lesson.origin if by_person(lesson, cluster) else sure(lesson.origin, taught)
 
@@ -204,12 +237,12 @@ def _after(read: _Read, said: Worded, item: Work, at: Millis) -> AgentPlaybook:
     return replace(read.before, lesson=said.lesson, approval=approval, **told)
 
 
-def counted_in(taught: Sequence[Taught]) -> str:
+def counted_in(taught: Sequence[UserLesson]) -> str:
     """How many teach a lesson, for its metadata."""
     return json.dumps({"users": len({one.user for one in taught}), "user_playbooks": len(taught)})
 
 
-def _tags(taught: Sequence[Taught]) -> list[str]:
+def _tags(taught: Sequence[UserLesson]) -> list[str]:
     """Those that at least half of the lessons have."""
     counted = Counter(tag for one in taught for tag in set(one.playbook.tags))
     return sorted(tag for tag, count in counted.items() if count * 2 >= len(taught))
@@ -228,7 +261,7 @@ def _store(tx: Tx, run_id: RunId, item: Work, ready: _Ready) -> dict[str, int]:
     because = Because(f"{len({one.user for one in read.taught})} users teach it", sources=[str(one) for one in members])
     lesson, counted = _store_lesson(tx, run_id, ready, after, because)
     tx.clusters.put(replace(cluster, lesson=lesson, wording=_wrote(read, after)))
-    merged = [one for one in read.todo.merged if one != lesson]
+    merged = [one for one in read.planned.merged if one != lesson]
     retire(tx, run_id, merged, "another shared lesson says it too", into=lesson)
     return {**counted, "playbooks_removed": len(merged)}
 
@@ -237,7 +270,7 @@ def _wrote(read: _Read, after: AgentPlaybook) -> str:
     """What a person wrote stays told apart from what we did."""
     if read.before is not None and by_person(read.before, read.cluster):
         return read.cluster.wording if read.cluster else ""
-    return wording(after.lesson)
+    return wording_hash(after.lesson)
 
 
 def _store_lesson(
@@ -273,12 +306,10 @@ def _same(read: UserPlaybook, now: UserPlaybook | None) -> bool:
 # --- the end of a lesson -----------------------------------------------------------------------------------------
 
 
-def _still_without_teachers(tx: Tx, lesson: PlaybookId, deps: Deps) -> bool:
+def _too_few_users(tx: Tx, lesson: PlaybookId, deps: Deps) -> bool:
     cluster = tx.clusters.of_lessons([lesson]).get(lesson)
-    members = cluster.members if cluster else ()
-    playbooks = tx.user_playbooks.by_ids([str(member) for member in members]).values()
-    current = [one for one in playbooks if one.status is Status.CURRENT]
-    return len(users_of(members, current)) < deps.config.aggregation.least_users
+    left = user_lessons(tx, cluster.members if cluster else (), deps)
+    return len({taught.user for taught in left}) < deps.config.aggregation.least_users
 
 
 def retire(tx: Tx, run_id: str, lessons: Sequence[PlaybookId], reason: str, into: PlaybookId | None = None) -> int:

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
 from acumen.learn.share import wording_llm, wording_rules
-from acumen.learn.share.gather import Taught
+from acumen.learn.share.groups import UserLesson
+from acumen.learn.share.shareable import shareable
 from acumen.learn.share.wording_rules import Names
 from acumen.model.memory import Origin
 from acumen.model.playbook import Lesson
@@ -25,8 +26,8 @@ class Worded(Struct, frozen=True):
     notes: str | None = None
 
 
-async def word(taught: Sequence[Taught], names: Names, deps: Deps) -> Worded | None:
-    """None when a model has looked and found that these are several lessons, not one."""
+async def word(taught: Sequence[UserLesson], names: Names, deps: Deps) -> Worded | None:
+    """None when a model finds that these are several lessons, or when what is written is no lesson for all."""
     notes = None
     if deps.llm is not None:
         try:
@@ -34,13 +35,15 @@ async def word(taught: Sequence[Taught], names: Names, deps: Deps) -> Worded | N
         except ModelUnavailable as why:
             notes = f"Worded by rules: {why}"
         else:
-            return None if written is None else Worded(written[0], sure(written[1], taught))
+            if written is None or not shareable(written[0].content):
+                return None
+            return Worded(written[0], sure(written[1], taught))
     # Some milliseconds of pure Python: callers need the event loop meanwhile.
     written_by_rules = await asyncio.to_thread(wording_rules.write, taught, names)
     return Worded(written_by_rules, sure(BY_RULES, taught), notes)
 
 
-def sure(origin: Origin, taught: Sequence[Taught]) -> Origin:
+def sure(origin: Origin, taught: Sequence[UserLesson]) -> Origin:
     """The more users teach a lesson by themselves, the surer it is."""
     users = len({one.user for one in taught})
     return replace(origin, confidence=round(1 - 0.5 / users, 2))

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from acumen.errors import ModelUnusable
-from acumen.learn.share.gather import Taught
-from acumen.learn.share.personal import clean
+from acumen.learn.share.anonymize import anonymize
+from acumen.learn.share.groups import UserLesson
 from acumen.learn.share.stance import opposed, stance
 from acumen.learn.share.wording_rules import Names, shared_words
 from acumen.llm import prompt
@@ -21,7 +21,7 @@ MOST_SHOWN = 60
 LEAST_SHARED = 0.5
 
 
-class SharedLesson(BaseModel):
+class WrittenLesson(BaseModel):
     """The lesson that all users of the agent share."""
 
     one_lesson: bool = Field(True, description="False when the lessons do not say the same.")
@@ -31,10 +31,10 @@ class SharedLesson(BaseModel):
     pitfall: str | None = Field(None, description="What agents did wrong, if several lessons tell it.", max_length=500)
 
 
-PROMPT = prompt.beside(__file__, "aggregate", SharedLesson)
+PROMPT = prompt.beside(__file__, "aggregate", WrittenLesson)
 
 
-async def write(taught: Sequence[Taught], names: Names, llm: Llm) -> tuple[Lesson, Origin] | None:
+async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> tuple[Lesson, Origin] | None:
     """None when the model finds that it is not one lesson, or writes one that turns against its sources.
 
     Raises ModelUnavailable when it does not answer, or answers with something that its sources do not say.
@@ -49,7 +49,7 @@ async def write(taught: Sequence[Taught], names: Names, llm: Llm) -> tuple[Lesso
     return _cleaned(written, taught, names), answer.origin
 
 
-def _line(one: Taught) -> str:
+def _line(one: UserLesson) -> str:
     lesson = one.playbook.lesson
     parts = [
         f"- [{lesson.trigger}]" if lesson.trigger else "-",
@@ -60,14 +60,14 @@ def _line(one: Taught) -> str:
     return redact(" ".join(part for part in parts if part).replace("\n", " "))
 
 
-def _turns(content: str, taught: Sequence[Taught]) -> bool:
+def _turns(content: str, taught: Sequence[UserLesson]) -> bool:
     """Whether it is opposed to more than a few of those it should speak for."""
     written = stance(content)
     against = sum(opposed(written, stance(one.playbook.lesson.content)) for one in taught)
     return against * 4 > len(taught)
 
 
-def _in_their_words(content: str, taught: Sequence[Taught]) -> bool:
+def _in_their_words(content: str, taught: Sequence[UserLesson]) -> bool:
     """Whether at least half of the words that carry its meaning are its sources' own."""
     lessons = [one.playbook.lesson for one in taught]
     said = {root for lesson in lessons for text in _texts(lesson) for root in stance(text).said}
@@ -79,12 +79,12 @@ def _texts(lesson: Lesson) -> list[str]:
     return [text for text in (lesson.content, lesson.trigger, lesson.rationale, lesson.pitfall) if text]
 
 
-def _cleaned(written: SharedLesson, taught: Sequence[Taught], names: Names) -> Lesson:
+def _cleaned(written: WrittenLesson, taught: Sequence[UserLesson], names: Names) -> Lesson:
     everyone = {name for of_user in names.values() for name in of_user}
     shared = shared_words(taught)
 
     def cleaned(text: str | None) -> str | None:
-        return clean(text.strip(), everyone, shared).text if text and text.strip() else None
+        return anonymize(text.strip(), everyone, shared).text if text and text.strip() else None
 
     return Lesson(
         content=cleaned(written.content) or "",

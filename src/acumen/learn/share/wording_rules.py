@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from acumen.learn.share.gather import Taught
-from acumen.learn.share.personal import clean, words_in
+from acumen.learn.share.anonymize import anonymize, words_in
+from acumen.learn.share.groups import UserLesson
 from acumen.learn.share.stance import stance
 from acumen.model.ids import UserId
 from acumen.model.playbook import Lesson
@@ -14,7 +14,7 @@ from acumen.model.playbook import Lesson
 Names = Mapping[UserId, Collection[str]]
 
 
-def write(taught: Sequence[Taught], names: Names) -> Lesson:
+def write(taught: Sequence[UserLesson], names: Names) -> Lesson:
     """Nothing personal in it, as central as any, most often said, newest: in this order."""
     shared = shared_words(taught)
     ranked = _ranked(taught, names, shared)
@@ -22,8 +22,8 @@ def write(taught: Sequence[Taught], names: Names) -> Lesson:
     everyone = {name for of_user in names.values() for name in of_user}
 
     def cleaned(text: str | None) -> tuple[str, int]:
-        result = clean(text or "", everyone, shared)
-        return result.text, result.marks
+        result = anonymize(text or "", everyone, shared)
+        return result.text, result.removed
 
     def first_clean(part: Callable[[Lesson], str | None]) -> str | None:
         """The best one's own, or that of another, if nothing needs to be taken out of it."""
@@ -39,11 +39,11 @@ def write(taught: Sequence[Taught], names: Names) -> Lesson:
     )
 
 
-def supports(lesson: Lesson, taught: Sequence[Taught], names: Names) -> bool:
+def supports(lesson: Lesson, taught: Sequence[UserLesson], names: Names) -> bool:
     """Whether the lesson's instruction is still in the words of one who teaches it."""
     shared = shared_words(taught)
     everyone = {name for of_user in names.values() for name in of_user}
-    return any(clean(one.playbook.lesson.content, everyone, shared).text == lesson.content for one in taught)
+    return any(anonymize(one.playbook.lesson.content, everyone, shared).text == lesson.content for one in taught)
 
 
 def materially_other(before: Lesson, after: Lesson) -> bool:
@@ -84,7 +84,7 @@ def _texts(lesson: Lesson) -> Iterator[str]:
     yield from (part for part in (lesson.trigger, lesson.content, lesson.rationale, lesson.pitfall, details) if part)
 
 
-def shared_words(taught: Sequence[Taught]) -> set[str]:
+def shared_words(taught: Sequence[UserLesson]) -> set[str]:
     """What at least two users said."""
     said: Counter[str] = Counter()
     by_user: dict[UserId, set[str]] = {}
@@ -95,7 +95,7 @@ def shared_words(taught: Sequence[Taught]) -> set[str]:
     return {word for word, users in said.items() if users > 1}
 
 
-def _ranked(taught: Sequence[Taught], names: Names, shared: Collection[str]) -> list[Taught]:
+def _ranked(taught: Sequence[UserLesson], names: Names, shared: Collection[str]) -> list[UserLesson]:
     said: Counter[str] = Counter()
     for one in taught:
         said[one.playbook.lesson.content.casefold()] += one.playbook.mentions
@@ -103,14 +103,14 @@ def _ranked(taught: Sequence[Taught], names: Names, shared: Collection[str]) -> 
 
     def rank(place: int) -> tuple[int, float, int, int, int]:
         playbook = taught[place].playbook
-        marks = clean(playbook.lesson.content, everyone, shared).marks
+        marks = anonymize(playbook.lesson.content, everyone, shared).removed
         mentions = said[playbook.lesson.content.casefold()]
         return marks, -round(central[place], 1), -mentions, -playbook.updated_at, playbook.id
 
     return [taught[place] for place in sorted(range(len(taught)), key=rank)]
 
 
-def _centrality(taught: Sequence[Taught]) -> list[float]:
+def _centrality(taught: Sequence[UserLesson]) -> list[float]:
     """The mean cosine with all; 0 where there is no vector."""
     vectors = [one.vector for one in taught if one.vector is not None]
     if not vectors:
@@ -119,7 +119,7 @@ def _centrality(taught: Sequence[Taught]) -> list[float]:
     return [0.0 if one.vector is None else float(one.vector @ mean) for one in taught]
 
 
-def _issue(ranked: Sequence[Taught], cleaned: Callable[[str | None], tuple[str, int]]) -> dict[str, object] | None:
+def _issue(ranked: Sequence[UserLesson], cleaned: Callable[[str | None], tuple[str, int]]) -> dict[str, object] | None:
     """What keeps agents from it, when at least half of the lessons tell of the same kind of obstacle."""
     issues = [one.playbook.lesson.blocking_issue for one in ranked if one.playbook.lesson.blocking_issue]
     kinds = Counter(str(issue.get("kind")) for issue in issues)

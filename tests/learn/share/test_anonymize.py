@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.learn.share.personal import clean, names_of, without_numbers
+from acumen.learn.share.anonymize import anonymize, names_of, without_case_numbers
 
 
 @pytest.mark.parametrize(
@@ -25,10 +25,10 @@ from acumen.learn.share.personal import clean, names_of, without_numbers
     ],
 )
 def test_it_is_taken_out(text: str, cleaned: str):
-    result = clean(text)
+    result = anonymize(text)
 
     assert result.text == cleaned
-    assert result.marks >= 1
+    assert result.removed >= 1
 
 
 @pytest.mark.parametrize(
@@ -45,36 +45,37 @@ def test_it_is_taken_out(text: str, cleaned: str):
     ],
 )
 def test_what_is_nobodys_stays(text: str):
-    assert clean(text).text == text
-    assert clean(text).marks == 0
+    assert anonymize(text).text == text
+    assert anonymize(text).removed == 0
 
 
 def test_a_name_that_several_used_is_the_name_of_a_thing():
-    assert clean("Use the Atlas portal.").text == "Use the [name] portal."
-    assert clean("Use the Atlas portal.", shared={"atlas"}).text == "Use the Atlas portal."
+    assert anonymize("Use the Atlas portal.").text == "Use the [name] portal."
+    assert anonymize("Use the Atlas portal.", shared={"atlas"}).text == "Use the Atlas portal."
 
 
 def test_users_are_known_by_their_ids_and_by_what_they_told():
     names = names_of("ana.lopez@acme.io", ["The user's name is Anita Lopez"])
 
-    assert clean("anita wants it; so does ana.", names).text == "[name] wants it; so does [name]."
-    assert clean("Remind ana.lopez@acme.io.", names).text == "Remind [email]."
+    assert anonymize("anita wants it; so does ana.", names).text == "[name] wants it; so does [name]."
+    assert anonymize("Remind ana.lopez@acme.io.", names).text == "Remind [email]."
 
 
 @pytest.mark.parametrize("user", ["user-1", "u", "12345", "test-user", "deploy"])
 def test_plain_words_in_a_user_id_are_no_names(user: str):
     text = "Let the user run one test and deploy."
 
-    assert clean(text, names_of(user)).text == text
+    assert anonymize(text, names_of(user)).text == text
 
 
 def test_numbers_of_cases_are_no_part_of_a_rule():
     assert (
-        without_numbers("Ask before closing ticket 48213 twice.").split() == "Ask before closing ticket twice.".split()
+        without_case_numbers("Ask before closing ticket 48213 twice.").split()
+        == "Ask before closing ticket twice.".split()
     )
 
 
 def test_cleaning_twice_changes_nothing():
-    once = clean("Ask Bob (bob@x.io) about order 123456.").text
+    once = anonymize("Ask Bob (bob@x.io) about order 123456.").text
 
-    assert clean(once).text == once
+    assert anonymize(once).text == once

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
 from acumen.learn.share import wording_rules
-from acumen.learn.share.gather import Taught, by_person, fingerprint, wording
+from acumen.learn.share.groups import UserLesson, by_person, fingerprint, wording_hash
 from acumen.learn.share.shared import counted_in, names, origin_of, snapshot, sources, with_vectors
 from acumen.learn.share.wording import BY_RULES, sure
 from acumen.model.cluster import Cluster
@@ -208,7 +208,7 @@ def _change(
     owes = _owes(before, cluster, lost, taught)
     kept_words = replace(before, origin=origin_of(before, cluster, taught))
     after = replace(_reworded(tx, before, taught) if owes else kept_words, metadata=counted_in(taught))
-    wrote = wording(after.lesson) if owes else cluster.wording
+    wrote = wording_hash(after.lesson) if owes else cluster.wording
     ids = tuple(one.playbook.id for one in taught)
     kept = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
     changed = None if after == before else after
@@ -220,14 +220,14 @@ def _emptied(before: AgentPlaybook) -> AgentPlaybook:
     return replace(before, lesson=Lesson(ERASED), status=Status.ARCHIVED, metadata="", tags=[])
 
 
-def _owes(before: AgentPlaybook, cluster: Cluster | None, lost: Sequence[Lesson], left: Sequence[Taught]) -> bool:
+def _owes(before: AgentPlaybook, cluster: Cluster | None, lost: Sequence[Lesson], left: Sequence[UserLesson]) -> bool:
     """Whether the lesson says anything that only those who are gone had said. One added by hand owes nobody."""
     if cluster is not None and cluster.wording == "":
         return False
     return wording_rules.tells(before.lesson, lost, [one.playbook.lesson for one in left])
 
 
-def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[Taught]) -> AgentPlaybook:
+def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[UserLesson]) -> AgentPlaybook:
     lesson = wording_rules.write(taught, names(tx, taught))
     other = wording_rules.materially_other(before.lesson, lesson)
     approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval

@@ -1,0 +1,111 @@
+"""Takes out of a text what tells who wrote it, before it is shared: secrets, addresses, numbers, names. Pure.
+
+A name that at least two users wrote is not personal, so it stays.
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from functools import lru_cache
+
+from msgspec import Struct
+
+from acumen.learn.share.stance import is_value
+from acumen.model.patterns import later
+from acumen.model.secrets import redact
+from acumen.model.text import STOPWORDS
+
+_PERSONAL = [
+    ("email", later(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
+    ("name", later(r"(?<![\w@])@\w[\w.-]{1,38}")),
+    ("name", later(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w'-]{1,40}(?: [A-Z][\w'-]{1,40})?")),
+    ("id", later(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")),
+    ("id", later(r"\b[a-z]{2,8}[_-](?=[\w-]*\d)[A-Za-z0-9]{8,64}\b")),
+    ("address", later(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b")),
+    ("date", later(r"\b(?:19\d\d|200\d|201\d)-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b")),
+    (
+        "phone",
+        later(
+            r"(?<![\w.-])(?:\+\d{1,3}[ ./-]?|\(?0\d{1,4}\)?[ ./-]|\(\d{3}\) ?|\d{3}[-. ]\d{3}[-. ])"
+            r"\d[\d ./-]{2,14}\d(?![\w-])"
+        ),
+    ),
+    ("number", later(r"(?<![\w.,:-])#?\d{5,}(?![\w:-])")),
+    ("number", later(r"(?i)(?:(?<=\bticket )|(?<=\border )|(?<=\baccount ))#?\d{3,}\b|(?<![\w&])#\d{3,}\b")),
+]
+# Replaced before secrets, whose patterns would take its digits for a card number.
+_ACCOUNT = later(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
+_WORD = later(r"[^\W\d_][\w'’-]*")
+# Parts of user ids that are nobody's name.
+_NO_NAMES = STOPWORDS | frozenset(
+    "agent admin test tester demo guest customer client patient bot app api dev prod team support sales anonymous "
+    "default local main two system service account deploy build release run check review write read answer ask code "
+    "data web mobile server worker staging production".split()
+)
+# Capitalised wherever they occur.
+_NO_PERSONS = frozenset(
+    "i january february march april may june july august september october november december monday mondays tuesday "
+    "tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday sundays european linux "
+    "windows excel word git github gitlab jira docker kubernetes terraform sql rest http".split()
+)
+
+
+class Anonymized(Struct, frozen=True):
+    text: str
+    removed: int  # how many personal details were taken out
+
+
+def anonymize(text: str, names: Collection[str] = (), shared: Collection[str] = ()) -> Anonymized:
+    """`names` are those of the users who taught it; `shared` are the lower-case words that several of them used."""
+    if not text:
+        return Anonymized("", 0)
+    text, removed = _ACCOUNT.subn("[account]", text)
+    redacted = redact(text)
+    removed += redacted.count("[redacted") - text.count("[redacted")
+    for kind, pattern in _PERSONAL:
+        redacted, count = pattern.subn(f"[{kind}]", redacted)
+        removed += count
+    if names:
+        redacted, count = _any_of(frozenset(names)).subn("[name]", redacted)
+        removed += count
+    persons = [match for match in _WORD.finditer(redacted) if _is_person(redacted, match, shared)]
+    for match in reversed(persons):
+        redacted = f"{redacted[: match.start()]}[name]{redacted[match.end() :]}"
+    return Anonymized(re.sub(r"\[name\](?: \[name\])+", "[name]", redacted), removed + len(persons))
+
+
+@lru_cache(maxsize=256)
+def _any_of(names: frozenset[str]) -> re.Pattern[str]:
+    longest_first = sorted(map(re.escape, names), key=len, reverse=True)
+    return later(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?![\w-])", re.IGNORECASE)
+
+
+def without_case_numbers(text: str) -> str:
+    """The text without addresses and numbers of persons and cases, which are no part of what a lesson asks for."""
+    for _, pattern in _PERSONAL:
+        text = pattern.sub(" ", text)
+    return text
+
+
+def names_of(user_id: str, profiles: Iterable[str] = ()) -> set[str]:
+    """What a user may be called: their id, its parts, and capitalised words of their profiles about their name."""
+    parts = {part for part in re.split(r"[^\w]+|_", user_id.partition("@")[0]) if len(part) > 2}
+    stated = {
+        match[0] for text in profiles for match in _WORD.finditer(text) if match[0][:1].isupper() and match.start()
+    }
+    names = {name for name in {user_id, *parts, *stated} if len(name) > 1 and not name.isdigit()}
+    return {name for name in names if name.lower() not in _NO_NAMES and not is_value(name.lower())}
+
+
+def words_in(text: str) -> set[str]:
+    """The words and numbers of a text, in lower case."""
+    return {match[0].lower() for match in re.finditer(r"\w[\w'’-]*", text)}
+
+
+def _is_person(text: str, match: re.Match[str], shared: Collection[str]) -> bool:
+    """A capital inside a sentence begins a name, unless everybody knows it or several users used it."""
+    word = match[0].removesuffix("'s")
+    before = text[: match.start()].rstrip(" \"'(")
+    starts = not before or before[-1] in ".!?:;\n[-•"
+    capitalised = word[:1].isupper() and word[1:].islower() and len(word) > 1
+    low = word.lower()
+    return capitalised and not starts and not (low in _NO_PERSONS or low in shared or is_value(low))
