@@ -15,14 +15,14 @@ from acumen.model.evaluation import FailureType, Judgement, Session
 from acumen.model.memory import Origin
 from acumen.model.secrets import redact
 
-# Of a long turn its opening tells what it is about.
+# Of a long turn the beginning is shown.
 LONGEST_TURN = 2_000
 LONGEST_REASON = 500
 
 
-def _known_type(said: Any) -> Any:
-    """Models say nothing in many ways; what is no type of ours is none."""
-    return said if said in set(FailureType) else None
+def _known_type(value: Any) -> Any:
+    """An unknown type is none."""
+    return value if value in set(FailureType) else None
 
 
 class Verdict(BaseModel):
@@ -51,22 +51,18 @@ async def judge(session: Session, llm: Llm, deps: Deps) -> tuple[Judgement, Orig
         request_id=session.last_request.id,
     )
     answer = await llm.ask(question)
-    return _judgement(answer.value, session), answer.origin
-
-
-def _judgement(verdict: Verdict, session: Session) -> Judgement:
-    """What the model says, within what can be: a session has no more corrections than turns of its user."""
-    spoken = sum(turn.by_user for turn in session.turns)
-    needed = verdict.user_turns_to_resolution
-    return Judgement(
+    verdict, user_turns = answer.value, sum(turn.by_user for turn in session.turns)
+    failed, needed = not verdict.is_success, verdict.user_turns_to_resolution
+    judgement = Judgement(  # what the model says, within what is possible
         is_success=verdict.is_success,
-        failure_type=None if verdict.is_success else verdict.failure_type,
-        failure_reason=None if verdict.is_success else (verdict.failure_reason or "")[:LONGEST_REASON] or None,
-        corrections=min(verdict.corrections, spoken),
-        turns_to_resolution=max(1, min(needed, spoken)) if verdict.is_success and needed is not None else None,
+        failure_type=verdict.failure_type if failed else None,
+        failure_reason=(verdict.failure_reason or "")[:LONGEST_REASON] or None if failed else None,
+        corrections=min(verdict.corrections, user_turns),
+        turns_to_resolution=None if failed or needed is None else max(1, min(needed, user_turns)),
         is_escalated=verdict.is_escalated,
         confidence=verdict.confidence,
     )
+    return judgement, answer.origin
 
 
 def talk(turns: Sequence[Interaction], tokens: int) -> str:
@@ -86,9 +82,10 @@ def talk(turns: Sequence[Interaction], tokens: int) -> str:
 def _line(turn: Interaction) -> str:
     text = redact(turn.content)
     short = text if len(text) <= LONGEST_TURN else f"{text[:LONGEST_TURN]} […]"
-    tools = "".join(f" [used {tool.get('tool_name')}: {_outcome(tool)}]" for tool in turn.tools_used)
+    outcomes = [(tool.get("tool_name"), tool.get("status") or _outcome(tool)) for tool in turn.tools_used]
+    tools = "".join(f" [used {name}: {outcome}]" for name, outcome in outcomes)
     return f"{'User' if turn.by_user else 'Agent'}{tools}: {short}"
 
 
 def _outcome(tool: dict[str, Any]) -> str:
-    return str(tool.get("status") or ("failed" if tool_failed(tool) else "no status"))
+    return "failed" if tool_failed(tool) else "no status"

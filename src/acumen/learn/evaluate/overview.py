@@ -1,4 +1,4 @@
-"""How sessions ended, added up: now against the time before, bucket by bucket, and by the memories that were cited."""
+"""Outcomes of sessions, summed: this period and the one before, by bucket, and by the memories that were cited."""
 
 from collections.abc import Mapping, Sequence
 
@@ -34,7 +34,7 @@ class Bucket(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """A memory that was cited, by the name a person knows it by; without one where it is gone."""
+    """A memory that was cited, and its title; empty where it is deleted."""
 
     attribution: Attribution
     title: str
@@ -71,68 +71,61 @@ class Overview(Struct, frozen=True):
 async def overview(
     period: Period, bucket: str, sets: Mapping[str, Sequence[str]], deps: Deps, *, shadows: bool
 ) -> Overview:
-    """`bucket` is day or week. Without `shadows` nothing is told of comparisons."""
-    return await deps.store.read(lambda tx: _overview(tx, period, bucket, sets, deps.now(), shadows=shadows))
+    """`bucket` is day or week. Without `shadows` comparisons are left out."""
 
+    def read(tx: Tx) -> Overview:
+        wins = tx.figures.wins(period, DAY_MS) if shadows else []
+        part = _part(tx, period, bucket, None, shadows=shadows)
+        counts = tx.figures.by_source(period)
+        listed = {source for sources in sets.values() for source in sources}
+        sessions = {
+            source: tx.figures.sessions(period, [source], MOST_SESSIONS) for source in sorted(counts)[:MOST_SOURCES]
+        }
+        by_set = {
+            label: SourceSet(
+                sources,
+                _part(tx, period, bucket, sources, shadows=shadows),
+                tx.figures.sessions(period, sources, MOST_SESSIONS),
+            )
+            for label, sources in sets.items()
+        }
+        return Overview(
+            state=_state(part.now, wins, tx.figures.first_ended(), deps.now()),
+            part=part,
+            wins=wins,
+            recent=tx.evaluations.find(Wanted(), MOST_RECENT),
+            by_source=sessions,
+            sets=by_set,
+            unmatched=sum(count for source, count in counts.items() if source not in listed) if sets else 0,
+            prompt_hash=COMPARE.hash,
+        )
 
-def _overview(
-    tx: Tx, period: Period, bucket: str, sets: Mapping[str, Sequence[str]], at: Millis, *, shadows: bool
-) -> Overview:
-    wins = tx.figures.wins(period, DAY_MS) if shadows else []
-    part = _part(tx, period, bucket, None, shadows=shadows)
-    counts = tx.figures.by_source(period)
-    listed = {source for sources in sets.values() for source in sources}
-    return Overview(
-        state=_state(part.now, wins, tx.figures.first_ended(), at),
-        part=part,
-        wins=wins,
-        recent=tx.evaluations.find(Wanted(), MOST_RECENT),
-        by_source={one: tx.figures.sessions(period, [one], MOST_SESSIONS) for one in sorted(counts)[:MOST_SOURCES]},
-        sets={label: _set(tx, period, bucket, sources, shadows=shadows) for label, sources in sets.items()},
-        unmatched=sum(count for source, count in counts.items() if source not in listed) if sets else 0,
-        prompt_hash=COMPARE.hash,
-    )
-
-
-def _set(tx: Tx, period: Period, bucket: str, sources: Sequence[str], *, shadows: bool) -> SourceSet:
-    part = _part(tx, period, bucket, sources, shadows=shadows)
-    return SourceSet(sources, part, tx.figures.sessions(period, sources, MOST_SESSIONS))
+    return await deps.store.read(read)
 
 
 def _part(tx: Tx, period: Period, bucket: str, sources: Sequence[str] | None, *, shadows: bool) -> Part:
     width, origin = WIDTHS[bucket]
     figures = tx.figures
     compared = dict(figures.wins(period, width, origin)) if shadows and sources is None else {}
+    buckets = figures.buckets(period, width, origin, sources)
+    cited = figures.attribution(period, MOST_RULES, sources)
+    titles = tx.memories.titles(attribution.ref for attribution in cited)
+    sessions = {one.ref: figures.sessions_citing(one.ref, period, MOST_SESSIONS, sources) for one in cited}
     return Part(
         now=figures.totals(period, sources),
         before=figures.totals(period.before, sources),
-        buckets=[
-            Bucket(at, totals, compared.get(at, Wins()).compared)
-            for at, totals in figures.buckets(period, width, origin, sources)
-        ],
+        buckets=[Bucket(at, totals, compared.get(at, Wins()).compared) for at, totals in buckets],
         corrections=figures.corrections(period, sources),
         corrections_before=figures.corrections(period.before, sources),
-        rules=_rules(tx, period, sources),
+        rules=[Rule(replace(one, sessions=sessions[one.ref]), titles.get(one.ref, "")) for one in cited],
     )
 
 
 def _state(totals: Totals, wins: Sequence[tuple[Millis, Wins]], first: Millis | None, at: Millis) -> str:
-    compared = sum(one.compared for _, one in wins)
+    compared = sum(day.compared for _, day in wins)
     if not totals.sessions:
         return "empty"
     if not compared:
         return "shadow_off"
     young = first is None or at - first < ENOUGH_MS
     return "early" if young or compared < ENOUGH_COMPARED else "full"
-
-
-def _rules(tx: Tx, period: Period, sources: Sequence[str] | None) -> list[Rule]:
-    cited = tx.figures.attribution(period, MOST_RULES, sources)
-    titles = tx.memories.titles(one.ref for one in cited)
-    return [
-        Rule(
-            replace(one, sessions=tx.figures.sessions_citing(one.ref, period, MOST_SESSIONS, sources)),
-            titles.get(one.ref, ""),
-        )
-        for one in cited
-    ]

@@ -1,18 +1,18 @@
-"""What one turn says of how a talk is going: how the user takes the agent's answer, and what the agent owns up to.
+"""What one turn says of how a session is going: how the user takes the agent's answer, and what the agent admits.
 
-By cues of speech, in plain words that are compared with contractions opened ("doesn't" is "does not"). Code, quotations
-and pasted logs are not what the speaker says, so they are not read.
+Code, quotations and pasted logs are not what the speaker says, so they are not read.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any
 
-from acumen.learn.evaluate import reaction_cues as cues
-from acumen.model.text import sentences, words
+from acumen.model.patterns import later
+from acumen.model.text import STOPWORDS, sentences, stem, words
 
-# The opening and the end of a turn are where its speaker takes sides; what lies between is substance.
+# Speakers take sides at the beginning and at the end of a turn; what is between is substance.
 MOST_SENTENCES = 12
 
 
@@ -25,11 +25,11 @@ class Reaction(Enum):
     COMPLAINT = auto()  # says that it does not work, or what they think of it
     SOLVED = auto()  # says that it works
     PLEASED = auto()  # thanks, praises, has understood
-    NEUTRAL = auto()  # goes on talking: answers, asks the next thing
+    NEUTRAL = auto()  # goes on: answers, asks the next thing
 
 
 class Admission(Enum):
-    """What the agent's turn owns up to."""
+    """What the agent's turn admits."""
 
     HANDOVER = auto()  # a person takes over
     BROKEN = auto()  # something that it works with failed
@@ -37,46 +37,55 @@ class Admission(Enum):
     UNABLE = auto()
 
 
+# --- cues ----------------------------------------------------------------------------------------------------------
+
+
+def _read(text: str) -> dict[str, re.Pattern[str]]:
+    """As described in cues.txt."""
+    names: dict[str, str] = {}
+    cues: dict[str, list[str]] = {}
+    for line in re.sub(r"(?<=\|)\n +", "", text).splitlines():
+        name, is_name, alternatives = line.partition(" = ")
+        if line.startswith(" "):
+            filled = re.sub(r"<([A-Z]+)>", lambda match: rf"\b(?:{names[match[1]]})\b", line)
+            cues[list(cues)[-1]] += [cue.strip() for cue in filled.split("||")]
+        elif is_name:
+            names[name] = alternatives
+        elif not line.startswith("#"):
+            cues[line] = []
+    return {cue: later("|".join(f"(?:{pattern})" for pattern in patterns)) for cue, patterns in cues.items()}
+
+
+CUES = _read((Path(__file__).parent / "cues.txt").read_text("utf-8"))
+PASTED_FAILURE = later(r"\b[A-Z]\w*(?:Error|Exception)\b|\bTraceback\b|(?i:\berror:)|\bexit code [1-9]")
+GLAD = later("[👍🙏🎉❤😊✅😀🙂👏💯]")
+TOOL_FAILED = later(
+    r"fail|error|exception|time.?out|timed|denied|refused|reject|unavailable|abort|crash|invalid|^(?:4|5)\d\d$|^false$",
+    re.IGNORECASE,
+)
+
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
 def plain(text: str) -> list[str]:
     """The speaker's own sentences, one line each, in lower case and with contractions opened."""
-    own = sentences(text)
-    if len(own) > MOST_SENTENCES:
-        own = own[: MOST_SENTENCES // 2] + own[-MOST_SENTENCES // 2 :]
-    return [" ".join(words(sentence)) for sentence in own]
+    lines = sentences(text)
+    if len(lines) > MOST_SENTENCES:
+        lines = lines[: MOST_SENTENCES // 2] + lines[-MOST_SENTENCES // 2 :]
+    return [" ".join(words(line)) for line in lines]
 
 
-_EMPTY_WORDS = frozenset(
-    """
-a an and any are as at be but by can could did do does for from had has have he her his how i if in into is it its just
-me more my need no not of off ok on one only or our out please she should so some that the their them then there these
-they this those to too up us want was we were what when where which who why will with would yes you your again now still
-get got let make also thanks like here's it's all other than
-""".split()
-)
 _WORD = re.compile(r"[^\W_]+(?:[-.'][^\W_]+)*")
-_ENDINGS = ("ings", "ing", "ers", "ies", "ed", "es", "er", "s")
-SHORTEST_STEM = 4
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The words that carry what a text is about, without their endings."""
+    """The stems of the words that carry what a text is about."""
     found = (match.group().lower() for match in _WORD.finditer(" ".join(plain(text)) or text.lower()))
-    return frozenset(_stem(word) for word in found if word not in _EMPTY_WORDS)
+    return frozenset(stem(word) for word in found if word not in STOPWORDS)
 
 
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= SHORTEST_STEM:
-            return word[: -len(ending)]
-    return word
-
-
-def overlap(left: frozenset[str], right: frozenset[str]) -> float:
-    """The share of the smaller set that is in the larger one."""
-    return len(left & right) / min(len(left), len(right)) if left and right else 0.0
+def says(lines: Sequence[str], cue: str) -> bool:
+    return any(CUES[cue].search(line) for line in lines)
 
 
 # --- the user's side -----------------------------------------------------------------------------------------------
@@ -84,105 +93,86 @@ def overlap(left: frozenset[str], right: frozenset[str]) -> float:
 
 def reaction(text: str, agent: str) -> Reaction:
     """How a user's turn takes what the agent said just before it, the weightiest first."""
-    said = plain(text)
-    whole = " . ".join(said)
-    if cues.WANTS_PERSON.search(whole):
+    lines = plain(text)
+    whole = " . ".join(lines)
+    if says([whole], "wants person"):
         return Reaction.ESCALATION
-    solved = _says(said, cues.WORKS) and not _says(said, cues.STILL_BROKEN)
-    if cues.GIVES_UP.search(whole) or _says(said, cues.GIVES_UP):
+    solved = says(lines, "works") and not says(lines, "still broken")
+    if says([whole, *lines], "gives up"):
         return Reaction.SOLVED if solved else Reaction.GIVES_UP
-    if _says(said, cues.MEANT_OTHERWISE) or (not solved and _corrects(said, agent)):
+    if says(lines, "corrects") or (not solved and _corrects(lines, agent)):
         return Reaction.CORRECTION
-    if not solved and _complains(text, said, agent):
+    if not solved and _complains(text, lines, agent):
         return Reaction.COMPLAINT
     if solved:
         return Reaction.SOLVED
-    return Reaction.PLEASED if _pleased(text, said) else Reaction.NEUTRAL
+    return Reaction.PLEASED if GLAD.search(text) or _pleased(lines) else Reaction.NEUTRAL
 
 
 def leaves_open(text: str) -> bool:
-    """Whether a turn ends by wanting something: with a question, or with an order."""
+    """Whether a turn ends by wanting something: with a question, or with a request."""
     last = (plain(text) or [""])[-1]
-    return bool(cues.QUESTION.search(last)) or (len(last.split()) > 1 and bool(cues.ORDERS.search(last)))
+    return says([last], "question") or (len(last.split()) > 1 and says([last], "requests"))
 
 
-def _says(said: Iterable[str], cue: re.Pattern[str]) -> bool:
-    return any(cue.search(line) for line in said)
-
-
-def _corrects(said: list[str], agent: str) -> bool:
-    if _is_question(agent) or not said:
+def _corrects(lines: Sequence[str], agent: str) -> bool:
+    if agent.rstrip().endswith("?") or not lines:
         return False  # "no" answers a question
-    if rejected_words(said) & content_words(agent):
+    if rejected_words(lines) & content_words(agent):
         return True
-    if _says(said, cues.STILL_BROKEN):
+    if says(lines, "still broken"):
         return False  # "nope, still slow" corrects nothing
-    says_no = cues.SAYS_NO.search(said[0]) and len(" ".join(said).split()) > len("no , wait".split())
-    reports = (cues.REPORTS.search(line) for line in said)
-    put_right = _says(said, cues.PUTS_RIGHT) and not _pleased("", said)
-    return bool(says_no) or put_right or any(found and found["subject"] in ("that", "this") for found in reports)
+    says_no = says(lines[:1], "says no") and len(" ".join(lines).split()) > len("no , wait".split())
+    reports = (CUES["reports"].search(line) for line in lines)
+    put_right = says(lines, "actually") and not _pleased(lines)
+    return says_no or put_right or any(report and report["subject"] in ("that", "this") for report in reports)
 
 
-def rejected_words(said: Iterable[str]) -> frozenset[str]:
-    """What a user puts away: Saturday, where they say "Friday, not Saturday"."""
-    found: set[str] = set()
-    for line in said:
-        for match in cues.PUTS_AWAY.finditer(line):
-            found |= content_words(next(part for part in match.groups() if part))
-    return frozenset(found)
+def rejected_words(lines: Sequence[str]) -> frozenset[str]:
+    """What a user rejects: Saturday, where they say "Friday, not Saturday"."""
+    matches = (match for line in lines for match in CUES["rejects"].finditer(line))
+    return frozenset(word for match in matches for part in match.groups() if part for word in content_words(part))
 
 
-def _is_question(text: str) -> bool:
-    return text.rstrip().endswith("?")
-
-
-def _complains(text: str, said: list[str], agent: str) -> bool:
+def _complains(text: str, lines: Sequence[str], agent: str) -> bool:
     return (
-        _says(said, cues.STILL_BROKEN)
-        or _says(said, cues.DISPLEASED)
-        or (_says(said, cues.REPORTS) and not _is_question(agent))
-        or _says(said, cues.TRY_AGAIN)
-        or bool(said and cues.FLATLY_NO.search(said[0]))
-        or cues.PASTED_FAILURE.search(text) is not None
+        any(says(lines, cue) for cue in ("still broken", "displeased"))
+        or (says(lines, "reports") and not agent.rstrip().endswith("?"))
+        or says(lines[:1], "flatly no")
+        or PASTED_FAILURE.search(text) is not None
     )
 
 
-def _pleased(text: str, said: list[str]) -> bool:
-    if cues.GLAD.search(text):
-        return True
-    return not _says(said, cues.ONLY_POLITE) and (_says(said, cues.THANKS) or _says(said, cues.PRAISE))
+def _pleased(lines: Sequence[str]) -> bool:
+    return says(lines, "pleased") and not says(lines, "only polite")
 
 
 # --- the agent's side ----------------------------------------------------------------------------------------------
 
 
 def admission(text: str) -> Admission | None:
-    """What an agent's turn owns up to, if anything."""
-    said = plain(text)
-    for cue, owned in (
-        (cues.HANDS_OVER, Admission.HANDOVER),
-        (cues.FINDS_NOTHING, Admission.NOTHING_FOUND),
-        (cues.IS_UNABLE, Admission.UNABLE),
+    lines = plain(text)
+    for cue, admitted in (
+        ("hands over", Admission.HANDOVER),
+        ("finds nothing", Admission.NOTHING_FOUND),
+        ("is unable", Admission.UNABLE),
     ):
-        if _says(said, cue):
-            return owned
-    broke = _says(said, cues.BREAKS) and _says(said, cues.OF_ITS_OWN) and not _says(said, cues.CLAIMS_DONE)
+        if says(lines, cue):
+            return admitted
+    broke = says(lines, "breaks") and says(lines, "of its own") and not says(lines, "claims done")
     return Admission.BROKEN if broke else None
 
 
 def only_asks(text: str) -> bool:
     """Whether a turn is a question back and nothing else."""
-    said = plain(text)
-    return bool(said) and all(cues.QUESTION.search(line) for line in said)
-
-
-# --- tools ---------------------------------------------------------------------------------------------------------
+    lines = plain(text)
+    return bool(lines) and all(says([line], "question") for line in lines)
 
 
 def tool_failed(tool: dict[str, Any]) -> bool:
-    """By its status, or, where it tells none, by an error among its data."""
+    """By its status, or, where it has none, by an error among its data."""
     status = str(tool.get("status") or "").strip()
     if status:
-        return cues.TOOL_FAILED.search(status) is not None
+        return TOOL_FAILED.search(status) is not None
     data = tool.get("tool_data")
     return isinstance(data, dict) and any(bool(data.get(name)) for name in ("error", "exception", "is_error"))

@@ -1,4 +1,4 @@
-"""Judge sessions of the past anew: long work that is watched, stopped and taken up again."""
+"""Judges past sessions again, as a run that can be watched, cancelled and resumed."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,7 @@ SERVICE = "evaluation_regeneration"
 
 
 async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> tuple[Run, int]:
-    """The run, and how many sessions it is about. Conflict while another one is under way.
-
-    There is one evaluation; NotFound where `name` is another, or where judging is switched off.
-    """
+    """The run, and its number of sessions. Conflict while another one is under way; NotFound for another `name`."""
     if not deps.config.judging.on:
         raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
     known = deps.config.judging.name or USUAL_NAME
@@ -32,8 +29,8 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
     chosen = ended if deps.llm is None else sampled(ended, deps)
 
     def store(tx: Tx) -> Run:
-        asked = {"from": since, "to": until, "candidates": len(ended)}
-        run = tx.runs.start(SERVICE, "", asked, [as_item(one.key) for one in chosen])
+        request = {"from": since, "to": until, "candidates": len(ended)}
+        run = tx.runs.start(SERVICE, "", request, [as_item(session.key) for session in chosen])
         tx.jobs.add(RegenerationAsked(run.id))
         return run
 
@@ -41,17 +38,12 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
 
 
 def sampled(ended: Sequence[Ended], deps: Deps) -> list[Ended]:
-    """What a model is to judge costs: so many of each agent version at most, drawn as sessions are always drawn."""
-    strata: defaultdict[str, list[Ended]] = defaultdict(list)
-    for one in ended:
-        strata[one.agent_version].append(one)
-    most = deps.config.judging.stratum
-    drawn = {
-        one.key
-        for stratum in strata.values()
-        for one in sorted(stratum, key=lambda one: evaluate.chance(deps.org, *one.key))[:most]
-    }
-    return [one for one in ended if one.key in drawn]
+    """What a model judges costs: at most so many of each agent version, drawn as sessions are always drawn."""
+    drawn: defaultdict[str, list[Ended]] = defaultdict(list)
+    for session in sorted(ended, key=lambda session: evaluate.chance(deps.org, *session.key)):
+        drawn[session.agent_version].append(session)
+    keys = {session.key for same in drawn.values() for session in same[: deps.config.judging.stratum]}
+    return [session for session in ended if session.key in keys]
 
 
 async def carry(fact: RegenerationAsked, deps: Deps) -> None:
@@ -67,7 +59,7 @@ async def of(run_id: RunId, deps: Deps) -> Run:
 
 
 async def cancel(run_id: RunId, deps: Deps) -> Run:
-    """It stops before its next session; one that has not begun is over at once, one that is over stays as it ended."""
+    """It stops before its next session; one that has not begun ends at once, one that is over stays so."""
     run = await of(run_id, deps)
     return run if run.state.over else await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
 
@@ -78,8 +70,6 @@ async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     if found is None:
         return {"gone": 1}
     if not evaluate.enabled(found, deps.config.judging):
-        return {"skipped": 1}  # of late it has another source, or judging is switched off
+        return {"skipped": 1}  # it has another source by now, or judging is switched off
     judged = await evaluate.judge(found, deps, ask_model=True)
-    if judged.id is None:
-        return {"skipped": 1}
-    return {"by_model": 1} if judged.by_model else {"by_rules": 1}
+    return {"skipped" if judged.id is None else "by_model" if judged.by_model else "by_rules": 1}
