@@ -10,6 +10,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from acumen.learn.share.stance import is_value
+from acumen.learn.share.vocabulary import listed
 from acumen.model.patterns import later
 from acumen.model.secrets import redact
 from acumen.model.text import STOPWORDS
@@ -35,18 +36,7 @@ _PERSONAL = [
 # Replaced before secrets, whose patterns would take its digits for a card number.
 _ACCOUNT = later(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
 _WORD = later(r"[^\W\d_][\w'’-]*")
-# Parts of user ids that are nobody's name.
-_NO_NAMES = STOPWORDS | frozenset(
-    "agent admin test tester demo guest customer client patient bot app api dev prod team support sales anonymous "
-    "default local main two system service account deploy build release run check review write read answer ask code "
-    "data web mobile server worker staging production".split()
-)
-# Capitalised wherever they occur.
-_NO_PERSONS = frozenset(
-    "i january february march april may june july august september october november december monday mondays tuesday "
-    "tuesdays wednesday wednesdays thursday thursdays friday fridays saturday saturdays sunday sundays european linux "
-    "windows excel word git github gitlab jira docker kubernetes terraform sql rest http".split()
-)
+_NO_NAMES, _NO_PERSONS = STOPWORDS | listed("no names"), listed("no persons")
 
 
 class Anonymized(Struct, frozen=True):

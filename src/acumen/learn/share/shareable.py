@@ -5,40 +5,12 @@ What fails here is not proposed: no reviewer could approve "It is frustrating.",
 
 from functools import lru_cache
 
+from acumen.learn.share.vocabulary import listed
 from acumen.model.text import STOPWORDS, sentences, words
 
-# Without any of these, a sentence is an instruction only if it begins with its verb.
-_OBLIGING = frozenset("must should shall always never need needs require requires required only avoid prefer".split())
-# What may come before the verb of an instruction.
-_LEADING = frozenset(
-    "please always never do not also just so and but then ok instead rather only remember to be sure".split()
-)
-_SITUATION = frozenset("when whenever if before after once while during for in on at with unless until".split())
-# An instruction does not begin with these.
-_NO_VERBS = frozenset(
-    "a an the this that these those it its he she they them his her their there here i me my mine we us our you your "
-    "is are was were am been being has had does did can could will would may might what who whom whose which how why "
-    "where of by from to as than about yes no hi hello hey thanks thank sorry great good bad nice fine cool wow lol "
-    "maybe perhaps yesterday today tomorrow very really too more most much many some any all both each every one two "
-    "every everything nothing something anything someone everyone nobody and or because since".split()
-)
-# Verbs that are too common to be content words, and yet take an object.
-_PLAIN_VERBS = frozenset("use using keep make give put get go let try switch change prefer want need ensure".split())
-# Say too little to be an object.
-_VAGUE = frozenset(
-    "again right wrong better best good bad great fine ok okay same way well frustrating annoying confusing problem "
-    "issue question idea today tomorrow yesterday later soon now then mistake mistakes care careful carefully helpful "
-    "happy sorry sad tired weather thanks thank mind help work works working did done said told".split()
-)
-# "I am", "I have": facts about the writer. "I want", "I said" in an instruction are not.
-_WISHES = frozenset("want prefer need would expect say said ask asked tell told approve confirm agree".split())
-_BEFORE_WISH = _SITUATION | frozenset("as what that how whatever which than because".split())
-_PRIVATE = frozenset(
-    "wife husband spouse partner girlfriend boyfriend son daughter kid kids child children baby mother father mom mum "
-    "dad parents sister brother family grandmother grandfather aunt uncle cousin fiance birthday wedding divorce "
-    "pregnant pregnancy doctor therapist dentist diagnosis allergy allergies allergic medication disease illness "
-    "salary mortgage debt address apartment home hometown religion church hobby hobbies dog cat pet name age".split()
-)
+_OBLIGING, _LEADING, _SITUATION, _NO_VERBS = map(listed, ("obliging", "leading", "situation", "no verbs"))
+_PLAIN_VERBS, _VAGUE, _WISHES, _PRIVATE = map(listed, ("plain verbs", "vague", "wishes", "private"))
+_BEFORE_WISH = _SITUATION | listed("before wishes")
 
 
 @lru_cache(maxsize=4096)
@@ -58,7 +30,7 @@ def _instructs(sentence: list[str]) -> bool:
     """A verb of action at its beginning, or a word that obliges; and an object that is not only "it" or "that"."""
     rest = _after_situation(sentence)
     ours = rest[:1] == ["we"]  # "We deploy with Terraform": a convention; "we moved" is none
-    while rest and (rest[0] in _LEADING or rest[0] == "we"):
+    while rest and rest[0] in _LEADING:
         rest = rest[1:]
     if not rest:
         return False

@@ -10,104 +10,25 @@ from functools import lru_cache
 
 from msgspec import Struct, field
 
+from acumen.learn.share.vocabulary import filed, listed
 from acumen.model.patterns import later
 from acumen.model.text import STOPWORDS, stem, words
 
 WANTED, UNWANTED = 1, -1
 
-# Each turns what follows into its opposite, up to the end of the clause; two of them cancel out.
-_NEGATING = frozenset(
-    "not never no avoid avoiding stop skip skipping refrain omit without nothing neither nor nobody ban banned forbid "
-    "forbidden prohibited cease quit rather instead ignore exclude excluding remove drop hide".split()
-)
-# "leave out", "leave emojis out", "turn off": the second word negates.
-_NEGATING_PAIRS = frozenset({("leave", "out"), ("turn", "off"), ("switch", "off"), ("keep", "out")})
-# "Do not forget to test" asks for tests.
-_CANCELLING = frozenset("forget fail hesitate neglect".split())
-# What follows says when, not what.
-_WHEN = frozenset("before when whenever while after if once during unless until because since".split())
-# "Not until", "not unless": what follows is what is wanted first.
-_FIRST = frozenset("until unless".split())
+_NEGATING, _CANCELLING, _WHEN, _BEGINNING = map(listed, ("negating", "cancelling", "when", "beginning"))
+_NEGATING_SECOND = filed("negating second")
 _END = frozenset(". ; : ! ? ( ) -- - …".split())
-# After a comma or an "and", each of these begins an instruction of its own.
-_ANEW = frozenset(
-    "always never not no just please only instead rather use keep leave do make then run answer ask add write show "
-    "give check send start state include list tell say put take wait deploy test explain".split()
-)
-# One quality under one name: its opposite is the same quality, unwanted.
-_OPPOSITES = {
-    opposite: quality
-    for quality, opposites in (
-        row.split("=")
-        for row in (
-            "short=long,formal=casual,prose=bullet,ascend=descend,includ=exclud,enabl=disabl,allow=forbid,first=last,"
-            "more=less fewer,upper=lower,uppercas=lowercas,public=privat,synchron=asynchron,light=dark,high=low,"
-            "maximum=minimum,increas=decreas reduc,open=close,accept=reject refus,earli=late,intern=extern"
-        ).split(",")
-    )
-    for opposite in opposites.split()
-}
-# Words that mean the same to an agent, under the first of each row.
-_SYNONYMS = {
-    other: row.split()[0]
-    for row in (
-        "answer answers reply replies respond response responses,production prod,deploy deployment release ship,"
-        "database db,repository repo,documentation docs,postgres postgresql,go golang,mongodb mongo,tab tabs,"
-        "short shorter brief briefer concise terse,long longer detailed verbose lengthy thorough in-depth,"
-        "casual informal,euro eur euros,dollar usd dollars,metric kilometres kilometers km kg kilograms grams celsius,"
-        "imperial miles pounds lbs fahrenheit,email emails,phone call calls,sms text texts,summarize summarise,"
-        "organize organise"
-    ).split(",")
-    for other in row.split()
-}
-# Kinds whose values exclude each other; of others (weekdays, environments) a rule may well name several.
-_EXCLUSIVE = {
-    value: kind
-    for kind, values in {
-        "programming language": "python javascript typescript java kotlin go rust ruby php swift scala perl",
-        "database": "postgres mysql mariadb sqlite mongodb dynamodb oracle cassandra redis snowflake bigquery",
-        "package manager": "npm yarn pnpm bun pip poetry uv conda pipenv cargo maven gradle",
-        "test framework": "pytest unittest jest vitest mocha junit rspec cypress playwright selenium",
-        "language": "english french german spanish italian portuguese dutch polish russian chinese "
-        "japanese korean arabic hebrew turkish hindi swedish norwegian danish finnish greek czech ukrainian",
-        "spelling": "british american",
-        "indentation": "tab spaces",
-        "units": "metric imperial",
-        "currency": "dollar euro gbp chf jpy cad aud",
-        "channel": "email sms phone slack whatsapp telegram teams chat",
-        "format": "json yaml xml csv toml markdown html pdf",
-        "length": "short long",
-        "formality": "formal casual",
-        "order": "ascending descending",
-        "theme": "dark light",
-        "rhythm": "daily weekly biweekly monthly quarterly yearly annually hourly",
-    }.items()
-    for value in values.split()
-}
+_OPPOSITES, _SYNONYMS, _VALUES, _NUMBERS = map(filed, ("opposites", "synonyms", "values", "numbers"))
+_LIGHT = frozenset(map(stem, listed("light")))
 _SHAPES = [
     ("region", later(r"(?:us|eu|ap|sa|ca|me|af|il|cn)-(?:gov-)?(?:nor|sou|ea|we|cen)[a-z]*-?\d[a-z]?")),
     ("time", later(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d|noon|midnight")),
     ("version", later(r"v\d+(?:\.\d+)*|\d+\.\d+(?:\.\d+)+")),
     ("date format", later(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")),
     ("percentage", later(r"\d[\d.]*%")),
+    ("number", later(r"[$€£]?\d[\d,]*(?:\.\d+)?k?")),
 ]
-_COUNTS = {
-    word: str(number)
-    for number, word in [
-        *enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1),
-        *((10 * n, word) for n, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)),
-        *((15, "fifteen"), (100, "hundred"), (1, "once"), (2, "twice")),
-    ]
-}
-_NUMBER = later(r"[$€£]?\d[\d,]*(?:\.\d+)?k?")
-# What can be done with anything says little about what is meant.
-_LIGHT = frozenset(
-    map(
-        stem,
-        "run add write show give put take make check list state create send keep start work set get tell say include "
-        "provide need want try look see find every each new anything everything once current".split(),
-    )
-)
 
 
 class Stance(Struct, frozen=True):
@@ -192,7 +113,7 @@ def _clauses(listed: Sequence[str]) -> Iterator[list[str]]:
 def _ends(clause: Sequence[str], word: str, after: str) -> bool:
     if word == "," and clause and clause[0] in _WHEN:
         return True  # "Before you commit, run the tests"
-    return word in _END or word == "but" or (word in (",", "and") and after in _ANEW)
+    return word in _END or word == "but" or (word in (",", "and") and after in _BEGINNING)
 
 
 def _signed(clause: Sequence[str]) -> list[tuple[str, int]]:
@@ -204,9 +125,7 @@ def _signed(clause: Sequence[str]) -> list[tuple[str, int]]:
             # "Never ship without tests", "no refund until …": what came before only says when.
             signed = [(earlier, 0) for earlier, _ in signed]
             sign = -sign
-        elif word in _NEGATING or any(
-            (earlier, word) in _NEGATING_PAIRS for earlier in clause[max(place - 3, 0) : place]
-        ):
+        elif word in _NEGATING or any(_NEGATING_SECOND.get(near) == word for near in clause[max(place - 3, 0) : place]):
             sign = -sign
         elif word in _CANCELLING and sign == UNWANTED:
             sign = WANTED
@@ -222,7 +141,7 @@ def _signed(clause: Sequence[str]) -> list[tuple[str, int]]:
 
 def _wants_first(clause: Sequence[str], place: int) -> bool:
     """Whether what follows here, after a "never", must happen first: "… before you have looked", "… until …"."""
-    if clause[place] in _FIRST:
+    if clause[place] in ("until", "unless"):
         return True
     return clause[place] == "before" and any(word in ("have", "has") for word in clause[place + 1 : place + 3])
 
@@ -233,17 +152,14 @@ def _named(word: str, sign: int) -> tuple[str, int]:
     if plain in STOPWORDS or not any(map(str.isalnum, plain)):
         return "", 0
     named = _SYNONYMS.get(plain, plain)
-    root = named if named in _EXCLUSIVE or any(map(str.isdigit, named)) else stem(named)
+    root = named if named in _VALUES or any(map(str.isdigit, named)) else stem(named)
     return (_OPPOSITES[root], -sign) if root in _OPPOSITES else (root, sign)
 
 
 def _value(word: str) -> tuple[str, str] | None:
     plain = word.strip("`\"'.,")
-    named = _SYNONYMS.get(plain, plain)
-    if named in _EXCLUSIVE:
-        return _EXCLUSIVE[named], named
-    shaped = next((kind for kind, shape in _SHAPES if shape.fullmatch(plain)), None)
-    if shaped:
-        return shaped, plain
-    count = _COUNTS.get(plain, plain)
-    return ("number", count.lstrip("$€£").replace(",", "")) if _NUMBER.fullmatch(count) else None
+    named = _NUMBERS.get(plain) or _SYNONYMS.get(plain, plain)
+    if named in _VALUES:
+        return _VALUES[named], named
+    shaped = next((kind for kind, shape in _SHAPES if shape.fullmatch(named)), None)
+    return (shaped, named.lstrip("$€£").replace(",", "")) if shaped else None
