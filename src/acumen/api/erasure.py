@@ -7,7 +7,7 @@ from typing import TypeVar
 from acumen.api.call import Call, answers
 from acumen.errors import Conflict
 from acumen.learn.share import erase
-from acumen.learn.share.erase import Unshared
+from acumen.learn.share.erase import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.search import Filter
 from acumen.review import actions
@@ -43,7 +43,7 @@ async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call
     ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
     gone = PlaybookId(asked.user_playbook_id)
     await _unsharing(
-        lambda: erase.without([gone], call.deps),
+        lambda: erase.erase_from_shared([gone], call.deps),
         lambda unshared: actions.delete_one(ref, call.deps, also=unshared.apply),
     )
     return _deleted()
@@ -64,7 +64,7 @@ async def delete_profiles(asked: wire.DeleteProfilesByIdsRequest, call: Call) ->
 async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     ids = [PlaybookId(one) for one in asked.user_playbook_ids]
     count, _ = await _unsharing(
-        lambda: erase.without(ids, call.deps),
+        lambda: erase.erase_from_shared(ids, call.deps),
         lambda unshared: actions.delete(Kind.USER_PLAYBOOK, [str(one) for one in ids], call.deps, also=unshared.apply),
     )
     return _bulk(count)
@@ -83,7 +83,7 @@ async def delete_all_profiles(_asked: Nothing, call: Call) -> wire.BulkDeleteRes
 @answers(Calls.delete_all_user_playbooks)
 async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
     count, _ = await _unsharing(
-        lambda: erase.without_all(call.deps),
+        lambda: erase.erase_all_from_shared(call.deps),
         lambda unshared: actions.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
     )
     return _bulk(count)
@@ -132,7 +132,7 @@ async def clear_user_data(asked: wire.ClearUserDataRequest, call: Call) -> wire.
     await call.app.counted()  # what was shown to others is searched for the user's words
     owner = UserId(asked.user_id)
     erased, unshared = await _unsharing(
-        lambda: erase.without_user(owner, call.deps),
+        lambda: erase.erase_user_from_shared(owner, call.deps),
         lambda unshared: actions.clear_user(owner, call.deps, also=unshared.apply),
     )
     return wire.ClearUserDataResponse(
@@ -148,8 +148,8 @@ T = TypeVar("T")
 
 
 async def _unsharing(
-    plan: Callable[[], Awaitable[Unshared]], carry_out: Callable[[Unshared], Awaitable[T]]
-) -> tuple[T, Unshared]:
+    plan: Callable[[], Awaitable[SharedErasure]], carry_out: Callable[[SharedErasure], Awaitable[T]]
+) -> tuple[T, SharedErasure]:
     """Erases what users taught together with what shared lessons owe to it; anew when those were changed meanwhile."""
     for _ in range(OVERTAKEN):
         unshared = await plan()

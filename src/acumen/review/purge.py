@@ -10,9 +10,9 @@ from acumen.deps import Deps
 from acumen.model.facts import Fact, Failed, Recovered, Worked
 from acumen.model.failure import LEAST_SESSIONS, WORTH_ANALYSING
 from acumen.model.ids import Kind
-from acumen.model.lifted import lifted
 from acumen.model.operation import Operation
 from acumen.model.proposal import About, Proposal
+from acumen.model.verbatim import repeats_verbatim
 from acumen.storage.lineage import Because
 from acumen.storage.operations import Wanted
 from acumen.storage.store import Tx
@@ -70,7 +70,7 @@ def _reword(tx: Tx, group_id: str, gone: Sequence[Operation]) -> None:
     """A group that stays is not known by words that only those said who are gone."""
     group = tx.failures.held([group_id])[group_id]
     left = tx.operations.find(Wanted(group_ids=(group_id,)), ASKED)
-    if lifted(group.template, _words(gone), _words(left)):
+    if repeats_verbatim(group.template, _words(gone), _words(left)):
         tx.failures.rename(group_id, WORDLESS)
 
 
@@ -135,7 +135,7 @@ def _says_what_is_gone(tx: Tx, lesson: Proposal, its: Sequence[Operation]) -> bo
     said = playbook.lesson
     text = "\n".join(part for part in (said.content, said.trigger, said.rationale, said.pitfall) if part)
     names = (lesson.endpoint, lesson.source)
-    return lifted(text, _words(its), (*_words(left), *names))
+    return repeats_verbatim(text, _words(its), (*_words(left), *names))
 
 
 def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:

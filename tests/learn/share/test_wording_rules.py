@@ -4,7 +4,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from acumen.learn.share.groups import UserLesson
-from acumen.learn.share.wording_rules import materially_other, supports, tells, write
+from acumen.learn.share.wording_rules import contains_erased_text, materially_other, supports, write
 from acumen.model.ids import Millis, PlaybookId, UserId
 from acumen.model.playbook import Lesson
 from tests.world import a_user_playbook
@@ -112,13 +112,13 @@ def test_a_lesson_is_supported_by_who_still_says_it():
 def test_a_lesson_tells_what_only_the_gone_had_said():
     gone, left = [Lesson("Run the zebra tests.")], [Lesson("Run the tests first.")]
 
-    assert tells(Lesson("Run zebra tests."), gone, left)
-    assert tells(Lesson("Run the tests", pitfall="ZEBRA"), gone, left)
-    assert not tells(Lesson("Run the tests."), gone, left)
+    assert contains_erased_text(Lesson("Run zebra tests."), gone, left)
+    assert contains_erased_text(Lesson("Run the tests", pitfall="ZEBRA"), gone, left)
+    assert not contains_erased_text(Lesson("Run the tests."), gone, left)
 
 
 def test_a_sentence_copied_from_the_gone_is_theirs_even_in_common_words():
     gone, left = [Lesson("Run first the tests.")], [Lesson("Run the tests first.")]
 
-    assert tells(Lesson("run first  the tests."), gone, left)
-    assert not tells(Lesson("Run the tests first."), gone, left)
+    assert contains_erased_text(Lesson("run first  the tests."), gone, left)
+    assert not contains_erased_text(Lesson("Run the tests first."), gone, left)

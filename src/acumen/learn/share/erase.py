@@ -1,9 +1,9 @@
-"""Takes users out of shared lessons: what only they had said is reworded or goes, also from history.
+"""Takes users out of shared lessons: what only they had said is reworded or deleted, also from history.
 
-Planned before the transaction that erases them, because new words need vectors; carried out inside it.
+Planned before the transaction that erases them, because new words need vectors; applied inside it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -14,7 +14,8 @@ from acumen.errors import Conflict
 from acumen.learn.share import wording_rules
 from acumen.learn.share.groups import UserLesson, by_person, fingerprint, wording_hash
 from acumen.learn.share.shared import counted_in, names, origin_of, snapshot, sources, with_vectors
-from acumen.learn.share.wording import BY_RULES, sure
+from acumen.learn.share.wording import BY_RULES, confident
+from acumen.learn.share.wording_rules import contains_erased_text
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memory import Status
@@ -25,6 +26,7 @@ from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
 BECAUSE = Because("what one of its sources had said was erased", actor="caller")
+_NOTHING = Lesson(ERASED)
 
 
 class _Change(Struct, frozen=True):
@@ -32,11 +34,11 @@ class _Change(Struct, frozen=True):
 
     before: AgentPlaybook
     after: AgentPlaybook | None
-    row: SearchRow | None
     sources: tuple[PlaybookId, ...]  # as they were read
-    cluster: Cluster | None  # as it shall be; None: too few are left, and it is forgotten
-    lost: tuple[Lesson, ...] = ()  # what those said who are gone
-    left: tuple[Lesson, ...] = ()  # what all others said who ever taught it
+    cluster: Cluster | None  # as it is to be; None: too few users are left, and it is deleted
+    gone: tuple[Lesson, ...]  # what the erased users said
+    left: tuple[Lesson, ...]  # what all others said who ever taught it
+    row: SearchRow | None = None
 
     @property
     def reworded(self) -> bool:
@@ -46,28 +48,25 @@ class _Change(Struct, frozen=True):
     def emptied(self) -> bool:
         return self.cluster is None and self.after is not None
 
-    def owes(self, once: Lesson) -> bool:
-        """Whether the lesson, as it once was, may say what only those who are gone had said.
+    def concerns(self, earlier: Lesson) -> bool:
+        """Whether the lesson, as it was earlier, may say what only the erased users had said.
 
-        They may have said more than they are known to have said in the end: what nobody else said goes as well.
+        They may have said more than is known of them in the end: what nobody else said is erased as well.
         """
-        if once == Lesson(ERASED):
-            return False
-        if self.emptied:
-            return True
+        if earlier == _NOTHING or self.emptied:
+            return earlier != _NOTHING
         kept = [*self.left, *([] if self.reworded else [self.before.lesson])]
-        return wording_rules.tells(once, self.lost, kept) or not wording_rules.in_words_of(once, kept)
+        return contains_erased_text(earlier, self.gone, kept) or not wording_rules.in_words_of(earlier, kept)
 
-    def ever_owed(self, tx: Tx) -> bool:
+    def concerns_history(self, tx: Tx) -> bool:
         events = tx.lineage.of(MemoryRef(Kind.AGENT_PLAYBOOK, str(self.before.id)))
-        told = [event[side] for event in events for side in ("before", "after") if event[side]]
-        return (
-            self.emptied or self.reworded or any(self.owes(_lesson(one["lesson"])) for one in told if "lesson" in one)
-        )
+        states = (event[side] for event in events for side in ("before", "after") if event[side])
+        lessons = (_lesson(state["lesson"]) for state in states if "lesson" in state)
+        return self.emptied or self.reworded or any(map(self.concerns, lessons))
 
 
-class Unshared(Struct, frozen=True):
-    """What becomes of shared lessons when some of their sources go."""
+class SharedErasure(Struct, frozen=True):
+    """What becomes of shared lessons when some of their sources are erased."""
 
     gone: frozenset[PlaybookId] = frozenset()
     changes: tuple[_Change, ...] = ()
@@ -85,106 +84,84 @@ class Unshared(Struct, frozen=True):
         if not self.changes:
             return
         tx.clusters.hold()
-        touched = [change.before.id for change in self.changes]
-        if {change.before.id: list(change.sources) for change in self.changes} != tx.sources.of(touched):
+        by_id = {change.before.id: change for change in self.changes}
+        if {lesson: list(change.sources) for lesson, change in by_id.items()} != tx.sources.of(list(by_id)):
             raise Conflict("The shared lessons were changed meanwhile.")
-        self._forget_words(tx)
+        tx.aggregations.forget_words(list(by_id), lambda then: by_id[then["agent_playbook_id"]].concerns(_lesson(then)))
+        concerned = [str(lesson) for lesson, change in by_id.items() if change.concerns_history(tx)]
+        tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, concerned)
+        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(concerned))
         for change in self.changes:
             _apply(tx, change)
         tx.sources.forget(self.gone)
 
-    def _forget_words(self, tx: Tx) -> None:
-        """From what is told of the lessons' past, only what is owed to those who are gone."""
-        by_id = {change.before.id: change for change in self.changes}
-        tx.aggregations.forget_words(list(by_id), lambda then: by_id[then["agent_playbook_id"]].owes(_lesson(then)))
-        owing = [str(lesson) for lesson, change in by_id.items() if change.ever_owed(tx)]
-        tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, owing)
-        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(owing))
 
-
-def _lesson(told: Mapping[str, Any]) -> Lesson:
-    """The lesson in a snapshot, from which words may have been taken out before."""
-    parts: dict[str, Any] = {name: told.get(name) for name in Lesson.__struct_fields__}
+def _lesson(state: Mapping[str, Any]) -> Lesson:
+    """The lesson in a snapshot, from which words may have been erased before."""
+    parts: dict[str, Any] = {name: state.get(name) for name in Lesson.__struct_fields__}
     return Lesson(**{**parts, "content": parts["content"] or ""})
 
 
 def _apply(tx: Tx, change: _Change) -> None:
-    now = tx.agent_playbooks.get(str(change.before.id))
-    if now != change.before:
+    before, after = change.before, change.after
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id))
+    if tx.agent_playbooks.get(ref.id) != before:
         raise Conflict("A shared lesson was changed meanwhile.")
-    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(change.before.id))
-    if change.after is not None and not (change.reworded or change.emptied):
-        tx.memories.change(ref, change.before, change.after, None, BECAUSE)
-    elif change.after is not None:
-        wordless = replace(change.before, lesson=Lesson(ERASED), metadata="")
-        stored = tx.memories.change(ref, wordless, change.after, change.row, BECAUSE)
-        _tell(tx, change, wordless, stored)
+    if after is not None and (change.reworded or change.emptied):
+        wordless = replace(before, lesson=_NOTHING, metadata="")
+        now = snapshot(tx.memories.change(ref, wordless, after, change.row, BECAUSE))
+        then = snapshot(wordless)
+        log = {"removed": [then]} if change.cluster is None else {"updated": [{"before": then, "after": now}]}
+        tx.aggregations.note(fresh_id("erasure"), after.agent_version, after.name, **log)
+    elif after is not None:
+        tx.memories.change(ref, before, after, None, BECAUSE)
     if change.cluster is None:
-        tx.clusters.forget([change.before.id])
+        tx.clusters.forget([before.id])
     else:
         tx.clusters.put(change.cluster)
 
 
-def _tell(tx: Tx, change: _Change, wordless: AgentPlaybook, stored: AgentPlaybook) -> None:
-    about = (fresh_id("erasure"), stored.agent_version, stored.name)
-    if change.cluster is None:
-        tx.aggregations.note(*about, removed=[snapshot(wordless)])
-    else:
-        tx.aggregations.note(*about, updated=[{"before": snapshot(wordless), "after": snapshot(stored)}])
+async def erase_user_from_shared(user: UserId, deps: Deps) -> SharedErasure:
+    """Also what they once taught and a newer version has deleted."""
+
+    def read(tx: Tx) -> list[str]:
+        existing = tx.user_playbooks.owned(Filter(user_id=user, statuses=None))
+        return [*existing, *tx.lineage.outdated(Kind.USER_PLAYBOOK, user)]
+
+    return await _planned(map(int, await deps.store.read(read)), deps)
 
 
-async def without_user(user: UserId, deps: Deps) -> Unshared:
-    """Nor what they once taught, be it that a newer version has deleted it."""
-
-    def ever(tx: Tx) -> list[str]:
-        there = tx.user_playbooks.owned(Filter(user_id=user, statuses=None))
-        return [*there, *tx.lineage.outdated(Kind.USER_PLAYBOOK, user)]
-
-    return await _without(_ids(await deps.store.read(ever)), deps)
-
-
-async def without_all(deps: Deps) -> Unshared:
+async def erase_all_from_shared(deps: Deps) -> SharedErasure:
     """No source of any shared lesson is left."""
-    lessons = await deps.store.read(lambda tx: tx.sources.all_taught())
-    taught_by = await deps.store.read(lambda tx: tx.sources.of(lessons))
-    return await _without([member for members in taught_by.values() for member in members], deps)
+    taught_by = await deps.store.read(lambda tx: tx.sources.of(tx.sources.all_taught()))
+    return await _planned((member for members in taught_by.values() for member in members), deps)
 
 
-async def without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
-    """What becomes of the shared lessons that these user playbooks, or earlier versions of them, are sources of."""
+async def erase_from_shared(gone: Collection[PlaybookId], deps: Deps) -> SharedErasure:
+    """Of the shared lessons that these user playbooks, or earlier versions of them, are sources of."""
 
     def earlier(tx: Tx) -> list[str]:
-        there = tx.user_playbooks.by_ids([str(one) for one in gone])
-        return tx.lineage.earlier_versions(Kind.USER_PLAYBOOK, list(there.values()))
+        existing = tx.user_playbooks.by_ids([str(playbook_id) for playbook_id in gone])
+        return tx.lineage.earlier_versions(Kind.USER_PLAYBOOK, list(existing.values()))
 
-    return await _without([*gone, *_ids(await deps.store.read(earlier))], deps)
-
-
-def _ids(names: Sequence[str]) -> list[PlaybookId]:
-    return [PlaybookId(int(name)) for name in names]
+    return await _planned([*gone, *map(int, await deps.store.read(earlier))], deps)
 
 
-async def _without(gone: Collection[PlaybookId], deps: Deps) -> Unshared:
-    planned = await deps.store.read(lambda tx: _plan(tx, set(gone), deps))
-    reworded = [change for change in planned if change.reworded or change.emptied]
-    if not reworded:
-        return Unshared(frozenset(gone), tuple(planned))
-    texts = [change.after.lesson.searchable for change in reworded if change.after]
-    rows = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", text) for text in texts])
-    with_rows = {change.before.id: replace(change, row=row) for change, row in zip(reworded, rows, strict=True)}
-    return Unshared(frozenset(gone), tuple(with_rows.get(change.before.id, change) for change in planned))
+async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
+    gone = frozenset(map(PlaybookId, playbooks))
 
+    def read(tx: Tx) -> list[_Change]:
+        touched = tx.sources.taught_by(gone)
+        taught_by, clusters = tx.sources.of(list(touched)), tx.clusters.of_lessons(list(touched))
+        lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in sorted(touched)])
+        return [_change(tx, one, taught_by[one.id], clusters.get(one.id), gone, deps) for one in lessons.values()]
 
-def _plan(tx: Tx, gone: set[PlaybookId], deps: Deps) -> list[_Change]:
-    touched = tx.sources.taught_by(gone)
-    taught_by = tx.sources.of(list(touched))
-    lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in touched])
-    clusters = tx.clusters.of_lessons(list(touched))
-    return [
-        _change(tx, lessons[str(lesson)], taught_by[lesson], clusters.get(lesson), gone, deps)
-        for lesson in sorted(touched)
-        if str(lesson) in lessons
-    ]
+    changes = {change.before.id: change for change in await deps.store.read(read)}
+    new = {lesson: change.after for lesson, change in changes.items() if change.reworded or change.emptied}
+    texts = [Findable(Kind.AGENT_PLAYBOOK, "", after.lesson.searchable) for after in new.values() if after]
+    for lesson, row in zip(new, await deps.findable(texts) if texts else (), strict=True):
+        changes[lesson] = replace(changes[lesson], row=row)
+    return SharedErasure(gone, tuple(changes[lesson] for lesson in sorted(changes)))
 
 
 def _change(
@@ -192,43 +169,32 @@ def _change(
     before: AgentPlaybook,
     taught_by: Sequence[PlaybookId],
     cluster: Cluster | None,
-    gone: set[PlaybookId],
+    gone: Collection[PlaybookId],
     deps: Deps,
 ) -> _Change:
     playbooks = sources(tx, taught_by)
-    lost = [one.lesson for one in playbooks if one.id in gone]
-    others = [one.lesson for one in playbooks if one.id not in gone]
-    members = set(cluster.members if cluster else ()) - gone
-    left = [one for one in playbooks if one.id in members and one.status is Status.CURRENT]
-    taught = sorted(with_vectors(tx, left, deps), key=lambda one: one.playbook.id)
-    if cluster is None or len({one.user for one in taught}) < deps.config.aggregation.least_users:
-        stays = by_person(before, cluster) and not _owes(before, cluster, lost, taught)
-        after = None if stays else _emptied(before)
-        return _Change(before, after, None, tuple(taught_by), None, tuple(lost), tuple(others))
-    owes = _owes(before, cluster, lost, taught)
-    kept_words = replace(before, origin=origin_of(before, cluster, taught))
-    after = replace(_reworded(tx, before, taught) if owes else kept_words, metadata=counted_in(taught))
-    wrote = wording_hash(after.lesson) if owes else cluster.wording
-    ids = tuple(one.playbook.id for one in taught)
+    lost = tuple(playbook.lesson for playbook in playbooks if playbook.id in gone)
+    others = tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone)
+    members = set(cluster.members if cluster else ()) - set(gone)
+    left = [playbook for playbook in playbooks if playbook.id in members and playbook.status is Status.CURRENT]
+    taught = with_vectors(tx, left, deps)
+    # A lesson that was added by hand has no words of others.
+    by_hand = cluster is not None and cluster.wording == ""
+    erased = not by_hand and contains_erased_text(before.lesson, lost, [one.playbook.lesson for one in taught])
+    if cluster is None or len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users:
+        stays = by_person(before, cluster) and not erased
+        empty = replace(before, lesson=_NOTHING, status=Status.ARCHIVED, metadata="", tags=[])
+        return _Change(before, None if stays else empty, tuple(taught_by), None, lost, others)
+    same = replace(before, origin=origin_of(before, cluster, taught))
+    after = replace(_reworded(tx, before, taught) if erased else same, metadata=counted_in(taught))
+    wrote = wording_hash(after.lesson) if erased else cluster.wording
+    ids = tuple(lesson.playbook.id for lesson in taught)
     kept = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
-    changed = None if after == before else after
-    return _Change(before, changed, None, tuple(taught_by), kept, tuple(lost), tuple(others))
-
-
-def _emptied(before: AgentPlaybook) -> AgentPlaybook:
-    """Archived, and without a word: what is left of it was taught by too few to be anybody else's."""
-    return replace(before, lesson=Lesson(ERASED), status=Status.ARCHIVED, metadata="", tags=[])
-
-
-def _owes(before: AgentPlaybook, cluster: Cluster | None, lost: Sequence[Lesson], left: Sequence[UserLesson]) -> bool:
-    """Whether the lesson says anything that only those who are gone had said. One added by hand owes nobody."""
-    if cluster is not None and cluster.wording == "":
-        return False
-    return wording_rules.tells(before.lesson, lost, [one.playbook.lesson for one in left])
+    return _Change(before, None if after == before else after, tuple(taught_by), kept, lost, others)
 
 
 def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[UserLesson]) -> AgentPlaybook:
     lesson = wording_rules.write(taught, names(tx, taught))
     other = wording_rules.materially_other(before.lesson, lesson)
     approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval
-    return replace(before, lesson=lesson, approval=approval, notes=None, origin=sure(BY_RULES, taught))
+    return replace(before, lesson=lesson, approval=approval, notes=None, origin=confident(BY_RULES, taught))

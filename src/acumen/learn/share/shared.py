@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 from msgspec import Struct, convert
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import Conflict
@@ -18,7 +18,7 @@ from acumen.learn.share import wording_rules
 from acumen.learn.share.anonymize import names_of
 from acumen.learn.share.cluster import Floats
 from acumen.learn.share.groups import PlannedWrite, SharedLesson, UserLesson, by_person, fingerprint, wording_hash
-from acumen.learn.share.wording import Worded, sure, word
+from acumen.learn.share.wording import Worded, confident, word
 from acumen.learn.share.wording_rules import Names
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, UserId, fresh_id
@@ -122,26 +122,30 @@ class _Read(Struct, frozen=True):
     before: AgentPlaybook | None
     cluster: Cluster | None
 
+    @property
+    def written_by_person(self) -> bool:
+        return self.before is not None and by_person(self.before, self.cluster)
 
-class _Ready(Struct, frozen=True):
-    """A lesson that only needs to be stored. `after` is None where a model found that it is no one lesson."""
-
-    read: _Read
-    after: AgentPlaybook | None
-    row: SearchRow | None  # None: its words stay the same
+    @property
+    def keeps_words(self) -> bool:
+        """A person wrote them, or approved them and somebody still says them."""
+        if self.before is None or self.written_by_person or self.before.approval is not Approval.APPROVED:
+            return self.written_by_person
+        by_model = self.before.origin.engine == "model"
+        return by_model or wording_rules.supports(self.before.lesson, self.taught, self.names)
 
 
 async def write(run_id: RunId, item: Work, deps: Deps) -> dict[str, int]:
     reads = await deps.store.read(lambda tx: [_read(tx, planned, item, deps) for planned in item.writes])
-    open_ones = [read for read in reads if read is not None]
-    worded = [await _worded(read, deps) for read in open_ones]
-    ready = await _ready(list(zip(open_ones, worded, strict=True)), item, deps)
+    due = [read for read in reads if read is not None]
+    written = [_written(read, await _worded(read, deps), item, deps.now()) for read in due]
+    rows = await _search_rows(due, written, deps)
 
     def store(tx: Tx) -> dict[str, int]:
         tx.clusters.hold()
         counted: Counter[str] = Counter()
-        for one in ready:
-            counted.update(_store(tx, run_id, item, one))
+        for place, (read, after) in enumerate(zip(due, written, strict=True)):
+            counted.update(_store(tx, run_id, item, read, after, rows.get(place)))
         retired = [lesson for lesson in item.retired if _too_few_users(tx, lesson, deps)]
         counted.update(playbooks_removed=retire(tx, run_id, retired, "too few users teach it any more"))
         return dict(counted)
@@ -152,9 +156,8 @@ async def write(run_id: RunId, item: Work, deps: Deps) -> dict[str, int]:
 def _read(tx: Tx, planned: PlannedWrite, item: Work, deps: Deps) -> _Read | None:
     """None when it has been done, or when too few of the users who taught it are left."""
     taught = user_lessons(tx, planned.members, deps)
-    if len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users:
-        return None
-    if tx.clusters.written(item.version, item.name, fingerprint(taught)):
+    too_few = len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users
+    if too_few or tx.clusters.written(item.version, item.name, fingerprint(taught)):
         return None
     before = tx.agent_playbooks.get(str(planned.lesson)) if planned.lesson else None
     if planned.lesson and SharedLesson(before, None).withdrawn:
@@ -164,143 +167,116 @@ def _read(tx: Tx, planned: PlannedWrite, item: Work, deps: Deps) -> _Read | None
 
 
 def names(tx: Tx, taught: Sequence[UserLesson]) -> dict[UserId, set[str]]:
-    """What those who taught it may be called, so that it is left out."""
-    users = sorted({one.user for one in taught})
+    """What the users who taught it may be called, so that it is left out."""
+    users = sorted({lesson.user for lesson in taught})
     profiles = tx.clusters.profiles_about_names(users)
     return {user: names_of(user, profiles.get(user, ())) for user in users}
 
 
 async def _worded(read: _Read, deps: Deps) -> Worded | None:
-    """The lesson stays as it is while a person's word stands behind it and those who taught it still do."""
-    before = read.before
-    if before is not None and _stays(read, before):
-        return Worded(before.lesson, origin_of(before, read.cluster, read.taught), before.notes)
-    return await word(read.taught, read.names, deps)
+    if read.before is None or not read.keeps_words:
+        return await word(read.taught, read.names, deps)
+    return Worded(read.before.lesson, origin_of(read.before, read.cluster, read.taught), read.before.notes)
 
 
 def origin_of(lesson: AgentPlaybook, cluster: Cluster | None, taught: Sequence[UserLesson]) -> Origin:
-    """Of a lesson whose words stay: as sure as those who teach it now make it, unless a person wrote it."""
-    return lesson.origin if by_person(lesson, cluster) else sure(lesson.origin, taught)
+    """Of a lesson whose words stay: the users who teach it now decide its confidence, unless a person wrote it."""
+    return lesson.origin if by_person(lesson, cluster) else confident(lesson.origin, taught)
 
 
-def _stays(read: _Read, before: AgentPlaybook) -> bool:
-    if by_person(before, read.cluster):
-        return True
-    if before.approval is not Approval.APPROVED:
-        return False
-    return before.origin.engine == "model" or wording_rules.supports(before.lesson, read.taught, read.names)
-
-
-async def _ready(worded: Sequence[tuple[_Read, Worded | None]], item: Work, deps: Deps) -> list[_Ready]:
-    after = [None if said is None else _after(read, said, item, deps.now()) for read, said in worded]
-    ready = [_Ready(read, one, _row_of(read, one)) for (read, _), one in zip(worded, after, strict=True)]
-    new = [place for place, one in enumerate(ready) if one.row is None and one.after and _reworded(one.read, one.after)]
-    texts = [cast("AgentPlaybook", ready[place].after).lesson.searchable for place in new]
-    rows = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", text) for text in texts]) if texts else []
-    for place, row in zip(new, rows, strict=True):
-        ready[place] = replace(ready[place], row=row)
-    return ready
-
-
-def _row_of(read: _Read, after: AgentPlaybook | None) -> SearchRow | None:
-    """A lesson in the very words of one of its sources is found by what that one is found by."""
-    if after is None or not _reworded(read, after):
+def _written(read: _Read, worded: Worded | None, item: Work, at: Millis) -> AgentPlaybook | None:
+    """The lesson as it is to be stored; None where a model found that it is not one lesson."""
+    if worded is None:
         return None
-    words = after.lesson.searchable
-    same = (one.row for one in read.taught if one.row is not None and one.playbook.lesson.searchable == words)
-    found = next(same, None)
-    return None if found is None else replace(found, kind=Kind.AGENT_PLAYBOOK, entity_id="", user_id="")
-
-
-def _reworded(read: _Read, after: AgentPlaybook) -> bool:
-    return read.before is None or read.before.lesson.searchable != after.lesson.searchable
-
-
-def _after(read: _Read, said: Worded, item: Work, at: Millis) -> AgentPlaybook:
-    about = counted_in(read.taught)
-    if read.before is None:
-        return AgentPlaybook(
-            id=PlaybookId(0),
-            lesson=said.lesson,
-            created_at=at,
-            updated_at=at,
-            agent_version=item.version,
-            name=item.name,
-            metadata=about,
-            tags=_tags(read.taught),
-            notes=said.notes,
-            origin=said.origin,
-        )
-    other = wording_rules.materially_other(read.before.lesson, said.lesson)
-    approval = Approval.PENDING if other else read.before.approval
-    told = {"metadata": about, "notes": said.notes, "origin": said.origin}
-    return replace(read.before, lesson=said.lesson, approval=approval, **told)
+    new = AgentPlaybook(PlaybookId(0), worded.lesson, at, at, item.version, name=item.name, tags=_tags(read.taught))
+    before = read.before or new
+    other = wording_rules.materially_other(before.lesson, worded.lesson)
+    return replace(
+        before,
+        lesson=worded.lesson,
+        approval=Approval.PENDING if other else before.approval,
+        metadata=counted_in(read.taught),
+        notes=worded.notes,
+        origin=worded.origin,
+    )
 
 
 def counted_in(taught: Sequence[UserLesson]) -> str:
     """How many teach a lesson, for its metadata."""
-    return json.dumps({"users": len({one.user for one in taught}), "user_playbooks": len(taught)})
+    return json.dumps({"users": len({lesson.user for lesson in taught}), "user_playbooks": len(taught)})
 
 
 def _tags(taught: Sequence[UserLesson]) -> list[str]:
     """Those that at least half of the lessons have."""
-    counted = Counter(tag for one in taught for tag in set(one.playbook.tags))
-    return sorted(tag for tag, count in counted.items() if count * 2 >= len(taught))
+    counts = Counter(tag for lesson in taught for tag in set(lesson.playbook.tags))
+    return sorted(tag for tag, count in counts.items() if count * 2 >= len(taught))
 
 
-def _store(tx: Tx, run_id: RunId, item: Work, ready: _Ready) -> dict[str, int]:
-    read, after = ready.read, ready.after
+async def _search_rows(
+    due: Sequence[_Read], written: Sequence[AgentPlaybook | None], deps: Deps
+) -> dict[int, SearchRow]:
+    """By place, for lessons with new words; one in the words of a source has the row of that source."""
+    rows: dict[int, SearchRow] = {}
+    unknown: dict[int, Findable] = {}
+    for place, (read, after) in enumerate(zip(due, written, strict=True)):
+        if after is None or (read.before is not None and read.before.lesson.searchable == after.lesson.searchable):
+            continue
+        words = after.lesson.searchable
+        same = (one.row for one in read.taught if one.row is not None and one.playbook.lesson.searchable == words)
+        if row := next(same, None):
+            rows[place] = replace(row, kind=Kind.AGENT_PLAYBOOK, entity_id="", user_id="")
+        else:
+            unknown[place] = Findable(Kind.AGENT_PLAYBOOK, "", words)
+    embedded = await deps.findable(list(unknown.values())) if unknown else []
+    return rows | dict(zip(unknown, embedded, strict=True))
+
+
+def _store(
+    tx: Tx, run_id: RunId, item: Work, read: _Read, after: AgentPlaybook | None, row: SearchRow | None
+) -> dict[str, int]:
     _check_unchanged(tx, read)
-    members = tuple(one.playbook.id for one in read.taught)
-    print_now = fingerprint(read.taught)
+    members = tuple(lesson.playbook.id for lesson in read.taught)
     cluster_id = read.cluster.id if read.cluster else fresh_id("clus")
-    cluster = Cluster(cluster_id, item.version, item.name, print_now, members, PlaybookId(0), "")
+    cluster = Cluster(cluster_id, item.version, item.name, fingerprint(read.taught), members, PlaybookId(0), "")
     if after is None:
         tx.clusters.put(cluster)
         return {"not_one_lesson": 1}
-    because = Because(f"{len({one.user for one in read.taught})} users teach it", sources=[str(one) for one in members])
-    lesson, counted = _store_lesson(tx, run_id, ready, after, because)
-    tx.clusters.put(replace(cluster, lesson=lesson, wording=_wrote(read, after)))
-    merged = [one for one in read.planned.merged if one != lesson]
+    users = len({lesson.user for lesson in read.taught})
+    because = Because(f"{users} users teach it", sources=[str(member) for member in members])
+    lesson, counted = _store_lesson(tx, run_id, read.before, after, row, because)
+    wrote = wording_hash(after.lesson)
+    if read.written_by_person:  # their words stay told apart from ours
+        wrote = read.cluster.wording if read.cluster else ""
+    tx.clusters.put(replace(cluster, lesson=lesson, wording=wrote))
+    merged = [other for other in read.planned.merged if other != lesson]
     retire(tx, run_id, merged, "another shared lesson says it too", into=lesson)
-    return {**counted, "playbooks_removed": len(merged)}
-
-
-def _wrote(read: _Read, after: AgentPlaybook) -> str:
-    """What a person wrote stays told apart from what we did."""
-    if read.before is not None and by_person(read.before, read.cluster):
-        return read.cluster.wording if read.cluster else ""
-    return wording_hash(after.lesson)
+    return {counted: 1, "playbooks_removed": len(merged)}
 
 
 def _store_lesson(
-    tx: Tx, run_id: RunId, ready: _Ready, after: AgentPlaybook, because: Because
-) -> tuple[PlaybookId, dict[str, int]]:
-    before, row = ready.read.before, ready.row
+    tx: Tx, run_id: RunId, before: AgentPlaybook | None, after: AgentPlaybook, row: SearchRow | None, because: Because
+) -> tuple[PlaybookId, str]:
+    """Its id, and under which name it is counted."""
+    about = (run_id, after.agent_version, after.name)
     if before is None:
-        ref = tx.memories.add(Kind.AGENT_PLAYBOOK, after, cast("SearchRow", row), because)  # what is new has words
+        ref = tx.memories.add(Kind.AGENT_PLAYBOOK, after, cast("SearchRow", row), because)  # a new lesson has new words
         stored = replace(after, id=PlaybookId(int(ref.id)))
-        tx.aggregations.note(run_id, after.agent_version, after.name, added=[snapshot(stored)])
-        return stored.id, {"playbooks_generated": 1}
+        tx.aggregations.note(*about, added=[snapshot(stored)])
+        return stored.id, "playbooks_generated"
     tx.memories.change(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), before, after, row, because)
     if before.lesson == after.lesson:
-        return before.id, {"playbooks_grown": 1}
-    told = {"before": snapshot(before), "after": snapshot(after)}
-    tx.aggregations.note(run_id, after.agent_version, after.name, updated=[told])
-    return before.id, {"playbooks_updated": 1}
+        return before.id, "playbooks_grown"
+    tx.aggregations.note(*about, updated=[{"before": snapshot(before), "after": snapshot(after)}])
+    return before.id, "playbooks_updated"
 
 
 def _check_unchanged(tx: Tx, read: _Read) -> None:
-    """Conflict when anything it was written from is other than it was read."""
-    now = tx.user_playbooks.by_ids([str(one.playbook.id) for one in read.taught])
-    lesson = tx.agent_playbooks.get(str(read.before.id)) if read.before else None
-    same = all(_same(one.playbook, now.get(str(one.playbook.id))) for one in read.taught)
-    if not same or lesson != read.before:
+    """Conflict when anything it was written from has changed since it was read."""
+    now = tx.user_playbooks.by_ids([str(lesson.playbook.id) for lesson in read.taught])
+    versions = {(str(one.playbook.id), one.playbook.version, one.playbook.status) for one in read.taught}
+    same = {(name, playbook.version, playbook.status) for name, playbook in now.items()} == versions
+    if not same or (read.before is not None and tx.agent_playbooks.get(str(read.before.id)) != read.before):
         raise Conflict("What a shared lesson is written from was changed meanwhile.")
-
-
-def _same(read: UserPlaybook, now: UserPlaybook | None) -> bool:
-    return now is not None and (now.version, now.status) == (read.version, read.status)
 
 
 # --- the end of a lesson -----------------------------------------------------------------------------------------
@@ -314,28 +290,22 @@ def _too_few_users(tx: Tx, lesson: PlaybookId, deps: Deps) -> bool:
 
 def retire(tx: Tx, run_id: str, lessons: Sequence[PlaybookId], reason: str, into: PlaybookId | None = None) -> int:
     """They leave search and stay in history; `into` is the lesson that says it now."""
-    found = tx.agent_playbooks.by_ids([str(lesson) for lesson in lessons]).values()
-    for before in found:
-        status = Status.MERGED if into else Status.ARCHIVED
-        after = replace(before, status=status, merged_into=into)
+    retired = tx.agent_playbooks.by_ids([str(lesson) for lesson in lessons]).values()
+    for before in retired:
+        after = replace(before, status=Status.MERGED if into else Status.ARCHIVED, merged_into=into)
         tx.memories.change(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), before, after, None, Because(reason))
         tx.aggregations.note(run_id, before.agent_version, before.name, removed=[snapshot(before)])
-    tx.clusters.end([one.id for one in found])
-    return len(found)
+    tx.clusters.end([playbook.id for playbook in retired])
+    return len(retired)
 
 
-def snapshot(lesson: AgentPlaybook) -> dict[str, Any]:
+def snapshot(playbook: AgentPlaybook) -> dict[str, Any]:
     """The lesson as it is now, in the words of the wire."""
-    said = lesson.lesson
     return {
-        "agent_playbook_id": lesson.id,
-        "playbook_name": lesson.name,
-        "agent_version": lesson.agent_version,
-        "content": said.content,
-        "trigger": said.trigger,
-        "rationale": said.rationale,
-        "pitfall": said.pitfall,
-        "blocking_issue": said.blocking_issue,
-        "playbook_status": str(lesson.approval),
-        "playbook_metadata": lesson.metadata,
+        "agent_playbook_id": playbook.id,
+        "playbook_name": playbook.name,
+        "agent_version": playbook.agent_version,
+        **asdict(playbook.lesson),
+        "playbook_status": str(playbook.approval),
+        "playbook_metadata": playbook.metadata,
     }

@@ -1,4 +1,4 @@
-"""Who words a shared lesson: a model where there is one, else the rules; the rules too when the model fails."""
+"""Words a shared lesson: by a model where there is one, else by rules; by rules too when the model fails."""
 
 import asyncio
 from collections.abc import Sequence
@@ -19,15 +19,13 @@ BY_RULES = Origin("rules")
 
 
 class Worded(Struct, frozen=True):
-    """`notes` tell why rules have worded what a model should have."""
-
     lesson: Lesson
     origin: Origin
-    notes: str | None = None
+    notes: str | None = None  # why rules worded what a model should have
 
 
 async def word(taught: Sequence[UserLesson], names: Names, deps: Deps) -> Worded | None:
-    """None when a model finds that these are several lessons, or when what is written is no lesson for all."""
+    """None when a model finds that these are several lessons, or writes what is no lesson for all."""
     notes = None
     if deps.llm is not None:
         try:
@@ -35,15 +33,13 @@ async def word(taught: Sequence[UserLesson], names: Names, deps: Deps) -> Worded
         except ModelUnavailable as why:
             notes = f"Worded by rules: {why}"
         else:
-            if written is None or not shareable(written[0].content):
-                return None
-            return Worded(written[0], sure(written[1], taught))
+            usable = written is not None and shareable(written[0].content)
+            return Worded(written[0], confident(written[1], taught)) if written and usable else None
     # Some milliseconds of pure Python: callers need the event loop meanwhile.
-    written_by_rules = await asyncio.to_thread(wording_rules.write, taught, names)
-    return Worded(written_by_rules, sure(BY_RULES, taught), notes)
+    by_rules = await asyncio.to_thread(wording_rules.write, taught, names)
+    return Worded(by_rules, confident(BY_RULES, taught), notes)
 
 
-def sure(origin: Origin, taught: Sequence[UserLesson]) -> Origin:
-    """The more users teach a lesson by themselves, the surer it is."""
-    users = len({one.user for one in taught})
-    return replace(origin, confidence=round(1 - 0.5 / users, 2))
+def confident(origin: Origin, taught: Sequence[UserLesson]) -> Origin:
+    """The more users teach a lesson independently, the higher its confidence."""
+    return replace(origin, confidence=round(1 - 0.5 / len({lesson.user for lesson in taught}), 2))

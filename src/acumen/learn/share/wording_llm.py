@@ -1,14 +1,13 @@
-"""One lesson out of several that say the same, by a model; what it writes is checked before it is believed."""
+"""One lesson out of several that say the same, by a model; what it writes is checked before it is used."""
 
 from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
 from acumen.errors import ModelUnusable
-from acumen.learn.share.anonymize import anonymize
 from acumen.learn.share.groups import UserLesson
 from acumen.learn.share.stance import opposed, stance
-from acumen.learn.share.wording_rules import Names, shared_words
+from acumen.learn.share.wording_rules import Names, anonymizer, texts_of
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.model.memory import Origin
@@ -17,7 +16,7 @@ from acumen.model.secrets import redact
 
 # A model gains little from reading the hundredth paraphrase; the newest are shown.
 MOST_SHOWN = 60
-# Of the words that carry meaning: another wording of the same shares more, another lesson hardly any.
+# Of the content words: another wording of the same shares more, another lesson hardly any.
 LEAST_SHARED = 0.5
 
 
@@ -35,22 +34,29 @@ PROMPT = prompt.beside(__file__, "aggregate", WrittenLesson)
 
 
 async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> tuple[Lesson, Origin] | None:
-    """None when the model finds that it is not one lesson, or writes one that turns against its sources.
+    """None when the model finds that it is not one lesson, or writes one that is opposed to its sources.
 
     Raises ModelUnavailable when it does not answer, or answers with something that its sources do not say.
     """
-    newest = sorted(taught, key=lambda one: -one.playbook.updated_at)[:MOST_SHOWN]
+    newest = sorted(taught, key=lambda lesson: -lesson.playbook.updated_at)[:MOST_SHOWN]
     answer = await llm.ask(PROMPT.question({"lessons": "\n".join(map(_line, newest))}))
     written = answer.value
-    if not (written.one_lesson and written.content.strip()) or _turns(written.content, taught):
+    read = stance(written.content)
+    against = sum(opposed(read, stance(lesson.playbook.lesson.content)) for lesson in taught)
+    if not (written.one_lesson and written.content.strip()) or against * 4 > len(taught):
         return None
-    if not _in_their_words(written.content, taught):
+    sources = {word for lesson in taught for text in texts_of(lesson.playbook.lesson) for word in stance(text).said}
+    if not read.said or len(read.said & sources) < LEAST_SHARED * len(read.said):
         raise ModelUnusable("The language model's lesson does not say what its sources say.")
-    return _cleaned(written, taught, names), answer.origin
+    clean = anonymizer(taught, names)
+    content, trigger, rationale, pitfall = (
+        clean(text).text for text in (written.content, written.trigger, written.rationale, written.pitfall)
+    )
+    return Lesson(content, trigger or None, rationale or None, pitfall or None), answer.origin
 
 
-def _line(one: UserLesson) -> str:
-    lesson = one.playbook.lesson
+def _line(taught: UserLesson) -> str:
+    lesson = taught.playbook.lesson
     parts = [
         f"- [{lesson.trigger}]" if lesson.trigger else "-",
         lesson.content,
@@ -58,37 +64,3 @@ def _line(one: UserLesson) -> str:
         f"(went wrong: {lesson.pitfall})" if lesson.pitfall else "",
     ]
     return redact(" ".join(part for part in parts if part).replace("\n", " "))
-
-
-def _turns(content: str, taught: Sequence[UserLesson]) -> bool:
-    """Whether it is opposed to more than a few of those it should speak for."""
-    written = stance(content)
-    against = sum(opposed(written, stance(one.playbook.lesson.content)) for one in taught)
-    return against * 4 > len(taught)
-
-
-def _in_their_words(content: str, taught: Sequence[UserLesson]) -> bool:
-    """Whether at least half of the words that carry its meaning are its sources' own."""
-    lessons = [one.playbook.lesson for one in taught]
-    said = {root for lesson in lessons for text in _texts(lesson) for root in stance(text).said}
-    written = stance(content).said
-    return bool(written) and len(written & said) >= LEAST_SHARED * len(written)
-
-
-def _texts(lesson: Lesson) -> list[str]:
-    return [text for text in (lesson.content, lesson.trigger, lesson.rationale, lesson.pitfall) if text]
-
-
-def _cleaned(written: WrittenLesson, taught: Sequence[UserLesson], names: Names) -> Lesson:
-    everyone = {name for of_user in names.values() for name in of_user}
-    shared = shared_words(taught)
-
-    def cleaned(text: str | None) -> str | None:
-        return anonymize(text.strip(), everyone, shared).text if text and text.strip() else None
-
-    return Lesson(
-        content=cleaned(written.content) or "",
-        trigger=cleaned(written.trigger),
-        rationale=cleaned(written.rationale),
-        pitfall=cleaned(written.pitfall),
-    )

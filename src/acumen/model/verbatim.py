@@ -11,7 +11,7 @@ _ODD = re.compile(r"[\d/@_\\]|\w\.\w|[a-z][A-Z]")
 SHORTEST_ODD = 4
 
 
-def lifted(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
+def repeats_verbatim(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     """What those who stay say too belongs to them as well."""
     quoted = _quotations(text)
     taken = {part for one in gone for part in _quotations(one) & quoted}
