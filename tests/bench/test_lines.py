@@ -33,6 +33,7 @@ FIGURES = {
     "aggregation": {
         *(f"{part}: {what}" for part in ("open", "held") for what in _QUALITY),
         *(f"60 user playbooks, {what}" for what in ("the first time", "nothing new")),
+        *(f"CPU, {what}" for what in ("60 lessons of 12 users for the first time", "one lesson more")),
     },
     "health": {
         "first look at all memories",

@@ -50,4 +50,5 @@ class IndexedLesson(Struct, frozen=True):
     user: UserId
     vector: bytes | None
     model: str
+    terms: str
     seq: int

@@ -56,7 +56,7 @@ def _lessons() -> Select:
     """By the driver, not by SQLAlchemy: an aggregation reads all lessons of a version this way."""
     u, r = user_playbooks.c, search_rows.c
     return Select(
-        sa.select(u.playbook_id, u.user_id, r.vector, r.model, r.seq)
+        sa.select(u.playbook_id, u.user_id, r.vector, r.model, r.terms, r.seq)
         .join(
             search_rows,
             (r.org_id == u.org_id)
@@ -92,9 +92,7 @@ class Aggregations:
     def lessons(self, agent_version: str, name: str) -> list[IndexedLesson]:
         """Every current lesson that a user teaches, in the order of their ids."""
         rows = _lessons().rows(self._scope.conn, org=self._scope.org, version=agent_version, name=name)
-        return [
-            IndexedLesson(row["playbook_id"], row["user_id"], row["vector"], row["model"], row["seq"]) for row in rows
-        ]
+        return [IndexedLesson(*row.values()) for row in rows]
 
     def new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""

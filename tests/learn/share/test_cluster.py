@@ -68,17 +68,20 @@ def test_another_value_is_another_rule(embed):
 
 
 def test_without_vectors_words_decide(embed):
-    points = embed("Run the tests before committing.", "Before committing, run the tests.", "Answer.", meaning=False)
+    first, same, other = embed(
+        "Run the tests before committing.", "Before committing, run the tests.", "Answer in German.", meaning=False
+    )
+    (with_vector,) = embed("Run all the tests before committing.")
 
-    assert groups(points) == {(0, 1), (2,)}
+    assert same_rule(first, same)
+    assert same_rule(with_vector, same)
+    assert not same_rule(first, other)
 
 
-def test_one_with_a_vector_and_one_without_are_compared_by_words(embed):
-    (with_vector,) = embed("Run the tests before committing.")
-    (without,) = embed("Before committing, run all the tests.", meaning=False)
+def test_a_lesson_without_a_vector_waits_until_it_has_one(embed):
+    (known,) = embed("Run the tests before committing.")
 
-    assert same_rule(with_vector, without)
-    assert groups([with_vector, without]) == {(0, 1)}
+    assert groups([known, Point(known.stance), known]) == {(0, 2), (1,)}
 
 
 def test_a_stricter_line_keeps_more_apart(embed):

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from msgspec import Struct
@@ -36,6 +37,8 @@ GATHER = "gather"
 WRITTEN_AT_ONCE = 20
 # A higher number makes every agent version be compared in full once.
 METHOD = 1
+# Columns that words are hashed into where no lesson has an embedding.
+HASHED_WORDS = 512
 # Between two aggregations of a version that nobody asked for: this long, and this many times what the last one took.
 PAUSE_MS = 10_000
 PAUSE_TIMES = 20
@@ -218,7 +221,7 @@ async def _gather(run: Run, deps: Deps) -> dict[str, int]:
 
 def _last_run_failed(tx: Tx, run: Run) -> bool:
     """What it listed may not have been written, though its bookmark has moved."""
-    last = tx.runs.latest_ended(SERVICE, run.request["agent_version"])
+    last = tx.runs.latest_ended(SERVICE, run.request["versions"])
     return last is not None and last.state is not RunState.COMPLETED
 
 
@@ -273,13 +276,16 @@ def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Com
 
 
 def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIndex:
-    """Lessons whose search row has a higher number than `after` changed."""
+    """Lessons whose search row has a higher number than `after` changed. Without embeddings, words take their place."""
     vectors = [vector_of(lesson.vector, lesson.model, deps) for lesson in indexed]
-    width = next((len(vector) for vector in vectors if vector is not None), 1)
-    none = np.zeros(width, np.float32)
-    matrix = (
-        np.stack([none if vector is None else vector for vector in vectors]) if vectors else none.reshape(0, -1)[:0]
-    )
+    width = next((len(vector) for vector in vectors if vector is not None), 0)
+    matrix = np.zeros((len(indexed), width or HASHED_WORDS), np.float32)
+    for row, (lesson, vector) in enumerate(zip(indexed, vectors, strict=True)):
+        if width:
+            matrix[row] = 0 if vector is None else vector
+        else:
+            np.add.at(matrix[row], [crc32(term.encode()) % HASHED_WORDS for term in lesson.terms.split()], 1)
+    matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
     ids, users = [lesson.id for lesson in indexed], [lesson.user for lesson in indexed]
     return LessonIndex(ids, users, matrix, [lesson.seq > after for lesson in indexed])
 

@@ -7,7 +7,7 @@ compared by words are read.
 """
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -24,7 +24,7 @@ LEAST_MEANING = 0.4
 OF_WORDS = 0.7
 OF_VALUES = 1.0
 SAME = 1.1
-# Where a vector is missing, this share of all the words of both must be common (Jaccard).
+# Without vectors, this share of all the words of both must be common (Jaccard).
 LEAST_WORDS = 0.6
 
 # Groups that a lesson is compared with by words, the closest first.
@@ -33,8 +33,6 @@ NEIGHBOURS = 32
 SPEAKERS = 8
 # Cosines are computed for so many lessons at once.
 BLOCK = 256
-# A word that more lessons than this have does not tell them apart.
-COMMON = 200
 
 
 class Point(Struct, frozen=True):
@@ -58,7 +56,7 @@ def same_rule(left: Point, right: Point, least: float = LEAST_MEANING) -> bool:
 
 
 class Grouping:
-    """Lessons by their row in `vectors` (zeros: unknown), and the label of the group that each is in.
+    """Lessons by their row in `vectors` (zeros: not known yet, compared with nothing), and the label of their group.
 
     `stances` reads lessons; None is one that belongs into no group.
     """
@@ -72,16 +70,17 @@ class Grouping:
     ) -> None:
         self.labels = labels
         self._vectors = vectors
-        self._known: NDArray[np.bool_] = np.asarray(vectors.any(axis=1))
         self._stances = stances
         self._least = least
-        self._by_word: dict[str, list[int]] | None = None
         self._members: dict[int, list[int]] = defaultdict(list)
         for row, label in enumerate(labels.tolist()):
             self._members[label].append(row)
 
+    def members(self, label: int) -> list[int]:
+        return sorted(self._members[label])
+
     def place(self, rows: Iterable[int]) -> set[int]:
-        """Groups these lessons, and those that they draw out of their solitude; all of them are returned."""
+        """Groups these lessons, and the single ones that they are grouped with; all of them are returned."""
         queue = deque(rows)
         seen = set(queue)
         self._stances(list(queue))  # read together
@@ -94,66 +93,37 @@ class Grouping:
                 seen.update(joined)
         return seen
 
-    def members(self, label: int) -> list[int]:
-        return sorted(self._members[label])
-
     def _join(self, row: int, cosines: Floats) -> list[int]:
         """Merges the group of a lesson with every other that says the same; the single lessons among them."""
-        (stance,) = self._stances([row])
         singles: list[int] = []
-        for label in self._candidates(row, stance, cosines) if stance else ():
+        for label in self._nearest(row, cosines) if self._stances([row])[0] else ():
             here, there = self._members[int(self.labels[row])], self._members[label]
-            speakers = (
-                sorted(there, key=cosines.__getitem__, reverse=True)[:SPEAKERS] if len(there) > SPEAKERS else there
-            )
+            speakers = sorted(there, key=cosines.__getitem__, reverse=True)[:SPEAKERS]
             if self._any_same(row, speakers) and self._belong_together(here, there):
                 singles += there if len(there) == 1 else []
                 self.labels[there] = self.labels[row]
                 here += self._members.pop(label)
         return singles
 
-    def _candidates(self, row: int, stance: Stance, cosines: Floats) -> Iterator[int]:
-        """Labels of groups by the mean cosine of their members, the closest first; then those that share words."""
-        label_of_row = int(self.labels[row])
-        by_words = sorted({int(self.labels[other]) for other in self._sharing_words(row, stance)})
-        if self._known[row]:
-            counts = np.bincount(self.labels, self._known)
-            means = np.bincount(self.labels, cosines) / np.maximum(counts, 1)
-            means[label_of_row] = -1
-            close = np.flatnonzero((means >= self._least) & (counts > 0))
-            yield from (int(label) for label in close[np.argsort(-means[close], kind="stable")][:NEIGHBOURS])
-        yield from (label for label in by_words if label != label_of_row)
+    def _nearest(self, row: int, cosines: Floats) -> list[int]:
+        """Labels of other groups by the mean cosine of their members, the closest first."""
+        means = np.bincount(self.labels, cosines) / np.maximum(np.bincount(self.labels), 1)
+        means[self.labels[row]] = -1
+        near = np.flatnonzero(means >= self._least)
+        return [int(label) for label in near[np.argsort(-means[near], kind="stable")][:NEIGHBOURS]]
 
     def _any_same(self, row: int, others: Sequence[int]) -> bool:
-        point, *speakers = (
-            self._point(at, read) for at, read in zip((row, *others), self._stances((row, *others)), strict=True)
-        )
-        return point is not None and any(other and same_rule(point, other, self._least) for other in speakers)
-
-    def _point(self, row: int, stance: Stance | None) -> Point | None:
-        return Point(stance, self._vectors[row] if self._known[row] else None) if stance else None
+        stance, *speakers = self._stances((row, *others))
+        if stance is None:
+            return False
+        point = Point(stance, self._vectors[row])
+        pairs = zip(speakers, others, strict=True)
+        return any(read and same_rule(point, Point(read, self._vectors[other]), self._least) for read, other in pairs)
 
     def _belong_together(self, here: Sequence[int], there: Sequence[int]) -> bool:
-        with_vector = [[row for row in rows if self._known[row]] for rows in (here, there)]
-        if all(with_vector):
-            left, right = (self._vectors[rows].mean(axis=0) for rows in with_vector)
-            if float(left @ right) < self._least:
-                return False
-        left_stances, right_stances = ({id(one): one for one in self._stances(rows) if one} for rows in (here, there))
-        return not any(opposed(a, b) for a in left_stances.values() for b in right_stances.values())
-
-    def _sharing_words(self, row: int, stance: Stance) -> set[int]:
-        """Lessons that share a rare enough word, where this one or they have no vector."""
-        if self._known.all():
-            return set()
-        if self._by_word is None:
-            self._by_word = self._read_words()
-        rare = (rows for word in stance.said if len(rows := self._by_word.get(word, ())) <= COMMON)
-        return {other for rows in rare for other in rows if not (self._known[row] and self._known[other])}
-
-    def _read_words(self) -> dict[str, list[int]]:
-        by_word: dict[str, list[int]] = defaultdict(list)
-        for row, stance in enumerate(self._stances(range(len(self.labels)))):
-            for word in stance.said if stance else ():
-                by_word[word].append(row)
-        return by_word
+        left, right = (self._vectors[rows].mean(axis=0) for rows in (here, there))
+        if float(left @ right) < self._least:
+            return False
+        # Copies of one text have one stance.
+        ours, theirs = ({id(read): read for read in self._stances(rows) if read} for rows in (here, there))
+        return not any(opposed(a, b) for a in ours.values() for b in theirs.values())
