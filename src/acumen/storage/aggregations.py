@@ -24,9 +24,10 @@ from acumen.storage.tables import (
 # A shared lesson as it was at some time, in the words of the wire.
 Snapshot = Mapping[str, Any]
 ERASED = "(erased)"
+_Test = Callable[[Snapshot], bool]
 # Of a snapshot, what may hold somebody's words.
 _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playbook_metadata")
-_TOLD = ("added", "updated", "removed")
+_LISTS = ("added", "updated", "removed")
 
 
 _m = aggregation_marks.c
@@ -96,18 +97,18 @@ class Aggregations:
 
     def new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""
-        found = _new_lessons().all(self._scope.conn, org=self._scope.org)
-        return {version: int(count) for version, count in found}
+        rows = _new_lessons().all(self._scope.conn, org=self._scope.org)
+        return {version: int(count) for version, count in rows}
 
     def groups(self, agent_versions: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
         """Agent versions with the playbook names that occur in them, in lessons of users or in shared ones."""
-        found: set[tuple[str, str]] = set()
+        groups: set[tuple[str, str]] = set()
         for c in (user_playbooks.c, clusters.c):
             query = self._scope.mine(c.agent_version, c.name).where(c.agent_version.in_(agent_versions))
             if names is not None:
                 query = query.where(c.name.in_(names))
-            found |= {(row[0], row[1]) for row in self._scope.all(query.distinct())}
-        return sorted(found)
+            groups |= {(row[0], row[1]) for row in self._scope.all(query.distinct())}
+        return sorted(groups)
 
     # --- what was changed -----------------------------------------------------------------------------------------
 
@@ -122,8 +123,8 @@ class Aggregations:
         removed: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         row = {"run_id": run_id, "agent_version": agent_version, "name": name}
-        told = {"added": list(added), "updated": list(updated), "removed": list(removed)}
-        self._scope.add(aggregation_changes, [{**row, **told}])
+        lists = {"added": list(added), "updated": list(updated), "removed": list(removed)}
+        self._scope.add(aggregation_changes, [{**row, **lists}])
 
     def changes(
         self, agent_versions: Sequence[str], names: Sequence[str] | None, limit: int
@@ -139,35 +140,33 @@ class Aggregations:
             gathered[key] = _with(gathered.get(key), row)
         return sorted(gathered.values(), key=lambda change: -change.id)[:limit]
 
-    def forget_words(self, lessons: Collection[PlaybookId], owes: Callable[[Snapshot], bool] = lambda _: True) -> None:
-        """That these lessons were changed stays told; what they said is taken out, where it `owes` its words."""
+    def forget_words(self, lessons: Collection[PlaybookId], concerned: _Test = lambda _: True) -> None:
+        """Takes the words of these lessons out of the log, where a snapshot is `concerned`; that they changed stays."""
         for row in self._scope.all(self._scope.mine(aggregation_changes)):
-            told = {name: _without_words(getattr(row, name) or [], lessons, owes) for name in _TOLD}
-            if any(told[name] != (getattr(row, name) or []) for name in told):
-                self._scope.update(aggregation_changes, aggregation_changes.c.change_id == row.change_id, **told)
+            lists = {name: _without_words(getattr(row, name) or [], lessons, concerned) for name in _LISTS}
+            if any(lists[name] != (getattr(row, name) or []) for name in lists):
+                self._scope.update(aggregation_changes, aggregation_changes.c.change_id == row.change_id, **lists)
 
 
 def _without_words(
-    told: list[dict[str, Any]], lessons: Collection[PlaybookId], owes: Callable[[Snapshot], bool]
+    lists: list[dict[str, Any]], lessons: Collection[PlaybookId], concerned: _Test
 ) -> list[dict[str, Any]]:
     return [
-        {side: _blanked(snapshot, lessons, owes) for side, snapshot in one.items()}
-        if "before" in one
-        else _blanked(one, lessons, owes)
-        for one in told
+        {side: _blanked(snapshot, lessons, concerned) for side, snapshot in entry.items()}
+        if "before" in entry
+        else _blanked(entry, lessons, concerned)
+        for entry in lists
     ]
 
 
-def _blanked(
-    snapshot: dict[str, Any], lessons: Collection[PlaybookId], owes: Callable[[Snapshot], bool]
-) -> dict[str, Any]:
-    if snapshot.get("agent_playbook_id") not in lessons or not owes(snapshot):
+def _blanked(snapshot: dict[str, Any], lessons: Collection[PlaybookId], concerned: _Test) -> dict[str, Any]:
+    if snapshot.get("agent_playbook_id") not in lessons or not concerned(snapshot):
         return snapshot
-    kept = {name: value for name, value in snapshot.items() if name not in _WORDS}
-    return {**kept, "content": ERASED}
+    wordless = {name: value for name, value in snapshot.items() if name not in _WORDS}
+    return {**wordless, "content": ERASED}
 
 
 def _with(change: AggregationChange | None, row: Any) -> AggregationChange:
     before = change or value_of(AggregationChange, row, id=row.change_id, added=(), updated=(), removed=())
-    told: dict[str, Any] = {name: [*getattr(before, name), *(getattr(row, name) or ())] for name in _TOLD}
-    return replace(before, **told)
+    lists: dict[str, Any] = {name: [*getattr(before, name), *(getattr(row, name) or ())] for name in _LISTS}
+    return replace(before, **lists)

@@ -35,8 +35,8 @@ class Clusters:
 
     def of_lessons(self, lessons: Collection[PlaybookId]) -> dict[PlaybookId, Cluster]:
         query = self._scope.mine(clusters).where(_c.agent_playbook_id.in_(lessons))
-        found = [_cluster(row) for row in self._scope.all(query)]
-        return {cluster.lesson: cluster for cluster in found}
+        clusters_of = map(_cluster, self._scope.all(query))
+        return {cluster.lesson: cluster for cluster in clusters_of}
 
     def stand_for(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
         """The shared lessons that say what these user playbooks say, each with those of them."""
@@ -84,10 +84,10 @@ class Clusters:
         """What these users' profiles say about names."""
         c = profiles.c
         query = self._scope.mine(c.user_id, c.content).where(self._scope.db.holds(c.content, "name"))
-        found: dict[UserId, list[str]] = {}
+        profiles_of: dict[UserId, list[str]] = {}
         for user, content in self._scope.those(query, c.user_id, users):
-            found.setdefault(UserId(user), []).append(content)
-        return found
+            profiles_of.setdefault(UserId(user), []).append(content)
+        return profiles_of
 
 
 def _cluster(row: Any) -> Cluster:

@@ -27,18 +27,18 @@ class Sources:
     def of(self, lessons: Collection[PlaybookId]) -> dict[PlaybookId, list[PlaybookId]]:
         """What each was written from, in the order of the ids."""
         query = self._scope.mine(_c.agent_playbook_id, _c.user_playbook_id).order_by(_c.user_playbook_id)
-        found: dict[PlaybookId, list[PlaybookId]] = {lesson: [] for lesson in lessons}
+        members_of: dict[PlaybookId, list[PlaybookId]] = {lesson: [] for lesson in lessons}
         for lesson, member in self._scope.those(query, _c.agent_playbook_id, lessons):
-            found[PlaybookId(lesson)].append(PlaybookId(member))
-        return found
+            members_of[PlaybookId(lesson)].append(PlaybookId(member))
+        return members_of
 
     def taught_by(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
         """The shared lessons that these user playbooks once went into, each with those of them that did."""
-        found: dict[PlaybookId, set[PlaybookId]] = {}
+        members_of: dict[PlaybookId, set[PlaybookId]] = {}
         for some in in_batches(sorted(members)):
             for row in _BY_SOURCE.rows(self._scope.conn, self._scope.org, some):
-                found.setdefault(row["agent_playbook_id"], set()).add(row["user_playbook_id"])
-        return found
+                members_of.setdefault(row["agent_playbook_id"], set()).add(row["user_playbook_id"])
+        return members_of
 
     def all_taught(self) -> set[PlaybookId]:
         """Every shared lesson that has sources."""

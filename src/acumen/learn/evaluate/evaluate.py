@@ -68,25 +68,25 @@ async def watch(fact: Published, deps: Deps) -> None:
 
 async def session(fact: SessionQuiet, deps: Deps) -> None:
     """Judges a session that has gone quiet; one that has not is looked at again when it might have."""
-    found = await deps.store.read(lambda tx: read(tx, fact.user_id, fact.session_id))
-    if found is None or not deps.config.judging.on:
+    session = await deps.store.read(lambda tx: read(tx, fact.user_id, fact.session_id))
+    if session is None or not deps.config.judging.on:
         return
-    ended = found.is_over or found.stated is not None
-    quiet_at = Millis(found.last_request.created_at + (0 if ended else _quiet_ms(deps)))
+    ended = session.is_over or session.stated is not None
+    quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
     if quiet_at > deps.now():
         await deps.store.write(lambda tx: tx.jobs.add(fact, quiet_at))
-    elif _wanted(found, deps) and not await deps.store.read(lambda tx: _is_judged(tx, found)):
-        await judge(found, deps, ask_model=_drawn(found, deps) < _rates(found, deps).by_model)
+    elif _wanted(session, deps) and not await deps.store.read(lambda tx: _is_judged(tx, session)):
+        await judge(session, deps, ask_model=_drawn(session, deps) < _rates(session, deps).by_model)
 
 
 def _quiet_ms(deps: Deps) -> int:
     return deps.settings.evaluation.quiet_seconds * 1000
 
 
-def _is_judged(tx: Tx, found: Session) -> Evaluation | None:
+def _is_judged(tx: Tx, session: Session) -> Evaluation | None:
     """The evaluation of the session as it is now."""
-    known = tx.evaluations.of(found.user_id, found.session_id)
-    return known if known and known.judged is not None and known.last_id == found.last_id else None
+    known = tx.evaluations.of(session.user_id, session.session_id)
+    return known if known and known.judged is not None and known.last_id == session.last_id else None
 
 
 async def grade(session_id: SessionId, agent_version: str, user: UserId | None, deps: Deps) -> Judged:
@@ -94,15 +94,15 @@ async def grade(session_id: SessionId, agent_version: str, user: UserId | None, 
     judging = deps.config.judging
     if not judging.on:
         return Judged(skipped="SWITCHED_OFF")
-    found = await deps.store.read(lambda tx: _graded(tx, session_id, agent_version, user))
-    if found is None:
+    session = await deps.store.read(lambda tx: _graded(tx, session_id, agent_version, user))
+    if session is None:
         return Judged(skipped="NO_REQUESTS")
-    if not enabled(found, judging):
+    if not enabled(session, judging):
         return Judged(skipped="SOURCE_NOT_ENABLED")
-    known = await deps.store.read(lambda tx: _is_judged(tx, found))
+    known = await deps.store.read(lambda tx: _is_judged(tx, session))
     if known is not None and known.updated_at > deps.now() - CACHED_MS:
         return Judged(known.id, cached=True)
-    return await judge(found, deps, ask_model=True)
+    return await judge(session, deps, ask_model=True)
 
 
 def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | None) -> Session | None:
@@ -110,10 +110,10 @@ def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | No
     users = [user] if user is not None else tx.sessions.users_of(session_id, MOST_USERS)
     versions = set(versions_meant(agent_version)) if agent_version else None
     sessions = [
-        found
+        session
         for owner in users
-        if (found := read(tx, owner, session_id))
-        and (versions is None or versions & {request.agent_version for request in found.requests})
+        if (session := read(tx, owner, session_id))
+        and (versions is None or versions & {request.agent_version for request in session.requests})
     ]
     if len(sessions) > 1:
         raise Conflict(f"Several users have a session {session_id!r}: say whose it is with user_id.")
@@ -129,24 +129,24 @@ def chance(org: str, user: str, session_id: str) -> float:
     return int.from_bytes(drawn[:8]) / 2**64
 
 
-def enabled(found: Session, judging: Judging) -> bool:
+def enabled(session: Session, judging: Judging) -> bool:
     """Whether sessions are judged, and those of this source."""
-    return judging.on and (judging.sources is None or found.source in judging.sources)
+    return judging.on and (judging.sources is None or session.source in judging.sources)
 
 
-def _wanted(found: Session, deps: Deps) -> bool:
+def _wanted(session: Session, deps: Deps) -> bool:
     """A session with a stated outcome is judged, drawn or not."""
-    drawn = found.stated is not None or _drawn(found, deps) < _rates(found, deps).all
-    return drawn and enabled(found, deps.config.judging)
+    drawn = session.stated is not None or _drawn(session, deps) < _rates(session, deps).all
+    return drawn and enabled(session, deps.config.judging)
 
 
-def _drawn(found: Session, deps: Deps) -> float:
-    return chance(deps.org, found.user_id, found.session_id)
+def _drawn(session: Session, deps: Deps) -> float:
+    return chance(deps.org, session.user_id, session.session_id)
 
 
-def _rates(found: Session, deps: Deps) -> Rates:
+def _rates(session: Session, deps: Deps) -> Rates:
     judging = deps.config.judging
-    return judging.evaluation_only if found.last_request.evaluation_only else judging.rates
+    return judging.evaluation_only if session.last_request.evaluation_only else judging.rates
 
 
 # --- how -----------------------------------------------------------------------------------------------------------
@@ -161,50 +161,50 @@ def read(tx: Tx, user: UserId, session_id: SessionId) -> Session | None:
     return Session(user, session_id, requests, turns, extent, finished, tx.sessions.stated(user, session_id))
 
 
-async def judge(found: Session, deps: Deps, *, ask_model: bool) -> Judged:
+async def judge(session: Session, deps: Deps, *, ask_model: bool) -> Judged:
     """By the model where there is one and it is asked; by rules where not, or where it fails."""
-    judgement, origin = await _judgement(found, deps, ask_model=ask_model)
+    judgement, origin = await _judgement(session, deps, ask_model=ask_model)
     if judgement is None:
-        return await _store_stated(found, deps)
-    known = await deps.store.read(lambda tx: tx.evaluations.verdicts_of(found.user_id, found.session_id))
-    verdicts = await _compare(found, known, deps, ask_model=ask_model)
+        return await _store_stated(session, deps)
+    known = await deps.store.read(lambda tx: tx.evaluations.verdicts_of(session.user_id, session.session_id))
+    verdicts = await _compare(session, known, deps, ask_model=ask_model)
 
     def store(tx: Tx) -> EvaluationId | None:
-        tx.scope.hold_user(found.user_id)
-        if tx.sessions.extent(found.user_id, found.session_id) != found.extent:
+        tx.scope.hold_user(session.user_id)
+        if tx.sessions.extent(session.user_id, session.session_id) != session.extent:
             return None  # it grew and is judged again, or some of it was erased and may not be quoted
         tx.evaluations.put_verdicts(verdicts)
-        compared = tx.evaluations.verdicts_of(found.user_id, found.session_id)
+        compared = tx.evaluations.verdicts_of(session.user_id, session.session_id)
         overall = shadow.overall([verdict.preference for verdict in compared])
-        now = replace(found, stated=tx.sessions.stated(found.user_id, found.session_id))
+        now = replace(session, stated=tx.sessions.stated(session.user_id, session.session_id))
         return tx.evaluations.put(replace(_evaluation(now, judgement, origin, deps), shadow=overall))
 
     stored = await deps.store.write(store)
     return Judged(skipped="CHANGED_MEANWHILE") if stored is None else Judged(stored, by_model=origin.engine == "model")
 
 
-async def _store_stated(found: Session, deps: Deps) -> Judged:
+async def _store_stated(session: Session, deps: Deps) -> Judged:
     """Where there is nothing to judge, the caller may still have stated an outcome."""
-    evaluation = None if found.stated is None else as_stated(found.stated, found)
+    evaluation = None if session.stated is None else as_stated(session.stated, session)
     if evaluation is None:
         return Judged(skipped="NOTHING_TO_JUDGE")
 
     def store(tx: Tx) -> EvaluationId | None:
-        tx.scope.hold_user(found.user_id)
-        same = tx.sessions.stated(found.user_id, found.session_id) == found.stated
+        tx.scope.hold_user(session.user_id)
+        same = tx.sessions.stated(session.user_id, session.session_id) == session.stated
         return tx.evaluations.put(evaluation) if same else None
 
     stored = await deps.store.write(store)
     return Judged(stored, skipped=None if stored is not None else "CHANGED_MEANWHILE")
 
 
-async def _judgement(found: Session, deps: Deps, *, ask_model: bool) -> tuple[Judgement | None, Origin]:
-    by_rules = await asyncio.to_thread(judge_rules.judge, found.turns)
+async def _judgement(session: Session, deps: Deps, *, ask_model: bool) -> tuple[Judgement | None, Origin]:
+    by_rules = await asyncio.to_thread(judge_rules.judge, session.turns)
     if by_rules is None:
         return None, Origin("rules")
     if ask_model and deps.llm is not None:
         try:
-            judged, origin = await judge_llm.judge(found, deps.llm, deps)
+            judged, origin = await judge_llm.judge(session, deps.llm, deps)
         except ModelUnavailable as why:
             by_rules = replace(by_rules, signals=(*by_rules.signals, f"by rules, since the model failed: {why}"))
         else:
@@ -212,41 +212,41 @@ async def _judgement(found: Session, deps: Deps, *, ask_model: bool) -> tuple[Ju
     return by_rules, Origin("rules", confidence=by_rules.confidence)
 
 
-def _evaluation(found: Session, judgement: Judgement, origin: Origin, deps: Deps) -> Evaluation:
-    stated = found.stated.outcome if found.stated else None
+def _evaluation(session: Session, judgement: Judgement, origin: Origin, deps: Deps) -> Evaluation:
+    stated = session.stated.outcome if session.stated else None
     at = deps.now()
     return Evaluation(
         id=EvaluationId(0),
-        user_id=found.user_id,
-        session_id=found.session_id,
+        user_id=session.user_id,
+        session_id=session.session_id,
         is_success=effective(judgement, stated),
-        ended_at=found.last_request.created_at,
+        ended_at=session.last_request.created_at,
         created_at=at,
         updated_at=at,
         judged=judgement,
         stated=stated,
-        agent_version=found.last_request.agent_version,
-        source=found.source,
+        agent_version=session.last_request.agent_version,
+        source=session.source,
         name=deps.config.judging.name,
-        last_id=found.last_id,
+        last_id=session.last_id,
         origin=origin,
     )
 
 
 async def _compare(
-    found: Session, known: Sequence[ShadowVerdict], deps: Deps, *, ask_model: bool
+    session: Session, known: Sequence[ShadowVerdict], deps: Deps, *, ask_model: bool
 ) -> list[ShadowVerdict]:
     """Answers that a model has compared already are left as they are: their words do not change."""
     settled = {verdict.interaction_id for verdict in known if verdict.origin.engine == "model"}
-    open_pairs = [pair for pair in shadow.pairs(found.turns) if pair.turn.id not in settled]
+    open_pairs = [pair for pair in shadow.pairs(session.turns) if pair.turn.id not in settled]
     compared = [(pair, await _compared(pair, deps, ask_model=ask_model)) for pair in open_pairs]
     return [
         ShadowVerdict(
             id=0,
-            user_id=found.user_id,
-            session_id=found.session_id,
+            user_id=session.user_id,
+            session_id=session.session_id,
             interaction_id=pair.turn.id,
-            agent_version=found.last_request.agent_version,
+            agent_version=session.last_request.agent_version,
             preference=result.preference,
             reason=result.reason,
             regular_first=shadow.regular_first(pair.turn.id),

@@ -66,10 +66,10 @@ async def cancel(run_id: RunId, deps: Deps) -> Run:
 
 async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     user, session = key_of(item)
-    found = await deps.store.read(lambda tx: evaluate.read(tx, user, session))
-    if found is None:
+    past = await deps.store.read(lambda tx: evaluate.read(tx, user, session))
+    if past is None:
         return {"gone": 1}
-    if not evaluate.enabled(found, deps.config.judging):
+    if not evaluate.enabled(past, deps.config.judging):
         return {"skipped": 1}  # it has another source by now, or judging is switched off
-    judged = await evaluate.judge(found, deps, ask_model=True)
+    judged = await evaluate.judge(past, deps, ask_model=True)
     return {"skipped" if judged.id is None else "by_model" if judged.by_model else "by_rules": 1}

@@ -264,7 +264,10 @@ def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Com
     grouped = regroup(index, shared, lambda ids: _words(tx, ids), wanted.similarity)
     users = dict(zip(index.ids, index.users, strict=True))
     enough = [group for group in grouped.groups if len({users[member] for member in group}) >= wanted.least_users]
-    read = {lesson.playbook.id: lesson for lesson in user_lessons(tx, [one for group in enough for one in group], deps)}
+    read = {
+        lesson.playbook.id: lesson
+        for lesson in user_lessons(tx, [member for group in enough for member in group], deps)
+    }
     groups = [LessonGroup(tuple(read[member] for member in group)) for group in enough]
     groups.sort(key=lambda group: (-len(group.lessons), min(group.ids)))
     decided = plan(groups, shared, users, wanted.least_users, grouped.untouched)

@@ -154,7 +154,7 @@ async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
         touched = tx.sources.taught_by(gone)
         taught_by, clusters = tx.sources.of(list(touched)), tx.clusters.of_lessons(list(touched))
         lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in sorted(touched)])
-        return [_change(tx, one, taught_by[one.id], clusters.get(one.id), gone, deps) for one in lessons.values()]
+        return [_change(tx, book, taught_by[book.id], clusters.get(book.id), gone, deps) for book in lessons.values()]
 
     changes = {change.before.id: change for change in await deps.store.read(read)}
     new = {lesson: change.after for lesson, change in changes.items() if change.reworded or change.emptied}
@@ -180,7 +180,7 @@ def _change(
     taught = with_vectors(tx, left, deps)
     # A lesson that was added by hand has no words of others.
     by_hand = cluster is not None and cluster.wording == ""
-    erased = not by_hand and contains_erased_text(before.lesson, lost, [one.playbook.lesson for one in taught])
+    erased = not by_hand and contains_erased_text(before.lesson, lost, [lesson.playbook.lesson for lesson in taught])
     if cluster is None or len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users:
         stays = by_person(before, cluster) and not erased
         empty = replace(before, lesson=_NOTHING, status=Status.ARCHIVED, metadata="", tags=[])

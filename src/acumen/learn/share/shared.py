@@ -55,12 +55,12 @@ class Work(Struct, frozen=True):
 def user_lessons(tx: Tx, ids: Sequence[PlaybookId], deps: Deps) -> list[UserLesson]:
     """Current ones, in the order of their ids."""
     playbooks = tx.user_playbooks.by_ids([str(lesson) for lesson in ids]).values()
-    return with_vectors(tx, [one for one in playbooks if one.status is Status.CURRENT and one.user_id], deps)
+    return with_vectors(tx, [book for book in playbooks if book.status is Status.CURRENT and book.user_id], deps)
 
 
 def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[UserLesson]:
     rows = tx.search_rows.by_ids(Kind.USER_PLAYBOOK, [str(playbook.id) for playbook in playbooks])
-    ordered = [(playbook, rows.get(str(playbook.id))) for playbook in sorted(playbooks, key=lambda one: one.id)]
+    ordered = [(playbook, rows.get(str(playbook.id))) for playbook in sorted(playbooks, key=lambda book: book.id)]
     return [UserLesson(playbook, _row_vector(row, deps), row) for playbook, row in ordered]
 
 
@@ -84,7 +84,7 @@ def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLe
     members = sorted({member for cluster in clusters for member in cluster.members})
     users = tx.clusters.users_of(members)
     gone = [member for member in members if member not in users]
-    users |= {one.id: UserId(one.user_id or "") for one in (sources(tx, gone) if gone else ())}
+    users |= {book.id: UserId(book.user_id or "") for book in (sources(tx, gone) if gone else ())}
     written = [
         SharedLesson(
             playbooks.pop(cluster.lesson, None),
@@ -94,7 +94,7 @@ def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLe
         )
         for cluster in clusters
     ]
-    return [*written, *(SharedLesson(one, None, vector=vectors[one.id]) for one in playbooks.values())]
+    return [*written, *(SharedLesson(book, None, vector=vectors[book.id]) for book in playbooks.values())]
 
 
 def _row_vector(row: SearchRow | None, deps: Deps) -> Floats | None:
@@ -222,7 +222,7 @@ async def _search_rows(
         if after is None or (read.before is not None and read.before.lesson.searchable == after.lesson.searchable):
             continue
         words = after.lesson.searchable
-        same = (one.row for one in read.taught if one.row is not None and one.playbook.lesson.searchable == words)
+        same = (lesson.row for lesson in read.taught if lesson.playbook.lesson.searchable == words and lesson.row)
         if row := next(same, None):
             rows[place] = replace(row, kind=Kind.AGENT_PLAYBOOK, entity_id="", user_id="")
         else:
@@ -273,7 +273,7 @@ def _store_lesson(
 def _check_unchanged(tx: Tx, read: _Read) -> None:
     """Conflict when anything it was written from has changed since it was read."""
     now = tx.user_playbooks.by_ids([str(lesson.playbook.id) for lesson in read.taught])
-    versions = {(str(one.playbook.id), one.playbook.version, one.playbook.status) for one in read.taught}
+    versions = {(str(book.id), book.version, book.status) for book in (lesson.playbook for lesson in read.taught)}
     same = {(name, playbook.version, playbook.status) for name, playbook in now.items()} == versions
     if not same or (read.before is not None and tx.agent_playbooks.get(str(read.before.id)) != read.before):
         raise Conflict("What a shared lesson is written from was changed meanwhile.")

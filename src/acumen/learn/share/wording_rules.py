@@ -39,7 +39,7 @@ def write(taught: Sequence[UserLesson], names: Names) -> Lesson:
 def supports(lesson: Lesson, taught: Sequence[UserLesson], names: Names) -> bool:
     """Whether the lesson's instruction is still in the words of a user who teaches it."""
     clean = anonymizer(taught, names)
-    return any(clean(one.playbook.lesson.content).text == lesson.content for one in taught)
+    return any(clean(source.playbook.lesson.content).text == lesson.content for source in taught)
 
 
 def materially_other(before: Lesson, after: Lesson) -> bool:
