@@ -22,6 +22,7 @@ from acumen.learn.share.shareable import shareable
         "I prefer short answers.",
         "We manage packages with poetry.",
         "Check it twice before you send the invoice.",
+        "In an outage, page whoever is on call first.",
         "Thanks! Please use `pnpm` instead of npm.",
     ],
 )
@@ -52,6 +53,9 @@ def test_an_instruction_can_be_shared(content: str):
         "What is the capital of France?",
         "Can you run the tests?",
         "The weather is nice today.",
+        "The Louvre is always so crowded.",
+        "They never came to the meeting.",
+        "Fresh Earth is changing the food market.",
         "We moved the database to Tallinn last October.",
         "I live in Paris.",
         "I work at Acme.",

@@ -10,6 +10,7 @@ from acumen.model.text import STOPWORDS, sentences, words
 
 _OBLIGING, _LEADING, _SITUATION, _NO_VERBS = map(listed, ("obliging", "leading", "situation", "no verbs"))
 _PLAIN_VERBS, _VAGUE, _WISHES, _PRIVATE = map(listed, ("plain verbs", "vague", "wishes", "private"))
+_ADVERBS, _COPULAS = listed("obliging adverbs"), listed("copulas")
 _BEFORE_WISH = _SITUATION | listed("before wishes")
 
 
@@ -34,17 +35,28 @@ def _instructs(sentence: list[str]) -> bool:
         rest = rest[1:]
     if not rest:
         return False
-    imperative = rest[0] not in _NO_VERBS and not rest[0].endswith(("ing", "ly", "ed") if ours else ("ing", "ly"))
-    if not imperative and not _OBLIGING.intersection(sentence) and not {"not", "no"} & set(sentence[:4]):
+    ban = rest[0] == "no" and len(rest) > 1 and rest[1] not in _NO_VERBS and rest[1] not in (",", "matter")
+    imperative = _is_verb(rest, ("ing", "ly", "ed") if ours else ("ing", "ly"))
+    if not (imperative or ban or _obliges(sentence)):
         return False
     named = {word for word in sentence if word not in _VAGUE and (word not in STOPWORDS or word in _PLAIN_VERBS)}
     objects = named - {","} - _PLAIN_VERBS - ({rest[0]} if imperative else set())
-    return bool(objects) and (len(named - {","}) > 1 or _is_ban(sentence))
+    return bool(objects) and (len(named - {","}) > 1 or ban or sentence[0] in _ADVERBS)
 
 
-def _is_ban(sentence: list[str]) -> bool:
-    """A short but complete instruction: "No emojis"."""
-    return sentence[0] in ("no", "never", "only", "always") and "," not in sentence[:2]
+def _is_verb(rest: list[str], endings: tuple[str, ...]) -> bool:
+    """Whether it begins with its verb; "Fresh Earth is …" begins with its subject."""
+    if rest[0] in _NO_VERBS or rest[0].endswith(endings):
+        return False
+    takes_clause = rest[1:2] != [] and rest[1] in _NO_VERBS - _COPULAS  # "Check that it is …"
+    return takes_clause or not _COPULAS.intersection(rest[1:4])
+
+
+def _obliges(sentence: list[str]) -> bool:
+    adverb = next((place for place, word in enumerate(sentence) if word in _ADVERBS), None)
+    describes = adverb is None or sentence[0] in _NO_VERBS or sentence[max(adverb - 1, 0)] in _COPULAS
+    wishes = sentence[0] == "i" and bool(_WISHES.intersection(sentence[1:3]))
+    return bool(_OBLIGING.intersection(sentence)) or not describes or wishes
 
 
 def _after_situation(sentence: list[str]) -> list[str]:
