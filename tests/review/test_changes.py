@@ -101,9 +101,9 @@ async def test_changes_are_filtered_by_user_kind_time_and_session(org: Org):
     def fill(tx: Tx) -> None:
         old, new = two_ports(tx)
         supersede(tx, old, new, "9090 now")
-        learn(tx, a_profile("Likes tea", "bob"), session="tea")
 
     await store_of(org).write(fill)
+    await store_of(org).write(lambda tx: learn(tx, a_profile("Likes tea", "bob"), session="tea"))
     latest = (await feed(org))[0].at
 
     assert [entry.id for entry in await feed(org, user_id="bob")] == [(await feed(org))[0].id]

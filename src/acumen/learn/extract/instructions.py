@@ -111,7 +111,8 @@ def rule(sentence: str, *, after_agent: bool) -> Rule | None:
     if denied and (_DIRECTS.match(words) or _INSTEAD.search(words)) and content_words(words):
         return Rule(_sentence(body), _situation(body), correction=True)
     if _is_rule(words, text[len(text) - len(words) :]):
-        return Rule(_sentence(body), _situation(body), correction=False)
+        lasting = _OPENS_LASTING.match(low, start)
+        return Rule(_sentence(text[lasting.end() :] if lasting else body), _situation(body), correction=False)
     return None
 
 
