@@ -217,7 +217,7 @@ def _injection(recalled: Recalled) -> Injection:
         query=recalled.ask.query or "",
         rendered=recalled.context.text,
         tokens=recalled.context.tokens,
-        ask=replay.kept(recalled.ask, recalled.context_budget),
+        ask=replay.kept(recalled.ask, recalled.context_budget, recalled.context.quoted),
         agent_version=recalled.ask.agent_version,
         degraded=recalled.degraded,
         experiment_id=recalled.assignment.experiment_id if recalled.assignment else None,
@@ -232,7 +232,7 @@ def _injection(recalled: Recalled) -> Injection:
                 "line": line.text if (line := shown.get(hit.ref) or left_out.get(hit.ref)) else "",
                 "tokens": line.tokens if line else 0,
             }
-            for hit in recalled.hits
+            for hit in (*recalled.hits, *recalled.also)
         ],
         created_at=Millis(recalled.at),
     )

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from acumen.llm.tokens import count_tokens
+from acumen.model.handles import memory_handle
+from acumen.model.ids import Kind, MemoryRef
 from tests.world import Org, once, playbook, profile, said
 
 NOW = datetime.now(UTC)
@@ -158,7 +160,7 @@ async def test_nothing_relevant_is_an_answer(org: Org):
         ({"tags": ["x"]}, {"a", "b"}),
         ({"tags": ["y", "z"]}, {"b"}),
         ({"source": "slack"}, {"a"}),
-        ({"threshold": 1.0}, set()),
+        ({"threshold": 1.0}, {"a", "b"}),  # a cosine: the shared word is enough
         ({"threshold": 0.0}, {"a", "b"}),
         ({"entity_types": ["user_playbooks"]}, set()),
         ({"entity_types": ["profiles"]}, {"a", "b"}),
@@ -180,14 +182,15 @@ async def test_a_search_for_profiles_is_filtered(org: Org, wanted: dict, found: 
     "wanted, found",
     [
         ({}, ["old", "new"]),
-        ({"agent_version": "v2"}, ["new"]),
+        ({"agent_version": "v2"}, ["old", "new"]),
+        ({"agent_version": "v2", "agent_version_only": True}, ["new"]),
         ({"playbook_name": "stripes"}, ["old"]),
         ({"tags": ["ops"]}, ["new"]),
         ({"source": "cli"}, ["new"]),
         ({"start_time": (NOW - timedelta(days=10)).isoformat()}, ["new"]),
         ({"end_time": (NOW - timedelta(days=10)).isoformat()}, ["old"]),
         ({"top_k": 1}, ["new"]),
-        ({"agent_version": "v3"}, []),
+        ({"agent_version": "v3", "agent_version_only": True}, []),
     ],
 )
 async def test_a_search_for_user_playbooks_is_filtered(org: Org, wanted: dict, found: list[str]):
@@ -208,7 +211,8 @@ async def test_a_search_for_user_playbooks_is_filtered(org: Org, wanted: dict, f
     "wanted, found",
     [
         ({}, 2),
-        ({"agent_version": "v2"}, 1),
+        ({"agent_version": "v2"}, 2),
+        ({"agent_version": "v2", "agent_version_only": True}, 1),
         ({"playbook_name": "stripes"}, 1),
         ({"tags": ["ops"]}, 1),
         ({"end_time": (NOW - timedelta(days=10)).isoformat()}, 1),
@@ -376,9 +380,15 @@ async def test_the_context_is_text_for_a_model(org: Org):
 
     found = await org.sdk.search(query="zebras and other animals", user_id="ada")
 
+    fact, lesson = found.profiles[0], found.user_playbooks[0]
+    handles = [
+        memory_handle(MemoryRef(Kind.PROFILE, fact.profile_id)),
+        memory_handle(MemoryRef(Kind.USER_PLAYBOOK, str(lesson.user_playbook_id))),
+    ]
+    today = f"{NOW:%Y-%m-%d}"
     assert found.context == (
-        "<acumen-context>\nAbout this user:\n- Likes zebras\n"
-        "Learned from this user:\n- When asked about animals: Mention zebras Avoid: Only horses\n</acumen-context>"
+        f"<acumen-context>\nAbout this user:\n- {today} [{handles[0]}] Likes zebras\nLearned from this user:\n"
+        f"- {today} [{handles[1]}] When asked about animals: Mention zebras Avoid: Only horses\n</acumen-context>"
     )
 
 

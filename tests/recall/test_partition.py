@@ -149,7 +149,16 @@ def test_a_threshold_draws_another_line() -> None:
 
     assert keys(partition.rank(question, 5, threshold=0.01)) == ["near", "far"]
     assert keys(partition.rank(question, 5, threshold=0.4)) == ["near"]
-    assert keys(partition.rank(question, 5, threshold=0.99)) == []
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.4, 0.9, 1.0])
+def test_a_threshold_is_a_cosine_and_hides_no_word_match(threshold: float) -> None:
+    partition, matrix = Partition[None](), vectors(2)
+    partition.put("word", "zebra", matrix[1], None)
+    partition.put("nothing", "horse", -matrix[0], None)
+    question = Question.of("zebra", matrix[0])
+
+    assert keys(partition.rank(question, 5, threshold=threshold)) == ["word"]
 
 
 @pytest.fixture(scope="module")

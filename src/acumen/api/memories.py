@@ -11,7 +11,7 @@ from acumen.door.callers import Caller
 from acumen.errors import BadInput, NotAllowed
 from acumen.learn.share import aggregate
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
-from acumen.model.memory import Status
+from acumen.model.memory import Category, Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Filter
@@ -196,6 +196,9 @@ def _new_profile(new: wire.NewProfile, now: Millis) -> Profile:
         interaction_ids=[InteractionId(one) for one in new.source_interaction_ids],
         source_span=new.source_span,
         notes=new.notes,
+        said_at=millis(new.said_at),
+        category=Category(new.category or Category.FACT),
+        standing=new.standing,
     )
 
 
@@ -217,6 +220,9 @@ def _new_user_playbook(new: wire.NewUserPlaybook, now: Millis) -> UserPlaybook:
         source_span=new.source_span,
         notes=new.notes,
         metadata=new.playbook_metadata or {},
+        said_at=millis(new.said_at),
+        category=Category(new.category or Category.RULE),
+        standing=new.standing,
     )
 
 

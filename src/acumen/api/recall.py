@@ -1,5 +1,6 @@
 """Recall, over REST."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,6 +11,8 @@ from acumen.model.ids import Kind, UserId
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import Filter, Mode
+from acumen.recall.context import Shares
+from acumen.recall.parts import Scope
 from acumen.recall.reformulate import standalone
 from acumen.recall.search import Ask, AskTurns, Recalled
 from acumen_client.calls import Calls
@@ -25,10 +28,11 @@ ALL = 1_000_000
 @answers(Calls.search)
 async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSearchViewResponse:
     rewritten = await _rewritten(asked, call)
+    filters = _unified_filters(asked, call)
     ask = Ask(
         query=rewritten or asked.query,
         top_k=asked.top_k,
-        filters=_unified_filters(asked, call),
+        filters=filters,
         mode=Mode(asked.search_mode),
         threshold=asked.threshold,
         user_id=user(asked.user_id),
@@ -38,6 +42,9 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
         max_tokens=asked.max_tokens,
         agent_version=asked.agent_version,
         show_unapproved=bool(asked.agent_playbook_status_filter),
+        context=_scope(asked, filters),
+        shares=Shares(**asked.context.model_dump()) if asked.context else Shares(),
+        cite=asked.cite,
     )
     recalled = await call.app.search.memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
@@ -50,6 +57,7 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
         agent_playbooks=[agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)],
         context=recalled.context.text,
         context_tokens=recalled.context.tokens,
+        standing=recalled.context.standing,
         left_out=[
             wire.LeftOut(
                 kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason=line.left_out_because
@@ -71,6 +79,7 @@ def _unified_filters(asked: wire.UnifiedSearchRequest, call: Call) -> dict[Kind,
     """Nobody's own memories are looked through unless it is said whose."""
     now, tags = call.deps.now(), tuple(asked.tags or ()) or None
     owner = user(asked.user_id)
+    version = asked.agent_version if asked.agent_version_only else None
     filters: dict[Kind, Filter] = {}
     if owner and _wanted(asked, "profiles"):
         filters[Kind.PROFILE] = Filter(user_id=owner, source=asked.source, tags=tags, unexpired_at=now)
@@ -78,18 +87,40 @@ def _unified_filters(asked: wire.UnifiedSearchRequest, call: Call) -> dict[Kind,
         filters[Kind.USER_PLAYBOOK] = Filter(
             user_id=owner,
             source=asked.source,
-            agent_version=asked.agent_version,
+            agent_version=version,
+            asking_version=asked.agent_version or "",
             name=asked.playbook_name,
             tags=tags,
+            unexpired_at=now,
         )
     if _wanted(asked, "agent_playbooks"):
         filters[Kind.AGENT_PLAYBOOK] = Filter(
-            agent_version=asked.agent_version,
+            agent_version=version,
+            asking_version=asked.agent_version or "",
             name=asked.playbook_name,
             tags=tags,
             approvals=_approvals(asked.agent_playbook_status_filter),
         )
     return filters
+
+
+def _scope(asked: wire.UnifiedSearchRequest, filters: Mapping[Kind, Filter]) -> Scope | None:
+    """Nobody is quoted without a user, nor to callers who look only for lessons or for tagged memories."""
+    owner = user(asked.user_id)
+    if owner is None:
+        return None
+    return Scope(
+        user_id=owner,
+        filters=filters,
+        source=asked.source,
+        agent_version=asked.agent_version if asked.agent_version_only else None,
+        quotes=_is_quoted(asked),
+    )
+
+
+def _is_quoted(asked: wire.UnifiedSearchRequest) -> bool:
+    unwanted = asked.context is not None and not asked.context.quoted
+    return _wanted(asked, "profiles") and not (asked.tags or asked.playbook_name or unwanted)
 
 
 def _wanted(asked: wire.UnifiedSearchRequest, kind: str) -> bool:
@@ -128,11 +159,17 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
     return not feature or feature.casefold() in str(memory.custom_features or "").casefold()
 
 
+def _any_version(asked: wire.SearchUserPlaybookRequest | wire.SearchAgentPlaybookRequest) -> Filter:
+    """Of every agent version unless only one is asked for; never what a person scoped to another."""
+    wanted = replace(playbooks_like(asked), asking_version=asked.agent_version or "")
+    return wanted if asked.agent_version_only else replace(wanted, agent_version=None)
+
+
 @answers(Calls.search_user_playbooks)
 async def search_user_playbooks(
     asked: wire.SearchUserPlaybookRequest, call: Call
 ) -> wire.SearchUserPlaybooksViewResponse:
-    wanted = replace(playbooks_like(asked), user_id=user(asked.user_id), source=asked.source)
+    wanted = replace(_any_version(asked), user_id=user(asked.user_id), source=asked.source)
     recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
     return wire.SearchUserPlaybooksViewResponse(
@@ -144,7 +181,7 @@ async def search_user_playbooks(
 async def search_agent_playbooks(
     asked: wire.SearchAgentPlaybookRequest, call: Call
 ) -> wire.SearchAgentPlaybooksViewResponse:
-    wanted = replace(playbooks_like(asked), approvals=_approvals(asked.playbook_status_filter))
+    wanted = replace(_any_version(asked), approvals=_approvals(asked.playbook_status_filter))
     recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
     views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
     return wire.SearchAgentPlaybooksViewResponse(
@@ -189,6 +226,7 @@ async def _one_kind(kind: Kind, wanted: Filter, asked: wire.SearchOneKind, top_k
         request_id=asked.request_id,
         caller_type=asked.caller_type,
         max_tokens=0,
+        agent_version=getattr(asked, "agent_version", None),
     )
     return await call.app.search.memories(ask, call.deps)
 

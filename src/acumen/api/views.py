@@ -89,10 +89,21 @@ def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
     }
 
 
+def _statement(memory: Profile | UserPlaybook) -> dict[str, object]:
+    return {
+        "said_at": maybe_seconds(memory.said_at),
+        "valid_from": maybe_seconds(memory.valid_from),
+        "valid_until": maybe_seconds(memory.valid_until),
+        "category": str(memory.category),
+        "standing": memory.standing,
+    }
+
+
 def profile(memory: Profile, found: Found | None = None) -> ProfileView:
     return ProfileView.model_validate(
         {
             **_shared(memory, found),
+            **_statement(memory),
             "profile_id": memory.id,
             "user_id": memory.user_id,
             "content": memory.content,
@@ -121,6 +132,7 @@ def _lesson(memory: UserPlaybook | AgentPlaybook) -> dict[str, object]:
         "trigger": memory.lesson.trigger,
         "rationale": memory.lesson.rationale,
         "pitfall": memory.lesson.pitfall,
+        "scoped_version": memory.scoped_version,
         "blocking_issue": issue and BlockingIssue.model_validate(issue),
     }
 
@@ -130,6 +142,7 @@ def user_playbook(memory: UserPlaybook, found: Found | None = None) -> UserPlayb
         {
             **_shared(memory, found),
             **_lesson(memory),
+            **_statement(memory),
             "user_playbook_id": memory.id,
             "user_id": memory.user_id,
             "request_id": memory.request_id,

@@ -13,6 +13,9 @@ FEWEST_WORDS = 4
 CONTEXT_OPEN = "<acumen-context>"
 CONTEXT_CLOSE = "</acumen-context>"
 
+# The date, the handle and the mark that a context puts before a memory.
+LINE_START = re.compile(r"\s*(?:- )?(?:\d{4}-\d{2}-\d{2} )?\[[mt]\d{1,12}\] (?:\(in conflict\) )?")
+
 _WORD = re.compile(r"\w+")
 _FENCES = re.compile(f"{re.escape(CONTEXT_OPEN)}|{re.escape(CONTEXT_CLOSE)}")
 
@@ -53,6 +56,11 @@ def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) 
     return Heard(_blanked(text, spans), tuple(dict.fromkeys(echoed)))
 
 
+def joined_words(text: str) -> str:
+    """The words of a text between single spaces, so that a part of it is one of whole words."""
+    return f" {' '.join(match.group().lower() for match in _WORD.finditer(text))} "
+
+
 def _contexts(text: str) -> Iterable[tuple[int, int]]:
     start = text.find(CONTEXT_OPEN)
     while start >= 0:
@@ -64,7 +72,7 @@ def _contexts(text: str) -> Iterable[tuple[int, int]]:
 
 def _find(joined: str, memory: str, words: list[tuple[str, int, int]]) -> Iterable[tuple[int, int]]:
     """Every place where the memory's words stand."""
-    wanted = [match.group().lower() for match in _WORD.finditer(memory)]
+    wanted = [match.group().lower() for match in _WORD.finditer(LINE_START.sub("", memory, count=1))]
     if len(wanted) < FEWEST_WORDS:
         return
     text = f" {' '.join(wanted)} "

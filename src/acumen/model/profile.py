@@ -14,6 +14,11 @@ from acumen.model.times import DAY_MS
 NEVER = Millis(4_102_444_800_000)
 
 
+def ends_at(expires_at: Millis, valid_until: Millis | None, category: str) -> Millis:
+    """When a memory stops being recalled. An event is worth knowing after it is over."""
+    return expires_at if valid_until is None or category == Category.EVENT else min(expires_at, valid_until)
+
+
 class TimeToLive(StrEnum):
     ONE_DAY = "one_day"
     ONE_WEEK = "one_week"

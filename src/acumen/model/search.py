@@ -48,6 +48,8 @@ class Facet(Struct, frozen=True):
     request_id: str = ""
     session_id: str = ""
     extractors: frozenset[str] = frozenset()
+    standing: bool = False
+    scoped_version: str | None = None
 
 
 class Filter(Struct, frozen=True):
@@ -69,6 +71,8 @@ class Filter(Struct, frozen=True):
     by_creation: bool = False  # `since` and `until` look at created_at instead of updated_at
     extractor: str | None = None
     unexpired_at: Millis | None = None
+    # The agent version that asks, "" for an unnamed one; None: lessons scoped to another version are included.
+    asking_version: str | None = None
 
     def admits(self, facet: Facet) -> bool:
         """The same filter over rows held in memory."""
@@ -86,7 +90,11 @@ class Filter(Struct, frozen=True):
             and (self.since is None or at >= self.since)
             and (self.until is None or at <= self.until)
             and (self.unexpired_at is None or facet.expires_at > self.unexpired_at)
+            and (self.asking_version is None or self._in_scope(facet.scoped_version))
         )
+
+    def _in_scope(self, scoped_version: str | None) -> bool:
+        return scoped_version is None or scoped_version in versions_meant(self.asking_version or "")
 
 
 class Found(Struct, frozen=True):

@@ -1,8 +1,11 @@
 """The days a question names, so that what was said on them can be preferred."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
+
+from acumen.model.ids import Millis
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",
@@ -33,6 +36,17 @@ class Day(Struct, frozen=True):
     month: int
     day: int | None = None
     year: int | None = None
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def iso_day(at: Millis) -> str:
+    """2026-10-03 (UTC); empty for a time outside the calendar."""
+    try:
+        return f"{_EPOCH + timedelta(milliseconds=at):%Y-%m-%d}"
+    except OverflowError:
+        return ""
 
 
 def days(text: str) -> tuple[Day, ...]:

@@ -6,6 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from acumen.model.search import Found, Mode
 from acumen.recall import fuse
@@ -54,10 +55,10 @@ class Question(Struct, frozen=True, eq=False, dict=True):
     def by_meaning(self) -> bool:
         return self.mode != Mode.FTS and self.vector is not None
 
-    def floor(self, threshold: float | None) -> float:
+    @property
+    def floor(self) -> float:
         """In full text any shared word is a hit; where meaning speaks, everything is a little alike."""
-        usual = fuse.FLOOR if self.by_meaning else NOTHING
-        return max(usual if threshold is None else threshold, NOTHING)
+        return fuse.FLOOR if self.by_meaning else NOTHING
 
 
 class Scored(Struct, frozen=True, eq=False):
@@ -93,6 +94,8 @@ class Judge(Protocol):
 
     def roughly(self) -> Floats: ...
     def exactly(self, rows: RowIds) -> Scored: ...
+    def words(self) -> Floats | None: ...
+    def cosines(self) -> Floats | None: ...
 
 
 class Partition(Generic[F]):
@@ -158,13 +161,28 @@ class Partition(Generic[F]):
             return []
         words = self._words.coverage(question.terms, self._rows.alive()) if question.by_words else None
         near = None if question.aim is None else self._vectors.near(question.aim)
-        return best(self._rows, _Memories(words, near), question.floor(threshold), limit, accept)
+        return best(self._rows, _Memories(words, near), question.floor, threshold, limit, accept)
 
 
-def best(rows: Rows[F], judge: Judge, floor: float, limit: int, accept: Callable[[F], bool] | None) -> list[Found]:
-    """The best of all rows that `accept` lets through."""
-    seen = rows.first(judge.roughly(), max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED)
+def best(
+    rows: Rows[F],
+    judge: Judge,
+    floor: float,
+    threshold: float | None,
+    limit: int,
+    accept: Callable[[F], bool] | None,
+) -> list[Found]:
+    """The best of all rows that `accept` lets through. `threshold` is a cosine: a row with a shared word needs none."""
+    scores, cosines = judge.roughly(), judge.cosines()
+    if threshold is not None and cosines is not None:
+        scores, floor = np.where(_admitted(judge, scores, floor, cosines >= threshold), scores, np.float32(-1)), NOTHING
+    seen = rows.first(scores, max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED)
     return judge.exactly(np.array(seen, np.intp)).best(floor, limit, rows.key)
+
+
+def _admitted(judge: Judge, scores: Floats, floor: float, near: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    words = judge.words()
+    return near if words is None else near | ((words > 0) & (scores >= floor))
 
 
 class _Memories:
@@ -173,6 +191,12 @@ class _Memories:
     def __init__(self, words: Floats | None, near: Near | None) -> None:
         self._words = words
         self._near = near
+
+    def words(self) -> Floats | None:
+        return self._words
+
+    def cosines(self) -> Floats | None:
+        return None if self._near is None else self._near.cosines
 
     def roughly(self) -> Floats:
         return self._fused(slice(None), None if self._near is None else self._near.cosines)

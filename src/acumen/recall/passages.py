@@ -15,6 +15,10 @@ MOST_OF_AGENT = 2
 _END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？।])")
 
 
+def sentences(text: str) -> list[str]:
+    return [sentence for sentence in _END.split(text.strip()) if sentence.strip()]
+
+
 def of_turn(role: str, text: str) -> list[str]:
     """The passages of a turn that are given a vector each."""
     return passages(text, MOST_OF_AGENT if is_agent(role) else MOST)

@@ -110,6 +110,12 @@ class Postings:
             found.append(Holding(_weight(word, texts.living, len(rows)), rows, counts, texts.held(rows, counts)))
         return found
 
+    def weights(self, words: Sequence[str], alive: Flags) -> dict[str, float]:
+        """How much each word tells among these rows."""
+        texts = self._read(alive)
+        holding = ((word, np.frombuffer(self._entries_of(word)[0], np.int32)) for word in dict.fromkeys(words))
+        return {word: _weight(word, texts.living, int(np.count_nonzero(alive[rows]))) for word, rows in holding}
+
     def coverage(self, words: Sequence[str], alive: Flags) -> Floats:
         """For every living row the share of the question's information that it holds, 0 to 1."""
         texts, asked = self._read(alive), list(dict.fromkeys(words))

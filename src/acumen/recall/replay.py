@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import NotFound
@@ -14,26 +14,36 @@ from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import Memory, of_snapshot, owner, searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval
-from acumen.model.profile import NEVER, Profile
+from acumen.model.profile import NEVER, Profile, ends_at
 from acumen.model.search import Facet, Filter, Found, Mode, SearchRow
 from acumen.model.usage import Injection
-from acumen.recall.context import Candidate, Context, Line, fit, is_unapproved, line_of
+from acumen.recall.context import Context, Line, Shares, compose
 from acumen.recall.index import vector_of, words_of
+from acumen.recall.lines import by_stability
 from acumen.recall.partition import Partition, Question
+from acumen.recall.parts import OWN_KINDS, Hit, Material, lines_of
+from acumen.recall.quotes import Quote
 from acumen.recall.search import Ask
 from acumen.storage.store import Tx
 
 _FILTERED = Filter.__struct_fields__
 
 
-def kept(ask: Ask, budget: int) -> dict[str, Any]:
-    """What an injection remembers of its question besides the words: all that decided what was found."""
+def kept(ask: Ask, budget: int, quoted: Sequence[Quote] = ()) -> dict[str, Any]:
+    """What an injection remembers of its question besides the words: all that decided what was found.
+
+    With the turns that were quoted, so that they can be cited, and erased where they are deleted.
+    """
     return {
         "top_k": ask.top_k,
         "mode": str(ask.mode),
         "threshold": ask.threshold,
         "max_tokens": budget,
         "show_unapproved": ask.show_unapproved,
+        "agent_version": ask.agent_version,
+        "shares": asdict(ask.shares) if ask.context else None,
+        "cite": ask.cite,
+        "quoted": [{"id": int(quote.turn), "line": quote.line} for quote in quoted],
         "filters": {
             str(kind): {name: value for name in _FILTERED if (value := getattr(wanted, name)) is not None}
             for kind, wanted in ask.filters.items()
@@ -111,20 +121,27 @@ async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
     told = past.ask
     if told is None:
         raise NotFound("This injection is from before questions were kept whole; it can be shown but not asked again.")
-    mode = Mode(told["mode"])
+    mode, shares = Mode(told["mode"]), told.get("shares")
     vector = None if mode == Mode.FTS else await deps.meaning.of_query(past.query)
     question = Question.of(past.query, vector, mode if vector is not None else Mode.FTS)
-    candidates, hits = [], []
+    hits: list[Hit] = []
+    standing: list[tuple[MemoryRef, Memory]] = []
     for kind, wanted in _filters(told, at).items():
         memories, partition = await _stood(kind, wanted.user_id, at, deps)
-        for hit in partition.rank(question, told["top_k"], wanted.admits, told["threshold"]):
-            ref = MemoryRef(kind, hit.entity_id)
-            hits.append((ref, hit))
-            memory = memories[hit.entity_id]
-            # Questions of before this was asked were shown everything.
-            waits = not told.get("show_unapproved", True) and is_unapproved(memory)
-            candidates.append(Candidate(ref, line_of(memory), hit.score, waits))
-    return Then(at, fit(candidates, told["max_tokens"], count_tokens), hits)
+        ranked = partition.rank(question, told["top_k"], wanted.admits, told["threshold"])
+        hits += [Hit(memories[found.entity_id], MemoryRef(kind, found.entity_id), found) for found in ranked]
+        if shares and kind in OWN_KINDS:
+            named = ((name, partition.facet(name)) for name in memories)
+            ids = [name for name, facet in named if facet.standing and wanted.admits(facet)]
+            standing += [(MemoryRef(kind, name), memories[name]) for name in ids]
+    material = Material([Hit(memory, ref, None) for ref, memory in by_stability(standing)])
+    # Questions of before this was asked were shown everything.
+    lines = lines_of(hits, material, told.get("agent_version"), show_unapproved=told.get("show_unapproved", True))
+    parts = Shares(**shares) if shares else Shares(0, 1, 0)
+    context = compose(
+        lines.standing, lines.relevant, None, told["max_tokens"], count_tokens, parts, cite=told.get("cite", False)
+    )
+    return Then(at, context, [(hit.ref, hit.found) for hit in hits if hit.found])
 
 
 async def _stood(
@@ -161,6 +178,12 @@ def _partition(memories: Mapping[str, Memory], rows: Mapping[str, SearchRow], mo
     return partition
 
 
+def _ends_at(memory: Memory) -> Millis:
+    if isinstance(memory, AgentPlaybook):
+        return NEVER
+    return ends_at(memory.expires_at if isinstance(memory, Profile) else NEVER, memory.valid_until, memory.category)
+
+
 def _facet(memory: Memory) -> Facet:
     lesson = not isinstance(memory, Profile)
     return Facet(
@@ -168,7 +191,7 @@ def _facet(memory: Memory) -> Facet:
         status=memory.status,
         created_at=memory.created_at,
         updated_at=memory.updated_at,
-        expires_at=memory.expires_at if isinstance(memory, Profile) else NEVER,
+        expires_at=_ends_at(memory),
         source=getattr(memory, "source", None) or "",
         agent_version=getattr(memory, "agent_version", "") if lesson else "",
         name=getattr(memory, "name", "") if lesson else "",
@@ -176,4 +199,6 @@ def _facet(memory: Memory) -> Facet:
         approval=memory.approval if isinstance(memory, AgentPlaybook) else None,
         request_id=getattr(memory, "request_id", ""),
         extractors=frozenset(getattr(memory, "extractors", ())),
+        standing=getattr(memory, "standing", False),
+        scoped_version=getattr(memory, "scoped_version", None),
     )

@@ -11,24 +11,28 @@ from acumen.deps import Deps, Nearness, beside
 from acumen.llm.embed import NAME
 from acumen.llm.meaning import Vector
 from acumen.llm.tokens import count_tokens
-from acumen.model.conversation import Interaction
+from acumen.model.conversation import Interaction, versions_meant
 from acumen.model.experiment import HOLDOUT, Assignment
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
-from acumen.model.memories import Memory
 from acumen.model.search import Filter, Found, Mode, SearchRow
 from acumen.model.usage import PRODUCTION
-from acumen.recall.context import Candidate, Context, fit, is_unapproved, line_of
+from acumen.recall.context import Context, Shares, compose
 from acumen.recall.doubles import without_doubles
 from acumen.recall.experiments import assigned
 from acumen.recall.held import HeldMemories, HeldTurns, Shelf
 from acumen.recall.index import vector_of, words_of
+from acumen.recall.lines import is_unapproved
 from acumen.recall.partition import Question
+from acumen.recall.parts import Hit, Material, Reading, Scope, gather, lines_of
 from acumen.storage.store import Tx
 
 T = TypeVar("T")
 
 # So many memories that may say the same as a new one are looked at.
 ALIKE = 24
+LESSONS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)
+# Scores that are the same to so many digits are a tie.
+TIE_DIGITS = 2
 
 
 class Ask(Struct, frozen=True):
@@ -46,14 +50,9 @@ class Ask(Struct, frozen=True):
     max_tokens: int | None = None
     agent_version: str | None = None
     show_unapproved: bool = False  # in the context; the lists tell of each hit how it stands
-
-
-class Hit(Struct, frozen=True):
-    """A memory, and how well it answers; listed rather than found when nothing was asked."""
-
-    memory: Memory
-    ref: MemoryRef
-    found: Found | None
+    context: Scope | None = None  # whose memories and turns go into the context besides the hits
+    shares: Shares = Shares()
+    cite: bool = False
 
 
 class Recalled(Struct, frozen=True):
@@ -69,6 +68,7 @@ class Recalled(Struct, frozen=True):
     duration_ms: float
     assignment: Assignment | None = None  # to an arm of the experiment that runs
     context_budget: int = 0
+    also: Sequence[Hit] = ()  # memories that went into the context, or could have, without being found
 
     @property
     def withheld(self) -> bool:
@@ -104,12 +104,12 @@ class Search:
         if assignment is not None and assignment.arm == HOLDOUT:
             return _withheld(ask, assignment, began, deps)
         understood = await _understand(ask.query, ask.mode, deps)
-        hits = await deps.store.read(lambda tx: self._hits(tx, ask, understood, deps))
         budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
-        candidates = [
-            Candidate(hit.ref, line_of(hit.memory), hit.found.score, _waits(hit, ask)) for hit in hits if hit.found
-        ]
-        context = fit(candidates, budget, count_tokens)
+        hits, material = await deps.store.read(lambda tx: self._read(tx, ask, understood, budget, deps))
+        lines = lines_of(hits, material, ask.agent_version, show_unapproved=ask.show_unapproved)
+        quotes = material.quotes
+        choose = None if quotes is None else lambda room, known: quotes.choose(room, count_tokens, known)
+        context = compose(lines.standing, lines.relevant, choose, budget, count_tokens, ask.shares, cite=ask.cite)
         return Recalled(
             injection_id=InjectionId(fresh_id("inj")),
             ask=ask,
@@ -121,7 +121,16 @@ class Search:
             duration_ms=(time.perf_counter() - began) * 1000,
             assignment=assignment,
             context_budget=budget,
+            also=material.also(hits),
         )
+
+    def _read(self, tx: Tx, ask: Ask, understood: _Understood, budget: int, deps: Deps) -> tuple[list[Hit], Material]:
+        hits = self._hits(tx, ask, understood, deps)
+        if ask.context is None or understood.question is None or not budget:
+            return hits, Material()
+        model = deps.meaning.name
+        reading = Reading(tx, self._shelf, ask.context, understood.question, ask.threshold, model)
+        return hits, gather(reading, hits)
 
     async def turns(self, ask: "AskTurns", deps: Deps) -> "RecalledTurns":
         understood = await _understand(ask.query, ask.mode, deps)
@@ -164,7 +173,8 @@ class Search:
         unshared = _unshared(tx, kind, wanted)
         held = self._shelf.memories(tx, kind, wanted.user_id)
         found = _rank(tx, held, wanted, question, ask.top_k + len(unshared), ask.threshold, deps)
-        return [one for one in found if one.entity_id not in unshared][: ask.top_k]
+        shared = [row for row in found if row.entity_id not in unshared][: ask.top_k]
+        return _own_version_first(shared, held, ask.agent_version) if kind in LESSONS else shared
 
     def _turns(self, tx: Tx, ask: "AskTurns", understood: _Understood, deps: Deps) -> list[TurnHit]:
         if understood.question is None:
@@ -182,6 +192,16 @@ class Search:
         if ask.most_recent:
             hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
         return hits
+
+
+def _own_version_first(ranked: list[Found], held: HeldMemories, agent_version: str | None) -> list[Found]:
+    """On ties, lessons that the version of the asking agent has learned itself."""
+    if agent_version is None:
+        return ranked
+    versions = versions_meant(agent_version)
+    with held.lock:
+        own = {row.entity_id for row in ranked if held.rows.facet(row.entity_id).agent_version in versions}
+    return sorted(ranked, key=lambda row: (-round(row.score, TIE_DIGITS), row.entity_id not in own))
 
 
 def _beside(vector: Vector | None, others: Sequence[Vector | None]) -> dict[str, float | None]:

@@ -90,6 +90,15 @@ class TurnPartition(Generic[F]):
         """KeyError if there is no such turn."""
         return self._rows.facet_of(key)
 
+    def vectors(self, key: str) -> Floats | None:
+        """Of the passages of a turn, one line each; None while they are not known, or if the turn is gone."""
+        row = self._rows.row(key)
+        return None if row is None else self._vectors.of(row)
+
+    def weights(self, words: Sequence[str]) -> dict[str, float]:
+        """How much each word tells in these conversations."""
+        return self._words.weights(words, self._rows.alive())
+
     def rank(
         self,
         question: Question,
@@ -104,19 +113,19 @@ class TurnPartition(Generic[F]):
         near = None if question.aim is None else self._vectors.near(question.aim)
         heard = None if holdings is None else Heard.of(holdings, self._threads.links(), self._session_lengths())
         judge = _Turns(heard, near, self._threads.links(), self._favour(question))
-        return best(self._rows, judge, question.floor(threshold), limit, accept)
+        return best(self._rows, judge, question.floor, threshold, limit, accept)
 
     def _session_lengths(self) -> Floats:
         lengths = np.where(self._rows.alive(), self._words.lengths(), np.float32(0))
         return np.bincount(self._threads.links().session, lengths).astype(np.float32)
 
     def _favour(self, question: Question) -> Floats:
-        """What speaks for a turn besides its text: who said it, and when."""
-        favour: Floats = (
-            np.float32(fuse.NAMED) * self._voices.named(question.terms)
-            + np.float32(fuse.BY_USER) * self._voices.of_user()
-            + np.float32(fuse.ON_THE_DAY) * self._times.match(question.days)
-        )
+        """What speaks for a turn besides its text: who said it, and when. The user, unless a speaker is named."""
+        named = self._voices.named(question.terms)
+        favour: Floats = np.float32(fuse.NAMED) * named
+        if not named.any():
+            favour += np.float32(fuse.BY_USER) * self._voices.of_user()
+        favour += np.float32(fuse.ON_THE_DAY) * self._times.match(question.days)
         return favour
 
     def _sweep(self) -> None:
@@ -145,6 +154,12 @@ class _Turns:
         self._heard = heard
         self._near = near
         self._scores = fuse.turn(words, None if near is None else _meant(near, links), session, favour)
+
+    def words(self) -> Floats | None:
+        return None if self._heard is None else self._heard.words
+
+    def cosines(self) -> Floats | None:
+        return None if self._near is None else self._near.cosines
 
     def roughly(self) -> Floats:
         return self._scores

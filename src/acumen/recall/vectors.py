@@ -76,6 +76,16 @@ class Vectors:
         self._first = array("i", first.tobytes())
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
+    def of(self, row: int) -> Floats | None:
+        """The unit vectors of a row, one line each, as they were before rounding but for its error."""
+        self._pack()
+        first, count = self._first[row], self._count[row]
+        if not count:
+            return None
+        scales = np.array(self._scales[first : first + count], np.float32)
+        vectors: Floats = self._numbers[first : first + count].astype(np.float32) * scales[:, None]
+        return vectors
+
     def near(self, aim: "Aim") -> "Near":
         """How close every row is to a question."""
         self._pack()

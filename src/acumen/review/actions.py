@@ -149,6 +149,7 @@ async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
         if not tx.conversations.delete_turn(user, turn):
             raise NotFound(f"User {user!r} has no interaction {turn}.")
         tx.search_rows.drop(TURN, {str(turn): user})
+        tx.injections.forget_turns({user: [turn]})
         _forget_verdicts(tx, sessions)
 
     await deps.store.write(store)
@@ -180,6 +181,7 @@ async def delete_all_turns(deps: Deps) -> int:
     def store(tx: Tx) -> int:
         gone = tx.conversations.delete_all()
         tx.evaluations.delete_all()
+        tx.injections.forget_all_turns()
         tx.search_rows.erase_kind(TURN)
         return gone
 
@@ -191,6 +193,8 @@ def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
     sessions = _held_sessions(tx, ids)
     tx.search_rows.drop(TURN, {str(turn.id): turn.user_id for turn in turns})
     gone = tx.conversations.delete_requests(ids)
+    users = {turn.user_id for turn in turns}
+    tx.injections.forget_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
     _forget_verdicts(tx, sessions)
     return gone
 

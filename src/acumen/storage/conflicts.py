@@ -9,10 +9,18 @@ from acumen.model.conflict import Conflict, ConflictSide, ConflictState, OpenCon
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memory import Status
 from acumen.storage.kinds import TABLES
+from acumen.storage.prepared import Select
 from acumen.storage.scope import Scope, in_batches
 from acumen.storage.tables import conflicts
 
 _IS_OPEN = conflicts.c.state == str(ConflictState.OPEN)
+
+# Asked by every search: built once.
+_OPEN_OF = Select(
+    sa.select(conflicts)
+    .where(conflicts.c.org_id == sa.bindparam("org"), conflicts.c.user_id == sa.bindparam("user"), _IS_OPEN)
+    .order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id)
+)
 
 
 class Conflicts:
@@ -50,6 +58,8 @@ class Conflicts:
 
     def open(self, user: UserId | None = None, limit: int | None = None) -> list[Conflict]:
         """Newest first; of one user or of the whole org."""
+        if user is not None and limit is None:
+            return [_conflict(row) for row in _OPEN_OF.rows(self._scope.conn, org=self._scope.org, user=user)]
         query = self._scope.mine(conflicts).where(_IS_OPEN)
         query = query if user is None else query.where(conflicts.c.user_id == user)
         ordered = query.order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id).limit(limit)

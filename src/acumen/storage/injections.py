@@ -1,7 +1,7 @@
 """What searches put before agents, as rows: each answer as it was given."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,9 +12,9 @@ from acumen.model.experiment import HOLDOUT
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS, MINUTE_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
-from acumen.storage.prepared import Prepared, Select, Statement
-from acumen.storage.scope import Scope, row_of, value_of
-from acumen.storage.tables import injections, lineage, orgs, search_rows
+from acumen.storage.prepared import ByIds, Prepared, Select, Statement
+from acumen.storage.scope import Scope, in_batches, row_of, value_of
+from acumen.storage.tables import injections, interactions, lineage, orgs, search_rows
 
 # Text that comes back later than this was more likely said anew than repeated.
 ECHO_DAYS = 7
@@ -56,7 +56,18 @@ class Injections:
             listed = json.dumps([{"kind": kind, "id": own} for kind, own in refs])
             if deleted := set(map(tuple, _deleted(s.db.listed).all(s.conn, org=s.org, refs=listed))):
                 rows = [_without(deleted, row) for row in rows]
-        _add(s.db.insert).run(s.conn, rows)
+        _add(s.db.insert).run(s.conn, self._of_existing_turns(rows))
+
+    def _of_existing_turns(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Without the words of turns that were deleted between the answer and now."""
+        quoted = {turn["id"] for row in rows for turn in (row["ask"] or {}).get("quoted", ())}
+        if not quoted:
+            return rows
+        s = self._scope
+        batches = in_batches(sorted(quoted))
+        there = {row["interaction_id"] for some in batches for row in _EXISTING.rows(s.conn, s.org, some)}
+        changed = [_unquoted(row["ask"], row["rendered"], quoted - there) for row in rows]
+        return [{**row, "ask": ask, "rendered": text} for row, (ask, text) in zip(rows, changed, strict=True)]
 
     def get(self, injection_id: str) -> Injection | None:
         row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
@@ -84,12 +95,21 @@ class Injections:
 
     def shown_lately(self, user: str, at: Millis, session: str | None = None) -> list[Shown]:
         """The memories injected for a user (or in one session) in the days up to `at`, as they were rendered."""
+        injected = self.shown_between(user, Millis(at - ECHO_DAYS * DAY_MS), at, session)
+        return list(dict.fromkeys(line for lines in injected for line in lines))
+
+    def shown_between(
+        self, user: str, since: Millis, until: Millis, session: str | None = None
+    ) -> list[list[Shown]]:
+        """The memories of each injection, the latest first; at most `ECHO_INJECTIONS` of them."""
         s = self._scope
-        asked = {"org": s.org, "user": user, "since": at - ECHO_DAYS * DAY_MS, "until": at}
+        asked = {"org": s.org, "user": user, "since": since, "until": until}
         in_session = {} if session is None else {"session": session}
         rows = (_SHOWN_IN_SESSION if in_session else _SHOWN).rows(s.conn, **asked, **in_session)
-        hits = [hit for row in rows for hit in row["hits"] or () if hit["shown"]]
-        return list({Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]): None for hit in hits})
+        return [
+            [Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]) for hit in row["hits"] or () if hit["shown"]]
+            for row in rows
+        ]
 
     def forget_words(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
         """How these memories (ids, each with its owner; None: all of a kind) read when they were shown.
@@ -112,6 +132,25 @@ class Injections:
             if lines:
                 self._erase(row, lines)
 
+    def forget_turns(self, owners: Mapping[str, Collection[int]]) -> None:
+        """How these turns of some users were quoted to the users' agents."""
+        self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
+        c = injections.c
+        query = self._scope.mine(c.injection_id, c.user_id, c.ask, c.rendered)
+        for row in self._scope.those(query, c.user_id, list(owners)):
+            ask, rendered = _unquoted(row.ask, row.rendered, owners[row.user_id])
+            if rendered != row.rendered:
+                its = injections.c.injection_id == row.injection_id
+                self._scope.update(injections, its, ask=ask, rendered=rendered)
+
+    def forget_all_turns(self) -> None:
+        """What was quoted of any turn; an injection that quoted nothing stays as it is."""
+        c = injections.c
+        users = {row.user_id for row in self._scope.all(self._scope.mine(c.user_id).distinct()) if row.user_id}
+        for user in sorted(users):
+            rows = self._scope.all(self._scope.mine(c.ask).where(c.user_id == user))
+            self.forget_turns({user: {quote["id"] for row in rows for quote in (row.ask or {}).get("quoted", ())}})
+
     def _first_known(self, kind: Kind, ids: Sequence[str]) -> Millis:
         """Before the first of these memories was written down, none of them can have been shown; 0: it is not known.
 
@@ -128,6 +167,7 @@ class Injections:
         self._scope.update(injections, its, hits=hits, rendered=rendered)
 
 
+_EXISTING = ByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
 # When a memory was last changed or deleted; stamped with the beginning of that transaction.
 _CHANGED = Statement(sa.select(orgs.c.updated_at).where(orgs.c.org_id == sa.bindparam("org")))
 _REFS = sa.table("refs", sa.column("kind", sa.Text), sa.column("id", sa.Text))
@@ -154,6 +194,16 @@ def _erased(hits: Sequence[Any], rendered: str, lines: Sequence[str]) -> tuple[l
     for line in lines:
         rendered = rendered.replace(line, ERASED)
     return [{**hit, "line": ""} if hit["line"] in lines else hit for hit in hits], rendered
+
+
+def _unquoted(ask: Any, rendered: str, turns: Collection[int]) -> tuple[Any, str]:
+    """The question and its answer without the words of these turns."""
+    quoted = (ask or {}).get("quoted", ())
+    for quote in quoted:
+        if quote["id"] in turns:
+            rendered = rendered.replace(quote["line"], ERASED)
+    left = [{**quote, "line": ""} if quote["id"] in turns else quote for quote in quoted]
+    return ({**ask, "quoted": left} if quoted else ask), rendered
 
 
 def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:

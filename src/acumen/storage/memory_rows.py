@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import Kind, Millis
-from acumen.model.memory import Origin, Status
+from acumen.model.memory import Category, Origin, Status
 from acumen.model.search import Facet, Filter
 from acumen.storage.prepared import ByIds, Prepared
 from acumen.storage.scope import Scope, in_batches, org_of, row_of
@@ -181,8 +181,19 @@ class MemoryRows(Generic[M]):
             (wanted.until is not None, lambda: at <= wanted.until),
             # Only profiles expire.
             (wanted.unexpired_at is not None and "expires_at" in c, lambda: c.expires_at > wanted.unexpired_at),
+            (wanted.unexpired_at is not None and "valid_until" in c, lambda: _still_holds(c, wanted.unexpired_at)),
+            (wanted.asking_version is not None and "scoped_version" in c, lambda: _in_scope(c, wanted.asking_version)),
         )
         return query.where(*(condition() for asked, condition in conditions if asked))
+
+
+def _still_holds(c: Any, at: Millis | None) -> sa.ColumnElement[bool]:
+    """The same as `ends_at` says."""
+    return sa.or_(c.valid_until.is_(None), c.valid_until > at, c.category == str(Category.EVENT))
+
+
+def _in_scope(c: Any, version: str | None) -> sa.ColumnElement[bool]:
+    return sa.or_(c.scoped_version.is_(None), c.scoped_version.in_(versions_meant(version or "")))
 
 
 @cache

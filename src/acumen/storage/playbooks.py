@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind
 from acumen.model.memory import Category, Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.profile import NEVER
+from acumen.model.profile import NEVER, ends_at
 from acumen.model.search import Facet
 from acumen.storage.memory_rows import Mapping, memory_row, reading, row_id
 from acumen.storage.tables import agent_playbooks, user_playbooks
@@ -42,20 +42,26 @@ def _shared_facets(row: Any) -> dict[str, Any]:
         "status": Status(row.status),
         "created_at": row.created_at,
         "updated_at": row.updated_at,
-        "expires_at": NEVER,
         "source": row.source or "",
         "agent_version": row.agent_version,
         "name": row.name,
         "tags": frozenset(row.tags or ()),
+        "scoped_version": row.scoped_version,
     }
 
 
 def _user_facet(row: Any) -> Facet:
-    return Facet(user_id=row.user_id or "", request_id=row.request_id, **_shared_facets(row))
+    return Facet(
+        user_id=row.user_id or "",
+        request_id=row.request_id,
+        expires_at=ends_at(NEVER, row.valid_until, row.category),
+        standing=row.standing,
+        **_shared_facets(row),
+    )
 
 
 def _agent_facet(row: Any) -> Facet:
-    return Facet(user_id="", approval=Approval(row.approval), **_shared_facets(row))
+    return Facet(user_id="", approval=Approval(row.approval), expires_at=NEVER, **_shared_facets(row))
 
 
 USER_PLAYBOOKS = Mapping(
@@ -65,7 +71,10 @@ USER_PLAYBOOKS = Mapping(
     to_row=partial(_to_row, user_playbooks),
     from_row=reading(UserPlaybook, "playbook_id", _complete_user),
     facet=_user_facet,
-    facet_columns=("user_id", "request_id", "agent_version", "name"),
+    facet_columns=(
+        *("user_id", "request_id", "agent_version", "name", "scoped_version"),
+        *("valid_until", "category", "standing"),
+    ),
     parse_id=row_id,
 )
 AGENT_PLAYBOOKS = Mapping(
@@ -75,6 +84,6 @@ AGENT_PLAYBOOKS = Mapping(
     to_row=partial(_to_row, agent_playbooks),
     from_row=reading(AgentPlaybook, "playbook_id", _complete_agent),
     facet=_agent_facet,
-    facet_columns=("approval", "agent_version", "name"),
+    facet_columns=("approval", "agent_version", "name", "scoped_version"),
     parse_id=row_id,
 )

@@ -36,6 +36,9 @@ from acumen_client.wire.shapes import (
 # --- as they are shown ---------------------------------------------------------------------------------------------
 
 
+MemoryCategory = Literal["identity", "preference", "rule", "fact", "plan", "event", "recipe"]
+
+
 class MemoryView(Answer):
     """What all memories show. `score` and `reasons` are present in search results only."""
 
@@ -50,7 +53,17 @@ class MemoryView(Answer):
     reasons: dict[str, float] | None = None
 
 
-class ProfileView(MemoryView):
+class StatementView(MemoryView):
+    """A memory taken from what a user said. `standing`: it belongs into every prompt, whatever is asked."""
+
+    said_at: int | None = None
+    valid_from: int | None = None
+    valid_until: int | None = None
+    category: MemoryCategory | None = None
+    standing: bool = False
+
+
+class ProfileView(StatementView):
     """One fact about one user. Times are epoch seconds."""
 
     profile_id: str
@@ -87,12 +100,13 @@ class PlaybookView(MemoryView):
     rationale: str | None = None
     pitfall: str | None = None
     blocking_issue: BlockingIssue | None = None
+    scoped_version: str | None = None
     superseded_by: int | None = None
     merged_into: int | None = None
     version: int | None = None
 
 
-class UserPlaybookView(PlaybookView):
+class UserPlaybookView(PlaybookView, StatementView):
     """A lesson learned from one user."""
 
     user_playbook_id: int = 0
@@ -239,7 +253,15 @@ class NewMemory(Request):
     retired_at: Seconds | None = None
 
 
-class NewProfile(NewMemory):
+class NewStatement(NewMemory):
+    """When it was said, what sort of statement it is, and whether it belongs into every prompt."""
+
+    said_at: Seconds | None = None
+    category: MemoryCategory | None = None
+    standing: bool = False
+
+
+class NewProfile(NewStatement):
     """A fact about a user. Without an id or a time, the server gives both."""
 
     older_names: ClassVar[dict[str, str]] = {"profile_content": "content"}
@@ -302,7 +324,7 @@ Metadata = Annotated[JsonObject, BeforeValidator(_as_metadata)]
 NewRowId = Annotated[int, Field(ge=0, le=LARGEST_INT)]
 
 
-class NewUserPlaybook(NewPlaybook):
+class NewUserPlaybook(NewPlaybook, NewStatement):
     user_playbook_id: NewRowId = 0
     user_id: MaybeId = None
     request_id: Annotated[Str, Field(max_length=255)] = ""

@@ -1,8 +1,8 @@
 """Recall: search the memories, or the conversations they came from."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from acumen_client.wire.memories import AgentPlaybookView, ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView
@@ -38,10 +38,27 @@ class ConversationTurn(Request):
     content: NonEmpty
 
 
+class ContextShares(Request):
+    """How much of the context's budget its parts may take, each from 0 (leave it out) to 1, together at most 1."""
+
+    standing: Share = 0.25
+    relevant: Share = 0.4
+    quoted: Share = 0.35
+
+    @model_validator(mode="after")
+    def _at_most_everything(self) -> Self:
+        if self.standing + self.relevant + self.quoted > 1 + 1e-9:
+            raise ValueError("standing, relevant and quoted must be at most 1 together")
+        return self
+
+
 class UnifiedSearchRequest(Request):
     """All kinds of memory at once.
 
     `top_k` counts per kind. `max_tokens` bounds the ready-made `context` of the answer; null leaves it to the server.
+    Memories of every agent version are considered, those of `agent_version` first on ties; `agent_version_only`
+    leaves out the others. `threshold` is the least cosine of a hit that shares no word with the query. `cite` adds a
+    line that asks the agent to cite the handles of what it uses.
     """
 
     query: NonEmpty
@@ -64,7 +81,9 @@ class UnifiedSearchRequest(Request):
     session_id: MaybeId = None
     interaction_id: RowId | None = None
     max_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    context: ContextShares | None = None
     cite: bool = False
+    agent_version_only: bool = False
     caller_type: CallerType = CallerType.PRODUCTION_AGENT
 
 
@@ -88,7 +107,11 @@ class SearchAnswer(Done):
 
 
 class UnifiedSearchViewResponse(SearchAnswer):
-    """The hits, best first in each list, and `context`: the same as text, ready to put before a model."""
+    """The hits, best first in each list, and `context`: text to add to the prompt.
+
+    `standing` is the part of the context that does not depend on the query. It stays the same, byte for byte, until
+    one of its memories changes.
+    """
 
     profiles: list[ProfileView] = Field(default_factory=list)
     agent_playbooks: list[AgentPlaybookView] = Field(default_factory=list)
@@ -96,6 +119,7 @@ class UnifiedSearchViewResponse(SearchAnswer):
     reformulated_query: str | None = None
     context: str | None = None
     context_tokens: int | None = None
+    standing: str | None = None
     left_out: list[LeftOut] = Field(default_factory=list)
 
 
@@ -124,6 +148,7 @@ class SearchUserProfileRequest(SearchOneKind):
 class SearchUserPlaybookRequest(SearchOneKind):
     user_id: MaybeId = None
     agent_version: Label | None = None
+    agent_version_only: bool = False
     playbook_name: Label | None = None
     status_filter: StatusFilter | None = None
     top_k: TopOfHundred = 10
@@ -134,6 +159,7 @@ class SearchAgentPlaybookRequest(SearchOneKind):
 
     user_id: MaybeId = None
     agent_version: Label | None = None
+    agent_version_only: bool = False
     playbook_name: Label | None = None
     status_filter: StatusFilter | None = None
     playbook_status_filter: ApprovalFilter | None = None

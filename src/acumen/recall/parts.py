@@ -1,0 +1,188 @@
+"""What the parts of a context are made of, read in one transaction: standing memories, conflicts, quotable turns."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acumen.model.conflict import Conflict
+from acumen.model.conversation import versions_meant
+from acumen.model.ids import InteractionId, Kind, MemoryRef, UserId
+from acumen.model.memories import Memory
+from acumen.model.playbook import UserPlaybook
+from acumen.model.search import Filter, Found
+from acumen.recall.held import Shelf
+from acumen.recall.lines import Candidate, by_stability, candidate, in_conflict, is_unapproved
+from acumen.recall.partition import Question
+from acumen.recall.quotes import TURNS, Candidates, is_quotable
+from acumen.storage.store import Tx
+
+# Standing memories are of one user; what is shared by all is recalled when it is relevant.
+OWN_KINDS = (Kind.PROFILE, Kind.USER_PLAYBOOK)
+
+
+class Hit(Struct, frozen=True):
+    """A memory, and how well it answers; listed rather than found when nothing was asked."""
+
+    memory: Memory
+    ref: MemoryRef
+    found: Found | None
+
+    @property
+    def score(self) -> float:
+        return self.found.score if self.found else 0.0
+
+
+class Scope(Struct, frozen=True):
+    """Whose memories and turns a context may be made of."""
+
+    user_id: UserId
+    filters: Mapping[Kind, Filter]
+    source: str | None = None
+    agent_version: str | None = None  # only turns of this version are quoted
+    quotes: bool = True
+
+
+class Material(Struct, frozen=True):
+    """`standing` in its order; `partners` are the other sides of the conflicts of hits and standing memories."""
+
+    standing: Sequence[Hit] = ()
+    partners: Sequence[Hit] = ()
+    conflicts: Sequence[Conflict] = ()
+    quotes: Candidates | None = None
+
+    def also(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The memories beyond the hits."""
+        refs = {hit.ref for hit in hits}
+        return list({hit.ref: hit for hit in (*self.standing, *self.partners) if hit.ref not in refs}.values())
+
+
+class Reading(Struct, frozen=True):
+    """A question, and what it is answered from."""
+
+    tx: Tx
+    shelf: Shelf
+    scope: Scope
+    question: Question
+    threshold: float | None
+    model: str
+
+
+def gather(reading: Reading, hits: Sequence[Hit]) -> Material:
+    tx, scope = reading.tx, reading.scope
+    standing = _standing(reading)
+    known = {hit.ref for hit in (*hits, *standing)}
+    conflicts = [each for each in tx.conflicts.open(scope.user_id) if not known.isdisjoint((each.older, each.newer))]
+    sides = {ref for conflict in conflicts for ref in (conflict.older, conflict.newer)}
+    return Material(standing, _current(reading, sides - known), conflicts, _quotes(reading) if scope.quotes else None)
+
+
+def _standing(reading: Reading) -> list[Hit]:
+    memories: dict[MemoryRef, Memory] = {}
+    for kind in OWN_KINDS:
+        wanted = reading.scope.filters.get(kind)
+        if wanted is not None:
+            held = reading.shelf.memories(reading.tx, kind, reading.scope.user_id)
+            with held.lock:
+                held.catch_up(reading.tx, reading.model)
+                ids = held.standing(wanted)
+            memories |= _by_ref(reading.tx, kind, ids)
+    return [Hit(memory, ref, None) for ref, memory in by_stability(memories.items())]
+
+
+def _current(reading: Reading, refs: Collection[MemoryRef]) -> list[Hit]:
+    """Those that may be rendered for this user."""
+    hits = []
+    for kind in OWN_KINDS:
+        wanted, ids = reading.scope.filters.get(kind), tuple(ref.id for ref in refs if ref.kind == kind)
+        if ids and wanted is not None:
+            admitted = reading.tx.by_kind[kind].facets(replace(wanted, ids=ids))
+            hits += [Hit(memory, ref, None) for ref, memory in _by_ref(reading.tx, kind, list(admitted)).items()]
+    return hits
+
+
+def _by_ref(tx: Tx, kind: Kind, ids: Sequence[str]) -> dict[MemoryRef, Memory]:
+    return {MemoryRef(kind, name): memory for name, memory in tx.by_kind[kind].by_ids(ids).items()} if ids else {}
+
+
+def _quotes(reading: Reading) -> Candidates | None:
+    tx, question = reading.tx, reading.question
+    held = reading.shelf.turns(tx, reading.scope.user_id)
+    with held.lock:
+        held.catch_up(tx, reading.model)
+        ranked = held.rows.rank(question, TURNS, None, reading.threshold)
+        ranked = _in_scope(tx, [found for found in ranked if is_quotable(found)], reading.scope)
+        excerpts = held.excerpts(tx, [found.entity_id for found in ranked])
+        turns = [
+            (found, excerpts[found.entity_id], held.rows.vectors(found.entity_id))
+            for found in ranked
+            if found.entity_id in excerpts
+        ]
+        idf = held.rows.weights(question.terms)
+    return Candidates(turns, idf, None if question.aim is None else question.aim.unit) if turns else None
+
+
+def _in_scope(tx: Tx, ranked: Sequence[Found], scope: Scope) -> list[Found]:
+    """Only turns of the source and the agent version that are asked for."""
+    if scope.source is None and scope.agent_version is None:
+        return list(ranked)
+    turns = tx.conversations.by_ids([InteractionId(int(found.entity_id)) for found in ranked])
+    requests = tx.conversations.by_request(sorted({turn.request_id for turn in turns}))
+    versions = None if scope.agent_version is None else versions_meant(scope.agent_version)
+    fitting = {
+        str(turn.id)
+        for turn in turns
+        if (request := requests.get(turn.request_id)) is not None
+        and (scope.source is None or request.source == scope.source)
+        and (versions is None or request.agent_version in versions)
+    }
+    return [found for found in ranked if found.entity_id in fitting]
+
+
+class Lines(Struct, frozen=True):
+    """The memories of a context as lines."""
+
+    standing: Sequence[Candidate]
+    relevant: Sequence[Candidate]
+
+
+def lines_of(hits: Sequence[Hit], material: Material, version: str | None, *, show_unapproved: bool) -> Lines:
+    """A conflict stands where its sides would; in the standing part if one of them does."""
+    versions = () if version is None else versions_meant(version)
+    every = {
+        hit.ref: candidate(
+            hit.memory,
+            hit.ref,
+            hit.score,
+            waits=not show_unapproved and is_unapproved(hit.memory),
+            own=isinstance(hit.memory, UserPlaybook) and hit.memory.agent_version in versions,
+        )
+        for hit in (*material.partners, *material.standing, *(hit for hit in hits if hit.found))
+    }
+    paired = _paired(material.conflicts, every)
+    standing = _with_partners([hit.ref for hit in material.standing], every, paired)
+    taken = {item.ref for item in standing}
+    found = [hit.ref for hit in hits if hit.found]
+    again = {hit.ref for hit in material.standing}
+    relevant = _with_partners([ref for ref in found if ref not in taken or ref in again], every, paired)
+    return Lines(standing, relevant)
+
+
+def _paired(conflicts: Sequence[Conflict], every: Mapping[MemoryRef, Candidate]) -> dict[MemoryRef, list[Candidate]]:
+    """Both sides under each of them; a memory in two conflicts is rendered with its latest."""
+    paired: dict[MemoryRef, list[Candidate]] = {}
+    for conflict in reversed(conflicts):
+        sides = (conflict.newer, conflict.older)
+        if all(ref in every and ref not in paired and not every[ref].waits for ref in sides):
+            newer, older = sorted(
+                (every[ref] for ref in sides), key=lambda item: (-item.at, item.ref != conflict.newer)
+            )
+            paired |= dict.fromkeys(sides, in_conflict(newer, older, conflict.id))
+    return paired
+
+
+def _with_partners(
+    refs: Sequence[MemoryRef], every: Mapping[MemoryRef, Candidate], paired: Mapping[MemoryRef, Sequence[Candidate]]
+) -> list[Candidate]:
+    lines = {item.ref: item for ref in refs for item in paired.get(ref, (every[ref],))}
+    return list(lines.values())

@@ -1,0 +1,301 @@
+"""The quoted part of a context: which sentences of a user's conversations answer a question best. Pure."""
+
+import re
+from collections.abc import Callable, Container, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+
+from acumen.model.conversation import Interaction
+from acumen.model.echoes import Shown, joined_words, without_echoes
+from acumen.model.handles import turn_handle
+from acumen.model.ids import InteractionId, SessionId
+from acumen.model.search import Found
+from acumen.model.secrets import redact
+from acumen.recall import fuse
+from acumen.recall.days import iso_day
+from acumen.recall.frame import one_line
+from acumen.recall.fuse import Floats
+from acumen.recall.passages import of_turn, sentences
+from acumen.recall.threads import is_agent
+from acumen.recall.words import terms
+
+HEADING = "User said:"
+AGENT = "agent: "
+USER = "user: "
+GAP = " … "
+
+# Turns that are looked at for one context. Measured with the answer keys of LongMemEval and LoCoMo: 60 find no more.
+TURNS = 40
+# A turn up to this many characters is quoted whole, of a longer one its best sentences. Measured: 320 is the best of
+# 160 to 400 for LoCoMo's short turns, and costs LongMemEval's long ones nothing.
+WHOLE = 320
+LONGEST = 400
+# A sentence this short ("1.", "Sure!") goes with the next one.
+TINY = 40
+# Of a pasted document the beginning is looked at.
+READ = 12_000
+
+# What speaks for a piece besides the score of its turn: the place of the turn, the question's words that it has, its
+# cosine. Half of what its turn has of both is already in the score of the turn.
+# Measured (answers at 300 / 1,000 tokens, no learning): these weights give LoCoMo .80 / .87 and LongMemEval .78 / .90;
+# half or twice as much of one of them costs up to .05 in one of the two.
+RANK, HALF_RANK = 0.2, 8
+WORDS = 0.25
+COSINE = 0.35
+IN_TURN = 0.5
+# Pieces that mean what is quoted already, and further ones of a session that is quoted already, give way to others:
+# questions over several sessions need one piece of each.
+ALIKE_FROM, ALIKE = 0.4, 0.3
+SAME_SESSION = 0.5 * fuse.OF_SESSION
+SESSION_TOKENS = 60
+# A turn is quoted only if it has this share of the question's words, or this cosine: the user's name and the session
+# alone are no reason.
+FEWEST_WORDS = 0.15
+LEAST_COSINE = 0.2
+# What is left of a piece after known words were taken out must be worth a line.
+WORTH = 0.35
+FEWEST_LEFT = 3
+# With fewer tokens left nothing more is looked for.
+LEAST_ROOM = 12
+
+_IMITATES = re.compile(r"\W*(?:agent|user)\s*:", re.IGNORECASE)
+
+
+class Piece(Struct, frozen=True):
+    """A whole short turn or a sentence of a long one. `passage` is the place of its vector; None: all of the turn's."""
+
+    text: str
+    terms: frozenset[str]
+    passage: int | None
+    words: str  # as `joined_words` gives them
+
+
+class Excerpt(Struct, frozen=True):
+    """A turn, cut into pieces that can be quoted; redacted, without echoes, each piece one line."""
+
+    turn: InteractionId
+    day: str
+    session: SessionId
+    by_agent: bool
+    pieces: tuple[Piece, ...]
+    terms: frozenset[str]
+
+
+class Quote(Struct, frozen=True):
+    """What is quoted of one turn, as a line."""
+
+    turn: InteractionId
+    day: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        return f"[{turn_handle(self.turn)}] {self.text}"
+
+
+def excerpt(turn: Interaction, shown: Sequence[Shown]) -> Excerpt:
+    """`shown` are the memories that were rendered before the turn: their words are not the speaker's own."""
+    text = redact(without_echoes(turn.content[:READ], shown).text)
+    whole = one_line(text)
+    parts: list[tuple[str, int | None]]
+    if len(whole) <= WHOLE:
+        parts = [(whole, None)] if whole else []
+    else:
+        passages = [one_line(passage) for passage in of_turn(turn.role, turn.content)]
+        parts = [(part, _passage(part, passages)) for part in _parts(text)]
+    pieces = tuple(Piece(part, frozenset(terms(part)), passage, joined_words(part)) for part, passage in parts)
+    everything = frozenset[str]().union(*(piece.terms for piece in pieces))
+    return Excerpt(turn.id, iso_day(turn.created_at), turn.session_id, is_agent(turn.role), pieces, everything)
+
+
+def _parts(text: str) -> list[str]:
+    parts: list[str] = []
+    for sentence in map(one_line, sentences(text)):
+        if parts and len(parts[-1]) < TINY:
+            parts[-1] = f"{parts[-1]} {sentence}"
+        elif sentence:
+            parts.append(sentence)
+    return [part[start : start + LONGEST] for part in parts for start in range(0, len(part), LONGEST)]
+
+
+def _passage(part: str, passages: Sequence[str]) -> int:
+    """Which passage has the end of it; -1 for none: what stands further back has no vector."""
+    end = part[-TINY:]
+    return next((place for place, passage in enumerate(passages) if end in passage), -1)
+
+
+class Candidates:
+    """Pieces of the turns that were found, scored for one question."""
+
+    def __init__(
+        self,
+        ranked: Sequence[tuple[Found, Excerpt, Floats | None]],
+        idf: Mapping[str, float],
+        unit: Floats | None,
+    ) -> None:
+        """`ranked`: turns, best first, and their vectors; `idf`: the question's terms; `unit`: its vector."""
+        total = sum(idf.values()) or 1.0
+        shares = {term: weight / total for term, weight in idf.items()}
+        sessions: dict[SessionId, int] = {}
+        self._pieces: list[tuple[Excerpt, int]] = []
+        scores, vectors = [], []
+        self._sessions: list[int] = []
+        self._in_session: list[float] = []
+        for place, (found, excerpt, own) in enumerate(ranked):
+            cosines = None if own is None or unit is None else own @ unit
+            base = found.score + RANK / (1 + place / HALF_RANK) - IN_TURN * _own_weight(excerpt, cosines, shares)
+            session = sessions.setdefault(excerpt.session, len(sessions))
+            for number, piece in enumerate(excerpt.pieces):
+                cosine, vector = _nearest(piece, own, cosines)
+                self._pieces.append((excerpt, number))
+                self._sessions.append(session)
+                self._in_session.append(SAME_SESSION * found.reasons.get("session", 0.0))
+                scores.append(base + WORDS * _covered(piece.terms, shares) + COSINE * cosine)
+                vectors.append(vector)
+        self._scores = np.array(scores, np.float32)
+        self._vectors = _stacked(vectors)
+
+    def choose(self, room: int, count: Callable[[str], int], known: Sequence[Shown]) -> list[Quote]:
+        """The best pieces that fit into so many tokens, as lines; `known` memories are not repeated."""
+        chosen = _Chosen(room, count)
+        sessions, in_session = np.array(self._sessions), np.array(self._in_session, np.float32)
+        gains, alike = self._scores.copy(), np.full(len(self._scores), ALIKE_FROM, np.float32)
+        spent: dict[int, int] = {}
+        memories = {joined_words(memory.text): memory for memory in known}
+        while len(gains) and chosen.room >= LEAST_ROOM:
+            best = int(gains.argmax())
+            if gains[best] == -np.inf:
+                break
+            gains[best] = -np.inf
+            excerpt, number = self._pieces[best]
+            text = _unknown(excerpt.pieces[number], memories)
+            cost = chosen.add(excerpt, number, text) if text else 0
+            if cost:
+                session = self._sessions[best]
+                before, after = spent.get(session, 0), spent.get(session, 0) + cost
+                spent[session] = after
+                gains -= in_session * (sessions == session) * np.float32(_used(after) - _used(before))
+                nearer = np.maximum(alike, self._vectors @ self._vectors[best])
+                gains -= np.float32(ALIKE) * (nearer - alike)
+                alike = nearer
+        return chosen.quotes()
+
+
+class _Chosen:
+    """Pieces taken so far, and the tokens that are left."""
+
+    def __init__(self, room: int, count: Callable[[str], int]) -> None:
+        self.room = room - count(HEADING) - 1
+        self._count = count
+        self._turns: dict[InteractionId, tuple[Excerpt, dict[int, str]]] = {}
+        self._texts: set[str] = set()
+        self._days: set[str] = set()
+
+    def add(self, excerpt: Excerpt, number: int, text: str) -> int:
+        """What it costs; 0 if it does not fit or is quoted already."""
+        # A token has seldom more than eight characters.
+        if len(text) > 8 * self.room or text in self._texts:
+            return 0
+        cost = self._cost(excerpt, text)
+        if cost > self.room:
+            return 0
+        self._texts.add(text)
+        self._days.add(excerpt.day)
+        self._turns.setdefault(excerpt.turn, (excerpt, {}))[1][number] = text
+        self.room -= cost
+        return cost
+
+    def _cost(self, excerpt: Excerpt, text: str) -> int:
+        if excerpt.turn in self._turns:
+            return self._count(GAP + text)
+        # One more for the line break. The first quote of a day brings its date.
+        date = 0 if excerpt.day in self._days else self._count(excerpt.day) + 1
+        return date + self._count(f"[{turn_handle(excerpt.turn)}] {_marked(excerpt, text)}") + 1
+
+    def quotes(self) -> list[Quote]:
+        """Newest day first; within a day as they were said."""
+        quotes = [
+            Quote(excerpt.turn, excerpt.day, _marked(excerpt, _joined(parts)))
+            for excerpt, parts in self._turns.values()
+        ]
+        by_turn = sorted(quotes, key=lambda quote: quote.turn)
+        return sorted(by_turn, key=lambda quote: quote.day, reverse=True)
+
+
+def _used(tokens: int) -> float:
+    """How much a session has been quoted, 0 to 1."""
+    return float(1 - 0.5 ** (tokens / SESSION_TOKENS))
+
+
+def _covered(terms: Container[str], shares: Mapping[str, float]) -> float:
+    return sum(share for term, share in shares.items() if term in terms)
+
+
+def _own_weight(excerpt: Excerpt, cosines: Floats | None, shares: Mapping[str, float]) -> float:
+    """What the whole turn has of the question's words and meaning."""
+    words = _covered(excerpt.terms, shares)
+    return WORDS * words + COSINE * (0.0 if cosines is None else max(float(cosines.max()), 0.0))
+
+
+def quoted_lines(quotes: Sequence[Quote]) -> list[str]:
+    """As they are rendered: the date on a line of its own, once for all quotes of the day."""
+    lines: list[str] = []
+    day = ""
+    for quote in quotes:
+        if quote.day != day:
+            day = quote.day
+            lines.append(day)
+        lines.append(quote.line)
+    return lines
+
+
+def is_quotable(found: Found) -> bool:
+    reasons = found.reasons
+    return reasons.get("fts", 0.0) >= FEWEST_WORDS or reasons.get("vector", 0.0) >= LEAST_COSINE
+
+
+def _nearest(piece: Piece, own: Floats | None, cosines: Floats | None) -> tuple[float, Floats | None]:
+    """The cosine of a piece, and its vector."""
+    if own is None or cosines is None:
+        return 0.0, None
+    place = int(cosines.argmax()) if piece.passage is None else piece.passage
+    if not 0 <= place < len(own):
+        return 0.0, None
+    return max(float(cosines[place]), 0.0), own[place]
+
+
+def _stacked(vectors: Sequence[Floats | None]) -> Floats:
+    """One line each; nothing is alike to a piece without a vector."""
+    dims = next((len(vector) for vector in vectors if vector is not None), 1)
+    none = np.zeros(dims, np.float32)
+    stacked: Floats = np.array([none if vector is None else vector for vector in vectors], np.float32)
+    return stacked.reshape(len(vectors), dims)
+
+
+def _unknown(piece: Piece, memories: Mapping[str, Shown]) -> str:
+    """What a piece says beyond the memories that are rendered; empty when that is too little."""
+    text = piece.text
+    said = [memory for words, memory in memories.items() if words in piece.words or piece.words in words]
+    if not said:
+        return text
+    if any(piece.words in words for words in memories):
+        return ""
+    left = " ".join(without_echoes(text, said).text.split())
+    words = len(left.split())
+    return left if left == text or words >= max(FEWEST_LEFT, WORTH * len(text.split())) else ""
+
+
+def _marked(excerpt: Excerpt, text: str) -> str:
+    """Turns of the user are not marked, unless they begin as if they were."""
+    if excerpt.by_agent:
+        return AGENT + text
+    return USER + text if _IMITATES.match(text) else text
+
+
+def _joined(parts: Mapping[int, str]) -> str:
+    text, last = "", None
+    for number in sorted(parts):
+        text += ("" if last is None else " " if number == last + 1 else GAP) + parts[number]
+        last = number
+    return text
