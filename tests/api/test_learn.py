@@ -126,7 +126,7 @@ async def test_lessons_without_a_version_are_those_of_agent_v0(org: Org):
     await unnamed_and_named(org)
 
     found = await org.sdk.search_user_playbooks(
-        query="deploy", user_id="ada", agent_version="agent-v0", search_mode="fts"
+        query="deploy", user_id="ada", agent_version="agent-v0", agent_version_only=True, search_mode="fts"
     )
 
     assert await contents(org, agent_version="agent-v0") == ["deploy of nobody", "deploy of the unnamed"]

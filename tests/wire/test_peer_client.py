@@ -171,7 +171,8 @@ def test_each_kind_is_searched_by_itself(peer: Any, user: str):
 
     assert len(profiles.user_profiles) == len(same.user_profiles) == 1
     assert len(lessons.user_playbooks) == 1
-    assert [one.content for one in for_all.agent_playbooks] == ["Check the region first"]
+    first = for_all.agent_playbooks[0]
+    assert (first.content, first.agent_version) == ("Check the region first", name)
     assert [turn.content for turn in turns.interactions] == [CORRECTION]
 
 

@@ -58,7 +58,7 @@ def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) 
 
 def joined_words(text: str) -> str:
     """The words of a text between single spaces, so that a part of it is one of whole words."""
-    return f" {' '.join(match.group().lower() for match in _WORD.finditer(text))} "
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _contexts(text: str) -> Iterable[tuple[int, int]]:

@@ -1,6 +1,7 @@
 """Fit the parts of a context into its token budget. Pure."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import groupby
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, Shown, joined_words
 from acumen.model.ids import Kind, MemoryRef
 from acumen.recall.lines import Candidate, without_duplicates
-from acumen.recall.quotes import HEADING, Quote, quoted_lines
+from acumen.recall.quotes import HEADING, LEAST_ROOM, Quote, quoted_lines
 
 STANDING = "Always applies:"
 HEADINGS = {
@@ -86,7 +87,8 @@ def compose(
     total = _tokens(budget, shares.standing + shares.relevant + shares.quoted) - page.standing_tokens
     if choose is not None and shares.quoted:
         page.fill_quotes(choose, total - page.relevant_tokens)
-    page.fill_relevant([block for block in blocks if not page.says(block)], total - page.quoted_tokens)
+    if total - page.quoted_tokens - page.relevant_tokens >= LEAST_ROOM:
+        page.fill_relevant([block for block in blocks if not page.says(block)], total - page.quoted_tokens)
     duplicates = dict.fromkeys((item.ref for item in (*repeated, *more)), DUPLICATE)
     waiting = dict.fromkeys((item.ref for item in relevant if item.waits), UNAPPROVED)
     return page.context([*relevant, *standing, *repeated], {**duplicates, **waiting})
@@ -138,7 +140,6 @@ class _Page:
         self._relevant: list[Candidate] = []
         self._quotes: list[Quote] = []
         self.quoted_tokens = 0
-        self._quoted_words: list[str] = []
         self.shown: set[MemoryRef] = set()
         self.standing_tokens = 0
         self.relevant_tokens = 0
@@ -177,12 +178,16 @@ class _Page:
         known = [Shown(item.ref, item.text) for item in (*self._standing, *self._relevant)]
         self._quotes = choose(room, known) if room > 0 else []
         if self._quotes:
-            self._quoted_words = [joined_words(quote.text) for quote in self._quotes]
-            self.quoted_tokens = self._count("\n".join([HEADING, *quoted_lines(self._quotes)])) + 1
+            self.quoted_tokens = sum(self._count(line) + 1 for line in [HEADING, *quoted_lines(self._quotes)])
 
     def says(self, block: Block) -> bool:
         """Whether a quote says the same as one of these lines."""
-        return any(joined_words(item.text) in words for item in block for words in self._quoted_words)
+        texts = [joined_words(item.text) for item in block]
+        return any(text in words for words in self._quoted_words for text in texts)
+
+    @cached_property
+    def _quoted_words(self) -> list[str]:
+        return [joined_words(quote.text) for quote in self._quotes]
 
     def context(self, candidates: Iterable[Candidate], because: Mapping[MemoryRef, str]) -> Context:
         """Counted as a whole: what the estimate was wrong by is taken off the end. `because`: why some are left out."""

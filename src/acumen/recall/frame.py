@@ -3,9 +3,13 @@
 import html
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 from acumen.model.patterns import later
+
+# Memories are rendered again and again; what is longer is not worth its memory.
+SHORT = 1_000
+REMEMBERED = 4_096
 
 # Characters that steer how text is shown or hide in it: controls, format characters, bidi marks, line and paragraph
 # separators, half surrogates, tag characters, and letters that are blank. The joiners (200c, 200d) are apart.
@@ -38,6 +42,11 @@ _LOOKS = {
 
 def one_line(text: str) -> str:
     """The text as one line that cannot end, open or imitate a part of the context around it."""
+    return _lined(text) if len(text) <= SHORT else _lined.__wrapped__(text)
+
+
+@lru_cache(REMEMBERED)
+def _lined(text: str) -> str:
     text = _LOOSE_JOINER.sub("", _HIDDEN.sub(" ", text) if _HIDDEN.search(text) else text)
     text = " ".join(_nameless(text).split())
     return _HANDLE.sub(r"(\1)", text) if "[" in text else text

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,8 @@ from acumen.recall.frame import one_line
 from acumen.recall.words import terms
 
 IN_CONFLICT = "(in conflict) "
+# The same memories are found again and again.
+REMEMBERED = 4_096
 
 # The order of the standing part: what changes least comes first, so that a cached prompt prefix lives long.
 _STABILITY = {Category.IDENTITY: 0, Category.PREFERENCE: 1, Category.RULE: 2}
@@ -108,6 +111,7 @@ def without_duplicates(
     return kept, dropped
 
 
+@lru_cache(REMEMBERED)
 def _meaning(text: str) -> object:
     return frozenset(terms(text)) or frozenset([text]), len(_NEGATION.findall(text))
 

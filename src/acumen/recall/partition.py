@@ -175,7 +175,8 @@ def best(
     """The best of all rows that `accept` lets through. `threshold` is a cosine: a row with a shared word needs none."""
     scores, cosines = judge.roughly(), judge.cosines()
     if threshold is not None and cosines is not None:
-        scores, floor = np.where(_admitted(judge, scores, floor, cosines >= threshold), scores, np.float32(-1)), NOTHING
+        admitted = _admitted(judge, scores, min(floor, threshold), cosines >= threshold)
+        scores, floor = np.where(admitted, scores, np.float32(-1)), NOTHING
     seen = rows.first(scores, max(floor - ROUNDED, NOTHING), limit, accept, ROUNDED)
     return judge.exactly(np.array(seen, np.intp)).best(floor, limit, rows.key)
 

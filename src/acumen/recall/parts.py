@@ -113,13 +113,10 @@ def _quotes(reading: Reading) -> Candidates | None:
         ranked = held.rows.rank(question, TURNS, None, reading.threshold)
         ranked = _in_scope(tx, [found for found in ranked if is_quotable(found)], reading.scope)
         excerpts = held.excerpts(tx, [found.entity_id for found in ranked])
-        turns = [
-            (found, excerpts[found.entity_id], held.rows.vectors(found.entity_id))
-            for found in ranked
-            if found.entity_id in excerpts
-        ]
+        turns = [(found, excerpts[found.entity_id]) for found in ranked if found.entity_id in excerpts]
+        vectors = held.rows.vectors([found.entity_id for found, _ in turns])
         idf = held.rows.weights(question.terms)
-    return Candidates(turns, idf, None if question.aim is None else question.aim.unit) if turns else None
+    return Candidates(turns, vectors, idf, None if question.aim is None else question.aim.unit) if turns else None
 
 
 def _in_scope(tx: Tx, ranked: Sequence[Found], scope: Scope) -> list[Found]:

@@ -1,7 +1,7 @@
 """The quoted part of a context: which sentences of a user's conversations answer a question best. Pure."""
 
 import re
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -25,8 +25,8 @@ AGENT = "agent: "
 USER = "user: "
 GAP = " … "
 
-# Turns that are looked at for one context. Measured with the answer keys of LongMemEval and LoCoMo: 60 find no more.
-TURNS = 40
+# Turns that are looked at for one context. Measured with the answer keys: 60 find no more than 30.
+TURNS = 30
 # A turn up to this many characters is quoted whole, of a longer one its best sentences. Measured: 320 is the best of
 # 160 to 400 for LoCoMo's short turns, and costs LongMemEval's long ones nothing.
 WHOLE = 320
@@ -37,13 +37,13 @@ TINY = 40
 READ = 12_000
 
 # What speaks for a piece besides the score of its turn: the place of the turn, the question's words that it has, its
-# cosine. Half of what its turn has of both is already in the score of the turn.
-# Measured (answers at 300 / 1,000 tokens, no learning): these weights give LoCoMo .80 / .87 and LongMemEval .78 / .90;
-# half or twice as much of one of them costs up to .05 in one of the two.
+# cosine. Most of what its turn has of both is already in the score of the turn.
+# Measured (answers at 300 / 1,000 tokens, no learning): these weights give LoCoMo .79 / .87 and LongMemEval .81 / .92;
+# other weights cost up to .03 in one of the two.
 RANK, HALF_RANK = 0.2, 8
 WORDS = 0.25
 COSINE = 0.35
-IN_TURN = 0.5
+IN_TURN = 0.75
 # Pieces that mean what is quoted already, and further ones of a session that is quoted already, give way to others:
 # questions over several sessions need one piece of each.
 ALIKE_FROM, ALIKE = 0.4, 0.3
@@ -130,36 +130,48 @@ class Candidates:
 
     def __init__(
         self,
-        ranked: Sequence[tuple[Found, Excerpt, Floats | None]],
+        ranked: Sequence[tuple[Found, Excerpt]],
+        vectors: tuple[Floats, Sequence[int]],
         idf: Mapping[str, float],
         unit: Floats | None,
     ) -> None:
-        """`ranked`: turns, best first, and their vectors; `idf`: the question's terms; `unit`: its vector."""
+        """`ranked`: turns, best first; `vectors`: theirs, and how many each has; `idf`: the question's terms."""
         total = sum(idf.values()) or 1.0
         shares = {term: weight / total for term, weight in idf.items()}
+        lines, counts = vectors
+        cosines = [] if unit is None or not len(lines) else np.maximum(lines @ unit, 0).tolist()
         sessions: dict[SessionId, int] = {}
         self._pieces: list[tuple[Excerpt, int]] = []
-        scores, vectors = [], []
         self._sessions: list[int] = []
         self._in_session: list[float] = []
-        for place, (found, excerpt, own) in enumerate(ranked):
-            cosines = None if own is None or unit is None else own @ unit
-            base = found.score + RANK / (1 + place / HALF_RANK) - IN_TURN * _own_weight(excerpt, cosines, shares)
+        scores: list[float] = []
+        slots: list[int] = []
+        first = 0
+        for place, ((found, excerpt), count) in enumerate(zip(ranked, counts, strict=True)):
+            own = cosines[first : first + count]
+            nearest = max(own, default=0.0)
+            base = found.score + RANK / (1 + place / HALF_RANK)
+            base -= IN_TURN * (WORDS * _covered(excerpt.terms, shares) + COSINE * nearest)
             session = sessions.setdefault(excerpt.session, len(sessions))
+            in_session = SAME_SESSION * found.reasons.get("session", 0.0)
             for number, piece in enumerate(excerpt.pieces):
-                cosine, vector = _nearest(piece, own, cosines)
+                slot = (own.index(nearest) if own else -1) if piece.passage is None else piece.passage
+                known = 0 <= slot < len(own)
                 self._pieces.append((excerpt, number))
                 self._sessions.append(session)
-                self._in_session.append(SAME_SESSION * found.reasons.get("session", 0.0))
-                scores.append(base + WORDS * _covered(piece.terms, shares) + COSINE * cosine)
-                vectors.append(vector)
+                self._in_session.append(in_session)
+                scores.append(base + WORDS * _covered(piece.terms, shares) + COSINE * (own[slot] if known else 0.0))
+                slots.append(first + slot if known else -1)
+            first += count
         self._scores = np.array(scores, np.float32)
-        self._vectors = _stacked(vectors)
+        # Nothing is alike to a piece without a vector: the last line, at -1, is one of zeros.
+        self._vectors = np.vstack([lines, np.zeros((1, lines.shape[1]), np.float32)])[slots]
 
     def choose(self, room: int, count: Callable[[str], int], known: Sequence[Shown]) -> list[Quote]:
         """The best pieces that fit into so many tokens, as lines; `known` memories are not repeated."""
         chosen = _Chosen(room, count)
         sessions, in_session = np.array(self._sessions), np.array(self._in_session, np.float32)
+        of_session: dict[int, Floats] = {}
         gains, alike = self._scores.copy(), np.full(len(self._scores), ALIKE_FROM, np.float32)
         spent: dict[int, int] = {}
         memories = {joined_words(memory.text): memory for memory in known}
@@ -175,7 +187,9 @@ class Candidates:
                 session = self._sessions[best]
                 before, after = spent.get(session, 0), spent.get(session, 0) + cost
                 spent[session] = after
-                gains -= in_session * (sessions == session) * np.float32(_used(after) - _used(before))
+                if session not in of_session:
+                    of_session[session] = in_session * (sessions == session)
+                gains -= of_session[session] * np.float32(_used(after) - _used(before))
                 nearer = np.maximum(alike, self._vectors @ self._vectors[best])
                 gains -= np.float32(ALIKE) * (nearer - alike)
                 alike = nearer
@@ -228,14 +242,8 @@ def _used(tokens: int) -> float:
     return float(1 - 0.5 ** (tokens / SESSION_TOKENS))
 
 
-def _covered(terms: Container[str], shares: Mapping[str, float]) -> float:
-    return sum(share for term, share in shares.items() if term in terms)
-
-
-def _own_weight(excerpt: Excerpt, cosines: Floats | None, shares: Mapping[str, float]) -> float:
-    """What the whole turn has of the question's words and meaning."""
-    words = _covered(excerpt.terms, shares)
-    return WORDS * words + COSINE * (0.0 if cosines is None else max(float(cosines.max()), 0.0))
+def _covered(terms: frozenset[str], shares: Mapping[str, float]) -> float:
+    return sum([shares[term] for term in shares.keys() & terms])
 
 
 def quoted_lines(quotes: Sequence[Quote]) -> list[str]:
@@ -253,24 +261,6 @@ def quoted_lines(quotes: Sequence[Quote]) -> list[str]:
 def is_quotable(found: Found) -> bool:
     reasons = found.reasons
     return reasons.get("fts", 0.0) >= FEWEST_WORDS or reasons.get("vector", 0.0) >= LEAST_COSINE
-
-
-def _nearest(piece: Piece, own: Floats | None, cosines: Floats | None) -> tuple[float, Floats | None]:
-    """The cosine of a piece, and its vector."""
-    if own is None or cosines is None:
-        return 0.0, None
-    place = int(cosines.argmax()) if piece.passage is None else piece.passage
-    if not 0 <= place < len(own):
-        return 0.0, None
-    return max(float(cosines[place]), 0.0), own[place]
-
-
-def _stacked(vectors: Sequence[Floats | None]) -> Floats:
-    """One line each; nothing is alike to a piece without a vector."""
-    dims = next((len(vector) for vector in vectors if vector is not None), 1)
-    none = np.zeros(dims, np.float32)
-    stacked: Floats = np.array([none if vector is None else vector for vector in vectors], np.float32)
-    return stacked.reshape(len(vectors), dims)
 
 
 def _unknown(piece: Piece, memories: Mapping[str, Shown]) -> str:

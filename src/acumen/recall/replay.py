@@ -43,7 +43,7 @@ def kept(ask: Ask, budget: int, quoted: Sequence[Quote] = ()) -> dict[str, Any]:
         "agent_version": ask.agent_version,
         "shares": asdict(ask.shares) if ask.context else None,
         "cite": ask.cite,
-        "quoted": [{"id": int(quote.turn), "line": quote.line} for quote in quoted],
+        "quoted": [int(quote.turn) for quote in quoted],
         "filters": {
             str(kind): {name: value for name in _FILTERED if (value := getattr(wanted, name)) is not None}
             for kind, wanted in ask.filters.items()

@@ -47,6 +47,10 @@ class Rows(Generic[F]):
     def row(self, key: str) -> int | None:
         return self._of_key.get(key)
 
+    def row_of(self, key: str) -> int:
+        """KeyError if there is no such row."""
+        return self._of_key[key]
+
     def key(self, row: int) -> str:
         return self._keys[row]
 

@@ -115,6 +115,8 @@ class Voices:
     def named(self, words: Sequence[str]) -> NDArray[np.bool_]:
         """The rows spoken by someone whom these words name."""
         named = {voice for word in words for voice in self._names.get(word, ())}
+        if not named:
+            return np.zeros(len(self._voice), np.bool_)
         return np.isin(np.array(self._voice, np.int32), list(named))
 
     def of_user(self) -> NDArray[np.bool_]:

@@ -90,10 +90,9 @@ class TurnPartition(Generic[F]):
         """KeyError if there is no such turn."""
         return self._rows.facet_of(key)
 
-    def vectors(self, key: str) -> Floats | None:
-        """Of the passages of a turn, one line each; None while they are not known, or if the turn is gone."""
-        row = self._rows.row(key)
-        return None if row is None else self._vectors.of(row)
+    def vectors(self, keys: Sequence[str]) -> tuple[Floats, list[int]]:
+        """Of the passages of these turns, one line each; and how many each has. KeyError for a turn that is gone."""
+        return self._vectors.of([self._rows.row_of(key) for key in keys])
 
     def weights(self, words: Sequence[str]) -> dict[str, float]:
         """How much each word tells in these conversations."""

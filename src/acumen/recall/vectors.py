@@ -1,6 +1,8 @@
 """What rows mean: vectors kept small, every one of them compared with a question."""
 
 from array import array
+from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -76,15 +78,14 @@ class Vectors:
         self._first = array("i", first.tobytes())
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
 
-    def of(self, row: int) -> Floats | None:
-        """The unit vectors of a row, one line each, as they were before rounding but for its error."""
+    def of(self, rows: Sequence[int]) -> tuple[Floats, list[int]]:
+        """The unit vectors of these rows, one line each, as they were but for rounding; and how many each row has."""
         self._pack()
-        first, count = self._first[row], self._count[row]
-        if not count:
-            return None
-        scales = np.array(self._scales[first : first + count], np.float32)
-        vectors: Floats = self._numbers[first : first + count].astype(np.float32) * scales[:, None]
-        return vectors
+        slots = [range(self._first[row], self._first[row] + self._count[row]) for row in rows]
+        places = np.fromiter(chain.from_iterable(slots), np.intp)
+        scales = np.frombuffer(self._scales, np.float32)[places]
+        vectors: Floats = self._numbers[places].astype(np.float32) * scales[:, None]
+        return vectors, [len(places) for places in slots]
 
     def near(self, aim: "Aim") -> "Near":
         """How close every row is to a question."""

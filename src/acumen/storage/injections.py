@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from acumen.model.echoes import Shown
 from acumen.model.experiment import HOLDOUT
-from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.handles import turn_handle
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS, MINUTE_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
 from acumen.storage.prepared import ByIds, Prepared, Select, Statement
@@ -60,14 +61,14 @@ class Injections:
 
     def _of_existing_turns(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
         """Without the words of turns that were deleted between the answer and now."""
-        quoted = {turn["id"] for row in rows for turn in (row["ask"] or {}).get("quoted", ())}
+        quoted = {turn for row in rows for turn in (row["ask"] or {}).get("quoted", ())}
         if not quoted:
             return rows
         s = self._scope
         batches = in_batches(sorted(quoted))
         there = {row["interaction_id"] for some in batches for row in _EXISTING.rows(s.conn, s.org, some)}
-        changed = [_unquoted(row["ask"], row["rendered"], quoted - there) for row in rows]
-        return [{**row, "ask": ask, "rendered": text} for row, (ask, text) in zip(rows, changed, strict=True)]
+        gone = quoted - there
+        return [{**row, "rendered": _unquoted(row["ask"], row["rendered"], gone)} for row in rows] if gone else rows
 
     def get(self, injection_id: str) -> Injection | None:
         row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
@@ -132,16 +133,15 @@ class Injections:
             if lines:
                 self._erase(row, lines)
 
-    def forget_turns(self, owners: Mapping[str, Collection[int]]) -> None:
+    def forget_turns(self, owners: Mapping[str, Collection[InteractionId]]) -> None:
         """How these turns of some users were quoted to the users' agents."""
         self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
         c = injections.c
         query = self._scope.mine(c.injection_id, c.user_id, c.ask, c.rendered)
         for row in self._scope.those(query, c.user_id, list(owners)):
-            ask, rendered = _unquoted(row.ask, row.rendered, owners[row.user_id])
+            rendered = _unquoted(row.ask, row.rendered, set(owners[row.user_id]))
             if rendered != row.rendered:
-                its = injections.c.injection_id == row.injection_id
-                self._scope.update(injections, its, ask=ask, rendered=rendered)
+                self._scope.update(injections, c.injection_id == row.injection_id, rendered=rendered)
 
     def forget_all_turns(self) -> None:
         """What was quoted of any turn; an injection that quoted nothing stays as it is."""
@@ -149,7 +149,7 @@ class Injections:
         users = {row.user_id for row in self._scope.all(self._scope.mine(c.user_id).distinct()) if row.user_id}
         for user in sorted(users):
             rows = self._scope.all(self._scope.mine(c.ask).where(c.user_id == user))
-            self.forget_turns({user: {quote["id"] for row in rows for quote in (row.ask or {}).get("quoted", ())}})
+            self.forget_turns({user: {turn for row in rows for turn in (row.ask or {}).get("quoted", ())}})
 
     def _first_known(self, kind: Kind, ids: Sequence[str]) -> Millis:
         """Before the first of these memories was written down, none of them can have been shown; 0: it is not known.
@@ -196,14 +196,12 @@ def _erased(hits: Sequence[Any], rendered: str, lines: Sequence[str]) -> tuple[l
     return [{**hit, "line": ""} if hit["line"] in lines else hit for hit in hits], rendered
 
 
-def _unquoted(ask: Any, rendered: str, turns: Collection[int]) -> tuple[Any, str]:
-    """The question and its answer without the words of these turns."""
-    quoted = (ask or {}).get("quoted", ())
-    for quote in quoted:
-        if quote["id"] in turns:
-            rendered = rendered.replace(quote["line"], ERASED)
-    left = [{**quote, "line": ""} if quote["id"] in turns else quote for quote in quoted]
-    return ({**ask, "quoted": left} if quoted else ask), rendered
+def _unquoted(ask: Any, rendered: str, turns: set[InteractionId]) -> str:
+    """An answer without the words of these turns: a quote is a line that begins with the handle of its turn."""
+    for turn in turns & set((ask or {}).get("quoted", ())):
+        start = f"[{turn_handle(turn)}] "
+        rendered = "\n".join(ERASED if line.startswith(start) else line for line in rendered.split("\n"))
+    return rendered
 
 
 def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:
