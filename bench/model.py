@@ -1,122 +1,179 @@
-"""What a memory costs when a model learns it, in tokens: ordinary talk, read by a script that knows what to keep.
+"""What a memory costs when a model learns it, in calls and tokens: one LoCoMo conversation, window by window.
 
-How well a model reads is the model's affair; how much it is given to read and how often is ours, and that is measured.
-The script answers as a perfect reader would, so that every question is asked that a good model would be asked.
+How well a model reads is up to the model; how much it reads and how often is up to us, and that is measured. Without an
+endpoint a script answers as a good model would, so that every question is asked. With `ACUMEN_LLM_URL` set, the model
+that answers there reads the first windows, and the figures are its own.
 """
 
 import asyncio
+import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from itertools import groupby
 from typing import Any
 
-from acumen.app import LOCAL_ORG, App
-from acumen.llm.gateway import Gateway
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from acumen.errors import ModelUnavailable
+from acumen.learn.extract import by_model
+from acumen.learn.extract.notes import Note
+from acumen.llm.gateway import Gateway, Llm
 from acumen.llm.prices import Prices
 from acumen.llm.scripted import Script
-from acumen.model.conversation import Interaction, Request
-from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId, fresh_id, now
-from acumen.model.llm_call import Role, Spent
-from acumen.model.search import Filter
-from acumen.observe import conversations
-from acumen.settings import Llm, Settings
-from acumen.storage.store import Tx
+from acumen.model.config import DEFAULT_WINDOW, PLAYBOOKS, PROFILES
+from acumen.model.conversation import Turn, Window
+from acumen.model.ids import InteractionId, Kind, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
+from acumen.model.llm_call import LlmCall, Role
+from acumen.model.llm_choice import LlmChoice
+from acumen.model.memories import Memory
+from acumen.model.playbook import UserPlaybook
+from acumen.model.profile import Profile
+from acumen.settings import Llm as LlmSettings
 from bench.figures import Figure, Run
-from bench.memory.everyday_requests import ACKNOWLEDGED, FACTS, REQUESTS
-from bench.memory.histories import Session, Turn
-from bench.memory.standing import PREFERENCES, TALK, sessions
+from bench.retrieval import data_folder, locomo
 
-MAX_SESSIONS, QUICK_SESSIONS = 100, 3
-# Turns an extractor waits for: every one, as by default, or the peer's usual eight.
-STRIDES = (1, 8)
+# User turns after which a window is read: every one, or four.
+STRIDES = (1, 4)
+WINDOWS, QUICK_WINDOWS = 1_000, 5
+# A real model on a small machine takes minutes for more.
+WINDOWS_OF_REAL_MODEL = 12
 PRICED = "gpt-5.4-mini"
-_NEW = re.compile(r"^\[(\d+)\] user \(new\): (.+)$", re.MULTILINE)
+URL = "ACUMEN_LLM_URL"
+LEAST_CONTEXT = 2
+# Words in a turn that the script keeps a fact of; about nine in ten of a conversation's longer turns have one.
+WORTH_KEEPING = 12
+ANN, REQUEST = UserId("ann"), RequestId("req")
+EXTRACTORS = {Kind.PROFILE: PROFILES, Kind.USER_PLAYBOOK: PLAYBOOKS}
+_NEW = re.compile(r"^\[(\d+)\] \w{3} [\d-]{10} user \(new\): (.+)$", re.MULTILINE)
+
+
+class Calls(Struct):
+    """What the model was asked, and what came of it."""
+
+    answered: list[LlmCall] = field(default_factory=list)
+    memories: list[Memory] = field(default_factory=list)
+    failures: int = 0
+
+    async def spent_today(self) -> int:
+        return 0
+
+    async def note(self, call: LlmCall) -> None:
+        self.answered.append(call)
 
 
 def measure(run: Run) -> Iterator[Figure]:
-    chosen = _conversations()[: run.many(MAX_SESSIONS, QUICK_SESSIONS)]
+    turns = _turns()
+    url = os.environ.get(URL)
     for stride in STRIDES:
-        spent, memories = asyncio.run(_learned(chosen, stride))
-        yield from _figures(spent, memories, f"read every {stride} turns" if stride > 1 else "read every turn")
+        windows = list(_windows(turns, stride))[: run.many(WINDOWS_OF_REAL_MODEL if url else WINDOWS, QUICK_WINDOWS)]
+        calls = asyncio.run(_read(windows, url))
+        every = f"every {stride} user turns" if stride > 1 else "every user turn"
+        yield from _figures(calls, len(windows), every, "the endpoint" if url else "scripted answers")
 
 
-def _conversations() -> list[Session]:
-    """Facts and everyday requests of one user, preferences among other talk of another."""
-    requests = iter(REQUESTS)
-    facts = [
-        [text for said in (fact, next(requests), next(requests)) for text in (said, ACKNOWLEDGED)] for fact in FACTS
+def _figures(calls: Calls, windows: int, every: str, who: str) -> Iterator[Figure]:
+    memories = len(calls.memories) or 1
+    read = sum(call.prompt_tokens for call in calls.answered)
+    written = sum(call.completion_tokens for call in calls.answered)
+    note = f"{who}; {windows} windows, {len(calls.memories)} memories, {calls.failures} left to the rules"
+    yield Figure(f"{every}: calls per memory", len(calls.answered) / memories, "", note=note)
+    yield Figure(f"{every}: tokens read per memory", read / memories, "tokens")
+    yield Figure(f"{every}: tokens written per memory", written / memories, "tokens")
+    cost = Prices.of("").cost(PRICED, read, written) or 0.0
+    yield Figure(f"{every}: cost of 1,000 memories", cost / memories * 1000, "$", note=f"at the prices of {PRICED}")
+
+
+# --- windows -------------------------------------------------------------------------------------------------------
+
+
+def _turns() -> list[Turn]:
+    """The first conversation; its first speaker is the user, as in the lines about answers."""
+    corpus = next(locomo(data_folder()))
+    user = corpus.turns[0].role
+    return [
+        Turn(
+            InteractionId(number),
+            RequestId("req"),
+            SessionId(turn.session),
+            turn.role == user,
+            turn.text,
+            at=Millis(turn.at),
+        )
+        for number, turn in enumerate(corpus.turns, 1)
     ]
-    return [*sessions(facts, "facts"), *sessions(TALK, "preferences")]
 
 
-def _figures(spent: Spent, memories: int, how: str) -> Iterator[Figure]:
-    note = f"scripted answers; {spent.calls} questions for {memories} memories"
-    yield Figure(f"{how}: tokens read per memory", spent.prompt_tokens / memories, "tokens", note=note)
-    yield Figure(f"{how}: tokens written per memory", spent.completion_tokens / memories, "tokens")
-    cost = Prices.of("").cost(PRICED, spent.prompt_tokens, spent.completion_tokens) or 0.0
-    yield Figure(f"{how}: cost of 1,000 memories", cost / memories * 1000, "$", note=f"at the prices of {PRICED}")
+def _windows(turns: Sequence[Turn], stride: int) -> Iterator[Window]:
+    """As many user turns as `stride`, with the answers to them; fewer at the end of a session."""
+    before: list[Turn] = []
+    for _, session in groupby(turns, key=lambda turn: turn.session_id):
+        for new in _parts(list(session), stride):
+            context = before[-max(LEAST_CONTEXT, DEFAULT_WINDOW - len(new)) :]
+            yield Window(ANN, (*(replace(turn, is_new=False) for turn in context), *new))
+            before += new
 
 
-async def _learned(talk: Sequence[Session], stride: int) -> tuple[Spent, int]:
-    """What was asked, and how many memories came of it."""
-    with tempfile.TemporaryDirectory(prefix="acumen-model-") as folder:
-        app = App(Settings.model_validate({"data": Path(folder), "recall": {"embeddings": False}}))
-        app.gateway = Gateway(Llm(url="http://127.0.0.1:9/v1"), connect=_reader().connect)
-        await app.start(work=False)
-        try:
-            await _play(talk, stride, app)
-            return await app.store.of(LOCAL_ORG).read(_counted)
-        finally:
-            await app.stop()
+def _parts(session: Sequence[Turn], stride: int) -> Iterator[list[Turn]]:
+    part: list[Turn] = []
+    for turn in session:
+        if turn.by_user and sum(each.by_user for each in part) == stride:
+            yield part
+            part = []
+        part.append(turn)
+    yield part
 
 
-async def _play(talk: Sequence[Session], stride: int, app: App) -> None:
-    store = app.store.of(LOCAL_ORG)
-    await store.write(lambda tx: tx.orgs.set_config({"stride_size": stride}, tx.orgs.config().version))
-    for session in talk:
-        for start in range(0, len(session.turns), 2):
-            last = start + 2 >= len(session.turns)
-            await _publish(session.id, session.turns[start : start + 2], app, force_extraction=last)
-            await app.worker.run_due()
+# --- reading -------------------------------------------------------------------------------------------------------
 
 
-async def _publish(session_id: str, turns: Sequence[Turn], app: App, *, force_extraction: bool) -> None:
-    """The last turns of a session are read however few they are."""
-    about = (UserId(session_id.rpartition("-")[0]), SessionId(session_id))
-    request = Request(RequestId(fresh_id("req")), *about, now(), body_hash="bench", force_extraction=force_extraction)
-    interactions = [Interaction(InteractionId(0), *about, request.id, now(), turn.role, turn.text) for turn in turns]
-    await conversations.publish(request, interactions, await app.deps_for(LOCAL_ORG))
+async def _read(windows: Sequence[Window], url: str | None) -> Calls:
+    calls = Calls()
+    gateway = _gateway(url)
+    llm = gateway.of(LlmChoice(), calls)
+    assert llm is not None
+    try:
+        for window in windows:
+            await _read_window(window, llm, calls)
+    finally:
+        await gateway.close()
+    return calls
 
 
-def _counted(tx: Tx) -> tuple[Spent, int]:
-    everything = Filter(statuses=None)
-    return tx.llm_calls.spent(Millis(0)), tx.profiles.count(everything) + tx.user_playbooks.count(everything)
+def _gateway(url: str | None) -> Gateway:
+    if url:
+        return Gateway(LlmSettings(url=url, request_seconds=600, total_seconds=900))
+    return Gateway(LlmSettings(url="http://127.0.0.1:9/v1"), Script().says(Role.EXTRACTION, _edits).connect)
 
 
-# --- a reader who knows what is worth keeping ----------------------------------------------------------------------
+async def _read_window(window: Window, llm: Llm, calls: Calls) -> None:
+    """The newest memories are shown as the known ones."""
+    known = calls.memories[: -by_model.MOST_KNOWN - 1 : -1]
+    try:
+        extraction = await by_model.extract(window, EXTRACTORS, known, llm, "")
+    except ModelUnavailable:
+        calls.failures += 1
+    else:
+        calls.memories += [_memory(note, len(calls.memories) + place) for place, note in enumerate(extraction.notes)]
 
 
-def _reader() -> Script:
-    def vote(shown: str) -> dict[str, Any]:
-        notes = _notes(shown)
-        return {"worth_reading": bool(notes["facts"] or notes["lessons"])}
-
-    script = Script().says(Role.EXTRACTION, _notes).says(Role.GATE, vote)
-    return script.says(Role.MERGE, {"verdicts": []})
+def _memory(note: Note, number: int) -> Memory:
+    at = Millis(0)
+    if note.kind is Kind.PROFILE:
+        return Profile(ProfileId(str(number)), ANN, note.lesson.content, at, at)
+    return UserPlaybook(PlaybookId(number), ANN, note.lesson, at, at)
 
 
-def _notes(shown: str) -> dict[str, Any]:
-    """The facts and preferences among the new turns of a prompt, each with its turn as quote."""
-    notes: dict[str, list[dict[str, Any]]] = {"facts": [], "lessons": []}
-    for number, text in _NEW.findall(shown):
-        note = {"content": text, "turn": int(number), "quote": text, "trigger": ""}
-        if text in FACTS:
-            notes["facts"].append(note)
-        elif _is_preference(text):
-            notes["lessons"].append(note)
-    return notes
+def _edits(shown: str) -> dict[str, Any]:
+    """A fact for each new user turn that is long enough to contain one."""
+    turns = [(int(number), text) for number, text in _NEW.findall(shown)]
+    facts = [
+        {**_quoted(number, text), "op": "ADD", "kind": "fact", "category": "fact", "content": f"User: {text[:120]}"}
+        for number, text in turns
+        if len(text.split()) >= WORTH_KEEPING
+    ]
+    return {"edits": facts or [{**_quoted(number, text), "op": "NONE"} for number, text in turns[:1]]}
 
 
-def _is_preference(text: str) -> bool:
-    return any(re.search(pattern, text, re.IGNORECASE) for pattern in PREFERENCES.values())
+def _quoted(number: int, text: str) -> dict[str, Any]:
+    return {"turn": number, "quote": re.split(r"(?<=[.!?]) ", text)[0][:300]}

@@ -183,7 +183,7 @@ def measure_longmemeval(run: Run) -> Iterator[Figure]:
 
 
 def _figures(name: str, run: Run) -> Iterator[Figure]:
-    corpora = list(SETS[name](_data_folder(None)))
+    corpora = list(SETS[name](data_folder()))
     found = tallies(corpora[:QUICK_CORPORA] if run.quick else corpora, Meanings())["overall"].figures()
     for measure, value in found.items():
         target: Target | None = TARGETS.get((name, measure))
@@ -191,7 +191,7 @@ def _figures(name: str, run: Run) -> Iterator[Figure]:
             yield Figure(f"{name} {measure}", value, "", target, note=f"{found['questions']:.0f} questions")
 
 
-def _data_folder(given: Path | None) -> Path:
+def data_folder(given: Path | None = None) -> Path:
     folder = given or Path(os.environ.get(DATA) or "bench/data")
     if not (folder / LOCOMO).exists() and not (folder / LONGMEMEVAL).exists():
         message = f"no data sets in {folder}: name their folder with --data or {DATA}"
@@ -230,7 +230,7 @@ def main() -> dict[str, dict[str, dict[str, float]]]:
     parser.add_argument("--corpora", default="", help="only these, by number from 1, such as 4-5")
     parser.add_argument("--json", type=Path, help="write the figures here too")
     given = parser.parse_args()
-    data = _data_folder(given.data)
+    data = data_folder(given.data)
     results = {}
     for name in [given.only] if given.only else sorted(SETS):
         corpora = _some(list(SETS[name](data)), given.corpora)

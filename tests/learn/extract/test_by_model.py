@@ -170,18 +170,27 @@ async def test_a_rule_is_a_lesson_whatever_the_model_calls_it():
     ],
 )
 async def test_absolute_dates_say_when_it_holds_and_anything_else_says_nothing(said: Any, expected: Any):
-    note = await only_note({**FACT, "valid_from": said[0], "valid_until": said[1]})
+    here = {**FACT, "quote": "I'm here until Friday.", "content": "The user is here."}
+
+    note = await only_note({**here, "valid_from": said[0], "valid_until": said[1]})
 
     assert (note.valid_from, note.valid_until, note.ttl) == expected
 
 
 async def test_a_fact_expires_at_its_stated_end_but_a_past_time_an_event_or_a_plan_does_not():
-    held = {**FACT, "valid_from": "2025-10-01", "valid_until": "2025-10-17"}
+    held = {**FACT, "quote": "I'm here until Friday.", "valid_from": "2025-10-01", "valid_until": "2025-10-17"}
 
     assert (await only_note(held)).expires_at == day("2025-10-18") - 1
     assert (await only_note({**held, "valid_until": "2025-10-03"})).expires_at is None
     assert (await only_note({**held, "category": "event"})).expires_at is None
     assert (await only_note({**held, "category": "plan"})).expires_at is None
+
+
+async def test_a_date_that_the_words_do_not_name_ends_nothing():
+    live = {**FACT, "valid_from": "2025-10-15"}
+
+    assert (await only_note({**live, "valid_until": "2025-10-15"})).valid_until is None
+    assert (await only_note({**live, "valid_until": "2025-10-22"})).expires_at is None
 
 
 async def test_what_the_agent_established_is_kept_but_not_what_it_claims_about_the_user():

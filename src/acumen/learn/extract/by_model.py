@@ -1,7 +1,7 @@
 """Extraction by a language model: one call per window reads facts and lessons, and ends what no longer holds."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from acumen.errors import ModelUnusable
 from acumen.learn.extract.edits import EditKind, Edits, Shown, check, memory_ref
@@ -20,6 +20,8 @@ from acumen.model.secrets import redact
 
 MOST_KNOWN = 30
 MOST_KNOWN_CHARACTERS = 300
+# From last week's days to those of the week after next.
+CALENDAR_DAYS = range(-8, 15)
 
 EXTRACT = prompt.beside(__file__, "extract", Edits)
 
@@ -41,6 +43,7 @@ async def extract(
         "context": "\n\n".join(dict.fromkeys(_context(extractors, about))),
         "tagging": "\n".join(dict.fromkeys(each.tagging for each in extractors.values() if each.tagging)) or "none.",
         "today": f"{_date(window.turns[-1].at):%Y-%m-%d, a %A}",
+        "calendar": ", ".join(_days(window.turns[-1].at)),
         "known": "\n".join(_line(short, memory) for short, memory in shown_known.items()) or "(none)",
         "conversation": shown.transcript.text,
     }
@@ -76,6 +79,11 @@ def _line(short: str, memory: Memory) -> str:
     said_at = None if isinstance(memory, AgentPlaybook) else memory.said_at
     text = " ".join(redact(content).split())[:MOST_KNOWN_CHARACTERS]
     return f"{short} ({_NAMES[memory_ref(memory).kind]}, {_date(said_at or memory.created_at):%Y-%m-%d}): {text}"
+
+
+def _days(today: Millis) -> list[str]:
+    """The days around today: small models cannot count them."""
+    return [f"{_date(today) + timedelta(days):%a %m-%d}" for days in CALENDAR_DAYS]
 
 
 def _date(at: Millis) -> datetime:

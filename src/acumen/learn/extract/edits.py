@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
 from acumen.learn.extract.evidence import evidence, names
 from acumen.learn.extract.notes import Ending, Note, Reach
@@ -83,8 +83,11 @@ class EditKind(StrEnum):
     LESSON = "lesson"
 
 
+# Flat, so that small models can fill it. The quote comes first: what is worth keeping is decided after reading. No
+# docstring: it would be sent along with the schema.
 class Edit(Shape):
-    """Flat, so that small models can fill it. The quote comes first: what is worth keeping is decided after reading."""
+    # Small models leave out what they may; an answer without them is understood all the same.
+    model_config = ConfigDict(json_schema_extra={"required": ["turn", "quote", "op", "kind", "category", "content"]})
 
     turn: Annotated[int, BeforeValidator(_number)]
     quote: Text
@@ -107,9 +110,8 @@ class Edit(Shape):
     features: Annotated[list[Feature], Field(max_length=MOST_TAGS), _cut(MOST_TAGS, list)] = Field(default_factory=list)
 
 
+# At least one where servers enforce the schema, if only a NONE: small models choose an empty list too soon.
 class Edits(Shape):
-    """At least one where servers enforce the schema, if only a NONE: small models choose an empty list too soon."""
-
     edits: Annotated[list[Edit], Field(max_length=MOST_EDITS, json_schema_extra={"minItems": 1}), _cut(MOST_EDITS)]
 
 
@@ -193,9 +195,9 @@ def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
     lesson = _lesson(edit, turn, shown) if kind is Kind.USER_PLAYBOOK else Lesson(_clean(edit.content))
     if not _usable(lesson):
         return None
-    valid_from, valid_until = _period(edit)
+    valid_from, valid_until = _period(edit, turn)
     category = _category(edit, kind)
-    expires = _expiry(category, valid_until, turn)
+    expires = _expiry(category, valid_until, turn, place)
     return Note(
         kind,
         lesson,
@@ -316,10 +318,19 @@ _DATE = later(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _YEARS = range(1900, 2201)
 # Past events and plans stay true: their end is no reason to end the memory.
 _NEVER_OVER = frozenset({Category.EVENT, Category.PLAN})
+# Words that state an end ("until Friday", "this week"): a date that the model made up ends nothing.
+_LIMIT = later(
+    r"\b(?:until|till?|through|by|to|for|during|this|bis|für|diese\w?|während|hasta|al|durante|est[ea]|por|jusqu\w*|au|"
+    r"pendant|cette|ce|até|ao|fino|quest[ao]|до|на)\b|まで|間|今週|今月|今年|到|为止|之前|本周|这周|本月|까지|동안",
+    re.IGNORECASE,
+)
 
 
-def _period(edit: Edit) -> tuple[Millis | None, Millis | None]:
+def _period(edit: Edit, turn: Turn) -> tuple[Millis | None, Millis | None]:
+    """None for an end before the start, and for the turn's own day, which small models write for want of a date."""
     start, end = _day(edit.valid_from), _day(edit.valid_until, end=True)
+    if end and turn.at <= end < turn.at + DAY_MS:
+        return None, None
     return (start, None) if start and end and end < start else (start, end)
 
 
@@ -347,9 +358,10 @@ def _next(start: datetime, month: str | None, day: str | None) -> datetime:
     return start.replace(year=start.year + 1, month=1)
 
 
-def _expiry(category: Category, valid_until: Millis | None, turn: Turn) -> Millis | None:
+def _expiry(category: Category, valid_until: Millis | None, turn: Turn, place: Evidence) -> Millis | None:
     """Its stated end, where that is still to come when it is said."""
-    return valid_until if valid_until and valid_until > turn.at and category not in _NEVER_OVER else None
+    stated = category not in _NEVER_OVER and _LIMIT.search(place.text)
+    return valid_until if stated and valid_until and valid_until > turn.at else None
 
 
 def _time_to_live(expires: Millis | None, turn: Turn) -> TimeToLive:
