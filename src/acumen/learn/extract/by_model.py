@@ -1,10 +1,10 @@
 """Extraction by a language model: one call per window reads facts and lessons, and ends what no longer holds."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from acumen.errors import ModelUnusable
-from acumen.learn.extract.edits import EditKind, Edits, Shown, check, memory_ref
+from acumen.learn.extract.edits import Edits, Shown, check, memory_ref
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.transcript import transcript
 from acumen.llm import prompt
@@ -20,12 +20,14 @@ from acumen.model.secrets import redact
 
 MOST_KNOWN = 30
 MOST_KNOWN_CHARACTERS = 300
-# From last week's days to those of the week after next.
-CALENDAR_DAYS = range(-8, 15)
 
 EXTRACT = prompt.beside(__file__, "extract", Edits)
 
-_NAMES = {Kind.PROFILE: EditKind.FACT, Kind.USER_PLAYBOOK: EditKind.LESSON}
+_NAMES = {Kind.PROFILE: "fact", Kind.USER_PLAYBOOK: "lesson"}
+_ASKED_FOR = {
+    Kind.PROFILE: "Facts (`identity`, `preference`, `fact`, `plan`, `event`)",
+    Kind.USER_PLAYBOOK: "Lessons (`rule`, `recipe`)",
+}
 
 
 async def extract(
@@ -39,11 +41,10 @@ async def extract(
     shown_known = _numbered(known, extractors, EXTRACT.room("known"))
     shown = Shown(transcript(window, EXTRACT.room("conversation")), shown_known, extractors)
     values = {
-        "definitions": "\n".join(f"- `{_NAMES[kind]}`: {each.definition}" for kind, each in extractors.items()),
+        "definitions": "\n".join(f"- {_ASKED_FOR[kind]}: {each.definition}" for kind, each in extractors.items()),
         "context": "\n\n".join(dict.fromkeys(_context(extractors, about))),
         "tagging": "\n".join(dict.fromkeys(each.tagging for each in extractors.values() if each.tagging)) or "none.",
         "today": f"{_date(window.turns[-1].at):%Y-%m-%d, a %A}",
-        "calendar": ", ".join(_days(window.turns[-1].at)),
         "known": "\n".join(_line(short, memory) for short, memory in shown_known.items()) or "(none)",
         "conversation": shown.transcript.text,
     }
@@ -79,11 +80,6 @@ def _line(short: str, memory: Memory) -> str:
     said_at = None if isinstance(memory, AgentPlaybook) else memory.said_at
     text = " ".join(redact(content).split())[:MOST_KNOWN_CHARACTERS]
     return f"{short} ({_NAMES[memory_ref(memory).kind]}, {_date(said_at or memory.created_at):%Y-%m-%d}): {text}"
-
-
-def _days(today: Millis) -> list[str]:
-    """The days around today: small models cannot count them."""
-    return [f"{_date(today) + timedelta(days):%a %m-%d}" for days in CALENDAR_DAYS]
 
 
 def _date(at: Millis) -> datetime:

@@ -78,23 +78,37 @@ class Feature(Shape):
     value: Word
 
 
-class EditKind(StrEnum):
-    FACT = "fact"
-    LESSON = "lesson"
+class Says(StrEnum):
+    """What the quoted words are: a category of memories, or something that is never kept."""
+
+    IDENTITY = Category.IDENTITY.value
+    PREFERENCE = Category.PREFERENCE.value
+    RULE = Category.RULE.value
+    FACT = Category.FACT.value
+    PLAN = Category.PLAN.value
+    EVENT = Category.EVENT.value
+    RECIPE = Category.RECIPE.value
+    FORGET = "forget"
+    REQUEST = "request"
+    QUESTION = "question"
+    TALK = "talk"
+    QUOTED = "quoted"
+
+
+_NEVER_KEPT = frozenset({Says.FORGET, Says.REQUEST, Says.QUESTION, Says.TALK, Says.QUOTED})
 
 
 # Flat, so that small models can fill it. The quote comes first: what is worth keeping is decided after reading. No
 # docstring: it would be sent along with the schema.
 class Edit(Shape):
     # Small models leave out what they may; an answer without them is understood all the same.
-    model_config = ConfigDict(json_schema_extra={"required": ["turn", "quote", "op", "kind", "category", "content"]})
+    model_config = ConfigDict(json_schema_extra={"required": ["turn", "quote", "category", "op"]})
 
     turn: Annotated[int, BeforeValidator(_number)]
     quote: Text
+    category: Annotated[Says, _choice(Says, Says.FACT)] = Says.FACT
     op: Annotated[Op, _choice(Op, Op.NONE)]
     id: Word = ""
-    kind: Annotated[EditKind, _choice(EditKind, EditKind.FACT)] = EditKind.FACT
-    category: Annotated[Category, _choice(Category, Category.FACT)] = Category.FACT
     content: Text = ""
     standing: Annotated[bool, BeforeValidator(bool)] = False
     trigger: Text = ""
@@ -133,46 +147,58 @@ class Checked(Struct, frozen=True):
 
 def check(edits: Sequence[Edit], shown: Shown) -> Checked:
     """Notes and endings, each in the order in which they were said."""
-    meant = [edit for edit in edits if edit.op is not Op.NONE and _is_news(edit, shown) and _wanted(edit, shown)]
-    checked = [_checked(edit, shown) for edit in meant]
+    checked: list[Note | Ending | None] = []
+    for edit in filter(_is_meant, edits):
+        turn, place = _located(edit, shown)
+        # A turn that was read before may well be noted again, and a note of a kind that was not asked for is no fault.
+        if (turn is None or turn.is_new) and _is_wanted(edit, shown):
+            checked.append(_checked(edit, turn, place, shown) if turn and place else None)
     notes = sorted((value for value in checked if isinstance(value, Note)), key=_place)
     endings = sorted((value for value in checked if isinstance(value, Ending)), key=_place)
-    return Checked(notes, endings, sum(value is None for value in checked))
+    return Checked(notes, endings, checked.count(None))
 
 
 def _place(value: Note | Ending) -> tuple[int, int]:
     return value.evidence.interaction_id, value.evidence.start
 
 
-def _is_news(edit: Edit, shown: Shown) -> bool:
-    """False for a turn that was read before, which a model may note again."""
-    turn = shown.transcript.turns.get(edit.turn)
-    return turn is None or turn.is_new
+def _is_meant(edit: Edit) -> bool:
+    """Requests, questions, small talk and quoted text neither add nor end anything."""
+    if edit.op is Op.FORGET:
+        return True
+    ends = edit.op is Op.END and edit.category is Says.FORGET
+    return edit.op is not Op.NONE and (ends or edit.category not in _NEVER_KEPT)
 
 
-def _wanted(edit: Edit, shown: Shown) -> bool:
+def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
+    """The turn that the edit names and the quote's place in it. A number that is wrong is put right by exact words."""
+    named = shown.transcript.turns.get(edit.turn)
+    place = None if named is None else evidence(edit.quote, named)
+    if place is not None:
+        return named, place
+    new = (turn for turn in shown.transcript.turns.values() if turn.is_new)
+    located = next(((turn, exact) for turn in new if (exact := evidence(edit.quote, turn, exact=True))), None)
+    return located or (named, None)
+
+
+def _is_wanted(edit: Edit, shown: Shown) -> bool:
     """Whether a note of its kind was asked for; an ending is of the kind of what it ends."""
     return edit.op in (Op.END, Op.FORGET) or _kind(edit, shown) in shown.extractors
 
 
 def _kind(edit: Edit, shown: Shown) -> Kind:
-    """A rule is a lesson whatever the model calls it, and a memory is updated by one of its own kind."""
+    """By the category; a memory is updated by one of its own kind."""
     known = shown.known.get(edit.id)
     if edit.op is Op.UPDATE and known is not None:
         return memory_ref(known).kind
-    lesson = edit.kind is EditKind.LESSON or edit.category is Category.RULE
-    return Kind.USER_PLAYBOOK if lesson else Kind.PROFILE
+    return Kind.USER_PLAYBOOK if edit.category in (Says.RULE, Says.RECIPE) else Kind.PROFILE
 
 
 def memory_ref(memory: Memory) -> MemoryRef:
     return MemoryRef(Kind.PROFILE if isinstance(memory, Profile) else Kind.USER_PLAYBOOK, str(memory.id))
 
 
-def _checked(edit: Edit, shown: Shown) -> Note | Ending | None:
-    turn = shown.transcript.turns.get(edit.turn)
-    place = None if turn is None else evidence(edit.quote, turn)
-    if turn is None or place is None:
-        return None
+def _checked(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | Ending | None:
     if edit.op in (Op.END, Op.FORGET):
         return _ending(edit, turn, place, shown) if turn.by_user else None
     return _note(edit, turn, place, shown)
@@ -189,14 +215,14 @@ _OF_LESSONS = frozenset({Category.RULE, Category.PREFERENCE, Category.RECIPE})
 
 def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
     kind = _kind(edit, shown)
-    if not (turn.by_user or turn.expert_text or turn.tools_used or edit.category in _ESTABLISHED):
+    category = _category(edit, kind)
+    if not (turn.by_user or turn.expert_text or turn.tools_used or category in _ESTABLISHED):
         return None
     extractor = shown.extractors[kind]
     lesson = _lesson(edit, turn, shown) if kind is Kind.USER_PLAYBOOK else Lesson(_clean(edit.content))
     if not _usable(lesson):
         return None
     valid_from, valid_until = _period(edit, turn)
-    category = _category(edit, kind)
     expires = _expiry(category, valid_until, turn, place)
     return Note(
         kind,
@@ -217,23 +243,36 @@ def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
 
 
 def _category(edit: Edit, kind: Kind) -> Category:
-    if kind is Kind.USER_PLAYBOOK:
-        return edit.category if edit.category in _OF_LESSONS else Category.RULE
-    return edit.category
+    category = Category(edit.category.value)
+    return Category.RULE if kind is Kind.USER_PLAYBOOK and category not in _OF_LESSONS else category
 
 
 def _lesson(edit: Edit, turn: Turn, shown: Shown) -> Lesson:
     content = _clean(edit.content)
-    pitfall = _pitfall(_clean(edit.pitfall), content, turn, shown)
+    trigger = _clean(edit.trigger)
+    before = [each for each in shown.transcript.turns.values() if each.id <= turn.id]
     blocked = None if edit.blocking_issue == "none" else {"kind": edit.blocking_issue, "details": content}
-    return Lesson(content, _clean(edit.trigger) or None, _clean(edit.rationale) or None, pitfall, blocked)
+    return Lesson(
+        content,
+        None if _repeats(trigger, content) else trigger,
+        _grounded(_clean(edit.rationale), content, [turn]),
+        # What the agent did wrong: nothing where no agent has acted.
+        None if all(each.by_user for each in before) else _grounded(_clean(edit.pitfall), content, before),
+        blocked,
+    )
 
 
-def _pitfall(pitfall: str, content: str, turn: Turn, shown: Shown) -> str | None:
-    """What the agent did wrong: never the instruction again, and nothing where no agent has acted."""
-    wrong, right = (" ".join(re.findall(r"\w+", text.casefold())) for text in (pitfall, content))
-    acted = any(not each.by_user and each.id <= turn.id for each in shown.transcript.turns.values())
-    return pitfall if wrong and acted and wrong not in right and right not in wrong else None
+def _grounded(text: str, content: str, turns: Sequence[Turn]) -> str | None:
+    """The text if it says more than the instruction and that was said in these turns; models like to fill fields."""
+    more = names(text) - names(content)
+    said = "\n".join(part for turn in turns for part in (turn.text, turn.expert_text, *map(str, turn.tools_used)))
+    return text if not _repeats(text, content) and more & names(said) else None
+
+
+def _repeats(text: str, content: str) -> bool:
+    """Whether one contains the other, whatever the capitals and punctuation; an empty text repeats."""
+    inner, outer = (" ".join(re.findall(r"\w+", each.casefold())) for each in (text, content))
+    return inner in outer or outer in inner
 
 
 def _updated(edit: Edit, lesson: Lesson, turn: Turn, shown: Shown) -> MemoryRef | None:
@@ -263,7 +302,7 @@ def _ending(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Ending | N
         return Ending(place, turn.request_id, Cause.FORGET, target) if edit.op is Op.FORGET and target else None
     if not _names_it(edit, known, turn, place, shown):
         return None
-    cause = Cause.FORGET if edit.op is Op.FORGET else Cause.MODEL
+    cause = Cause.FORGET if Op.FORGET in (edit.op, edit.category.upper()) else Cause.MODEL
     since = _day(edit.valid_until) or turn.at
     return Ending(place, turn.request_id, cause, target, ends=memory_ref(known), since=since)
 

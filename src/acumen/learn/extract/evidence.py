@@ -24,14 +24,14 @@ _SHORTEST = 4
 _USER = frozenset("user users nutze benut usuar utili utent польз gebru 用户 用戶 ユー ーザ ザー 사용 용자".split())
 
 
-def evidence(quote: str, turn: Turn) -> Evidence | None:
+def evidence(quote: str, turn: Turn, *, exact: bool = False) -> Evidence | None:
     """The quote's place in the turn. Not copied exactly, it is the sentence that says nearly that; else None."""
     quote = quote[:MOST_CHARACTERS]
-    place = span(quote, turn.text)
+    place = _exact(quote, turn.text) if exact else span(quote, turn.text)
     if place is not None:
         start, end = place
         return Evidence(turn.id, start, end, redact(turn.text[start:end]))
-    if any(span(quote, text) for text in _attached(turn)):
+    if not exact and any(span(quote, text) for text in _attached(turn)):
         return Evidence(turn.id, 0, len(turn.text), redact(quote))
     return None
 
@@ -43,11 +43,13 @@ def _attached(turn: Turn) -> list[str]:
 
 def span(quote: str, text: str) -> tuple[int, int] | None:
     """First and last character of the quote in the text, whatever its spaces and capitals."""
+    return _exact(quote, text) or _nearest(quote, text)
+
+
+def _exact(quote: str, text: str) -> tuple[int, int] | None:
     words = quote.split()
-    if not words:
-        return None
-    exact = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
-    return exact.span() if exact else _nearest(quote, text)
+    match = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE) if words else None
+    return match.span() if match else None
 
 
 def _nearest(quote: str, text: str) -> tuple[int, int] | None:

@@ -9,6 +9,7 @@ from msgspec import Struct
 from acumen.llm.tokens import count_tokens, truncate
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Millis
+from acumen.model.patterns import later
 from acumen.model.secrets import redact
 
 # One turn may take at most this much of the room: a pasted document must not push the talk out.
@@ -16,6 +17,14 @@ MOST_OF_ROOM = 0.4
 # Tokens; with fewer a turn says nothing any more.
 LEAST_SHARE = 20
 TOOL_CHARACTERS = 600
+# Characters from which an agent's answer is marked as new: it may contain results that the user comes back to.
+LONG_ANSWER = 120
+
+# Not after "Dr.", and not in "am 3. Mai".
+_BETWEEN_SENTENCES = later(
+    r"(?:(?<=\w\w\w[.!?])|(?<=\d[.!?])(?![ \t]+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))"
+    r"[ \t]+(?=[^\W\d_a-z]|[¿¡\"'«„“])|(?<=[。！？])(?![。！？」』”\s]|\Z)"
+)
 
 
 class Transcript(Struct, frozen=True):
@@ -52,12 +61,24 @@ def _tokens(line: str) -> int:
 
 def _line(number: int, turn: Turn, most: int) -> str:
     """Only the first line of a turn is not indented, so that nobody's words can pass for another's turn."""
-    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if turn.is_new else ''}"
-    lines = [f"{head}: {_shortened(redact(turn.text), most)}"]
+    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if _is_marked(turn) else ''}"
+    text = _shortened(redact(turn.text), most)
+    lines = [f"{head}: {_by_sentence(text) if turn.by_user else text}"]
     lines += [f"tool {_tool(tool)}" for tool in turn.tools_used]
     if turn.expert_text:
         lines.append(f"an expert's answer instead: {_shortened(redact(turn.expert_text), most)}")
     return truncate("\n".join(lines).replace("\n", "\n    "), most * 2)
+
+
+def _is_marked(turn: Turn) -> bool:
+    """Small models note something of every new turn: an agent's short answer is not offered to them."""
+    offered = turn.by_user or turn.tools_used or turn.expert_text or len(turn.text) >= LONG_ANSWER
+    return turn.is_new and bool(offered)
+
+
+def _by_sentence(text: str) -> str:
+    """A line for each sentence: small models note a thing for each line."""
+    return _BETWEEN_SENTENCES.sub("\n", text)
 
 
 def _date(at: Millis) -> str:
