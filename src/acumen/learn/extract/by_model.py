@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from acumen.errors import ModelUnusable
 from acumen.learn.extract.edits import Edits, Shown, check, memory_ref
+from acumen.learn.extract.language import language_of
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.transcript import transcript
 from acumen.llm import prompt
@@ -44,6 +45,7 @@ async def extract(
         "definitions": "\n".join(f"- {_ASKED_FOR[kind]}: {each.definition}" for kind, each in extractors.items()),
         "context": "\n\n".join(dict.fromkeys(_context(extractors, about))),
         "tagging": "\n".join(dict.fromkeys(each.tagging for each in extractors.values() if each.tagging)) or "none.",
+        "language": _language(window),
         "today": f"{_date(window.turns[-1].at):%Y-%m-%d, a %A}",
         "known": "\n".join(_line(short, memory) for short, memory in shown_known.items()) or "(none)",
         "conversation": shown.transcript.text,
@@ -54,6 +56,12 @@ async def extract(
     if checked.refused and not (checked.notes or checked.endings):
         raise ModelUnusable("The language model's answer cannot be used: nothing in it rests on the conversation.")
     return Extraction(list(checked.notes), list(checked.endings), answer.origin)
+
+
+def _language(window: Window) -> str:
+    """Of the new user turns; small models otherwise write in the language of an example."""
+    language = language_of("\n".join(turn.text for turn in window.turns if turn.by_user and turn.is_new))
+    return language or "the language of its quote"
 
 
 def _context(extractors: Mapping[Kind, Extractor], about: str) -> list[str]:

@@ -6,27 +6,27 @@ addresses its reader, and one that touches a memory that was not shown or that i
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from msgspec import Struct
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from acumen.learn.extract.evidence import evidence, names
+from acumen.learn.extract.evidence import evidence, names, sentence_about
+from acumen.learn.extract.language import language_of
 from acumen.learn.extract.notes import Ending, Note, Reach
-from acumen.learn.extract.transcript import Transcript
+from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live
+from acumen.learn.extract.transcript import Transcript, is_marked
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
-from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Category, Cause, Evidence
 from acumen.model.patterns import later
 from acumen.model.playbook import Lesson
-from acumen.model.profile import Profile, TimeToLive
+from acumen.model.profile import Profile
 from acumen.model.secrets import redact
-from acumen.model.times import DAY_MS
 
 # More edits than this from one window are a model that copies, and longer ones are one that repeats itself. The bounds
 # are in the schema, which many servers enforce; where they do not, what is too much is cut off.
@@ -150,16 +150,21 @@ def check(edits: Sequence[Edit], shown: Shown) -> Checked:
     checked: list[Note | Ending | None] = []
     for edit in filter(_is_meant, edits):
         turn, place = _located(edit, shown)
-        # A turn that was read before may well be noted again, and a note of a kind that was not asked for is no fault.
-        if (turn is None or turn.is_new) and _is_wanted(edit, shown):
+        # A turn that is only context may well be noted again, and a note of a kind that was not asked for is no fault.
+        if (turn is None or is_marked(turn)) and _is_wanted(edit, shown):
             checked.append(_checked(edit, turn, place, shown) if turn and place else None)
-    notes = sorted((value for value in checked if isinstance(value, Note)), key=_place)
+    notes = sorted({_words(value): value for value in checked if isinstance(value, Note)}.values(), key=_place)
     endings = sorted((value for value in checked if isinstance(value, Ending)), key=_place)
     return Checked(notes, endings, checked.count(None))
 
 
 def _place(value: Note | Ending) -> tuple[int, int]:
     return value.evidence.interaction_id, value.evidence.start
+
+
+def _words(note: Note) -> tuple[Kind, str]:
+    """Two notes with the same words are one."""
+    return note.kind, note.lesson.content.casefold()
 
 
 def _is_meant(edit: Edit) -> bool:
@@ -176,7 +181,7 @@ def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
     place = None if named is None else evidence(edit.quote, named)
     if place is not None:
         return named, place
-    new = (turn for turn in shown.transcript.turns.values() if turn.is_new)
+    new = (turn for turn in shown.transcript.turns.values() if is_marked(turn))
     located = next(((turn, exact) for turn in new if (exact := evidence(edit.quote, turn, exact=True))), None)
     return located or (named, None)
 
@@ -219,11 +224,13 @@ def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
     if not (turn.by_user or turn.expert_text or turn.tools_used or category in _ESTABLISHED):
         return None
     extractor = shown.extractors[kind]
-    lesson = _lesson(edit, turn, shown) if kind is Kind.USER_PLAYBOOK else Lesson(_clean(edit.content))
+    place = _rested_on(edit.content, turn, place)
+    content = _worded(_clean(edit.content), turn, place, shown)
+    lesson = _lesson(content, edit, turn, shown) if kind is Kind.USER_PLAYBOOK else Lesson(content)
     if not _usable(lesson):
         return None
-    valid_from, valid_until = _period(edit, turn)
-    expires = _expiry(category, valid_until, turn, place)
+    valid_from, valid_until = period(edit.valid_from, edit.valid_until, place.text, turn.at)
+    expires = expiry(category, valid_until, place.text, turn.at)
     return Note(
         kind,
         lesson,
@@ -234,7 +241,7 @@ def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
         updates=_updated(edit, lesson, turn, shown),
         valid_from=valid_from,
         valid_until=valid_until,
-        ttl=_time_to_live(expires, turn),
+        ttl=time_to_live(expires, turn.at),
         expires_at=expires,
         confidence=BY_USER if turn.by_user else BY_AGENT,
         tags=_tags(edit.tags, extractor),
@@ -247,8 +254,35 @@ def _category(edit: Edit, kind: Kind) -> Category:
     return Category.RULE if kind is Kind.USER_PLAYBOOK and category not in _OF_LESSONS else category
 
 
-def _lesson(edit: Edit, turn: Turn, shown: Shown) -> Lesson:
-    content = _clean(edit.content)
+# A memory is about somebody: a model that writes "I will …" has slipped into the conversation.
+_FIRST_PERSON = later(r"(?:I|I'll|I'm|I've|Ich|Je|Yo|Eu|Io)\b|J'|我|私")
+
+
+def _rested_on(content: str, turn: Turn, place: Evidence) -> Evidence:
+    """The quote, or the sentence of its turn that the content is about: small models quote the line before it."""
+    return place if names(content) & names(place.text) else sentence_about(content, turn) or place
+
+
+def _worded(content: str, turn: Turn, place: Evidence, shown: Shown) -> str:
+    """The model's wording if it is about the quote; the quote if only its wording is wrong; else nothing."""
+    languages = {language_of(content), language_of(place.text)} - {""}
+    misworded = len(languages) > 1 or _FIRST_PERSON.match(content) or not agree(content, place.text, turn.at)
+    if content and misworded:
+        return _clean(place.text)
+    return content if _is_about(content, turn, place, shown) else ""
+
+
+def _is_about(content: str, turn: Turn, place: Evidence, shown: Shown) -> bool:
+    """A quote that names little ("yes, always") is completed by the turns before it."""
+    named, quoted = names(content), names(place.text)
+    return bool(named & quoted) or (len(quoted) <= POINTS and bool(named & _named_before(turn, shown)))
+
+
+def _named_before(turn: Turn, shown: Shown) -> set[str]:
+    return names(" ".join([each.text for each in shown.transcript.turns.values() if each.id <= turn.id][-3:]))
+
+
+def _lesson(content: str, edit: Edit, turn: Turn, shown: Shown) -> Lesson:
     trigger = _clean(edit.trigger)
     before = [each for each in shown.transcript.turns.values() if each.id <= turn.id]
     blocked = None if edit.blocking_issue == "none" else {"kind": edit.blocking_issue, "details": content}
@@ -303,7 +337,7 @@ def _ending(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Ending | N
     if not _names_it(edit, known, turn, place, shown):
         return None
     cause = Cause.FORGET if Op.FORGET in (edit.op, edit.category.upper()) else Cause.MODEL
-    since = _day(edit.valid_until) or turn.at
+    since = first_moment(edit.valid_until) or turn.at
     return Ending(place, turn.request_id, cause, target, ends=memory_ref(known), since=since)
 
 
@@ -315,8 +349,7 @@ def _names_it(edit: Edit, known: Memory, turn: Turn, place: Evidence, shown: Sho
     quoted = names(place.text)
     if named & quoted:
         return True
-    before = [each.text for each in shown.transcript.turns.values() if each.id < turn.id][-2:]
-    return len(quoted) <= POINTS and bool(named & names(" ".join(before)))
+    return len(quoted) <= POINTS and bool(named & _named_before(turn, shown))
 
 
 # --- what is believed ----------------------------------------------------------------------------------------------
@@ -349,62 +382,3 @@ def _tags(tags: Sequence[str], extractor: Extractor) -> tuple[str, ...]:
     """Only where the org has said how to tag."""
     clean = (_clean(tag).lower()[:64] for tag in tags)
     return tuple(dict.fromkeys(tag for tag in clean if tag))[:MOST_TAGS] if extractor.tagging else ()
-
-
-# --- when it holds -------------------------------------------------------------------------------------------------
-
-_DATE = later(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
-_YEARS = range(1900, 2201)
-# Past events and plans stay true: their end is no reason to end the memory.
-_NEVER_OVER = frozenset({Category.EVENT, Category.PLAN})
-# Words that state an end ("until Friday", "this week"): a date that the model made up ends nothing.
-_LIMIT = later(
-    r"\b(?:until|till?|through|by|to|for|during|this|bis|für|diese\w?|während|hasta|al|durante|est[ea]|por|jusqu\w*|au|"
-    r"pendant|cette|ce|até|ao|fino|quest[ao]|до|на)\b|まで|間|今週|今月|今年|到|为止|之前|本周|这周|本月|까지|동안",
-    re.IGNORECASE,
-)
-
-
-def _period(edit: Edit, turn: Turn) -> tuple[Millis | None, Millis | None]:
-    """None for an end before the start, and for the turn's own day, which small models write for want of a date."""
-    start, end = _day(edit.valid_from), _day(edit.valid_until, end=True)
-    if end and turn.at <= end < turn.at + DAY_MS:
-        return None, None
-    return (start, None) if start and end and end < start else (start, end)
-
-
-def _day(text: str, *, end: bool = False) -> Millis | None:
-    """The first or the last millisecond (UTC) of a day, month or year; None for what is no date."""
-    match = _DATE.fullmatch(text.strip())
-    if match is None or int(match[1]) not in _YEARS:
-        return None
-    year, month, day = int(match[1]), int(match[2] or 1), int(match[3] or 1)
-    try:
-        start = datetime(year, month, day, tzinfo=UTC)
-        if end:
-            start = _next(start, match[2], match[3])
-    except ValueError:
-        return None
-    return Millis(int(start.timestamp() * 1000) - (1 if end else 0))
-
-
-def _next(start: datetime, month: str | None, day: str | None) -> datetime:
-    """The start of the day, month or year after."""
-    if day:
-        return datetime.fromtimestamp(start.timestamp() + DAY_MS / 1000, UTC)
-    if month and start.month < 12:
-        return start.replace(month=start.month + 1)
-    return start.replace(year=start.year + 1, month=1)
-
-
-def _expiry(category: Category, valid_until: Millis | None, turn: Turn, place: Evidence) -> Millis | None:
-    """Its stated end, where that is still to come when it is said."""
-    stated = category not in _NEVER_OVER and _LIMIT.search(place.text)
-    return valid_until if stated and valid_until and valid_until > turn.at else None
-
-
-def _time_to_live(expires: Millis | None, turn: Turn) -> TimeToLive:
-    """The shortest of the wire's terms that reaches the end."""
-    if expires is None:
-        return TimeToLive.INFINITY
-    return next(term for term in TimeToLive if term.expires(turn.at) >= expires)

@@ -36,6 +36,19 @@ def evidence(quote: str, turn: Turn, *, exact: bool = False) -> Evidence | None:
     return None
 
 
+def sentence_about(content: str, turn: Turn) -> Evidence | None:
+    """The sentence of the turn that has most of the names in the content; None when no sentence has enough of them."""
+    wanted = names(content)
+    if len(wanted) < 2:
+        return None
+    shares = [(len(wanted & names(match[0])) / len(wanted), match) for match in _SENTENCE.finditer(turn.text)]
+    share, nearest = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+    if nearest is None or share < NEARLY:
+        return None
+    start, end = _trimmed(nearest)
+    return Evidence(turn.id, start, end, redact(turn.text[start:end]))
+
+
 def _attached(turn: Turn) -> list[str]:
     """Texts that belong to a turn without being its text."""
     return [turn.expert_text, *(str(tool) for tool in turn.tools_used)]

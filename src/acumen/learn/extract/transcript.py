@@ -61,7 +61,7 @@ def _tokens(line: str) -> int:
 
 def _line(number: int, turn: Turn, most: int) -> str:
     """Only the first line of a turn is not indented, so that nobody's words can pass for another's turn."""
-    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if _is_marked(turn) else ''}"
+    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if is_marked(turn) else ''}"
     text = _shortened(redact(turn.text), most)
     lines = [f"{head}: {_by_sentence(text) if turn.by_user else text}"]
     lines += [f"tool {_tool(tool)}" for tool in turn.tools_used]
@@ -70,7 +70,7 @@ def _line(number: int, turn: Turn, most: int) -> str:
     return truncate("\n".join(lines).replace("\n", "\n    "), most * 2)
 
 
-def _is_marked(turn: Turn) -> bool:
+def is_marked(turn: Turn) -> bool:
     """Small models note something of every new turn: an agent's short answer is not offered to them."""
     offered = turn.by_user or turn.tools_used or turn.expert_text or len(turn.text) >= LONG_ANSWER
     return turn.is_new and bool(offered)
