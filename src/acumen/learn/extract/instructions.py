@@ -40,7 +40,7 @@ _POLITE = later(
 )
 _LASTING = (
     r"(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule|by "
-    r"default|every time|each time|next time|at all times|for all future \w+)"
+    r"default|next time|at all times|for all future \w+)"
 )
 _ALWAYS = later(
     r"(?:always|never(?! mind| ever mind)|do not ever|don't ever|do not .{2,80} (?:again|anymore|any more)\b|don't "
@@ -86,7 +86,8 @@ _WANTS = later(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd l
 _DENIES = later(
     r"(?:no|nope|wrong|not quite|incorrect|that's (?:wrong|not right|incorrect|not what i \w+)|that is (?:wrong|not "
     r"right|incorrect)|you (?:got|did) (?:it|that) wrong|"
-    r"i (?:said|told you|asked(?: you)?|already (?:said|told you))|not (?!bad|sure|really|yet|a problem|too|much|at "
+    r"i (?:said|told you|asked(?: you)?|already (?:said|told you))|not (?!only|bad|sure|really|yet|a problem|too|"
+    r"much|at "
     r"all))\b[,.!:;–—-]*\s*|(?:stop|wait|hold on)[,.!–—-]+\s*"
 )
 _DIRECTS = later(
