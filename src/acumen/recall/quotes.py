@@ -96,7 +96,7 @@ class Quote(Struct, frozen=True):
 
 def excerpt(turn: Interaction, shown: Sequence[Shown]) -> Excerpt:
     """`shown` are the memories that were rendered before the turn: their words are not the speaker's own."""
-    text = redact(without_echoes(turn.content[:READ], shown).text)
+    text = redact(without_echoes(turn.content[:READ], shown, by_user=turn.by_user).text)
     whole = one_line(text)
     parts: list[tuple[str, int | None]]
     if len(whole) <= WHOLE:

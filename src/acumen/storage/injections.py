@@ -99,9 +99,7 @@ class Injections:
         injected = self.shown_between(user, Millis(at - ECHO_DAYS * DAY_MS), at, session)
         return list(dict.fromkeys(line for lines in injected for line in lines))
 
-    def shown_between(
-        self, user: str, since: Millis, until: Millis, session: str | None = None
-    ) -> list[list[Shown]]:
+    def shown_between(self, user: str, since: Millis, until: Millis, session: str | None = None) -> list[list[Shown]]:
         """The memories of each injection, the latest first; at most `ECHO_INJECTIONS` of them."""
         s = self._scope
         asked = {"org": s.org, "user": user, "since": since, "until": until}

@@ -40,19 +40,25 @@ _POLITE = later(
 )
 _LASTING = (
     r"(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule|by "
-    r"default|every time|each time|next time|at all times|for all future \w+)"
+    r"default|next time|at all times|for all future \w+)"
+)
+# "Always here to help", "never saw this coming": no verb in its base form follows, so nothing is asked for.
+_NO_VERB = (
+    r"(?:been|up|here|there|an?|the|so|in|on|at|my|his|her|our|had|was|were|saw|seen|got|knew|felt|thought|ready|"
+    r"open|down|nice|"
+    r"great|good|happy|fun|again|too|more|that|this|it|enough|better|best|i|you|we|\w+ed|\w+ing)"
 )
 _ALWAYS = later(
-    r"(?:always|never(?! mind| ever mind)|do not ever|don't ever|do not .{2,80} (?:again|anymore|any more)\b|don't "
-    r".{2,80} (?:again|anymore|any more)\b|stop \w+ing\b|quit \w+ing\b)"
+    rf"(?:(?:always|never(?! mind| ever mind)) (?!{_NO_VERB}\b)\w|(?:do not|don't) ever \w|"
+    r"(?:do not|don't) (?!hesitate|worry).{2,80} (?:again|anymore)\b|(?:stop|quit) \w+ing\b)"
 )
 _FOR_A_TIME = later(
     r"(?:this (?:week|month|year)|today|until [^,.]{3,30}|for the next [^,.]{3,20}|for now)(?:\s*,\s*|\s+)(?:only\s+)?"
 )
 _OPENS_LASTING = later(rf"{_LASTING}\b[,:]?\s*")
-_HAS_LASTING = later(rf"\b{_LASTING}\b")
+_HAS_LASTING = later(r"\b(?:from now on|going forward|henceforth|at all times)\b")
 _POLICY = later(
-    r"we (?:always|never|only(?: ever)?|must(?: not| never| always)?|do not|don't|require|use [^,.]{2,40} (?:here|"
+    r"we (?:always|never|only(?: ever)?|must(?: not| never| always)?|require|use [^,.]{2,40} (?:here|"
     r"only)\b)(?! (?:have|had|got|know|knew|think|feel|see|saw|live|like|love|want|need|get|been|understand|remember|"
     r"met|meet|spoke|talk)\b)\s*\w+"
 )
@@ -84,10 +90,10 @@ _WANTS = later(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd l
 # --- corrections  ----------------------------------------------------------------------
 
 _DENIES = later(
-    r"(?:no|nope|wrong|not quite|incorrect|that's (?:wrong|not right|incorrect|not what i \w+)|that is (?:wrong|not "
-    r"right|incorrect)|you (?:got|did) (?:it|that) wrong|"
-    r"i (?:said|told you|asked(?: you)?|already (?:said|told you))|not (?!bad|sure|really|yet|a problem|too|much|at "
-    r"all))\b[,.!:;–—-]*\s*|(?:stop|wait|hold on)[,.!–—-]+\s*"
+    r"(?:(?:no|nope|wrong|not quite|incorrect|stop|wait|hold on)(?=[,.!:;–—-])|no (?=never|always|don't|do not|use|"
+    r"we )|"
+    r"that(?:'s| is) (?:wrong|not right|incorrect|not what i \w+)|you (?:got|did) (?:it|that) wrong|"
+    r"i (?:said|told you|asked(?: you)?|already (?:said|told you))\b)[,.!:;–—-]*\s*"
 )
 _DIRECTS = later(
     r"(?:always|never|only|use|do not|don't|it's|it is|it should|it must|that should|the \w+|we (?:use|always|never|"
@@ -161,11 +167,9 @@ def _sentence(text: str) -> str:
 # --- remember and forget  ----------------------------------------------------------------------
 
 _REMEMBER = later(
-    r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*(?:(?:do not|don't) "
-    r"forget(?: that)?|remember(?: that| this)?|"
-    r"keep in mind(?: that)?|note(?: down)?(?: that)?|make a note(?: that)?|take note(?: that)?|save(?: this| that)|"
-    r"memori[sz]e(?: that)?|for (?:the record|future reference))"
-    r"(?! to\b| when\b| how\b| if\b| what\b| the time\b| last\b)[,:]?\s+(?=\S)"
+    r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*"
+    r"(?:(?:do not|don't) forget|remember|keep in mind|note(?: down)?|make a note|take note|save|memori[sz]e)"
+    r"(?:(?: this)?:| that| (?=(?:i|i'm|i've|my|our|we)\b)|(?<=remember) (?=the\b))\s*(?=\S)"
 )
 _WISH = (
     r"(?:(?:please|pls|also|and|ok|okay|actually|just|now|hey|can you|could you|would you|will you|i want you to|i'd "

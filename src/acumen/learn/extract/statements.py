@@ -163,7 +163,8 @@ _PRESENT = later(
     r"participate)\b"
 )
 _OWN = later(
-    r"(?:my|our) (?!question|point|apolog|bad\b|understanding|guess|thought|concern|only concern|main concern|next "
+    r"(?:my|our) (?!question|goal|aim|task|objective|point|apolog|bad\b|understanding|guess|thought|concern|only "
+    r"concern|main concern|next "
     r"question|"
     r"pleasure|problem is that|issue is)[\w'’-]+(?: [\w'’&.-]+){0,4}?,?(?: [A-Z]\w+,?)? (?:is|are|was|were|has|have|"
     r"had|lives?|"
@@ -245,12 +246,14 @@ _OF_THE_TALK = later(
     r"\b(?:love|like|enjoy|hate) (?:the (?:idea|sound|thought|way)|that|this|it|how|to (?:know|hear|see|learn|try))\b"
 )
 _POINTING = later(r"(?:\b(?:it|that|this|them|those|these|there|one|so|too|both|him|her|ones|do|did)\b[.! ]*)$")
-# "I took it at the beach", "I'm a fan of it": the object was named in another sentence.
+# "I took it at the beach", "the vibes on that album", "I love the color": the thing was named in another sentence.
 _POINTS_BACK = later(
-    r"(?:i|we|i've|we've|i'm|i am)(?: [\w']+){1,4}? (?:it|them|this|that|him|these|those|one)\b(?! (?:\w+ "
-    r"){0,2}(?:week|month|year|morning|"
-    r"weekend|summer|winter|spring|fall|evening|afternoon|day|season|one|i\b|we\b|my\b|the\b|has\b|have\b|is\b|are\b|"
-    r"was\b|makes?\b))"
+    r"(?:i|we|i've|we've|i'm|i am)(?: [\w']+){1,4}? (?:it|them|him|these|those|one|(?:this|that)(?! (?:\w+ "
+    r"){0,1}(?:week|month|"
+    r"year|morning|weekend|summer|winter|spring|fall|evening|afternoon|day|season|i\b|we\b|my\b|the\b)))\b|"
+    r".*\b(?:on|in|at|of|with|to|for|about|from|than) (?:it|them|those|these|that(?! i\b| we\b))\b|.*\bthe (?:latter|"
+    r"former)\b|"
+    r"(?:i|we) (?:\w+ ){0,2}(?:love|like|enjoy|hate) (?:the|all the) [a-z]"
 )
 _STOP = frozenset(
     "a about actually again all anymore also always am an and any are aren't as at be been but by can can't could "
