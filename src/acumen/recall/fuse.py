@@ -46,8 +46,9 @@ OF_SESSION = 0.23
 # On top of that: the question names the speaker; else the user speaks, who knows best of themselves; it was that day.
 NAMED = 0.19
 # Measured with the answer keys at 300 tokens: LongMemEval .72 with .08, .75 with .16 and with .24; LoCoMo, whose
-# questions name a speaker, .73 with each.
-BY_USER = 0.16
+# questions name a speaker, .73 with each. Below (1 - OF_SESSION) * (1 - BEFORE), so that a turn of the user does not
+# outrank the agent's turn before it that has every word of the question itself.
+BY_USER = 0.15
 ON_THE_DAY = 0.27
 # Session and extras only support a turn that says something itself; from here on they count in full, below it the
 # less the closer to nothing.

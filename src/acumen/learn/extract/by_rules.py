@@ -168,7 +168,8 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
         value=found.value if found else "",
         corrects=retracted(stated.text) or replaced(stated.text),
         valid_from=period.begin if period else None,
-        valid_until=period.end if period else None,
+        # The end of an event is when it happened; of anything else, when it stops to hold.
+        valid_until=period.end if period and stated.category is Category.EVENT else end,
         expires_at=end,
         confidence=CONFIDENCE[explicit],
     )
