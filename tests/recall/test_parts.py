@@ -190,6 +190,15 @@ async def test_no_line_is_rendered_twice(org: Org):
     assert [(left.id, left.reason) for left in found.left_out] == [("p2", "says the same as another line")]
 
 
+async def test_a_quote_without_the_words_of_a_memory_has_no_stray_punctuation(org: Org):
+    await org.sdk.add_profiles(user_profiles=[profile("I keep a zebra called Zoe.", profile_id="p1", said_at=MAY)])
+    await talk(org, "The zebra food is in the blue shed. I keep a zebra called Zoe! Lock the zebra gate at night.")
+
+    found = await org.sdk.search(query="zebra food and the gate", user_id="ada")
+
+    assert "The zebra food is in the blue shed. Lock the zebra gate at night." in found.context
+
+
 async def test_only_a_stated_end_keeps_a_fact_out_of_the_context_not_a_date_that_is_past(org: Org):
     deps = await org.app.deps_for(org.id)
     over = Millis(MARCH * 1000)
