@@ -153,7 +153,8 @@ def check(edits: Sequence[Edit], shown: Shown) -> Checked:
         # A turn that is only context may well be noted again, and a note of a kind that was not asked for is no fault.
         if (turn is None or is_marked(turn)) and _is_wanted(edit, shown):
             checked.append(_checked(edit, turn, place, shown) if turn and place else None)
-    notes = sorted({_words(value): value for value in checked if isinstance(value, Note)}.values(), key=_place)
+    by_words = {_words(value): value for value in reversed(checked) if isinstance(value, Note)}
+    notes = sorted(by_words.values(), key=_place)
     endings = sorted((value for value in checked if isinstance(value, Ending)), key=_place)
     return Checked(notes, endings, checked.count(None))
 
@@ -163,7 +164,7 @@ def _place(value: Note | Ending) -> tuple[int, int]:
 
 
 def _words(note: Note) -> tuple[Kind, str]:
-    """Two notes with the same words are one."""
+    """Two notes with the same words are one: the first."""
     return note.kind, note.lesson.content.casefold()
 
 
