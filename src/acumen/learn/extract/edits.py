@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from acumen.learn.extract.evidence import evidence, names, sentence_about
 from acumen.learn.extract.language import language_of
 from acumen.learn.extract.notes import Ending, Note, Reach
-from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live
+from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live, without_dates
 from acumen.learn.extract.transcript import Transcript, is_marked
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
@@ -38,8 +38,10 @@ BY_USER = 0.8
 BY_AGENT = 0.6
 # The id by which a wish to forget means all memories.
 ALL = "all"
-# A quote with fewer names than this ("forget that") points to the turns before it.
+# A quote with no more names than this ("forget that") points to the turns before it.
 POINTS = 2
+# Share of the names in a memory that its quote has, too; with fewer the model has made something up.
+FAITHFUL = 0.4
 
 
 class Op(StrEnum):
@@ -265,18 +267,23 @@ def _rested_on(content: str, turn: Turn, place: Evidence) -> Evidence:
 
 
 def _worded(content: str, turn: Turn, place: Evidence, shown: Shown) -> str:
-    """The model's wording if it is about the quote; the quote if only its wording is wrong; else nothing."""
+    """The model's wording, or the quote itself where the wording is not that of the quote; nothing without either."""
     languages = {language_of(content), language_of(place.text)} - {""}
     misworded = len(languages) > 1 or _FIRST_PERSON.match(content) or not agree(content, place.text, turn.at)
-    if content and misworded:
-        return _clean(place.text)
-    return content if _is_about(content, turn, place, shown) else ""
+    if not content or _is_hostile(content):
+        return ""
+    if not misworded and _is_faithful(content, turn, place, shown):
+        return content
+    quoted = names(place.text)
+    return _clean(place.text) if len(quoted) > POINTS or quoted & names(content) else ""
 
 
-def _is_about(content: str, turn: Turn, place: Evidence, shown: Shown) -> bool:
+def _is_faithful(content: str, turn: Turn, place: Evidence, shown: Shown) -> bool:
     """A quote that names little ("yes, always") is completed by the turns before it."""
-    named, quoted = names(content), names(place.text)
-    return bool(named & quoted) or (len(quoted) <= POINTS and bool(named & _named_before(turn, shown)))
+    named, quoted = names(without_dates(content)), names(place.text)
+    if len(quoted) <= POINTS:
+        quoted |= _named_before(turn, shown)
+    return len(named & quoted) >= max(1, FAITHFUL * len(named))
 
 
 def _named_before(turn: Turn, shown: Shown) -> set[str]:
@@ -376,7 +383,12 @@ def _clean(text: str) -> str:
 
 def _usable(lesson: Lesson) -> bool:
     texts = (lesson.content, lesson.trigger or "", lesson.pitfall or "", lesson.rationale or "")
-    return bool(lesson.content) and not any(_INJECTION.search(text) or "[redacted" in text for text in texts)
+    return bool(lesson.content) and not any(map(_is_hostile, texts))
+
+
+def _is_hostile(text: str) -> bool:
+    """Whether it contains a secret or addresses its reader."""
+    return bool(_INJECTION.search(text)) or "[redacted" in text
 
 
 def _tags(tags: Sequence[str], extractor: Extractor) -> tuple[str, ...]:

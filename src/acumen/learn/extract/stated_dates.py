@@ -47,6 +47,10 @@ def agree(text: str, words: str, at: Millis) -> bool:
     return all(day is not None and _agrees(day, words, _utc(at).date()) for day in days)
 
 
+def without_dates(text: str) -> str:
+    return _DAY.sub("", text)
+
+
 def _agrees(day: date, words: str, said: date) -> bool:
     """False when the words name another weekday, another day of the month, or when the day is that of the words."""
     if day.isoformat() in words:
