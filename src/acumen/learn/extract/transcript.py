@@ -61,7 +61,8 @@ def _tokens(line: str) -> int:
 
 def _line(number: int, turn: Turn, most: int) -> str:
     """Only the first line of a turn is not indented, so that nobody's words can pass for another's turn."""
-    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if is_marked(turn) else ''}"
+    number_shown, mark = (f"[{number}]", " (new)") if is_marked(turn) else ("-", "")
+    head = f"{number_shown} {_date(turn.at)} {'user' if turn.by_user else 'agent'}{mark}"
     text = _shortened(redact(turn.text), most)
     lines = [f"{head}: {_by_sentence(text) if turn.by_user else text}"]
     lines += [f"tool {_tool(tool)}" for tool in turn.tools_used]
@@ -71,7 +72,9 @@ def _line(number: int, turn: Turn, most: int) -> str:
 
 
 def is_marked(turn: Turn) -> bool:
-    """Small models note something of every new turn: an agent's short answer is not offered to them."""
+    """Whether it is shown as new, with a number to quote it by. An agent's short answer is not: small models note
+    something of every turn that they can quote.
+    """
     offered = turn.by_user or turn.tools_used or turn.expert_text or len(turn.text) >= LONG_ANSWER
     return turn.is_new and bool(offered)
 
