@@ -274,6 +274,12 @@ async def test_an_update_of_another_memory_one_that_was_not_shown_or_by_the_agen
     assert note.updates is None
 
 
+async def test_an_update_that_repeats_the_known_memory_changes_nothing():
+    extraction = await extracted({**FACT, "op": "UPDATE", "id": "k1", "content": HOME.content}, known=(HOME,))
+
+    assert (extraction.notes, extraction.endings) == ([], [])
+
+
 async def test_a_memory_is_updated_by_one_of_its_own_kind():
     note = await only_note({**LESSON, "op": "UPDATE", "id": "k1", "category": "fact"}, known=(ENGLISH,))
 

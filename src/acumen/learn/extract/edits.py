@@ -152,7 +152,7 @@ def check(edits: Sequence[Edit], shown: Shown) -> Checked:
     checked: list[Note | Ending | None] = []
     for edit in filter(_is_meant, edits):
         turn, place = _located(edit, shown)
-        # A turn that is only context may well be noted again, and a note of a kind that was not asked for is no fault.
+        # A turn or memory that is only repeated, and a note of a kind that was not asked for, are no fault.
         if (turn is None or is_marked(turn)) and _is_wanted(edit, shown):
             checked.append(_checked(edit, turn, place, shown) if turn and place else None)
     by_words = {_words(value): value for value in reversed(checked) if isinstance(value, Note)}
@@ -191,7 +191,11 @@ def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
 
 def _is_wanted(edit: Edit, shown: Shown) -> bool:
     """Whether a note of its kind was asked for; an ending is of the kind of what it ends."""
-    return edit.op in (Op.END, Op.FORGET) or _kind(edit, shown) in shown.extractors
+    if edit.op in (Op.END, Op.FORGET):
+        return True
+    known = shown.known.get(edit.id) if edit.op is Op.UPDATE else None
+    repeated = known is not None and _repeats(edit.content, text_of(known))
+    return not repeated and _kind(edit, shown) in shown.extractors
 
 
 def _kind(edit: Edit, shown: Shown) -> Kind:
@@ -204,6 +208,10 @@ def _kind(edit: Edit, shown: Shown) -> Kind:
 
 def memory_ref(memory: Memory) -> MemoryRef:
     return MemoryRef(Kind.PROFILE if isinstance(memory, Profile) else Kind.USER_PLAYBOOK, str(memory.id))
+
+
+def text_of(memory: Memory) -> str:
+    return memory.content if isinstance(memory, Profile) else memory.lesson.content
 
 
 def _checked(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | Ending | None:
@@ -292,14 +300,13 @@ def _named_before(turn: Turn, shown: Shown) -> set[str]:
 
 def _lesson(content: str, edit: Edit, turn: Turn, shown: Shown) -> Lesson:
     trigger = _clean(edit.trigger)
-    before = [each for each in shown.transcript.turns.values() if each.id <= turn.id]
+    acted = [each for each in shown.transcript.turns.values() if each.id <= turn.id and not each.by_user]
     blocked = None if edit.blocking_issue == "none" else {"kind": edit.blocking_issue, "details": content}
     return Lesson(
         content,
         None if _repeats(trigger, content) else trigger,
         _grounded(_clean(edit.rationale), content, [turn]),
-        # What the agent did wrong: nothing where no agent has acted.
-        None if all(each.by_user for each in before) else _grounded(_clean(edit.pitfall), content, before),
+        _grounded(_clean(edit.pitfall), content, acted),  # what the agent did wrong, in its own words or tool calls
         blocked,
     )
 
