@@ -454,6 +454,22 @@ async def test_words_that_name_nothing_are_not_kept_in_place_of_wrong_wording():
     assert [note.lesson.content for note in notes] == ["The user lives in Lyon."]
 
 
+async def test_a_question_is_not_kept_in_place_of_wrong_wording():
+    talk = window("user: I live in Lyon. What is the difference between let and const?")
+    asked = {**LESSON, "turn": 1, "quote": "What is the difference between let and const?", "content": "Reassign let."}
+
+    assert [note.kind for note in (await extracted(FACT, asked, talk=talk)).notes] == [Kind.PROFILE]
+
+
+async def test_quoted_text_adds_nothing():
+    talk = window("user: I live in Lyon. Translate: 'My name is Paul. I live in Oslo, near the harbour.'")
+    paul = {**FACT, "quote": "I live in Oslo, near the harbour.", "content": "The user lives in Oslo near the harbour."}
+
+    notes = (await extracted(FACT, paul, talk=talk)).notes
+
+    assert [note.lesson.content for note in notes] == ["The user lives in Lyon."]
+
+
 async def test_a_quote_of_the_line_before_is_put_right_by_the_content():
     talk = window("user: Can you help me quickly? I am Miriam, a veterinary surgeon in Freiburg.")
     edit = {**FACT, "quote": "Can you help me quickly?", "content": "Miriam is a veterinary surgeon in Freiburg."}

@@ -82,3 +82,11 @@ def test_an_agents_short_answer_is_context():
     shown = transcript(Window(talk.user_id, (*talk.turns, by_tool)), 500)
 
     assert ["(new)" in line for line in shown.text.splitlines() if not line.startswith("    ")] == [False, True, True]
+
+
+def test_quoted_text_stays_on_one_line():
+    shown = transcript(window("user: Sum this up: 'Nordwind hires. Apply in Kiel.' I'm Ann. Don't call me."), 500)
+
+    assert shown.text.split("user (new): ")[1].split("\n    ") == [
+        "Sum this up: 'Nordwind hires. Apply in Kiel.' I'm Ann.", "Don't call me.",
+    ]  # fmt: skip

@@ -16,7 +16,7 @@ from acumen.learn.extract.evidence import evidence, names, sentence_about
 from acumen.learn.extract.language import language_of
 from acumen.learn.extract.notes import Ending, Note, Reach
 from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live, without_dates
-from acumen.learn.extract.transcript import Transcript, is_marked
+from acumen.learn.extract.transcript import QUOTED, Transcript, is_marked
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
@@ -40,8 +40,10 @@ BY_AGENT = 0.6
 ALL = "all"
 # A quote with no more names than this ("forget that") points to the turns before it.
 POINTS = 2
-# Share of the names in a memory that its quote has, too; with fewer the model has made something up.
+# Share of the names in a memory that its quote has, too; with fewer the model has made something up. The user's own
+# words are the better rule: a small model turns orders to the agent into statements about the user.
 FAITHFUL = 0.4
+FAITHFUL_RULE = 0.7
 
 
 class Op(StrEnum):
@@ -153,7 +155,7 @@ def check(edits: Sequence[Edit], shown: Shown) -> Checked:
     for edit in filter(_is_meant, edits):
         turn, place = _located(edit, shown)
         # A turn or memory that is only repeated, and a note of a kind that was not asked for, are no fault.
-        if (turn is None or is_marked(turn)) and _is_wanted(edit, shown):
+        if (turn is None or is_marked(turn)) and _is_wanted(edit, shown) and not _is_quoted(turn, place):
             checked.append(_checked(edit, turn, place, shown) if turn and place else None)
     by_words = {_words(value): value for value in reversed(checked) if isinstance(value, Note)}
     notes = sorted(by_words.values(), key=_place)
@@ -187,6 +189,13 @@ def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
     new = (turn for turn in shown.transcript.turns.values() if is_marked(turn))
     located = next(((turn, exact) for turn in new if (exact := evidence(edit.quote, turn, exact=True))), None)
     return located or (named, None)
+
+
+def _is_quoted(turn: Turn | None, place: Evidence | None) -> bool:
+    """Whether the words are somebody else's, between quotation marks; what a tool returned has no place of its own."""
+    if turn is None or place is None:
+        return False
+    return any(match.start() <= place.start < place.end <= match.end() for match in QUOTED.finditer(turn.text))
 
 
 def _is_wanted(edit: Edit, shown: Shown) -> bool:
@@ -236,7 +245,8 @@ def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
         return None
     extractor = shown.extractors[kind]
     place = _rested_on(edit.content, turn, place)
-    content = _worded(_clean(edit.content), turn, place, shown)
+    share = FAITHFUL_RULE if category is Category.RULE else FAITHFUL
+    content = _worded(_clean(edit.content), turn, place, shown, share)
     lesson = _lesson(content, edit, turn, shown) if kind is Kind.USER_PLAYBOOK else Lesson(content)
     if not _usable(lesson):
         return None
@@ -274,24 +284,25 @@ def _rested_on(content: str, turn: Turn, place: Evidence) -> Evidence:
     return place if names(content) & names(place.text) else sentence_about(content, turn) or place
 
 
-def _worded(content: str, turn: Turn, place: Evidence, shown: Shown) -> str:
+def _worded(content: str, turn: Turn, place: Evidence, shown: Shown, share: float) -> str:
     """The model's wording, or the quote itself where the wording is not that of the quote; nothing without either."""
     languages = {language_of(content), language_of(place.text)} - {""}
     misworded = len(languages) > 1 or _FIRST_PERSON.match(content) or not agree(content, place.text, turn.at)
     if not content or _is_hostile(content):
         return ""
-    if not misworded and _is_faithful(content, turn, place, shown):
+    if not misworded and _shared(content, turn, place, shown) >= share:
         return content
     quoted = names(place.text)
-    return _clean(place.text) if len(quoted) > POINTS or quoted & names(content) else ""
+    states = not place.text.endswith(("?", "？")) and (len(quoted) > POINTS or quoted & names(content))
+    return _clean(place.text) if states else ""
 
 
-def _is_faithful(content: str, turn: Turn, place: Evidence, shown: Shown) -> bool:
-    """A quote that names little ("yes, always") is completed by the turns before it."""
+def _shared(content: str, turn: Turn, place: Evidence, shown: Shown) -> float:
+    """Share of its names that the quote has. One that names little ("yes, always") is completed by the turns before."""
     named, quoted = names(without_dates(content)), names(place.text)
     if len(quoted) <= POINTS:
         quoted |= _named_before(turn, shown)
-    return len(named & quoted) >= max(1, FAITHFUL * len(named))
+    return len(named & quoted) / max(1, len(named))
 
 
 def _named_before(turn: Turn, shown: Shown) -> set[str]:
@@ -315,7 +326,7 @@ def _grounded(text: str, content: str, turns: Sequence[Turn]) -> str | None:
     """The text if it says more than the instruction and that was said in these turns; models like to fill fields."""
     more = names(text) - names(content)
     said = "\n".join(part for turn in turns for part in (turn.text, turn.expert_text, *map(str, turn.tools_used)))
-    return text if not _repeats(text, content) and more & names(said) else None
+    return text if not _repeats(text, content) and len(more & names(said)) >= max(1, FAITHFUL * len(more)) else None
 
 
 def _repeats(text: str, content: str) -> bool:

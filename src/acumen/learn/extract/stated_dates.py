@@ -26,6 +26,7 @@ _WEEKDAYS = [
 ]
 # Days that a weekday, and any other relative date, can be away from the day on which it was said.
 _NEAR, _FAR = 14, 62
+_ORDINAL = re.compile(r"(?<!\d)(\d{1,2})(?:st\b|nd\b|rd\b|th\b|号|號|日(?!本|曜))")
 _CHINESE = "零一二三四五六七八九"
 _CHINESE_DAY = re.compile(r"([一二三四五六七八九]?十?[一二三四五六七八九]|[二三]?十)[号號日](?!本|曜)")
 _NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
@@ -63,14 +64,17 @@ def _agrees(day: date, words: str, said: date) -> bool:
     weekdays = [number for number, pattern in enumerate(_WEEKDAYS) if pattern.search(words)]
     if weekdays:
         return day.weekday() in weekdays and distance <= _NEAR
-    numbers = _numbers(words)
+    days = _days_of_month(words)
+    if days:
+        return day.day in days
+    numbers = {int(number) for number in _NUMBER.findall(words)}
     return bool({day.day, day.year, distance} & numbers) if numbers else distance <= _FAR
 
 
-def _numbers(words: str) -> set[int]:
-    """Also the days of a month as Chinese and Japanese write them: 五号, 二十六日."""
-    days = (match[1] for match in _CHINESE_DAY.finditer(words))
-    return {int(number) for number in _NUMBER.findall(words)} | {_chinese(day) for day in days}
+def _days_of_month(words: str) -> set[int]:
+    """The 26th, 26日, 二十六号."""
+    chinese = {_chinese(match[1]) for match in _CHINESE_DAY.finditer(words)}
+    return chinese | {int(match[1]) for match in _ORDINAL.finditer(words)}
 
 
 def _chinese(number: str) -> int:

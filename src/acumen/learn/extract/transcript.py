@@ -1,6 +1,7 @@
 """A window as a model reads it: numbered and dated turns, within a budget of tokens, secrets redacted."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -20,6 +21,10 @@ TOOL_CHARACTERS = 600
 # Characters from which an agent's answer is marked as new: it may contain results that the user comes back to.
 LONG_ANSWER = 120
 
+# Text between quotation marks, long enough to be more than a name.
+QUOTED = re.compile(
+    r"[\"“„][^\"”“\n]{15,2000}[\"”“]|«[^»\n]{15,2000}»|[「『][^」』\n]{10,2000}[」』]|(?<!\w)'[^'\n]{15,2000}'(?!\w)"
+)
 # Not after "Dr.", and not in "am 3. Mai".
 _BETWEEN_SENTENCES = later(
     r"(?:(?<=\w\w\w[.!?])|(?<=\d[.!?])(?![ \t]+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))"
@@ -80,8 +85,10 @@ def is_marked(turn: Turn) -> bool:
 
 
 def _by_sentence(text: str) -> str:
-    """A line for each sentence: small models note a thing for each line."""
-    return _BETWEEN_SENTENCES.sub("\n", text)
+    """A line for each sentence, but none inside of quoted text: small models note a thing for each line."""
+    pieces = QUOTED.split(text)
+    quotes = [*QUOTED.findall(text), ""]
+    return "".join(_BETWEEN_SENTENCES.sub("\n", piece) + quote for piece, quote in zip(pieces, quotes, strict=True))
 
 
 def _date(at: Millis) -> str:
