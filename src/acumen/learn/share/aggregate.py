@@ -15,17 +15,17 @@ import numpy as np
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.errors import NotFound, OperationInTheWay
-from acumen.learn.runs import runs
+from acumen.errors import OperationInTheWay
+from acumen.learn.runs import runs, status
+from acumen.learn.runs.status import RunStatus
 from acumen.learn.share.groups import LessonGroup, LessonIndex, Plan, plan, regroup
 from acumen.learn.share.shared import Work, shared_lessons, user_lessons, vector_of, write
 from acumen.model.cluster import AggregationBookmark, IndexedLesson
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.ids import Millis, PlaybookId
-from acumen.model.job import Job, JobState
 from acumen.model.playbook import Lesson
-from acumen.model.run import Progress, Run, RunId, RunState
+from acumen.model.run import Run, RunId, RunState
 from acumen.storage.store import Tx
 
 SERVICE = "playbook_aggregation"
@@ -82,7 +82,8 @@ async def begin(fact: LessonsGrew, deps: Deps) -> None:
     def store(tx: Tx) -> None:
         if _new_lessons(tx)[fact.agent_version] < deps.config.aggregation.due_after:
             return
-        if _under_way(tx, fact.agent_version):
+        status.end_lost(tx, SERVICE)
+        if tx.runs.active(SERVICE, fact.agent_version):
             tx.jobs.add(fact, Millis(tx.at + PAUSE_MS))
         else:
             _start(tx, fact.agent_version, None)
@@ -111,48 +112,8 @@ async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool 
     return await deps.store.write(store)
 
 
-class Operation(Struct, frozen=True):
-    """An aggregation as its caller sees it."""
-
-    run: Run
-    progress: Progress
-    job: Job | None  # None: nothing is left to do
-
-    @property
-    def given_up(self) -> bool:
-        return not self.run.state.over and (self.job is None or self.job.state is JobState.DEAD)
-
-    @property
-    def over(self) -> bool:
-        return self.run.state.over or self.given_up
-
-    @property
-    def attempts(self) -> int:
-        return self.job.attempts if self.job else int(self.run.started_at is not None)
-
-    @property
-    def error(self) -> str | None:
-        if self.given_up:
-            return self.job.last_error if self.job else "its worker has disappeared"
-        if self.run.state is RunState.CANCELLED:
-            return "cancelled"
-        if self.progress.failed:
-            return f"{self.progress.failed} of {self.progress.total} pieces failed; the first: {self.run.cause}"
-        return self.run.cause
-
-
-async def operation(run_id: RunId, deps: Deps) -> Operation:
-    def read(tx: Tx) -> Operation:
-        run = tx.runs.get(run_id)
-        if run is None or run.service != SERVICE:
-            raise NotFound(f"There is no aggregation {run_id!r}.")
-        return Operation(run, tx.run_items.progress(run_id), _job(tx, run_id))
-
-    return await deps.store.read(read)
-
-
-def _job(tx: Tx, run_id: RunId) -> Job | None:
-    return next(iter(tx.jobs.of_scope(AggregationAsked.name, run_id)), None)
+async def operation(run_id: RunId, deps: Deps) -> RunStatus:
+    return await status.get(run_id, SERVICE, deps)
 
 
 def names_meant(name: str | None) -> list[str] | None:
@@ -162,20 +123,11 @@ def names_meant(name: str | None) -> list[str] | None:
 
 def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: Any) -> Run:
     subject = agent_version or UNNAMED_VERSION
-    _under_way(tx, subject)  # ends one that was given up
+    status.end_lost(tx, SERVICE)
     meant = {"versions": versions_meant(subject), "names": names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [GATHER], run_id)
     tx.jobs.add(AggregationAsked(run.id))
     return run
-
-
-def _under_way(tx: Tx, subject: str) -> Run | None:
-    """The run that somebody works on; one whose worker gave up is ended here."""
-    active = tx.runs.active(SERVICE, subject)
-    if active is None or not Operation(active, Progress(), _job(tx, active.id)).given_up:
-        return active
-    tx.runs.finish(active.id, RunState.FAILED, {}, "its worker gave up")
-    return None
 
 
 # --- the run -----------------------------------------------------------------------------------------------------
