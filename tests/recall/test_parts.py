@@ -190,17 +190,29 @@ async def test_no_line_is_rendered_twice(org: Org):
     assert [(left.id, left.reason) for left in found.left_out] == [("p2", "says the same as another line")]
 
 
-async def test_a_memory_whose_stated_time_is_over_is_not_rendered_but_an_event_is(org: Org):
+async def test_a_quote_without_the_words_of_a_memory_has_no_stray_punctuation(org: Org):
+    await org.sdk.add_profiles(user_profiles=[profile("I keep a zebra called Zoe.", profile_id="p1", said_at=MAY)])
+    await talk(org, "The zebra food is in the blue shed. I keep a zebra called Zoe! Lock the zebra gate at night.")
+
+    found = await org.sdk.search(query="zebra food and the gate", user_id="ada")
+
+    assert "The zebra food is in the blue shed. Lock the zebra gate at night." in found.context
+
+
+async def test_only_a_stated_end_keeps_a_fact_out_of_the_context_not_a_date_that_is_past(org: Org):
     deps = await org.app.deps_for(org.id)
-    over = {"valid_until": Millis(MARCH * 1000), "user": "ada"}
-    plan = a_profile("Zebra diet this week.", id="plan", category=Category.PLAN, standing=True, **over)
-    event = a_profile("Zebra show in March.", id="event", category=Category.EVENT, **over)
-    await deps.store.write(lambda tx: [keep(tx, memory, "zebra") for memory in (plan, event)])
+    over = Millis(MARCH * 1000)
+    past = {"valid_until": over, "user": "ada"}
+    diet = a_profile("Zebra diet this week.", id="diet", category=Category.FACT, standing=True, expires_at=over, **past)
+    plan = a_profile("Zebra show in March.", id="plan", category=Category.PLAN, **past)
+    fact = a_profile("The zebra season starts in March.", id="fact", category=Category.FACT, **past)
+    await deps.store.write(lambda tx: [keep(tx, memory, "zebra") for memory in (diet, plan, fact)])
 
     text = await context(org, "zebra")
 
     assert "diet" not in text
     assert "show" in text
+    assert "season" in text
 
 
 async def test_a_lesson_that_a_person_scoped_is_used_for_its_version_only(org: Org):

@@ -1,6 +1,8 @@
-"""What `acumen demo` tells: each line is read back from the server that played the day."""
+"""What `acumen demo` prints: every line and number is read from the server that played the script."""
 
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from textwrap import fill
@@ -11,17 +13,18 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from acumen.cli.day import DAY, PAST, QUESTION, WEEKS, Call, Session
+from acumen.cli.demo_script import DAY, PAST, QUESTIONS, WEEKS, Call, Review, Session
 from acumen.cli.output import as_json_text, table
 from acumen.cli.talk import kind_of, line_of
 from acumen.model.ids import Millis
 from acumen_client.client import AsyncClient
+from acumen_client.wire.changes import ChangeKind, MemoryChange, UndoMemoryChangeResponse
 from acumen_client.wire.failures import ProposalView
 from acumen_client.wire.memories import ProfileView, UserPlaybookView
 from acumen_client.wire.meter import InjectionStat
 from acumen_client.wire.observe import Citation, PublishUserInteractionResponse
 from acumen_client.wire.recall import UnifiedSearchViewResponse
-from acumen_client.wire.review import MemoryReviewCandidate
+from acumen_client.wire.review import Keep, MemoryConflict, MemoryReviewCandidate
 from acumen_client.wire.shapes import CallerType, Status
 
 Memory = ProfileView | UserPlaybookView
@@ -29,70 +32,85 @@ Name = tuple[str, str]
 
 BUDGET = 300
 MARGIN = 11
-ALL_THE_TIME = 365
+DAYS_OF_STATS = 365
 REVIEW_DAYS = 60
 STATUSES = list(Status)
-MOST = 1000
-USERS = tuple(dict.fromkeys(session.user for session in (*PAST, *WEEKS, *DAY)))
+LIMIT = 1000
+PARTS: tuple[Session | Review, ...] = (*PAST, *WEEKS, *DAY)
+USERS = tuple(dict.fromkeys(part.user for part in PARTS))
 
-# Beside the usual one, which a server may well be using by now.
-LOOK_AROUND_PORT = 8062
+# Another than the default one, which a server may be using.
+EXAMPLE_PORT = 8062
+
+
+class Example(Struct, frozen=True):
+    """A search at the end, as the next agent would make it."""
+
+    user: str
+    question: str
+    shows: str
+    answer: UnifiedSearchViewResponse
 
 
 class Summary(Struct, frozen=True):
-    """What came of it, as the server tells it; only the searches are counted by the demo that made them."""
+    """What came of the script, as the server reports it; only searches are counted by the demo."""
 
     data: Path
     searches: int
     sessions: int
     turns: int
     memories: dict[Name, Memory]
+    changes: list[MemoryChange]
     stats: list[InjectionStat]
     flagged: list[MemoryReviewCandidate]
     operations: int
     proposed: list[ProposalView]
-    example: UnifiedSearchViewResponse
+    examples: list[Example]
 
     @property
-    def replaced(self) -> list[Memory]:
-        return [memory for memory in self.memories.values() if memory.status is Status.SUPERSEDED]
-
-    @property
-    def shown(self) -> int:
-        return sum(one.surfaced_count for one in self.stats)
+    def injections(self) -> int:
+        return sum(stat.surfaced_count for stat in self.stats)
 
     @property
     def tokens(self) -> int:
-        return sum(one.total_prompt_tokens for one in self.stats)
+        return sum(stat.total_prompt_tokens for stat in self.stats)
+
+    def count(self, kind: ChangeKind) -> int:
+        return Counter(change.change for change in self.changes)[kind]
 
     def title(self, stat: InjectionStat) -> str:
         memory = self.memories.get((stat.entity_type, stat.entity_id))
         return "(deleted)" if memory is None else line_of(memory)
 
 
-async def gathered(client: AsyncClient, data: Path, searches: int) -> Summary:
-    user, question = QUESTION
+async def gather(client: AsyncClient, data: Path, searches: int) -> Summary:
     return Summary(
         data=data,
         searches=searches,
-        sessions=len((await client.requests(top_k=MOST)).sessions),
-        turns=len((await client.all_interactions(limit=MOST)).interactions),
+        sessions=len((await client.requests(top_k=LIMIT)).sessions),
+        turns=len((await client.all_interactions(limit=LIMIT)).interactions),
         memories=await _memories(client),
-        stats=(await client.injection_stats(days_back=ALL_THE_TIME)).stats,
+        changes=(await client.memory_changes(limit=LIMIT)).changes,
+        stats=(await client.injection_stats(days_back=DAYS_OF_STATS)).stats,
         flagged=(await client.memory_review(include_all_users=True, days_back=REVIEW_DAYS)).candidates,
         operations=(await client.stats()).total,
         proposed=(await client.proposals()).proposals,
-        # A look of ours, not use by an agent: it is not counted.
-        example=await client.search(query=question, user_id=user, max_tokens=BUDGET, caller_type=CallerType.INTERNAL),
+        examples=[await _example(client, *question) for question in QUESTIONS],
     )
 
 
+async def _example(client: AsyncClient, user: str, question: str, shows: str) -> Example:
+    """Not a search by an agent: it is not metered."""
+    answer = await client.search(query=question, user_id=user, max_tokens=BUDGET, caller_type=CallerType.INTERNAL)
+    return Example(user, question, shows, answer)
+
+
 async def _memories(client: AsyncClient) -> dict[Name, Memory]:
-    found: list[Memory] = []
+    memories: list[Memory] = []
     for user in USERS:
-        found += (await client.profiles(user_id=user, top_k=MOST, status_filter=STATUSES)).user_profiles
-        found += (await client.user_playbooks(user_id=user, limit=MOST, status_filter=STATUSES)).user_playbooks
-    return {_name(memory): memory for memory in found}
+        memories += (await client.profiles(user_id=user, top_k=LIMIT, status_filter=STATUSES)).user_profiles
+        memories += (await client.user_playbooks(user_id=user, limit=LIMIT, status_filter=STATUSES)).user_playbooks
+    return {_name(memory): memory for memory in memories}
 
 
 def _name(memory: Memory) -> Name:
@@ -104,61 +122,73 @@ def _name(memory: Memory) -> Name:
 # --- while it plays -----------------------------------------------------------------------------------------------
 
 
-def tell_beginning(console: Console, folder: Path) -> None:
-    words = f"Acumen plays {len(PAST)} sessions of months ago, four weeks of routine and all of yesterday, in {folder}."
-    console.print(Text(words), soft_wrap=True)
+def show_beginning(console: Console, folder: Path) -> None:
+    text = f"Playing {len(PAST)} sessions of months ago, four weeks of routine and all of yesterday, in {folder}."
+    console.print(Text(text), soft_wrap=True)
 
 
-def tell_weeks(console: Console, sessions: int) -> None:
-    console.print(Text(f"\nFour weeks of routine follow: {sessions} sessions.", "bold"))
+def show_weeks(console: Console, sessions: int) -> None:
+    console.print(Text(f"\nFour weeks of routine: {sessions} sessions.", "bold"))
 
 
-def tell_session(console: Console, session: Session, at: Millis) -> None:
+def show_heading(console: Console, title: str, people: str, at: Millis) -> None:
     moment = datetime.fromtimestamp(at / 1000).astimezone()
     console.print()
-    console.print(
-        Text(f"{moment:%d %b %H:%M}  {session.title}", "bold")
-        + Text(f"  {session.user} with the {session.agent} agent", "not bold dim")
-    )
+    console.print(Text(f"{moment:%d %b %H:%M}  {title}", "bold") + Text(f"  {people}", "not bold dim"))
 
 
-def tell_recall(console: Console, question: str, found: UnifiedSearchViewResponse) -> None:
-    told = f"{found.context_tokens} tokens of context" if found.context else "nothing relevant is known"
-    _line(console, "recalls", "cyan", f"“{question}”: {told}")
-    _context(console, found)
+def show_recall(console: Console, question: str, answer: UnifiedSearchViewResponse) -> None:
+    size = f"{answer.context_tokens} tokens of context" if answer.context else "nothing relevant is known"
+    _line(console, "recalls", "cyan", f"“{question}”: {size}")
+    _context(console, answer)
 
 
-def _context(console: Console, found: UnifiedSearchViewResponse) -> None:
-    for line in (found.context or "").splitlines():
+def _context(console: Console, answer: UnifiedSearchViewResponse) -> None:
+    for line in (answer.context or "").splitlines():
         console.print(Text(_wrapped(line, console, " " * MARGIN), "dim"), soft_wrap=True)
 
 
-def tell_citations(console: Console, cited: list[Citation]) -> None:
-    _line(console, "cites", "cyan", f"{len(cited)} of what it was shown as the reason for its answer")
+def show_citations(console: Console, citations: Sequence[Citation]) -> None:
+    handles = " ".join(f"[{citation.real_id}]" for citation in citations)
+    _line(console, "cites", "cyan", f"{handles} in its answer")
 
 
-def tell_echo(console: Console, answer: PublishUserInteractionResponse) -> None:
+def show_echo(console: Console, answer: PublishUserInteractionResponse) -> None:
     learned = (answer.profiles_added or 0) + (answer.playbooks_added or 0)
     _line(
-        console, "echoes", "magenta", f"the agent logs its prompt with our context in it: {learned} learned from that"
+        console, "echoes", "magenta", f"the agent logs its prompt with the context in it: {learned} learned from that"
     )
 
 
-def tell_call(console: Console, call: Call) -> None:
-    given = ", ".join(f"{name}={value}" for name, value in call.given.items())
-    _line(console, "fails" if call.fails else "does", "red" if call.fails else "cyan", f"{call.tool}({given})")
+def show_call(console: Console, call: Call) -> None:
+    arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
+    _line(console, "fails" if call.fails else "calls", "red" if call.fails else "cyan", f"{call.tool}({arguments})")
 
 
-async def tell_learned(
-    client: AsyncClient, console: Console, user: str, answer: PublishUserInteractionResponse
-) -> None:
-    if not (answer.profiles_added or answer.playbooks_added):
-        return
-    new = await _from_request(client, user, answer.request_id or "")
-    for memory in new:
-        _line(console, "learns", "green", f"{line_of(memory)} ({kind_of(memory)})")
-    for memory in await _replaced_by(client, user, {_name(memory) for memory in new}):
-        _line(console, "replaces", "yellow", f"{line_of(memory)} ({kind_of(memory)})")
+_COLOURS = {ChangeKind.SUPERSEDED: "yellow", ChangeKind.CONFLICT: "yellow", ChangeKind.FORGOTTEN: "red"}
+_VERBS = {ChangeKind.SUPERSEDED: "ends", ChangeKind.CONFLICT: "conflict", ChangeKind.FORGOTTEN: "forgets"}
+
+
+async def show_changes(client: AsyncClient, console: Console, changes: Sequence[MemoryChange]) -> None:
+    """Learned memories with their trigger and pitfall; of the others why they changed."""
+    memories = await _memories(client) if changes else {}
+    for change in changes:
+        memory = memories.get((change.kind.value, change.id))
+        if change.change is ChangeKind.LEARNED and memory is not None:
+            _line(console, "learns", "green", f"{line_of(memory)} ({kind_of(memory)})")
+        elif change.change in _VERBS and memory is not None:
+            text = f"{memory.content} {change.reason}" if change.change is ChangeKind.FORGOTTEN else change.reason
+            _line(console, _VERBS[change.change], _COLOURS[change.change], text)
+
+
+def show_settled(console: Console, conflict: MemoryConflict, keep: Keep) -> None:
+    sides = {Keep.NEWER: conflict.newer.text, Keep.OLDER: conflict.older.text}
+    text = f"keeps “{sides[keep]}”; the other one is superseded" if keep in sides else "keeps both memories"
+    _line(console, "settles", "green", text)
+
+
+def show_undone(console: Console, change: MemoryChange, answer: UndoMemoryChangeResponse) -> None:
+    _line(console, "undoes", "green", f"{change.change} by “{change.quote}”: {answer.msg}")
 
 
 def _line(console: Console, verb: str, colour: str, words: str) -> None:
@@ -172,21 +202,6 @@ def _wrapped(words: str, console: Console, begins: str) -> str:
     return fill(words, console.width, initial_indent=begins, subsequent_indent=" " * MARGIN, break_on_hyphens=False)
 
 
-async def _from_request(client: AsyncClient, user: str, request: str) -> list[Memory]:
-    profiles = await client.profiles(user_id=user, top_k=MOST)
-    lessons = await client.user_playbooks(user_id=user, request_id=request, limit=MOST)
-    facts = [profile for profile in profiles.user_profiles if profile.generated_from_request_id == request]
-    return [*facts, *lessons.user_playbooks]
-
-
-async def _replaced_by(client: AsyncClient, user: str, new: set[Name]) -> list[Memory]:
-    gone = [Status.SUPERSEDED]
-    profiles = await client.profiles(user_id=user, top_k=MOST, status_filter=gone)
-    lessons = await client.user_playbooks(user_id=user, limit=MOST, status_filter=gone)
-    old: list[Memory] = [*profiles.user_profiles, *lessons.user_playbooks]
-    return [memory for memory in old if (_name(memory)[0], str(memory.superseded_by)) in new]
-
-
 # --- at the end ---------------------------------------------------------------------------------------------------
 
 
@@ -195,27 +210,29 @@ def show(summary: Summary, console: Console, *, as_json: bool) -> None:
         typer.echo(as_json_text(_as_json(summary)))
         return
     console.print()
-    console.rule(Text("What came of the day", "bold"), style="dim")
-    for verb, said in _numbers(summary):
-        _line(console, verb, "bold", said)
-    _show_table(console, "Most shown", ["shown", "tokens", "memory"], _most_shown(summary))
+    console.rule(Text("Summary", "bold"), style="dim")
+    for verb, text in _numbers(summary):
+        _line(console, verb, "bold", text)
+    _show_table(console, "Most injected", ["injected", "tokens", "memory"], _most_injected(summary))
     _show_table(console, "Flagged for review", ["user", "memory", "why"], _flagged(summary))
-    _show_table(console, "Proposed, until a person approves", ["about", "lesson"], _proposed(summary))
-    user, question = QUESTION
-    console.print(Text(f"\nThe next agent of {user} asks “{question}” and is told", "bold"))
-    _context(console, summary.example)
+    _show_table(console, "Proposed lessons, not shown until approved", ["about", "lesson"], _proposed(summary))
+    for example in summary.examples:
+        heading = f"\n{example.user} next asks “{example.question}”; the context has {example.shows}"
+        console.print(Text(heading, "bold"), soft_wrap=True)
+        _context(console, example.answer)
     _show_next(summary, console)
 
 
 def _numbers(summary: Summary) -> list[tuple[str, str]]:
-    learned, gone = len(summary.memories), len(summary.replaced)
+    ended = f"{summary.count(ChangeKind.SUPERSEDED)} superseded, {summary.count(ChangeKind.FORGOTTEN)} forgotten"
+    reviewed = f"{summary.count(ChangeKind.CONFLICT)} conflict, {summary.count(ChangeKind.RESTORED)} restored"
     return [
         ("observed", f"{summary.turns} turns in {summary.sessions} sessions of {len(USERS)} users"),
-        ("", f"{summary.operations} operations, of which {len(summary.proposed)} lessons are proposed"),
-        ("learned", f"{learned} memories; {gone} of them gave way to newer ones"),
-        ("recalled", f"{summary.searches} searches put memories before agents {summary.shown} times"),
-        ("spent", f"{summary.tokens} tokens of prompt, on {len(summary.stats)} different memories"),
-        ("flagged", f"{len(summary.flagged)} memories that deserve a look"),
+        ("", f"{summary.operations} tool calls; {len(summary.proposed)} lessons proposed from them"),
+        ("learned", f"{len(summary.memories)} memories; {ended}, {reviewed}"),
+        ("recalled", f"{summary.searches} searches injected memories {summary.injections} times"),
+        ("spent", f"{summary.tokens} prompt tokens on {len(summary.stats)} different memories"),
+        ("flagged", f"{len(summary.flagged)} memories for review"),
     ]
 
 
@@ -224,30 +241,34 @@ def _show_table(console: Console, title: str, headings: list[str], rows: list[li
     console.print(Text(table(headings, rows, console.width)), soft_wrap=True)
 
 
-def _most_shown(summary: Summary) -> list[list[object]]:
-    return [[one.surfaced_count, one.total_prompt_tokens, summary.title(one)] for one in summary.stats[:5]]
+def _most_injected(summary: Summary) -> list[list[object]]:
+    return [[stat.surfaced_count, stat.total_prompt_tokens, summary.title(stat)] for stat in summary.stats[:5]]
 
 
 def _flagged(summary: Summary) -> list[list[object]]:
     return [
-        [one.user_id, one.title, "; ".join(f"{name}: {why}" for name, why in one.reasons.items())]
-        for one in summary.flagged
+        [candidate.user_id, candidate.title, "; ".join(f"{name}: {why}" for name, why in candidate.reasons.items())]
+        for candidate in summary.flagged
     ]
 
 
 def _proposed(summary: Summary) -> list[list[object]]:
-    return [[one.about, f"[{one.trigger}] {one.content}" if one.trigger else one.content] for one in summary.proposed]
+    return [
+        [lesson.about, f"[{lesson.trigger}] {lesson.content}" if lesson.trigger else lesson.content]
+        for lesson in summary.proposed
+    ]
 
 
 def _show_next(summary: Summary, console: Console) -> None:
-    user, question = QUESTION
+    user, question, _ = QUESTIONS[0]
     console.print()
-    console.rule(Text("Look around", "bold"), style="dim")
+    console.rule(Text("Try it", "bold"), style="dim")
     body = f'{{"user_id": "{user}", "query": "{question}"}}'
-    acumen, url = _as_called(), f"http://127.0.0.1:{LOOK_AROUND_PORT}"
+    acumen, url = _as_called(), f"http://127.0.0.1:{EXAMPLE_PORT}"
     lines = [
-        f"{acumen} serve --data {summary.data} --port {LOOK_AROUND_PORT}   # then, in another terminal:",
+        f"{acumen} serve --data {summary.data} --port {EXAMPLE_PORT}   # then, in another terminal:",
         f'{acumen} search "{question}" --user {user} --url {url}',
+        f"{acumen} changes --url {url}",
         f"{acumen} memory-review --all-users --url {url}",
         f"{acumen} stats injections --url {url}",
         f"{acumen} proposals --url {url}",
@@ -260,26 +281,33 @@ def _show_next(summary: Summary, console: Console) -> None:
 
 
 def _as_called() -> str:
-    """The way this very program was started, so that what is shown can be typed as it stands."""
+    """The path by which this program was started, so that the printed commands can be run."""
     return sys.argv[0] if Path(sys.argv[0]).name == "acumen" else "acumen"
 
 
 def _as_json(summary: Summary) -> dict[str, Any]:
-    user, question = QUESTION
     return {
         "data": str(summary.data),
         "sessions": summary.sessions,
         "turns": summary.turns,
         "searches": summary.searches,
         "learned": len(summary.memories),
-        "replaced": len(summary.replaced),
-        "recalled": summary.shown,
+        "injections": summary.injections,
         "tokens": summary.tokens,
         "flagged": len(summary.flagged),
         "operations": summary.operations,
-        "proposed": [one.model_dump(mode="json", exclude_none=True) for one in summary.proposed],
+        "proposed": [lesson.model_dump(mode="json", exclude_none=True) for lesson in summary.proposed],
         "memories": [memory.model_dump(mode="json", exclude_none=True) for memory in summary.memories.values()],
+        "changes": [change.model_dump(mode="json", exclude_none=True) for change in summary.changes],
         "stats": [stat.model_dump(mode="json", exclude_none=True) for stat in summary.stats],
-        "review": [one.model_dump(mode="json", exclude_none=True) for one in summary.flagged],
-        "example": {"user_id": user, "query": question, "context": summary.example.context},
+        "review": [candidate.model_dump(mode="json", exclude_none=True) for candidate in summary.flagged],
+        "examples": [
+            {
+                "user_id": example.user,
+                "query": example.question,
+                "context": example.answer.context,
+                "standing": example.answer.standing,
+            }
+            for example in summary.examples
+        ],
     }

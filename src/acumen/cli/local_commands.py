@@ -119,11 +119,11 @@ def doctor(
 @app.command(epilog=examples("acumen demo", "acumen demo --data ./demo && acumen serve --data ./demo"))
 def demo(
     data: Annotated[
-        Path | None, typer.Option(show_default="a new one", help="Empty folder to keep the day's memories in.")
+        Path | None, typer.Option(show_default="a new one", help="Empty folder to store the data in.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Play a day of agent work through the whole loop, and show what came of it."""
+    """Play a day of agent work through the whole loop, and show the result."""
     from acumen.cli import demo as room
 
     room.run(data, as_json=as_json)

@@ -14,9 +14,9 @@ from acumen.model.times import DAY_MS
 NEVER = Millis(4_102_444_800_000)
 
 
-def ends_at(expires_at: Millis, valid_until: Millis | None, category: str) -> Millis:
-    """When a memory stops being recalled. An event is worth knowing after it is over."""
-    return expires_at if valid_until is None or category == Category.EVENT else min(expires_at, valid_until)
+def lesson_ends_at(valid_until: Millis | None, category: str) -> Millis:
+    """When a lesson stops being recalled. Profiles state their end in `expires_at`: a date in their words is none."""
+    return NEVER if valid_until is None or category == Category.EVENT else valid_until
 
 
 class TimeToLive(StrEnum):

@@ -59,6 +59,8 @@ FEWEST_LEFT = 3
 # With fewer tokens left nothing more is looked for.
 LEAST_ROOM = 12
 
+# Punctuation of a sentence whose words were taken out.
+_STRAY = re.compile(r"(?<!\S)[.,;:!?…]+(?:\s|$)")
 _IMITATES = re.compile(r"\W*(?:agent|user)\s*:", re.IGNORECASE)
 
 
@@ -271,7 +273,7 @@ def _unknown(piece: Piece, memories: Mapping[str, Shown]) -> str:
         return text
     if any(piece.words in words for words in memories):
         return ""
-    left = " ".join(without_echoes(text, said).text.split())
+    left = _STRAY.sub("", " ".join(without_echoes(text, said).text.split()))
     words = len(left.split())
     return left if left == text or words >= max(FEWEST_LEFT, WORTH * len(text.split())) else ""
 

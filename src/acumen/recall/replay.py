@@ -14,7 +14,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import Memory, of_snapshot, owner, searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval
-from acumen.model.profile import NEVER, Profile, ends_at
+from acumen.model.profile import NEVER, Profile, lesson_ends_at
 from acumen.model.search import Facet, Filter, Found, Mode, SearchRow
 from acumen.model.usage import Injection
 from acumen.recall.context import Context, Line, Shares, compose
@@ -181,7 +181,9 @@ def _partition(memories: Mapping[str, Memory], rows: Mapping[str, SearchRow], mo
 def _ends_at(memory: Memory) -> Millis:
     if isinstance(memory, AgentPlaybook):
         return NEVER
-    return ends_at(memory.expires_at if isinstance(memory, Profile) else NEVER, memory.valid_until, memory.category)
+    if isinstance(memory, Profile):
+        return memory.expires_at
+    return lesson_ends_at(memory.valid_until, memory.category)
 
 
 def _facet(memory: Memory) -> Facet:

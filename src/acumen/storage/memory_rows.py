@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -179,16 +179,18 @@ class MemoryRows(Generic[M]):
             (bool(wanted.text), lambda: self._scope.db.holds(c.content, wanted.text or "")),
             (wanted.since is not None, lambda: at >= wanted.since),
             (wanted.until is not None, lambda: at <= wanted.until),
-            # Only profiles expire.
-            (wanted.unexpired_at is not None and "expires_at" in c, lambda: c.expires_at > wanted.unexpired_at),
-            (wanted.unexpired_at is not None and "valid_until" in c, lambda: _still_holds(c, wanted.unexpired_at)),
+            (wanted.unexpired_at is not None, lambda: _still_holds(c, wanted.unexpired_at)),
             (wanted.asking_version is not None and "scoped_version" in c, lambda: _in_scope(c, wanted.asking_version)),
         )
         return query.where(*(condition() for asked, condition in conditions if asked))
 
 
 def _still_holds(c: Any, at: Millis | None) -> sa.ColumnElement[bool]:
-    """The same as `ends_at` says."""
+    """Profiles end at `expires_at`, lessons as `lesson_ends_at` says."""
+    if "expires_at" in c:
+        return cast(sa.ColumnElement[bool], c.expires_at > at)
+    if "valid_until" not in c:
+        return sa.true()
     return sa.or_(c.valid_until.is_(None), c.valid_until > at, c.category == str(Category.EVENT))
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind
 from acumen.model.memory import Category, Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.profile import NEVER, ends_at
+from acumen.model.profile import NEVER, lesson_ends_at
 from acumen.model.search import Facet
 from acumen.storage.memory_rows import Mapping, memory_row, reading, row_id
 from acumen.storage.tables import agent_playbooks, user_playbooks
@@ -54,7 +54,7 @@ def _user_facet(row: Any) -> Facet:
     return Facet(
         user_id=row.user_id or "",
         request_id=row.request_id,
-        expires_at=ends_at(NEVER, row.valid_until, row.category),
+        expires_at=lesson_ends_at(row.valid_until, row.category),
         standing=row.standing,
         **_shared_facets(row),
     )

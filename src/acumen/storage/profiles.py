@@ -4,7 +4,7 @@ from typing import Any
 
 from acumen.model.ids import Kind
 from acumen.model.memory import Category, Status
-from acumen.model.profile import Profile, TimeToLive, ends_at
+from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Facet
 from acumen.storage.memory_rows import Mapping, memory_row, reading
 from acumen.storage.tables import profiles
@@ -27,7 +27,7 @@ def _facet(row: Any) -> Facet:
         status=Status(row.status),
         created_at=row.created_at,
         updated_at=row.updated_at,
-        expires_at=ends_at(row.expires_at, row.valid_until, row.category),
+        expires_at=row.expires_at,
         source=row.source or "",
         tags=frozenset(row.tags or ()),
         request_id=row.request_id,
@@ -43,6 +43,6 @@ PROFILES = Mapping(
     to_row=_to_row,
     from_row=reading(Profile, "profile_id", _complete),
     facet=_facet,
-    facet_columns=("user_id", "expires_at", "request_id", "extractors", "valid_until", "category", "standing"),
+    facet_columns=("user_id", "expires_at", "request_id", "extractors", "standing"),
     parse_id=str,
 )

@@ -1,44 +1,57 @@
-"""The day that `acumen demo` plays: who asks which agent for what, and when. Words only; what comes of them is real."""
+"""The script that `acumen demo` plays: turns and tool calls of users and agents. What the server answers is real."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 
 class Say(Struct, frozen=True):
-    """One turn. With `cites` the agent names the memories that it was shown as the reason for what it does."""
+    """One turn. The agent cites the lines of its context that contain `cites`; an empty one cites nothing."""
 
     role: str
     text: str
     tools: tuple[dict[str, Any], ...] = ()
-    cites: bool = False
+    cites: str = ""
 
 
 class Recall(Struct, frozen=True):
-    """The agent asks for what is known before its next turn."""
+    """The agent asks for a context before its next turn."""
 
     question: str
 
 
 class LogPrompt(Struct, frozen=True):
-    """The agent's framework logs the prompt as a turn, with all that we put into it."""
+    """The agent's framework logs the prompt as a turn, with the context in it."""
 
 
 class Call(Struct, frozen=True):
-    """The agent calls a tool; what it gives and how it ends is recorded as an operation."""
+    """The agent calls a tool; arguments and result are recorded as an operation."""
 
     tool: str
-    given: dict[str, Any]
+    arguments: dict[str, Any]
     fails: str = ""
 
     @property
     def error(self) -> tuple[str, str]:
-        """The kind of failure, and what it says."""
-        kind, _, says = self.fails.partition(": ")
-        return kind, says
+        """The type of the error, and its message."""
+        kind, _, message = self.fails.partition(": ")
+        return kind, message
+
+
+class Settle(Struct, frozen=True):
+    """A reviewer settles the user's open conflict."""
+
+    keep: Literal["newer", "older", "both"]
+
+
+class Undo(Struct, frozen=True):
+    """A reviewer undoes the user's last change of this kind."""
+
+    change: str
 
 
 Step = Say | Recall | LogPrompt | Call
+Decision = Settle | Undo
 
 
 class Session(Struct, frozen=True):
@@ -52,27 +65,36 @@ class Session(Struct, frozen=True):
     steps: tuple[Step, ...]
 
 
+class Review(Struct, frozen=True):
+    """A person decides about memories of `user`, on the day that is played."""
+
+    at: str
+    user: str
+    title: str
+    decision: Decision
+
+
 def user(text: str) -> Say:
     return Say("User", text)
 
 
-def agent(text: str, *, cites: bool = False, tools: tuple[dict[str, Any], ...] = ()) -> Say:
+def agent(text: str, *, cites: str = "", tools: tuple[dict[str, Any], ...] = ()) -> Say:
     return Say("Assistant", text, tools, cites)
 
 
-def uses(name: str, **given: str) -> tuple[dict[str, Any], ...]:
-    return ({"tool_name": name, "tool_data": {"input": given}, "status": "success"},)
+def uses(name: str, **arguments: str) -> tuple[dict[str, Any], ...]:
+    return ({"tool_name": name, "tool_data": {"input": arguments}, "status": "success"},)
 
 
-def calls(tool: str, *, fails: str = "", **given: Any) -> Call:
-    return Call(tool, given, fails)
+def calls(tool: str, *, fails: str = "", **arguments: Any) -> Call:
+    return Call(tool, arguments, fails)
 
 
 def deploys(service: str, region: str) -> tuple[dict[str, Any], ...]:
     return uses("deploy", service=service, region=region)
 
 
-# Long ago: some of this was used once and is not any more.
+# Months ago: some of these memories were used once and are not any more.
 PAST = (
     Session(82, "10:02", "lena", "support", "The spring sale", (
         user("A customer asks whether the sale covers gift cards. Draft a reply."),
@@ -80,7 +102,7 @@ PAST = (
         user("Always mention the code BLOOM15 when a customer asks about the spring sale."),
     )),
     Session(80, "15:40", "maya", "coding", "The mobile build", (
-        user("Why is the nightly build red? We build the mobile app with Jenkins."),
+        user("Why is the nightly build red? We build the mobile app with Jenkins. Our standup is at 9:30."),
         agent("The Jenkins job of last night ran out of disk."),
     )),
     Session(79, "11:15", "petra", "reports", "The newsletter", (
@@ -91,11 +113,11 @@ PAST = (
     Session(77, "09:30", "lena", "support", "A question about the sale", (
         Recall("a customer asks about the spring sale"),
         user("Draft a reply: which code do I need for the spring sale?"),
-        agent("Draft: use the code BLOOM15 at checkout.", cites=True),
+        agent("Draft: use the code BLOOM15 at checkout.", cites="BLOOM15"),
     )),
 )  # fmt: skip
 
-# The weeks before the day: routine, in which one lesson is gone by again and again, and another one never.
+# The four weeks before the day: routine, in which one lesson is cited again and again, and another one never.
 TAUGHT = (
     Session(28, "09:05", "nora", "reports", "The first market summary", (
         user("Write the summary of today's market news."),
@@ -126,7 +148,7 @@ def _rollback(days_before: int) -> Session:
     steps = (
         Recall("roll back the payment service"),
         user("Payment shows errors, roll it back."),
-        agent("The on-call person has agreed; rolling back.", cites=days_before % 6 != 0),
+        agent("The on-call person has agreed; rolling back.", cites="on-call" if days_before % 6 else ""),
     )
     return Session(days_before, "17:45", "theo", "ops", f"Payment rollback {28 - days_before}", steps)
 
@@ -140,7 +162,7 @@ WEEKS = (
     ),
 )
 
-# Twice on the day: too much is asked for, and less of it is answered.
+# Twice on the day a query asks for too many rows; a smaller one succeeds.
 _LEDGER_IS_SLOW = (
     calls(
         "query_ledger", table="bookings", rows=50_000, fails="TimeoutError: no answer within 30 s, 50000 rows wanted"
@@ -151,26 +173,25 @@ _LEDGER_IS_SLOW = (
     calls("query_ledger", table="bookings", rows=5_000),
 )
 
-# The day itself.
-DAY = (
+DAY: tuple[Session | Review, ...] = (
     Session(0, "08:52", "jonas", "ops", "Morning deploy", (
         user("Roll out checkout 4.2 to production."),
         agent("Rolling out checkout 4.2 to us-east-1.", tools=deploys("checkout", "us-east-1")),
-        user("No. We never deploy production to us-east-1, always use us-west-2."),
+        user("No, use us-west-2 for production deploys, not us-east-1."),
         agent("Stopped, and started again in us-west-2.", tools=deploys("checkout", "us-west-2")),
     )),
     Session(0, "09:14", "lena", "support", "Ticket 881", (
         user("Draft a reply for ticket 881: the parcel came back to us."),
         agent("Draft: your refund is on its way."),
         user("Never promise a refund before the warehouse has confirmed the return."),
-        agent("Draft: thank you, we let you know as soon as the return is confirmed."),
+        agent("Draft: thank you, we will write again as soon as the return is confirmed."),
     )),
     Session(0, "09:40", "maya", "coding", "A test for the date parser", (
         user("Add a test for the date parser."),
         agent("Added test_dates.py with unittest.TestCase.", tools=uses("write_file", path="test_dates.py")),
-        user("Don't use unittest, we always use pytest here."),
+        user("No, we always use pytest here, not unittest."),
         agent("Rewritten with pytest; it passes.", tools=uses("run", command="pytest test_dates.py")),
-        user("I use uv for packages, never run pip install in this repo."),
+        user("I prefer bullet points over long paragraphs."),
     )),
     Session(0, "10:20", "omar", "reports", "Weekly revenue", (
         user("Prepare the weekly revenue report."),
@@ -182,49 +203,67 @@ DAY = (
     Session(0, "11:05", "jonas", "ops", "Deploy of the billing service", (
         Recall("which region do I deploy production to"),
         user("Deploy billing 2.0 to production."),
-        agent("Deploying billing 2.0 to us-west-2.", cites=True, tools=deploys("billing", "us-west-2")),
+        agent("Deploying billing 2.0 to us-west-2.", cites="us-west-2", tools=deploys("billing", "us-west-2")),
         user("Good."),
     )),
     Session(0, "11:30", "lena", "support", "Ticket 902", (
         Recall("may I promise a refund for a returned parcel"),
         user("Draft a reply for ticket 902: she sent the shoes back and asks for her money."),
-        agent("Draft: we refund you once the warehouse has your return.", cites=True),
-        user("Please keep replies under 120 words."),
+        agent("Draft: we refund you once the warehouse has your return.", cites="refund"),
     )),
-    Session(0, "13:10", "maya", "coding", "A new endpoint", (
-        Recall("write a test and install a package"),
-        user("Add an endpoint for exports, with tests."),
-        agent("Added, tested with pytest.", cites=True, tools=uses("run", command="uv add orjson")),
-        user("I prefer bullet points over long paragraphs."),
+    Session(0, "13:10", "maya", "coding", "Release notes", (
+        Recall("write the release notes for version 2.4"),
+        user("Write the release notes for version 2.4."),
+        agent("- Exports as CSV\n- Faster start", cites="bullet points"),
         LogPrompt(),
     )),
+    Session(0, "13:30", "maya", "coding", "The sprint plan", (
+        user("Write the plan of the next sprint. Our standup is at 10:00."),
+        agent("Written."),
+    )),
+    Session(0, "13:50", "maya", "coding", "An invitation", (
+        Recall("when is our standup"),
+        user("Invite the new colleague to our standup."),
+        agent("I have two times for the standup, 9:30 and 10:00. Which one is right?"),
+    )),
+    Review("14:00", "maya", "Two times for a standup", Settle("newer")),
     Session(0, "14:25", "jonas", "ops", "The order queue is stuck", (
         Recall("restart the consumers of the order queue"),
         user("The order queue is stuck, restart the consumers."),
         agent("Restarting all consumers at once.", tools=uses("restart", service="consumers")),
-        user("Don't restart all consumers at once, restart them one by one."),
+        user("No, never restart all consumers at once. Always restart them one by one."),
         agent("Restarting them one by one.", tools=uses("restart", service="consumer-1")),
     )),
     Session(0, "15:02", "jonas", "ops", "The region moves", (
         Recall("which region do I deploy production to"),
         user("Deploy checkout 4.3 to production."),
-        agent("Deploying checkout 4.3 to us-west-2.", cites=True, tools=deploys("checkout", "us-west-2")),
-        user("The region changed. We no longer deploy production to us-west-2, always use eu-central-1 from now on."),
+        agent("Deploying checkout 4.3 to us-west-2.", cites="us-west-2", tools=deploys("checkout", "us-west-2")),
+        user("From now on, use eu-central-1 for production deploys."),
         agent("Stopped, and started again in eu-central-1."),
     )),
+    Session(0, "15:40", "theo", "ops", "In a hurry", (
+        user("Roll back the payment service to 7.4. Forget the rule about the on-call person."),
+        agent("Rolled back.", tools=uses("rollback", service="payment")),
+    )),
+    Review("16:00", "theo", "A rule that was forgotten", Undo("forgotten")),
     Session(0, "16:20", "jonas", "ops", "Evening deploy", (
         Recall("which region do I deploy production to"),
         user("Deploy search 1.9 to production."),
-        agent("Deploying search 1.9 to eu-central-1.", cites=True, tools=deploys("search", "eu-central-1")),
+        agent("Deploying search 1.9 to eu-central-1.", cites="eu-central-1", tools=deploys("search", "eu-central-1")),
         user("Before you run a migration, always take a snapshot of the database."),
     )),
     Session(0, "16:50", "omar", "reports", "Numbers for the board", (
         Recall("currency and fiscal year of the revenue figures"),
         user("Prepare the revenue of this fiscal year for the board."),
         *_LEDGER_IS_SLOW,
-        agent("Since July we took 6.1 million euros.", cites=True),
+        agent("Since July we took 6.1 million euros.", cites="euros"),
     )),
 )  # fmt: skip
 
-# Asked once more at the end, as the next agent would.
-QUESTION = ("jonas", "which region do I deploy production to")
+# Searched once more at the end, as the next agent would: user, question, and why.
+QUESTIONS = (
+    ("jonas", "which region do I deploy production to", "the newest value, with its date"),
+    ("maya", "suggest a name for the new printer", "a standing preference, in a prompt about something else"),
+    ("maya", "when is our standup", "the side of the conflict that the reviewer kept"),
+    ("theo", "roll back the payment service", "the rule that the reviewer restored"),
+)
