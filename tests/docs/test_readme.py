@@ -1,4 +1,4 @@
-"""The README's first lesson is what really happens."""
+"""The quickstarts of the README do what they say."""
 
 import json
 import re
@@ -13,25 +13,40 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 
 async def test_the_curl_example_teaches_and_shows_exactly_what_the_readme_says(org: Org):
-    published, asked = (json.loads(body) for body in re.findall(r"-d '(\{.*?\})'", README, re.DOTALL)[:2])
-    await org.sdk.publish(**published)
+    conversation, search = (json.loads(body) for body in re.findall(r"-d '(\{.*?\})'", README, re.DOTALL)[:2])
+    published = await org.sdk.publish(**conversation)
     await org.learn()
-    found = await org.sdk.search(**asked)
+    answer = await org.sdk.search(**search)
 
-    assert _undated(found.context) == _shown()
-    assert len(found.profiles) == len(found.user_playbooks) == 1
+    learned = await org.sdk.learning_status(request_id=published.request_id)
+    assert learned.status == "done"
+    assert _undated(answer.context) == _documented_context()
+    assert f"the\none above has {answer.context_tokens}." in README
+    assert len((await org.sdk.profiles(user_id="ada")).user_profiles) == 1
+    assert len((await org.sdk.user_playbooks(user_id="ada")).user_playbooks) == 1
+
+
+async def test_the_standing_part_reaches_a_search_for_something_else(org: Org):
+    conversation = json.loads(next(iter(re.findall(r"-d '(\{.*?\})'", README, re.DOTALL))))
+    await org.sdk.publish(**conversation)
+    await org.learn()
+
+    answer = await org.sdk.search(query="write a birthday card", user_id="ada", max_tokens=300)
+
+    assert _undated(answer.standing) in _documented_context()
+    assert "I prefer short answers." in answer.standing
 
 
 def test_the_python_example_prints_the_same_on_a_server_that_knows_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    example = next(code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "talk.finish" in code)
+    example = next(code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "session.finish" in code)
 
     with serving(tmp_path) as server:
         monkeypatch.setenv("ACUMEN_URL", server.url)
         exec(compile(example, "README.md", "exec"), {})
 
-    assert _undated(capsys.readouterr().out.strip()) == _shown()
+    assert _undated(capsys.readouterr().out.strip()) == _documented_context()
 
 
 def _undated(context: str) -> str:
@@ -39,7 +54,7 @@ def _undated(context: str) -> str:
     return re.sub(r"\[([mt])\d+\]", r"[\1]", re.sub(r"\d{4}-\d\d-\d\d", "DATE", context))
 
 
-def _shown() -> str:
-    shown = re.search(r"```text\n(<acumen-context>.*?</acumen-context>)\n```", README, re.DOTALL)
-    assert shown is not None
-    return _undated(shown[1])
+def _documented_context() -> str:
+    context = re.search(r"```text\n(<acumen-context>.*?</acumen-context>)\n```", README, re.DOTALL)
+    assert context is not None
+    return _undated(context[1])

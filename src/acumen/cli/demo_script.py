@@ -102,8 +102,9 @@ PAST = (
         user("Always mention the code BLOOM15 when a customer asks about the spring sale."),
     )),
     Session(80, "15:40", "maya", "coding", "The mobile build", (
-        user("Why is the nightly build red? We build the mobile app with Jenkins. Our standup is at 9:30."),
+        user("Why is the nightly build red? We build the mobile app with Jenkins."),
         agent("The Jenkins job of last night ran out of disk."),
+        user("Tell me when it is green. Our standup is at 9:30."),
     )),
     Session(79, "11:15", "petra", "reports", "The newsletter", (
         user("Write this month's newsletter."),
@@ -218,8 +219,9 @@ DAY: tuple[Session | Review, ...] = (
         LogPrompt(),
     )),
     Session(0, "13:30", "maya", "coding", "The sprint plan", (
-        user("Write the plan of the next sprint. Our standup is at 10:00."),
+        user("Write the plan of the next sprint."),
         agent("Written."),
+        user("Add a line for new colleagues. Our standup is at 10:00."),
     )),
     Session(0, "13:50", "maya", "coding", "An invitation", (
         Recall("when is our standup"),
