@@ -45,7 +45,7 @@ LEAST_CONTEXT = 2
 WORTH_KEEPING = 12
 ANN, REQUEST = UserId("ann"), RequestId("req")
 EXTRACTORS = {Kind.PROFILE: PROFILES, Kind.USER_PLAYBOOK: PLAYBOOKS}
-_NEW = re.compile(r"^\[(\d+)\] \w{3} [\d-]{10} user \(new\): (.+)$", re.MULTILINE)
+_NEW = re.compile(r"^\[(\d+)\] \w{3} [\d-]{10} user \(new\): (.+(?:\n    .+)*)$", re.MULTILINE)
 
 
 class Calls(Struct):
@@ -168,12 +168,15 @@ def _edits(shown: str) -> dict[str, Any]:
     """A fact for each new user turn that is long enough to contain one."""
     turns = [(int(number), text) for number, text in _NEW.findall(shown)]
     facts = [
-        {**_quoted(number, text), "op": "ADD", "kind": "fact", "category": "fact", "content": f"User: {text[:120]}"}
+        {**(quoted := _quoted(number, text)), "category": "fact", "op": "ADD", "content": f"User: {quoted['quote']}"}
         for number, text in turns
         if len(text.split()) >= WORTH_KEEPING
     ]
-    return {"edits": facts or [{**_quoted(number, text), "op": "NONE"} for number, text in turns[:1]]}
+    return {
+        "edits": facts or [{**_quoted(number, text), "category": "talk", "op": "NONE"} for number, text in turns[:1]]
+    }
 
 
 def _quoted(number: int, text: str) -> dict[str, Any]:
-    return {"turn": number, "quote": re.split(r"(?<=[.!?]) ", text)[0][:300]}
+    """By the longest line: a turn has one for each sentence."""
+    return {"turn": number, "quote": max(text.splitlines(), key=len).strip()[:300]}

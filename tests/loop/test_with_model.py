@@ -13,19 +13,27 @@ from tests.model_server import model_server, refuses, says, waits_for
 from tests.world import Org, Start, local, said
 
 SAYS = "I live in Lyon. We never deploy production to us-east-1, always use us-west-2."
-FACT = {"content": "User lives in Lyon.", "turn": 1, "quote": "I live in Lyon.", "confidence": 0.9}
+FACT = {
+    "turn": 1,
+    "quote": "I live in Lyon.",
+    "category": "identity",
+    "op": "ADD",
+    "content": "The user lives in Lyon.",
+    "standing": True,
+}
 LESSON = {
-    "content": "Deploy production to us-west-2.",
-    "trigger": "When deploying to production",
     "turn": 1,
     "quote": "We never deploy production to us-east-1, always use us-west-2.",
+    "category": "rule",
+    "op": "ADD",
+    "content": "Never deploy production to us-east-1, always use us-west-2.",
+    "trigger": "When deploying to production",
 }
 DOWN = ModelHTTPError(500, "scripted")
 
 
 def reads(shown: str) -> dict[str, Any]:
-    """Both extractions have the same role; a model tells them apart by what it is told."""
-    return {"facts": [FACT], "lessons": [LESSON]} if "Lyon" in shown else {"facts": [], "lessons": []}
+    return {"edits": [FACT, LESSON] if "Lyon" in shown else []}
 
 
 async def with_model(start: Start, script: Script, **changed: Any) -> Org:
@@ -51,7 +59,7 @@ async def calls(org: Org) -> list[dict[str, Any]]:
 
 
 async def test_a_rerun_tells_how_much_of_it_rules_read_in_the_models_place(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads, reads, DOWN), llm={"attempts": 1})
+    org = await with_model(start, Script().says(Role.EXTRACTION, reads, DOWN), llm={"attempts": 1})
     await org.sdk.publish(**said(SAYS))
     await org.learn()
 
@@ -69,7 +77,7 @@ async def test_what_the_model_reads_is_learned_with_its_name_and_its_words(start
     await org.learn()
 
     (fact,), (lesson,) = await facts(org), await lessons(org)
-    assert (fact.content, fact.engine, fact.source_span) == ("User lives in Lyon.", "model", "I live in Lyon.")
+    assert (fact.content, fact.engine, fact.source_span) == ("The user lives in Lyon.", "model", "I live in Lyon.")
     assert (lesson.content, lesson.trigger) == (LESSON["content"], LESSON["trigger"])
     assert fact.notes is None
     rows = await org.rows()
@@ -87,7 +95,7 @@ async def test_every_question_is_billed_to_the_request_that_caused_it(start: Sta
     billed = await calls(org)
     assert [(call["role"], call["outcome"], call["user_id"], call["request_id"]) for call in billed] == [
         ("extraction", "answered", "ada", "r1")
-    ] * 2
+    ]
     assert all(call["prompt_tokens"] > 100 and call["duration_ms"] > 0 for call in billed)
 
 
@@ -95,6 +103,7 @@ async def test_where_the_rules_find_nothing_the_model_votes_before_it_reads(star
     script = Script().says(Role.GATE, {"worth_reading": False}).says(Role.EXTRACTION, reads)
     org = await with_model(start, script)
     await org.sdk.publish(**said("What is the capital of France?"))
+    await org.sdk.finalize_session(user_id="ada", session_id="s1")
 
     await org.learn()
 
@@ -109,29 +118,63 @@ async def test_the_vote_is_skipped_where_somebody_wants_the_reading(start: Start
     if how == "configured":
         await org.sdk.update_config(skip_should_run_check=True)
     await org.sdk.publish(**said("What is the capital of France?", force_extraction=how == "forced"))
+    await org.sdk.finalize_session(user_id="ada", session_id="s1")
 
     await org.learn()
 
-    assert len(script.asked_for(Role.EXTRACTION)) == 2
+    assert len(script.asked_for(Role.EXTRACTION)) == 1
     assert script.asked_for(Role.GATE) == []
 
 
-async def test_what_contradicts_in_other_words_replaces_by_the_models_verdict(start: Start):
-    rex = {"content": "User keeps a dog called Rex.", "turn": 1, "quote": "Rex is with me"}
-    fido = {"content": "User's only dog answers to the name of Fido.", "turn": 2, "quote": "Fido says hello"}
-    script = Script().says(Role.EXTRACTION, lambda shown: {"facts": [fido if "Fido" in shown else rex]})
-    script.says(Role.MERGE, {"verdicts": [{"pair": 1, "verdict": "contradicts"}]})
+async def test_a_model_updates_a_memory_that_it_was_shown_and_the_old_words_stay_in_history(start: Start):
+    rex = {"turn": 1, "quote": "Rex is with me", "category": "fact", "op": "ADD", "content": "Rex is with the user."}
+    fido = {**rex, "quote": "Fido is with me", "op": "UPDATE", "id": "k1", "content": "Fido is with the user."}
+
+    def answer(shown: str) -> dict[str, Any]:
+        return {"edits": [{**fido, "turn": 2}, fido] if "Fido" in shown else [rex]}
+
+    script = Script().says(Role.EXTRACTION, answer)
     org = await with_model(start, script, llm={"gate": False})
-    await org.sdk.publish(**said("Rex is with me.", request_id="r1"))
-    await org.learn()
+    for sentence in ("Rex is with me.", "It is Fido now: Fido is with me, not Rex."):
+        await org.sdk.publish(**said(sentence, force_extraction=True))
+        await org.learn()
 
-    await org.sdk.publish(**said("Fido says hello.", request_id="r2"))
-    await org.learn()
-
-    assert [fact.content for fact in await facts(org)] == [fido["content"]]
-    assert "new: User's only dog" in script.asked_for(Role.MERGE)[0].shown
+    (fact,) = await facts(org)
     (old,) = (await org.sdk.profiles(user_id="ada", status_filter=["superseded"])).user_profiles
-    assert old.content == rex["content"]
+    (ended,) = [event for event in (await org.rows())["lineage"] if event["op"] == "superseded"]
+    assert ("Fido" in fact.content, "Rex" in old.content, old.superseded_by) == (True, True, fact.profile_id)
+    assert ended["cause"] == "model"
+    assert "Fido is with me" in ended["quote"]
+
+
+async def test_a_model_reads_four_user_turns_at_a_time_and_corrections_at_once(start: Start):
+    script = Script().says(Role.EXTRACTION, {"edits": []})
+    org = await with_model(start, script, llm={"gate": False})
+    asked = []
+    for sentence in (
+        "I went swimming.",
+        "It was cold.",
+        "I had soup after it.",
+        "Then I slept.",
+        "No, use tabs instead.",
+    ):
+        await org.sdk.publish(**said(sentence))
+        await org.learn()
+        asked.append(len(script.asked_for(Role.EXTRACTION)))
+
+    assert asked == [0, 0, 0, 1, 2]
+
+
+async def test_an_org_that_sets_a_stride_is_read_by_it(start: Start):
+    script = Script().says(Role.EXTRACTION, {"edits": []})
+    org = await with_model(start, script, llm={"gate": False})
+    each = {"extraction_definition_prompt": "x", "stride_size_override": 1}
+    await org.sdk.update_config(profile_extractor_config=each, user_playbook_extractor_config=each)
+    for sentence in ("I went swimming.", "It was cold."):
+        await org.sdk.publish(**said(sentence))
+        await org.learn()
+
+    assert len(script.asked_for(Role.EXTRACTION)) == 2
 
 
 async def test_a_turn_of_commands_costs_nothing(start: Start):
@@ -162,14 +205,15 @@ async def test_when_the_model_fails_the_rules_take_over_and_say_why(start: Start
 async def test_past_the_budget_of_a_day_the_rules_go_on_and_the_status_says_so(start: Start):
     org = await with_model(start, Script().says(Role.EXTRACTION, reads))
     await org.sdk.update_config(llm_config={"daily_token_budget": 100})
-    await org.sdk.publish(**said(SAYS))
-    await org.learn()
+    for sentence in (SAYS, "Always answer in French."):
+        await org.sdk.publish(**said(sentence))
+        await org.learn()
 
-    (fact,), found = await facts(org), await lessons(org)
+    by_rules = [lesson for lesson in await lessons(org) if lesson.engine == "rules"]
 
-    assert fact.engine == "model"
-    assert {lesson.engine for lesson in found} == {"rules"}
-    assert "tokens of this day are spent" in found[0].notes
+    assert [fact.engine for fact in await facts(org)] == ["model"]
+    assert [lesson.content for lesson in by_rules] == ["Always answer in French."]
+    assert "tokens of this day are spent" in by_rules[0].notes
     model = (await org.sdk.status()).model
     assert (model.calls_today, model.daily_tokens) == (1, 100)
     assert model.tokens_today >= 100
@@ -184,7 +228,7 @@ async def test_an_org_does_not_lift_the_budget_of_the_server_and_health_tells_th
     asked = len(script.asked)
 
     await org.sdk.update_config(llm_config={"daily_token_budget": 0})
-    await org.sdk.publish(**said("I live in Lyon, still."))
+    await org.sdk.publish(**said("Remember that I live in Lyon."))
     await org.learn()
 
     assert len(script.asked) == asked
@@ -216,7 +260,7 @@ async def test_a_new_day_has_a_new_budget(start: Start, clock: Any):
     asked = len(script.asked)
 
     clock.forward(days=1)
-    await org.sdk.publish(**said("I live in Lyon, still."))
+    await org.sdk.publish(**said("Remember that I live in Lyon."))
     await org.learn()
 
     assert len(script.asked) == asked + 1
@@ -225,9 +269,9 @@ async def test_a_new_day_has_a_new_budget(start: Start, clock: Any):
 async def test_a_model_that_keeps_failing_shows_in_health_and_status_and_is_left_alone(start: Start):
     script = Script().says(Role.EXTRACTION, DOWN)
     org = await with_model(start, script, llm={"attempts": 1, "breaker_failures": 1})
-    await org.sdk.publish(**said(SAYS))
-
-    await org.learn()
+    for sentence in (SAYS, "Always answer in French."):
+        await org.sdk.publish(**said(sentence))
+        await org.learn()
 
     assert len(script.asked) == 1
     health = (await org.send("GET", "/health/ready")).json()
@@ -235,12 +279,12 @@ async def test_a_model_that_keeps_failing_shows_in_health_and_status_and_is_left
     assert (health["checks"]["model"]["status"], health["checks"]["model"]["required"]) == ("failed", False)
     assert "rules do its work" in health["checks"]["model"]["reason"]
     assert "tried again" in (await org.sdk.status()).model.degraded
-    assert "left alone" in (await lessons(org))[0].notes
+    assert any("left alone" in lesson.notes for lesson in await lessons(org))
 
 
 async def test_a_publish_is_answered_while_the_model_still_thinks(start: Start):
     let_go = asyncio.Event()
-    async with model_server(waits_for(let_go, says({"facts": [FACT], "lessons": []}))) as server:
+    async with model_server(waits_for(let_go, says({"edits": [FACT]}))) as server:
         org = local(await start(work=True, llm={"url": server.url}))
 
         first = await org.sdk.publish(**said(SAYS))
@@ -257,7 +301,7 @@ async def test_a_publish_is_answered_while_the_model_still_thinks(start: Start):
 
 
 async def test_an_orgs_own_endpoint_and_key_are_used_for_it_alone_and_never_shown(start: Start):
-    async with model_server(says({"facts": [FACT], "lessons": []})) as theirs:
+    async with model_server(says({"edits": [FACT]})) as theirs:
         org = local(await start())
         key = "sk-of-this-org-alone"
         endpoint = {"model": "their-model", "api_key": key, "api_base": theirs.url}
@@ -295,7 +339,7 @@ async def test_a_user_who_is_erased_is_erased_from_the_bill_too(start: Start):
     await org.sdk.clear_user_data(user_id="ada")
 
     billed = await calls(org)
-    assert len(billed) == 2
+    assert len(billed) == 1
     assert {(call["user_id"], call["request_id"], call["error"]) for call in billed} == {(None, None, None)}
 
 
@@ -312,7 +356,7 @@ async def test_old_bills_are_thrown_away_with_other_counts(start: Start, clock: 
 
 async def test_secrets_reach_neither_the_model_nor_a_memory(start: Start):
     key = "sk-live-abcdefghijklmnop1234"
-    async with model_server(says({"facts": [{**FACT, "content": f"User's key is {key}."}], "lessons": []})) as server:
+    async with model_server(says({"edits": [{**FACT, "content": f"The user's key is {key}."}]})) as server:
         org = local(await start(llm={"url": server.url, "gate": False}))
         await org.sdk.publish(**said(f"{SAYS} My key is {key}, keep it."))
 
@@ -338,7 +382,7 @@ async def test_a_search_is_put_to_stand_by_itself_when_asked_to(start: Start):
     )
 
     assert found.reformulated_query == "which city does the user live in"
-    assert found.profiles[0].content == "User lives in Lyon."
+    assert found.profiles[0].content == "The user lives in Lyon."
     assert "florist" in script.asked_for(Role.REFORMULATION)[0].shown
     assert [call["user_id"] for call in await calls(org) if call["role"] == "reformulation"] == ["ada"]
 

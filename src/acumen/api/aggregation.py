@@ -6,8 +6,8 @@ import time
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
+from acumen.learn.runs.status import RunStatus
 from acumen.learn.share import aggregate
-from acumen.learn.share.aggregate import Operation
 from acumen.model.cluster import AggregationChange
 from acumen.model.conversation import versions_meant
 from acumen.model.facts import AggregationAsked
@@ -53,7 +53,7 @@ async def _help(run: Run, call: Call) -> None:
         await call.app.worker.run_this(call.deps.org, AggregationAsked(run.id))
 
 
-async def _ended(run_id: RunId, give_up_at: float, call: Call) -> Operation:
+async def _ended(run_id: RunId, give_up_at: float, call: Call) -> RunStatus:
     operation = await aggregate.operation(run_id, call.deps)
     while not operation.over:
         if time.monotonic() > give_up_at:
@@ -91,7 +91,7 @@ def _change(one: AggregationChange) -> wire.PlaybookAggregationChangeLog:
     return shaped(wire.PlaybookAggregationChangeLog, one, **named, **snapshots)
 
 
-def _operation(operation: Operation) -> wire.PlaybookAggregationOperation:
+def _operation(operation: RunStatus) -> wire.PlaybookAggregationOperation:
     run = operation.run
     return wire.PlaybookAggregationOperation.model_validate(
         {
@@ -113,7 +113,7 @@ def _operation(operation: Operation) -> wire.PlaybookAggregationOperation:
     )
 
 
-def _status(operation: Operation) -> str:
+def _status(operation: RunStatus) -> str:
     """Partly done is not done: the causes are in `error`, what came of it is in `result`."""
     if operation.over:
         return "succeeded" if operation.run.state is RunState.COMPLETED else "failed"
@@ -122,7 +122,7 @@ def _status(operation: Operation) -> str:
     return "running" if operation.run.state is RunState.RUNNING else "queued"
 
 
-def _result(operation: Operation) -> wire.PlaybookAggregationResult:
+def _result(operation: RunStatus) -> wire.PlaybookAggregationResult:
     counted = wire.PlaybookAggregationResult.model_validate(dict(operation.run.result))
     if counted.user_playbooks_processed == 0:
         return counted.model_copy(update={"skipped": "there are no current user playbooks of this version and name"})
@@ -131,7 +131,7 @@ def _result(operation: Operation) -> wire.PlaybookAggregationResult:
     return counted
 
 
-def _told(operation: Operation) -> str:
+def _told(operation: RunStatus) -> str:
     counted = _result(operation)
     if counted.skipped:
         return f"Nothing to share: {counted.skipped}"

@@ -7,14 +7,15 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
-from acumen.learn.runs import generation, history, operations, versions
+from acumen.learn.runs import generation, status, versions
 from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
-from acumen.learn.runs.history import Change, Provenance
-from acumen.learn.runs.operations import Operation
+from acumen.learn.runs.status import RunStatus
 from acumen.learn.runs.versions import Downgraded, Upgraded, Which
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.playbook import UserPlaybook
 from acumen.model.run import Run, RunState
+from acumen.review import history
+from acumen.review.history import Change, Provenance
 from acumen_client.calls import Calls
 from acumen_client.wire import learn as wire
 
@@ -162,7 +163,7 @@ def _downgraded(done: Downgraded) -> str:
 
 @answers(Calls.operation_status)
 async def operation_status(asked: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
-    found = await operations.latest(asked.service_name, call.deps)
+    found = await status.latest(asked.service_name, call.deps)
     if found is None:
         return wire.GetOperationStatusResponse(msg=f"No operation found for service: {asked.service_name}")
     return wire.GetOperationStatusResponse(operation_status=_operation(found))
@@ -170,7 +171,7 @@ async def operation_status(asked: wire.GetOperationStatusRequest, call: Call) ->
 
 @answers(Calls.cancel_operation)
 async def cancel_operation(asked: wire.CancelOperationRequest, call: Call) -> wire.CancelOperationResponse:
-    services = await operations.cancel(asked.service_name, call.deps)
+    services = await status.cancel(asked.service_name, call.deps)
     call.app.wake_worker()
     told = f"Cancelling {', '.join(services)}" if services else "Nothing is running"
     return wire.CancelOperationResponse(cancelled_services=services, msg=told)
@@ -187,7 +188,7 @@ _STATUS = {
 }
 
 
-def _operation(found: Operation) -> wire.OperationStatusInfo:
+def _operation(found: RunStatus) -> wire.OperationStatusInfo:
     run, progress = found.run, found.progress
     ended = progress.done + progress.failed
     state = RunState.FAILED if found.lost else run.state
@@ -213,7 +214,7 @@ def _operation(found: Operation) -> wire.OperationStatusInfo:
     )
 
 
-def _error(found: Operation) -> str | None:
+def _error(found: RunStatus) -> str | None:
     if found.lost:
         return f"Nobody works on it any more: {found.lost}"
     if not found.progress.failed:

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.evaluations import result
 from acumen.api.views import moments, seconds
-from acumen.learn.evaluate import overview
-from acumen.learn.evaluate.overview import Overview, Part, Rule, SourceSet
-from acumen.meter import dashboard
+from acumen.learn.evaluate.shadow import COMPARE
+from acumen.meter import dashboard, overview
 from acumen.meter.dashboard import Dashboard, Sums
+from acumen.meter.overview import Overview, Part, Rule, SourceSet
 from acumen.model.figures import MOST_CORRECTIONS, Period, Totals, Wins
 from acumen.model.ids import Millis
 from acumen_client.calls import Calls
@@ -136,7 +136,7 @@ def _trend(found: Overview) -> wire.ShadowWinRateTrend:
             win_rate=total.wins / compared if compared else 0.0,
             net_win=(total.wins - total.losses) / compared if compared else 0.0,
         ),
-        judge_prompt_version=found.prompt_hash,
+        judge_prompt_version=COMPARE.hash,
     )
 
 

@@ -274,6 +274,12 @@ async def test_an_update_of_another_memory_one_that_was_not_shown_or_by_the_agen
     assert note.updates is None
 
 
+async def test_an_update_that_repeats_the_known_memory_changes_nothing():
+    extraction = await extracted({**FACT, "op": "UPDATE", "id": "k1", "content": HOME.content}, known=(HOME,))
+
+    assert (extraction.notes, extraction.endings) == ([], [])
+
+
 async def test_a_memory_is_updated_by_one_of_its_own_kind():
     note = await only_note({**LESSON, "op": "UPDATE", "id": "k1", "category": "fact"}, known=(ENGLISH,))
 
@@ -417,10 +423,10 @@ async def test_hidden_characters_and_line_breaks_do_not_reach_a_memory():
 
 
 async def test_a_model_that_copies_without_end_is_cut_short():
-    copies = [{**FACT, "content": f"The user lives in Lyon, {number}."} for number in range(500)]
+    copies = [{**FACT, "content": f"The user lives in Lyon{'.' * number}"} for number in range(1, 100)]
 
     assert len((await extracted(*copies)).notes) == MOST_EDITS
-    assert len((await extracted(FACT, FACT)).notes) == 1
+    assert (await only_note({**FACT, "category": "identity"}, FACT)).category is Category.IDENTITY
 
 
 @pytest.mark.parametrize(
@@ -431,6 +437,7 @@ async def test_a_model_that_copies_without_end_is_cut_short():
         ("On Friday I fly to Lisbon.", "The user flies to Lisbon on 2025-10-23."),  # a Thursday
         ("On the 20th I fly to Lisbon.", "The user flies to Lisbon on 2025-11-06."),
         ("Send offers by mail.", "I will send offers by mail."),
+        ("Always answer in German, and be brief.", "The agent has answered badly again, which is annoying."),
     ],
 )
 async def test_where_only_the_wording_is_wrong_the_words_of_the_user_are_kept(line: str, content: str):
@@ -439,10 +446,26 @@ async def test_where_only_the_wording_is_wrong_the_words_of_the_user_are_kept(li
     assert note.lesson.content == line
 
 
-async def test_wording_that_is_about_something_else_is_dropped():
-    notes = (
-        await extracted(FACT, {**FACT, "quote": "I'm here until Friday.", "content": "The user is called Ann."})
-    ).notes
+async def test_words_that_name_nothing_are_not_kept_in_place_of_wrong_wording():
+    talk = window("user: Oi! I live in Lyon.")
+
+    notes = (await extracted(FACT, {**FACT, "quote": "Oi!", "content": "The user is called User."}, talk=talk)).notes
+
+    assert [note.lesson.content for note in notes] == ["The user lives in Lyon."]
+
+
+async def test_a_question_is_not_kept_in_place_of_wrong_wording():
+    talk = window("user: I live in Lyon. What is the difference between let and const?")
+    asked = {**LESSON, "turn": 1, "quote": "What is the difference between let and const?", "content": "Reassign let."}
+
+    assert [note.kind for note in (await extracted(FACT, asked, talk=talk)).notes] == [Kind.PROFILE]
+
+
+async def test_quoted_text_adds_nothing():
+    talk = window("user: I live in Lyon. Translate: 'My name is Paul. I live in Oslo, near the harbour.'")
+    paul = {**FACT, "quote": "I live in Oslo, near the harbour.", "content": "The user lives in Oslo near the harbour."}
+
+    notes = (await extracted(FACT, paul, talk=talk)).notes
 
     assert [note.lesson.content for note in notes] == ["The user lives in Lyon."]
 

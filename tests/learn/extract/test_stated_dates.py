@@ -17,6 +17,11 @@ from tests.learn.talk import NOON  # a Wednesday: 2025-10-15
         ("2025-10-20", "我星期一去北京", True),
         ("2025-10-21", "我星期一去北京", False),
         ("2025-11-05", "下个月5号我要去北京", True),
+        ("2025-11-05", "下个月五号我要去北京", True),
+        ("2025-10-20", "下个月五号我要去北京", False),  # five days later
+        ("2025-11-26", "二十六日に結婚します", True),
+        ("2025-11-10", "十号我要去北京", True),
+        ("2025-10-15", "du 2 au 13 octobre, le 10", False),
         ("2025-11-06", "The wedding is on the 26th", False),
         ("2025-10-16", "I leave tomorrow", True),
         ("2025-10-15", "I am allergic to nuts", False),  # the day on which it was said

@@ -1,15 +1,21 @@
 """Lessons that say the same come together; whatever the input, the result is a sound partition."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acumen.learn.share.cluster import Grouping, Point, same_rule
-from acumen.learn.share.stance import opposed, stance
+from acumen.learn.share.cluster import Floats, Grouping, same_rule
+from acumen.learn.share.stance import Stance, opposed, stance
 from acumen.llm.embed import Embedder
+
+
+class Point(NamedTuple):
+    stance: Stance
+    vector: Floats | None = None
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +79,9 @@ def test_without_vectors_words_decide(embed):
     )
     (with_vector,) = embed("Run all the tests before committing.")
 
-    assert same_rule(first, same)
-    assert same_rule(with_vector, same)
-    assert not same_rule(first, other)
+    assert same_rule(*first, *same)
+    assert same_rule(*with_vector, *same)
+    assert not same_rule(*first, *other)
 
 
 def test_a_lesson_without_a_vector_waits_until_it_has_one(embed):

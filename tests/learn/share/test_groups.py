@@ -6,13 +6,13 @@ from msgspec.structs import replace
 from acumen.learn.share.groups import (
     LessonIndex,
     PlannedWrite,
-    Retaught,
     SharedLesson,
     UserLesson,
     fingerprint,
     group_of,
     plan,
     regroup,
+    users_of,
     wording_hash,
 )
 from acumen.model.cluster import Cluster
@@ -67,7 +67,7 @@ def grouped(*lessons: UserLesson, shared=(), changed: tuple[int, ...] | None = N
 def planned(current: list[UserLesson], *there: SharedLesson, least_users: int = 2):
     by_id = {lesson.playbook.id: lesson for lesson in current}
     groups = [group_of([by_id[member] for member in group]) for group in grouped(*current).groups]
-    return plan([one for one in groups if len(one.users) >= least_users], there, users(*current), least_users)
+    return plan([one for one in groups if len(users_of(one)) >= least_users], there, users(*current), least_users)
 
 
 # --- grouping ------------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_lessons_made_anew_by_the_same_users_are_told_apart_from_those_of_others
 
     decided = planned(anew, rejected)
 
-    assert decided.retaught == (Retaught(PlaybookId(1), (PlaybookId(3), PlaybookId(4))),)
+    assert decided.retaught == (PlannedWrite((PlaybookId(3), PlaybookId(4)), PlaybookId(1)),)
     assert planned([taught(1, user="ada"), taught(2, user="bob")], rejected).retaught == ()
 
 

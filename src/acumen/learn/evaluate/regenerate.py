@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.evaluate import evaluate
-from acumen.learn.runs import runs
+from acumen.learn.runs import runs, status
 from acumen.model.evaluation import as_item, key_of
 from acumen.model.facts import RegenerationAsked
 from acumen.model.ids import Millis
@@ -51,11 +51,7 @@ async def carry(fact: RegenerationAsked, deps: Deps) -> None:
 
 
 async def of(run_id: RunId, deps: Deps) -> Run:
-    """NotFound also for a run of another service."""
-    run = await deps.store.read(lambda tx: tx.runs.get(run_id))
-    if run is None or run.service != SERVICE:
-        raise NotFound(f"There is no regeneration {run_id!r}.")
-    return run
+    return (await status.get(run_id, SERVICE, deps)).run
 
 
 async def cancel(run_id: RunId, deps: Deps) -> Run:

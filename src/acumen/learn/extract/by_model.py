@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from acumen.errors import ModelUnusable
-from acumen.learn.extract.edits import Edits, Shown, check, memory_ref
+from acumen.learn.extract.edits import Edits, Shown, check, memory_ref, text_of
 from acumen.learn.extract.language import language_of
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.transcript import transcript
@@ -16,7 +16,6 @@ from acumen.model.conversation import Window
 from acumen.model.ids import Kind, Millis
 from acumen.model.memories import Memory
 from acumen.model.playbook import AgentPlaybook
-from acumen.model.profile import Profile
 from acumen.model.secrets import redact
 
 MOST_KNOWN = 30
@@ -84,9 +83,8 @@ def _numbered(known: Sequence[Memory], extractors: Mapping[Kind, Extractor], roo
 
 def _line(short: str, memory: Memory) -> str:
     """One line, whatever the memory contains: nothing in it can pass for another memory."""
-    content = memory.content if isinstance(memory, Profile) else memory.lesson.content
     said_at = None if isinstance(memory, AgentPlaybook) else memory.said_at
-    text = " ".join(redact(content).split())[:MOST_KNOWN_CHARACTERS]
+    text = " ".join(redact(text_of(memory)).split())[:MOST_KNOWN_CHARACTERS]
     return f"{short} ({_NAMES[memory_ref(memory).kind]}, {_date(said_at or memory.created_at):%Y-%m-%d}): {text}"
 
 

@@ -15,8 +15,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 from acumen.learn.extract.evidence import evidence, names, sentence_about
 from acumen.learn.extract.language import language_of
 from acumen.learn.extract.notes import Ending, Note, Reach
-from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live
-from acumen.learn.extract.transcript import Transcript, is_marked
+from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live, without_dates
+from acumen.learn.extract.transcript import QUOTED, Transcript, is_marked
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
@@ -38,8 +38,12 @@ BY_USER = 0.8
 BY_AGENT = 0.6
 # The id by which a wish to forget means all memories.
 ALL = "all"
-# A quote with fewer names than this ("forget that") points to the turns before it.
+# A quote with no more names than this ("forget that") points to the turns before it.
 POINTS = 2
+# Share of the names in a memory that its quote has, too; with fewer the model has made something up. The user's own
+# words are the better rule: a small model turns orders to the agent into statements about the user.
+FAITHFUL = 0.4
+FAITHFUL_RULE = 0.7
 
 
 class Op(StrEnum):
@@ -150,10 +154,11 @@ def check(edits: Sequence[Edit], shown: Shown) -> Checked:
     checked: list[Note | Ending | None] = []
     for edit in filter(_is_meant, edits):
         turn, place = _located(edit, shown)
-        # A turn that is only context may well be noted again, and a note of a kind that was not asked for is no fault.
-        if (turn is None or is_marked(turn)) and _is_wanted(edit, shown):
+        # A turn or memory that is only repeated, and a note of a kind that was not asked for, are no fault.
+        if (turn is None or is_marked(turn)) and _is_wanted(edit, shown) and not _is_quoted(turn, place):
             checked.append(_checked(edit, turn, place, shown) if turn and place else None)
-    notes = sorted({_words(value): value for value in checked if isinstance(value, Note)}.values(), key=_place)
+    by_words = {_words(value): value for value in reversed(checked) if isinstance(value, Note)}
+    notes = sorted(by_words.values(), key=_place)
     endings = sorted((value for value in checked if isinstance(value, Ending)), key=_place)
     return Checked(notes, endings, checked.count(None))
 
@@ -163,7 +168,7 @@ def _place(value: Note | Ending) -> tuple[int, int]:
 
 
 def _words(note: Note) -> tuple[Kind, str]:
-    """Two notes with the same words are one."""
+    """Two notes with the same words are one: the first."""
     return note.kind, note.lesson.content.casefold()
 
 
@@ -186,9 +191,20 @@ def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
     return located or (named, None)
 
 
+def _is_quoted(turn: Turn | None, place: Evidence | None) -> bool:
+    """Whether the words are somebody else's, between quotation marks; what a tool returned has no place of its own."""
+    if turn is None or place is None:
+        return False
+    return any(match.start() <= place.start < place.end <= match.end() for match in QUOTED.finditer(turn.text))
+
+
 def _is_wanted(edit: Edit, shown: Shown) -> bool:
     """Whether a note of its kind was asked for; an ending is of the kind of what it ends."""
-    return edit.op in (Op.END, Op.FORGET) or _kind(edit, shown) in shown.extractors
+    if edit.op in (Op.END, Op.FORGET):
+        return True
+    known = shown.known.get(edit.id) if edit.op is Op.UPDATE else None
+    repeated = known is not None and _repeats(edit.content, text_of(known))
+    return not repeated and _kind(edit, shown) in shown.extractors
 
 
 def _kind(edit: Edit, shown: Shown) -> Kind:
@@ -201,6 +217,10 @@ def _kind(edit: Edit, shown: Shown) -> Kind:
 
 def memory_ref(memory: Memory) -> MemoryRef:
     return MemoryRef(Kind.PROFILE if isinstance(memory, Profile) else Kind.USER_PLAYBOOK, str(memory.id))
+
+
+def text_of(memory: Memory) -> str:
+    return memory.content if isinstance(memory, Profile) else memory.lesson.content
 
 
 def _checked(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | Ending | None:
@@ -225,7 +245,8 @@ def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
         return None
     extractor = shown.extractors[kind]
     place = _rested_on(edit.content, turn, place)
-    content = _worded(_clean(edit.content), turn, place, shown)
+    share = FAITHFUL_RULE if category is Category.RULE else FAITHFUL
+    content = _worded(_clean(edit.content), turn, place, shown, share)
     lesson = _lesson(content, edit, turn, shown) if kind is Kind.USER_PLAYBOOK else Lesson(content)
     if not _usable(lesson):
         return None
@@ -263,19 +284,25 @@ def _rested_on(content: str, turn: Turn, place: Evidence) -> Evidence:
     return place if names(content) & names(place.text) else sentence_about(content, turn) or place
 
 
-def _worded(content: str, turn: Turn, place: Evidence, shown: Shown) -> str:
-    """The model's wording if it is about the quote; the quote if only its wording is wrong; else nothing."""
+def _worded(content: str, turn: Turn, place: Evidence, shown: Shown, share: float) -> str:
+    """The model's wording, or the quote itself where the wording is not that of the quote; nothing without either."""
     languages = {language_of(content), language_of(place.text)} - {""}
     misworded = len(languages) > 1 or _FIRST_PERSON.match(content) or not agree(content, place.text, turn.at)
-    if content and misworded:
-        return _clean(place.text)
-    return content if _is_about(content, turn, place, shown) else ""
+    if not content or _is_hostile(content):
+        return ""
+    if not misworded and _shared(content, turn, place, shown) >= share:
+        return content
+    quoted = names(place.text)
+    states = not place.text.endswith(("?", "？")) and (len(quoted) > POINTS or quoted & names(content))
+    return _clean(place.text) if states else ""
 
 
-def _is_about(content: str, turn: Turn, place: Evidence, shown: Shown) -> bool:
-    """A quote that names little ("yes, always") is completed by the turns before it."""
-    named, quoted = names(content), names(place.text)
-    return bool(named & quoted) or (len(quoted) <= POINTS and bool(named & _named_before(turn, shown)))
+def _shared(content: str, turn: Turn, place: Evidence, shown: Shown) -> float:
+    """Share of its names that the quote has. One that names little ("yes, always") is completed by the turns before."""
+    named, quoted = names(without_dates(content)), names(place.text)
+    if len(quoted) <= POINTS:
+        quoted |= _named_before(turn, shown)
+    return len(named & quoted) / max(1, len(named))
 
 
 def _named_before(turn: Turn, shown: Shown) -> set[str]:
@@ -284,14 +311,13 @@ def _named_before(turn: Turn, shown: Shown) -> set[str]:
 
 def _lesson(content: str, edit: Edit, turn: Turn, shown: Shown) -> Lesson:
     trigger = _clean(edit.trigger)
-    before = [each for each in shown.transcript.turns.values() if each.id <= turn.id]
+    acted = [each for each in shown.transcript.turns.values() if each.id <= turn.id and not each.by_user]
     blocked = None if edit.blocking_issue == "none" else {"kind": edit.blocking_issue, "details": content}
     return Lesson(
         content,
         None if _repeats(trigger, content) else trigger,
         _grounded(_clean(edit.rationale), content, [turn]),
-        # What the agent did wrong: nothing where no agent has acted.
-        None if all(each.by_user for each in before) else _grounded(_clean(edit.pitfall), content, before),
+        _grounded(_clean(edit.pitfall), content, acted),  # what the agent did wrong, in its own words or tool calls
         blocked,
     )
 
@@ -300,7 +326,7 @@ def _grounded(text: str, content: str, turns: Sequence[Turn]) -> str | None:
     """The text if it says more than the instruction and that was said in these turns; models like to fill fields."""
     more = names(text) - names(content)
     said = "\n".join(part for turn in turns for part in (turn.text, turn.expert_text, *map(str, turn.tools_used)))
-    return text if not _repeats(text, content) and more & names(said) else None
+    return text if not _repeats(text, content) and len(more & names(said)) >= max(1, FAITHFUL * len(more)) else None
 
 
 def _repeats(text: str, content: str) -> bool:
@@ -375,7 +401,12 @@ def _clean(text: str) -> str:
 
 def _usable(lesson: Lesson) -> bool:
     texts = (lesson.content, lesson.trigger or "", lesson.pitfall or "", lesson.rationale or "")
-    return bool(lesson.content) and not any(_INJECTION.search(text) or "[redacted" in text for text in texts)
+    return bool(lesson.content) and not any(map(_is_hostile, texts))
+
+
+def _is_hostile(text: str) -> bool:
+    """Whether it contains a secret or addresses its reader."""
+    return bool(_INJECTION.search(text)) or "[redacted" in text
 
 
 def _tags(tags: Sequence[str], extractor: Extractor) -> tuple[str, ...]:

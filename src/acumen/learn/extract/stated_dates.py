@@ -25,7 +25,10 @@ _WEEKDAYS = [
     )
 ]
 # Days that a weekday, and any other relative date, can be away from the day on which it was said.
-_NEAR, _FAR = 14, 400
+_NEAR, _FAR = 14, 62
+_ORDINAL = re.compile(r"(?<!\d)(\d{1,2})(?:st\b|nd\b|rd\b|th\b|号|號|日(?!本|曜))")
+_CHINESE = "零一二三四五六七八九"
+_CHINESE_DAY = re.compile(r"([一二三四五六七八九]?十?[一二三四五六七八九]|[二三]?十)[号號日](?!本|曜)")
 _NUMBER = re.compile(r"(?<!\d)\d{1,4}(?!\d)")
 _DAY = re.compile(r"(?<!\d)((?:19|20|21)\d\d)-(\d\d)-(\d\d)(?!\d)")
 _DATE = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
@@ -47,18 +50,37 @@ def agree(text: str, words: str, at: Millis) -> bool:
     return all(day is not None and _agrees(day, words, _utc(at).date()) for day in days)
 
 
+def without_dates(text: str) -> str:
+    return _DAY.sub("", text)
+
+
 def _agrees(day: date, words: str, said: date) -> bool:
     """False when the words name another weekday, another day of the month, or when the day is that of the words."""
     if day.isoformat() in words:
         return True
     distance = abs((day - said).days)
+    if not distance:
+        return False
     weekdays = [number for number, pattern in enumerate(_WEEKDAYS) if pattern.search(words)]
     if weekdays:
         return day.weekday() in weekdays and distance <= _NEAR
+    days = _days_of_month(words)
+    if days:
+        return day.day in days
     numbers = {int(number) for number in _NUMBER.findall(words)}
-    if numbers:
-        return bool({day.day, day.month, day.year, distance} & numbers)
-    return 0 < distance <= _FAR
+    return bool({day.day, day.year, distance} & numbers) if numbers else distance <= _FAR
+
+
+def _days_of_month(words: str) -> set[int]:
+    """The 26th, 26日, 二十六号."""
+    chinese = {_chinese(match[1]) for match in _CHINESE_DAY.finditer(words)}
+    return chinese | {int(match[1]) for match in _ORDINAL.finditer(words)}
+
+
+def _chinese(number: str) -> int:
+    """Up to 99; characters other than digits and ten are not expected."""
+    tens, ten, units = number.rpartition("十")
+    return (_CHINESE.index(tens) if tens else len(ten)) * 10 + (_CHINESE.index(units) if units else 0)
 
 
 def period(start: str, end: str, words: str, at: Millis) -> tuple[Millis | None, Millis | None]:

@@ -1,6 +1,7 @@
 """A window as a model reads it: numbered and dated turns, within a budget of tokens, secrets redacted."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -20,6 +21,10 @@ TOOL_CHARACTERS = 600
 # Characters from which an agent's answer is marked as new: it may contain results that the user comes back to.
 LONG_ANSWER = 120
 
+# Text between quotation marks, long enough to be more than a name.
+QUOTED = re.compile(
+    r"[\"“„][^\"”“\n]{15,2000}[\"”“]|«[^»\n]{15,2000}»|[「『][^」』\n]{10,2000}[」』]|(?<!\w)'[^'\n]{15,2000}'(?!\w)"
+)
 # Not after "Dr.", and not in "am 3. Mai".
 _BETWEEN_SENTENCES = later(
     r"(?:(?<=\w\w\w[.!?])|(?<=\d[.!?])(?![ \t]+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))"
@@ -61,7 +66,8 @@ def _tokens(line: str) -> int:
 
 def _line(number: int, turn: Turn, most: int) -> str:
     """Only the first line of a turn is not indented, so that nobody's words can pass for another's turn."""
-    head = f"[{number}] {_date(turn.at)} {'user' if turn.by_user else 'agent'}{' (new)' if is_marked(turn) else ''}"
+    number_shown, mark = (f"[{number}]", " (new)") if is_marked(turn) else ("-", "")
+    head = f"{number_shown} {_date(turn.at)} {'user' if turn.by_user else 'agent'}{mark}"
     text = _shortened(redact(turn.text), most)
     lines = [f"{head}: {_by_sentence(text) if turn.by_user else text}"]
     lines += [f"tool {_tool(tool)}" for tool in turn.tools_used]
@@ -71,14 +77,18 @@ def _line(number: int, turn: Turn, most: int) -> str:
 
 
 def is_marked(turn: Turn) -> bool:
-    """Small models note something of every new turn: an agent's short answer is not offered to them."""
+    """Whether it is shown as new, with a number to quote it by. An agent's short answer is not: small models note
+    something of every turn that they can quote.
+    """
     offered = turn.by_user or turn.tools_used or turn.expert_text or len(turn.text) >= LONG_ANSWER
     return turn.is_new and bool(offered)
 
 
 def _by_sentence(text: str) -> str:
-    """A line for each sentence: small models note a thing for each line."""
-    return _BETWEEN_SENTENCES.sub("\n", text)
+    """A line for each sentence, but none inside of quoted text: small models note a thing for each line."""
+    pieces = QUOTED.split(text)
+    quotes = [*QUOTED.findall(text), ""]
+    return "".join(_BETWEEN_SENTENCES.sub("\n", piece) + quote for piece, quote in zip(pieces, quotes, strict=True))
 
 
 def _date(at: Millis) -> str:

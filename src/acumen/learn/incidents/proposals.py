@@ -1,14 +1,14 @@
-"""Lessons that operations suggest, kept one per key: proposed, never approved by themselves."""
+"""Lessons that operations suggest, one per key: proposed, and approved by people only."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
-from acumen.model.hazards import hazards
+from acumen.model.hazards import commands, hazards
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, fresh_id
 from acumen.model.memory import Origin, Status
 from acumen.model.operation import Operation
@@ -18,47 +18,35 @@ from acumen.model.search import SearchRow
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
-# Enough to see what a lesson rests on; what was counted is counted.
+# Operations that are listed with a proposal; `count` has all of them.
 MOST_EVIDENCE = 50
 
 
-class Suggested(Struct, frozen=True):
-    """A lesson, and what it rests on, before it meets what is known under its key."""
+class Suggestion(Struct, frozen=True):
+    """A lesson and its evidence, before it is compared with what is known under its key."""
 
     key: str
     about: About
     lesson: Lesson
     evidence: Sequence[Operation]
-    scopes: Sequence[str]
+    sessions: Sequence[str]
     count: int
     origin: Origin
     group_id: str | None = None
     detail: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(operation.id for operation in self.evidence)
+
+    @property
+    def because(self) -> Because:
+        reason = f"{self.count} {self.about} operation(s) in {len(self.sessions)} session(s) suggest it"
+        return Because(reason, sources=self.ids)
+
 
 def evidence_hash(key: str, ids: Sequence[str]) -> str:
     return hashlib.sha256("\x1f".join((key, *sorted(ids))).encode()).hexdigest()
-
-
-def analysis(suggested: Suggested, state: AnalysisState, diagnosis: dict[str, Any], deps: Deps) -> Analysis:
-    ids = tuple(one.id for one in suggested.evidence)
-    return Analysis(
-        id=fresh_id("an"),
-        about=suggested.about,
-        key=suggested.key,
-        evidence_hash=evidence_hash(suggested.key, ids),
-        evidence=ids,
-        scopes=tuple(suggested.scopes),
-        state=state,
-        diagnosis=diagnosis,
-        origin=suggested.origin,
-        created_at=deps.now(),
-    )
-
-
-async def findable(suggested: Suggested, deps: Deps) -> SearchRow:
-    (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", suggested.lesson.searchable)])
-    return row
 
 
 def is_harmless(lesson: Lesson) -> bool:
@@ -67,70 +55,100 @@ def is_harmless(lesson: Lesson) -> bool:
     return not any(hazards(part) for part in parts if part)
 
 
-def propose(tx: Tx, suggested: Suggested, found_by: SearchRow) -> None:
+def state_of(lesson: Lesson, texts: Iterable[str], *, enough: bool) -> AnalysisState:
+    """`texts` are words of the evidence that the lesson is about."""
+    if not is_harmless(lesson) or any(map(commands, texts)):
+        return AnalysisState.QUARANTINED
+    return AnalysisState.DONE if enough else AnalysisState.WEAK
+
+
+async def conclude(
+    suggestion: Suggestion,
+    state: AnalysisState,
+    diagnosis: dict[str, Any],
+    deps: Deps,
+    also: Callable[[Tx], None] = lambda _tx: None,
+) -> None:
+    """Stores the analysis, and proposes the lesson if it is DONE. The same evidence is concluded once."""
+    analysis = Analysis(
+        id=fresh_id("an"),
+        about=suggestion.about,
+        key=suggestion.key,
+        evidence_hash=evidence_hash(suggestion.key, suggestion.ids),
+        evidence=suggestion.ids,
+        scopes=tuple(suggestion.sessions),
+        state=state,
+        diagnosis=diagnosis,
+        origin=suggestion.origin,
+        created_at=deps.now(),
+    )
+    proposed = [Findable(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)] if state is AnalysisState.DONE else []
+    rows = await deps.findable(proposed) if proposed else []
+
+    def store(tx: Tx) -> None:
+        if tx.lessons.conclude(analysis):
+            also(tx)
+            for row in rows:
+                tx.lessons.propose(_proposal(tx, suggestion, row))
+
+    await deps.store.write(store)
+
+
+def _proposal(tx: Tx, suggestion: Suggestion, row: SearchRow) -> Proposal:
     """New under its key, or more evidence for what was proposed, approved or rejected before."""
-    known = tx.lessons.get(suggested.key)
+    known = tx.lessons.get(suggestion.key)
     if known is None:
-        tx.lessons.propose(_first(tx, suggested, found_by))
-        return
-    _revise(tx, known, suggested, found_by)
-    seen = tuple(dict.fromkeys((*(one.id for one in suggested.evidence), *known.evidence)))[:MOST_EVIDENCE]
-    scopes = tuple(dict.fromkeys((*known.scopes, *suggested.scopes)))
-    tx.lessons.propose(
-        replace(
-            known,
-            evidence=seen,
-            scopes=scopes,
-            count=max(known.count, suggested.count),
-            replays=known.replays + 1,
-            confidence=suggested.origin.confidence,
-            detail={**known.detail, **suggested.detail},
-        )
+        return _new(tx, suggestion, row)
+    _revise(tx, known, suggestion, row)
+    return replace(
+        known,
+        evidence=tuple(dict.fromkeys((*suggestion.ids, *known.evidence)))[:MOST_EVIDENCE],
+        scopes=tuple(dict.fromkeys((*known.scopes, *suggestion.sessions))),
+        count=max(known.count, suggestion.count),
+        replays=known.replays + 1,
+        confidence=suggestion.origin.confidence,
+        detail={**known.detail, **suggestion.detail},
     )
 
 
-def _first(tx: Tx, suggested: Suggested, found_by: SearchRow) -> Proposal:
-    last = suggested.evidence[0]
+def _new(tx: Tx, suggestion: Suggestion, row: SearchRow) -> Proposal:
+    last = suggestion.evidence[0]
     playbook = AgentPlaybook(
         id=PlaybookId(0),
-        lesson=suggested.lesson,
+        lesson=suggestion.lesson,
         created_at=tx.at,
         updated_at=tx.at,
         agent_version=last.agent_version or "",
         approval=Approval.PENDING,
-        status=Status.PENDING,  # no search finds it before a person has approved it
-        tags=[str(suggested.about)],
-        origin=suggested.origin,
+        status=Status.PENDING,  # no search returns it before a person has approved it
+        tags=[str(suggestion.about)],
+        origin=suggestion.origin,
     )
-    ref = tx.memories.add(Kind.AGENT_PLAYBOOK, playbook, found_by, _because(suggested))
+    ref = tx.memories.add(Kind.AGENT_PLAYBOOK, playbook, row, suggestion.because)
     return Proposal(
-        key=suggested.key,
-        about=suggested.about,
+        key=suggestion.key,
+        about=suggestion.about,
         playbook_id=PlaybookId(int(ref.id)),
         source=last.source,
         endpoint=last.endpoint,
-        evidence=tuple(one.id for one in suggested.evidence)[:MOST_EVIDENCE],
-        scopes=tuple(suggested.scopes),
-        count=suggested.count,
-        confidence=suggested.origin.confidence,
+        evidence=suggestion.ids[:MOST_EVIDENCE],
+        scopes=tuple(suggestion.sessions),
+        count=suggestion.count,
+        confidence=suggestion.origin.confidence,
         created_at=tx.at,
-        group_id=suggested.group_id,
+        group_id=suggestion.group_id,
         schema_hash=last.schema_hash,
         agent_version=last.agent_version,
-        detail=suggested.detail,
+        detail=suggestion.detail,
     )
 
 
-def _revise(tx: Tx, known: Proposal, suggested: Suggested, found_by: SearchRow) -> None:
-    """Better words replace the old ones as long as no person has spoken; what a person decided stands."""
+def _revise(tx: Tx, known: Proposal, suggestion: Suggestion, row: SearchRow) -> None:
+    """New words replace the old ones until a person has decided."""
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(known.playbook_id))
     before = tx.agent_playbooks.get(ref.id)
-    waits = before is not None and before.approval is Approval.PENDING and known.decided_at is None
-    if before is not None and waits and before.lesson != suggested.lesson:
-        after = replace(before, lesson=suggested.lesson, origin=suggested.origin)
-        tx.memories.change(ref, before, after, found_by, _because(suggested))
-
-
-def _because(suggested: Suggested) -> Because:
-    reason = f"{suggested.count} {suggested.about} operation(s) in {len(suggested.scopes)} session(s) suggest it"
-    return Because(reason, sources=[one.id for one in suggested.evidence])
+    if before is None or before.approval is not Approval.PENDING or known.decided_at is not None:
+        return
+    if before.lesson != suggestion.lesson:
+        after = replace(before, lesson=suggestion.lesson, origin=suggestion.origin)
+        tx.memories.change(ref, before, after, row, suggestion.because)

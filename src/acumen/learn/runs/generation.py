@@ -12,8 +12,8 @@ from acumen.errors import BadInput
 from acumen.learn import memories
 from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
 from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
-from acumen.learn.runs import operations
 from acumen.learn.runs.runs import Cancelled, carry
+from acumen.learn.runs.status import end_lost
 from acumen.model.config import Config, Extractor
 from acumen.model.conversation import versions_meant
 from acumen.model.facts import GenerationAsked
@@ -98,7 +98,7 @@ async def start(service: Service, wish: Wish, deps: Deps) -> Run:
 
     def store(tx: Tx) -> Run:
         users = tx.speakers.of(wish.heard)
-        operations.end_lost(tx, service.name)
+        end_lost(tx, service.name)
         run = tx.runs.start(service.name, wish.subject, asdict(wish), users)
         if not users:
             return tx.runs.finish(run.id, RunState.COMPLETED, {})

@@ -12,20 +12,21 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, json
 
 from acumen.deps import Deps
-from acumen.errors import NotFound, OperationInTheWay
-from acumen.learn.runs import runs
-from acumen.learn.share.groups import LessonGroup, LessonIndex, Plan, plan, regroup
-from acumen.learn.share.shared import Work, shared_lessons, user_lessons, vector_of, write
+from acumen.errors import OperationInTheWay
+from acumen.learn.runs import runs, status
+from acumen.learn.runs.status import RunStatus
+from acumen.learn.share.groups import LessonIndex, Plan, group_of, plan, regroup
+from acumen.learn.share.shared import shared_lessons, user_lessons, vector_of
+from acumen.learn.share.write import Work, write
 from acumen.model.cluster import AggregationBookmark, IndexedLesson
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.ids import Millis, PlaybookId
-from acumen.model.job import Job, JobState
 from acumen.model.playbook import Lesson
-from acumen.model.run import Progress, Run, RunId, RunState
+from acumen.model.run import Run, RunId, RunState
 from acumen.storage.store import Tx
 
 SERVICE = "playbook_aggregation"
@@ -82,7 +83,8 @@ async def begin(fact: LessonsGrew, deps: Deps) -> None:
     def store(tx: Tx) -> None:
         if _new_lessons(tx)[fact.agent_version] < deps.config.aggregation.due_after:
             return
-        if _under_way(tx, fact.agent_version):
+        status.end_lost(tx, SERVICE)
+        if tx.runs.active(SERVICE, fact.agent_version):
             tx.jobs.add(fact, Millis(tx.at + PAUSE_MS))
         else:
             _start(tx, fact.agent_version, None)
@@ -111,48 +113,8 @@ async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool 
     return await deps.store.write(store)
 
 
-class Operation(Struct, frozen=True):
-    """An aggregation as its caller sees it."""
-
-    run: Run
-    progress: Progress
-    job: Job | None  # None: nothing is left to do
-
-    @property
-    def given_up(self) -> bool:
-        return not self.run.state.over and (self.job is None or self.job.state is JobState.DEAD)
-
-    @property
-    def over(self) -> bool:
-        return self.run.state.over or self.given_up
-
-    @property
-    def attempts(self) -> int:
-        return self.job.attempts if self.job else int(self.run.started_at is not None)
-
-    @property
-    def error(self) -> str | None:
-        if self.given_up:
-            return self.job.last_error if self.job else "its worker has disappeared"
-        if self.run.state is RunState.CANCELLED:
-            return "cancelled"
-        if self.progress.failed:
-            return f"{self.progress.failed} of {self.progress.total} pieces failed; the first: {self.run.cause}"
-        return self.run.cause
-
-
-async def operation(run_id: RunId, deps: Deps) -> Operation:
-    def read(tx: Tx) -> Operation:
-        run = tx.runs.get(run_id)
-        if run is None or run.service != SERVICE:
-            raise NotFound(f"There is no aggregation {run_id!r}.")
-        return Operation(run, tx.run_items.progress(run_id), _job(tx, run_id))
-
-    return await deps.store.read(read)
-
-
-def _job(tx: Tx, run_id: RunId) -> Job | None:
-    return next(iter(tx.jobs.of_scope(AggregationAsked.name, run_id)), None)
+async def operation(run_id: RunId, deps: Deps) -> RunStatus:
+    return await status.get(run_id, SERVICE, deps)
 
 
 def names_meant(name: str | None) -> list[str] | None:
@@ -162,20 +124,11 @@ def names_meant(name: str | None) -> list[str] | None:
 
 def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: Any) -> Run:
     subject = agent_version or UNNAMED_VERSION
-    _under_way(tx, subject)  # ends one that was given up
+    status.end_lost(tx, SERVICE)
     meant = {"versions": versions_meant(subject), "names": names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [GATHER], run_id)
     tx.jobs.add(AggregationAsked(run.id))
     return run
-
-
-def _under_way(tx: Tx, subject: str) -> Run | None:
-    """The run that somebody works on; one whose worker gave up is ended here."""
-    active = tx.runs.active(SERVICE, subject)
-    if active is None or not Operation(active, Progress(), _job(tx, active.id)).given_up:
-        return active
-    tx.runs.finish(active.id, RunState.FAILED, {}, "its worker gave up")
-    return None
 
 
 # --- the run -----------------------------------------------------------------------------------------------------
@@ -188,7 +141,7 @@ async def carry(fact: AggregationAsked, deps: Deps) -> None:
 async def _work(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     if item == GATHER:
         return await _gather(run, deps)
-    return await write(run.id, Work.of(item), deps)
+    return await write(run.id, json.decode(item, type=Work), deps)
 
 
 class _Compared(Struct, frozen=True):
@@ -199,7 +152,21 @@ class _Compared(Struct, frozen=True):
     plan: Plan
     mark: AggregationBookmark  # how far lessons were read
     lessons: int
-    clusters: int
+
+    @property
+    def counts(self) -> dict[str, int]:
+        unchanged, withheld = self.plan.unchanged, self.plan.withheld
+        clusters = len(self.plan.writes) + unchanged + withheld
+        found = {"user_playbooks_processed": self.lessons, "clusters_found": clusters}
+        return {**found, "unchanged": unchanged, "withheld": withheld}
+
+    def items(self, at_once: int) -> list[str]:
+        """Of the run, so many writes in each."""
+        writes, retired = self.plan.writes, self.plan.retired
+        batches = [writes[start : start + at_once] for start in range(0, len(writes), at_once)]
+        work = [Work(self.version, self.name, batch) for batch in batches]
+        work += [Work(self.version, self.name, retired=retired)] if retired else []
+        return [json.encode(piece).decode() for piece in work]
 
 
 async def _gather(run: Run, deps: Deps) -> dict[str, int]:
@@ -214,8 +181,7 @@ async def _gather(run: Run, deps: Deps) -> dict[str, int]:
     await deps.store.write(lambda tx: _list(tx, run, compared, 1 if deps.llm else WRITTEN_AT_ONCE))
     counted: Counter[str] = Counter()
     for result in compared:
-        counted.update(user_playbooks_processed=result.lessons, clusters_found=result.clusters)
-        counted.update(unchanged=result.plan.unchanged, withheld=result.plan.withheld)
+        counted.update(result.counts)
     return dict(counted)
 
 
@@ -227,14 +193,14 @@ def _last_run_failed(tx: Tx, run: Run) -> bool:
 
 def _list(tx: Tx, run: Run, compared: Sequence[_Compared], at_once: int) -> None:
     """The writes and the bookmark together: a run that is killed before this compares again, after it only writes."""
-    items = [item for result in compared for item in _items(result, at_once)]
+    items = [item for result in compared for item in result.items(at_once)]
     listed = {item.item for item in tx.run_items.of(run.id)}
     tx.run_items.add(run.id, [item for item in items if item not in listed])
     retaught = [again for result in compared for again in result.plan.retaught]
     if retaught:
         tx.clusters.hold()
     for again in retaught:  # a lesson that a person rejected stays so, though its users teach it by new playbooks
-        tx.clusters.extend(again.lesson, again.members)
+        tx.clusters.extend(again.lesson or PlaybookId(0), again.members)
     if run.request["names"] is not None:
         return  # lessons of other names are still to be compared
     for version in {result.version for result in compared}:
@@ -244,14 +210,6 @@ def _list(tx: Tx, run: Run, compared: Sequence[_Compared], at_once: int) -> None
         tx.aggregations.move_bookmark(
             version, AggregationBookmark(last, None, took, min(mark.seq for mark in marks), marks[0].basis)
         )
-
-
-def _items(result: _Compared, at_once: int) -> list[str]:
-    writes = result.plan.writes
-    batches = [writes[start : start + at_once] for start in range(0, len(writes), at_once)]
-    items = [Work(result.version, result.name, batch).text() for batch in batches]
-    retired = Work(result.version, result.name, retired=result.plan.retired)
-    return [*items, retired.text()] if retired.retired else items
 
 
 def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Compared:
@@ -264,18 +222,13 @@ def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Com
     grouped = regroup(index, shared, lambda ids: _words(tx, ids), wanted.similarity)
     users = dict(zip(index.ids, index.users, strict=True))
     enough = [group for group in grouped.groups if len({users[member] for member in group}) >= wanted.least_users]
-    read = {
-        lesson.playbook.id: lesson
-        for lesson in user_lessons(tx, [member for group in enough for member in group], deps)
-    }
-    groups = [LessonGroup(tuple(read[member] for member in group)) for group in enough]
-    groups.sort(key=lambda group: (-len(group.lessons), min(group.ids)))
+    members = [member for group in enough for member in group]
+    read = {lesson.playbook.id: lesson for lesson in user_lessons(tx, members, deps)}
+    groups = [group_of(read[member] for member in group) for group in enough]
+    groups.sort(key=lambda group: (-len(group), group[0].playbook.id))
     decided = plan(groups, shared, users, wanted.least_users, grouped.untouched)
-    mark = AggregationBookmark(
-        max(index.ids, default=PlaybookId(0)), None, 1000 * (time.perf_counter() - began), at.seq, basis
-    )
-    clusters = len(decided.writes) + decided.unchanged + decided.withheld
-    return _Compared(version, name, decided, mark, len(index.ids), clusters)
+    last, took = max(index.ids, default=PlaybookId(0)), 1000 * (time.perf_counter() - began)
+    return _Compared(version, name, decided, AggregationBookmark(last, None, took, at.seq, basis), len(index.ids))
 
 
 def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIndex:

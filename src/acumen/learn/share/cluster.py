@@ -10,7 +10,6 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.learn.share.stance import Stance, agreed, opposed, shared
@@ -35,24 +34,18 @@ SPEAKERS = 8
 BLOCK = 256
 
 
-class Point(Struct, frozen=True):
-    """A lesson as it is compared."""
-
-    stance: Stance
-    vector: Floats | None = None  # of length one
-
-
-def same_rule(left: Point, right: Point, least: float = LEAST_MEANING) -> bool:
-    """Whether two lessons, taken by themselves, say the same."""
-    if left.vector is None or right.vector is None:
-        words, other = left.stance.said, right.stance.said
-        enough = bool(words and other) and len(words & other) >= LEAST_WORDS * len(words | other)
-        return enough and not opposed(left.stance, right.stance)
-    cosine = float(left.vector @ right.vector)
-    if cosine < least:
-        return False
-    in_words = OF_WORDS * shared(left.stance, right.stance) + OF_VALUES * agreed(left.stance, right.stance)
-    return cosine + in_words >= SAME and not opposed(left.stance, right.stance)
+def same_rule(
+    left: Stance, vector: Floats | None, right: Stance, other: Floats | None, least: float = LEAST_MEANING
+) -> bool:
+    """Whether two lessons, taken by themselves, say the same. Vectors have length one."""
+    if vector is None or other is None:
+        both = left.said | right.said
+        alike = bool(left.said and right.said) and len(left.said & right.said) >= LEAST_WORDS * len(both)
+    else:
+        cosine = float(vector @ other)
+        in_words = OF_WORDS * shared(left, right) + OF_VALUES * agreed(left, right) if cosine >= least else 0.0
+        alike = cosine >= least and cosine + in_words >= SAME
+    return alike and not opposed(left, right)
 
 
 class Grouping:
@@ -114,11 +107,10 @@ class Grouping:
 
     def _any_same(self, row: int, others: Sequence[int]) -> bool:
         stance, *speakers = self._stances((row, *others))
-        if stance is None:
-            return False
-        point = Point(stance, self._vectors[row])
-        pairs = zip(speakers, others, strict=True)
-        return any(read and same_rule(point, Point(read, self._vectors[other]), self._least) for read, other in pairs)
+        return stance is not None and any(
+            read and same_rule(stance, self._vectors[row], read, self._vectors[other], self._least)
+            for read, other in zip(speakers, others, strict=True)
+        )
 
     def _belong_together(self, here: Sequence[int], there: Sequence[int]) -> bool:
         left, right = (self._vectors[rows].mean(axis=0) for rows in (here, there))

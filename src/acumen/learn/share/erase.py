@@ -9,18 +9,17 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.learn.share import wording_rules
-from acumen.learn.share.groups import UserLesson, by_person, fingerprint, wording_hash
-from acumen.learn.share.shared import counted_in, names, origin_of, snapshot, sources, with_vectors
-from acumen.learn.share.wording import BY_RULES, confident
-from acumen.learn.share.wording_rules import contains_erased_text
+from acumen.learn.share import shared, wording
+from acumen.learn.share.groups import UserLesson, by_person, fingerprint, users_of, wording_hash
+from acumen.learn.share.shared import LessonChange, counted_in, with_rows, with_vectors
+from acumen.learn.share.wording import confident, contains_erased_text
 from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.search import Filter, SearchRow
+from acumen.model.search import Filter
 from acumen.storage.aggregations import ERASED
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
@@ -29,16 +28,13 @@ BECAUSE = Because("what one of its sources had said was erased", actor="caller")
 _NOTHING = Lesson(ERASED)
 
 
-class _Change(Struct, frozen=True):
-    """A shared lesson and what becomes of it; `after` is None where nothing of it changes."""
+class _Erasure(LessonChange, frozen=True, kw_only=True):
+    """`after` is None where nothing of the lesson changes; without a cluster too few users are left to teach it."""
 
     before: AgentPlaybook
-    after: AgentPlaybook | None
     sources: tuple[PlaybookId, ...]  # as they were read
-    cluster: Cluster | None  # as it is to be; None: too few users are left, and it is deleted
     gone: tuple[Lesson, ...]  # what the erased users said
     left: tuple[Lesson, ...]  # what all others said who ever taught it
-    row: SearchRow | None = None
 
     @property
     def reworded(self) -> bool:
@@ -55,8 +51,8 @@ class _Change(Struct, frozen=True):
         """
         if earlier == _NOTHING or self.emptied:
             return earlier != _NOTHING
-        kept = [*self.left, *([] if self.reworded else [self.before.lesson])]
-        return contains_erased_text(earlier, self.gone, kept) or not wording_rules.in_words_of(earlier, kept)
+        remaining = [*self.left, *([] if self.reworded else [self.before.lesson])]
+        return contains_erased_text(earlier, self.gone, remaining) or not wording.in_words_of(earlier, remaining)
 
     def concerns_history(self, tx: Tx) -> bool:
         events = tx.lineage.of(MemoryRef(Kind.AGENT_PLAYBOOK, str(self.before.id)))
@@ -64,12 +60,23 @@ class _Change(Struct, frozen=True):
         lessons = (_lesson(state["lesson"]) for state in states if "lesson" in state)
         return self.emptied or self.reworded or any(map(self.concerns, lessons))
 
+    def apply(self, tx: Tx) -> None:
+        if tx.agent_playbooks.get(str(self.before.id)) != self.before:
+            raise Conflict("A shared lesson was changed meanwhile.")
+        wordless = replace(self.before, lesson=_NOTHING, metadata="")
+        change = replace(self, before=wordless) if self.reworded or self.emptied else self
+        shared.store(tx, fresh_id("erasure"), change, BECAUSE)
+        if self.cluster is None:
+            tx.clusters.forget([self.before.id])
+        else:
+            tx.clusters.put(self.cluster)
+
 
 class SharedErasure(Struct, frozen=True):
     """What becomes of shared lessons when some of their sources are erased."""
 
     gone: frozenset[PlaybookId] = frozenset()
-    changes: tuple[_Change, ...] = ()
+    changes: tuple[_Erasure, ...] = ()
 
     @property
     def retired(self) -> list[PlaybookId]:
@@ -92,7 +99,7 @@ class SharedErasure(Struct, frozen=True):
         tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, concerned)
         tx.reviewed.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(concerned))
         for change in self.changes:
-            _apply(tx, change)
+            change.apply(tx)
         tx.sources.forget(self.gone)
 
 
@@ -100,25 +107,6 @@ def _lesson(state: Mapping[str, Any]) -> Lesson:
     """The lesson in a snapshot, from which words may have been erased before."""
     parts: dict[str, Any] = {name: state.get(name) for name in Lesson.__struct_fields__}
     return Lesson(**{**parts, "content": parts["content"] or ""})
-
-
-def _apply(tx: Tx, change: _Change) -> None:
-    before, after = change.before, change.after
-    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id))
-    if tx.agent_playbooks.get(ref.id) != before:
-        raise Conflict("A shared lesson was changed meanwhile.")
-    if after is not None and (change.reworded or change.emptied):
-        wordless = replace(before, lesson=_NOTHING, metadata="")
-        now = snapshot(tx.memories.change(ref, wordless, after, change.row, BECAUSE))
-        then = snapshot(wordless)
-        log = {"removed": [then]} if change.cluster is None else {"updated": [{"before": then, "after": now}]}
-        tx.aggregations.note(fresh_id("erasure"), after.agent_version, after.name, **log)
-    elif after is not None:
-        tx.memories.change(ref, before, after, None, BECAUSE)
-    if change.cluster is None:
-        tx.clusters.forget([before.id])
-    else:
-        tx.clusters.put(change.cluster)
 
 
 async def erase_user_from_shared(user: UserId, deps: Deps) -> SharedErasure:
@@ -150,29 +138,25 @@ async def erase_from_shared(gone: Collection[PlaybookId], deps: Deps) -> SharedE
 async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
     gone = frozenset(map(PlaybookId, playbooks))
 
-    def read(tx: Tx) -> list[_Change]:
+    def read(tx: Tx) -> list[_Erasure]:
         touched = tx.sources.taught_by(gone)
         taught_by, clusters = tx.sources.of(list(touched)), tx.clusters.of_lessons(list(touched))
-        lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in sorted(touched)])
-        return [_change(tx, book, taught_by[book.id], clusters.get(book.id), gone, deps) for book in lessons.values()]
+        lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in sorted(touched)]).values()
+        return [_erasure(tx, book, taught_by[book.id], clusters.get(book.id), gone, deps) for book in lessons]
 
-    changes = {change.before.id: change for change in await deps.store.read(read)}
-    new = {lesson: change.after for lesson, change in changes.items() if change.reworded or change.emptied}
-    texts = [Findable(Kind.AGENT_PLAYBOOK, "", after.lesson.searchable) for after in new.values() if after]
-    for lesson, row in zip(new, await deps.findable(texts) if texts else (), strict=True):
-        changes[lesson] = replace(changes[lesson], row=row)
-    return SharedErasure(gone, tuple(changes[lesson] for lesson in sorted(changes)))
+    changes = await with_rows(await deps.store.read(read), deps)
+    return SharedErasure(gone, tuple(sorted(changes, key=lambda change: change.before.id)))
 
 
-def _change(
+def _erasure(
     tx: Tx,
     before: AgentPlaybook,
     taught_by: Sequence[PlaybookId],
     cluster: Cluster | None,
     gone: Collection[PlaybookId],
     deps: Deps,
-) -> _Change:
-    playbooks = sources(tx, taught_by)
+) -> _Erasure:
+    playbooks = shared.sources(tx, taught_by)
     lost = tuple(playbook.lesson for playbook in playbooks if playbook.id in gone)
     others = tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone)
     members = set(cluster.members if cluster else ()) - set(gone)
@@ -181,20 +165,26 @@ def _change(
     # A lesson that was added by hand has no words of others.
     by_hand = cluster is not None and cluster.wording == ""
     erased = not by_hand and contains_erased_text(before.lesson, lost, [lesson.playbook.lesson for lesson in taught])
-    if cluster is None or len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users:
+    after: AgentPlaybook | None
+    if cluster is None or len(users_of(taught)) < deps.config.aggregation.least_users:
         stays = by_person(before, cluster) and not erased
         empty = replace(before, lesson=_NOTHING, status=Status.ARCHIVED, metadata="", tags=[])
-        return _Change(before, None if stays else empty, tuple(taught_by), None, lost, others)
-    same = replace(before, origin=origin_of(before, cluster, taught))
-    after = replace(_reworded(tx, before, taught) if erased else same, metadata=counted_in(taught))
-    wrote = wording_hash(after.lesson) if erased else cluster.wording
-    ids = tuple(lesson.playbook.id for lesson in taught)
-    kept = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
-    return _Change(before, None if after == before else after, tuple(taught_by), kept, lost, others)
+        after, cluster = None if stays else empty, None
+    else:
+        origin = before.origin if by_person(before, cluster) else confident(before.origin, taught)
+        same = replace(before, origin=origin)
+        after = replace(_reworded(tx, before, taught) if erased else same, metadata=counted_in(taught))
+        ids = tuple(lesson.playbook.id for lesson in taught)
+        wrote = wording_hash(after.lesson) if erased else cluster.wording
+        cluster = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
+        after = None if after == before else after
+    return _Erasure(
+        before=before, after=after, taught=taught, cluster=cluster, sources=tuple(taught_by), gone=lost, left=others
+    )
 
 
 def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[UserLesson]) -> AgentPlaybook:
-    lesson = wording_rules.write(taught, names(tx, taught))
-    other = wording_rules.materially_other(before.lesson, lesson)
+    worded = wording.by_rules(taught, shared.names(tx, taught))
+    other = wording.materially_other(before.lesson, worded.lesson)
     approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval
-    return replace(before, lesson=lesson, approval=approval, notes=None, origin=confident(BY_RULES, taught))
+    return replace(before, lesson=worded.lesson, approval=approval, notes=None, origin=worded.origin)

@@ -1,14 +1,14 @@
 """Which lessons of users say the same, and which shared lessons that makes new, grown, merged or outdated. Pure."""
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from acumen.learn.share.anonymize import without_case_numbers
-from acumen.learn.share.cluster import LEAST_MEANING, Floats, Grouping, Point, same_rule
+from acumen.learn.share.cluster import LEAST_MEANING, Floats, Grouping, same_rule
 from acumen.learn.share.shareable import shareable
 from acumen.learn.share.stance import Stance, stance
 from acumen.model.cluster import Cluster
@@ -32,18 +32,16 @@ class UserLesson(Struct, frozen=True):
         return UserId(self.playbook.user_id or "")
 
 
-class LessonGroup(Struct, frozen=True):
-    """Lessons that say the same, by enough users to be shared; the oldest first."""
+# Lessons that say the same, the oldest first.
+LessonGroup = tuple[UserLesson, ...]
 
-    lessons: tuple[UserLesson, ...]
 
-    @property
-    def ids(self) -> frozenset[PlaybookId]:
-        return frozenset(lesson.playbook.id for lesson in self.lessons)
+def ids_of(lessons: Iterable[UserLesson]) -> frozenset[PlaybookId]:
+    return frozenset(lesson.playbook.id for lesson in lessons)
 
-    @property
-    def users(self) -> frozenset[UserId]:
-        return frozenset(lesson.user for lesson in self.lessons)
+
+def users_of(lessons: Iterable[UserLesson]) -> frozenset[UserId]:
+    return frozenset(lesson.user for lesson in lessons)
 
 
 class SharedLesson(Struct, frozen=True):
@@ -66,6 +64,11 @@ class SharedLesson(Struct, frozen=True):
         return self.playbook.approval is Approval.REJECTED or self.playbook.status is not Status.CURRENT
 
     @property
+    def is_of_person(self) -> bool:
+        """A person does not want it, or has added or edited it."""
+        return self.withdrawn or self.playbook is None or by_person(self.playbook, self.cluster)
+
+    @property
     def rank(self) -> int:
         """Approved, pending, withdrawn: the order in which a group is matched."""
         return 2 if self.withdrawn else int(self.playbook is None or self.playbook.approval is not Approval.APPROVED)
@@ -79,17 +82,12 @@ class PlannedWrite(Struct, frozen=True):
     merged: tuple[PlaybookId, ...] = ()
 
 
-class Retaught(Struct, frozen=True):
-    """New playbooks of users who had taught a withdrawn lesson before: a rerun has made their lessons again."""
-
-    lesson: PlaybookId
-    members: tuple[PlaybookId, ...]
-
-
 class Plan(Struct, frozen=True):
+    """`retaught`: new playbooks of users who had taught a withdrawn lesson before, by a rerun; it stays withdrawn."""
+
     writes: tuple[PlannedWrite, ...] = ()
     retired: tuple[PlaybookId, ...] = ()
-    retaught: tuple[Retaught, ...] = ()
+    retaught: tuple[PlannedWrite, ...] = ()
     unchanged: int = 0
     withheld: int = 0  # a person has rejected or deleted them
 
@@ -148,7 +146,8 @@ def regroup(
         missing = [row for row in wanted if row not in known_stances]
         if missing:
             lessons = read([index.ids[row] for row in missing])
-            known_stances.update(zip(missing, map(stance_of, lessons), strict=True))
+            read_now = [lesson_stance(lesson) if shareable(lesson.content) else None for lesson in lessons]
+            known_stances.update(zip(missing, read_now, strict=True))
         return [known_stances[row] for row in wanted]
 
     grouping = Grouping(index.vectors, labels, stances, LEAST_MEANING if similarity is None else similarity)
@@ -167,9 +166,8 @@ def _lost_members(known: SharedLesson, rows: Mapping[PlaybookId, int]) -> bool:
     return not known.withdrawn and any(member not in rows for member in known.members)
 
 
-def stance_of(lesson: Lesson) -> Stance | None:
-    """None for one that nobody could approve as a lesson for all."""
-    return stance(without_case_numbers(lesson.content), lesson.trigger) if shareable(lesson.content) else None
+def lesson_stance(lesson: Lesson) -> Stance:
+    return stance(without_case_numbers(lesson.content), lesson.trigger)
 
 
 # --- planning ------------------------------------------------------------------------------------------------------
@@ -184,69 +182,50 @@ def plan(
 ) -> Plan:
     """What to do about each group, and which shared lessons too few users still teach."""
     matched = _matched(groups, shared)
-    kept = {known.playbook.id for _, known in matched if known is not None and known.playbook is not None}
+    live = {known.playbook.id for _, known in matched if known is not None and known.playbook is not None}
     writes: list[PlannedWrite] = []
-    retaught: list[Retaught] = []
+    retaught: list[PlannedWrite] = []
     unchanged = withheld = 0
     for group, known in matched:
-        if known is not None and known.withdrawn and not _enough_new(group, known, least_users):
+        if known is None or (known.withdrawn and _enough_new(group, known, least_users)):
+            writes.append(PlannedWrite(tuple(sorted(ids_of(group)))))
+        elif known.withdrawn:
             withheld += 1
             retaught += _retaught(group, known)
-        elif known is not None and known.cluster and known.cluster.fingerprint == fingerprint(group.lessons):
+        elif known.cluster and known.cluster.fingerprint == fingerprint(group):
             unchanged += 1
-        else:
-            writes.append(_write(group, known, shared, kept))
-    kept |= {lesson for write in writes for lesson in write.merged}
+        elif known.playbook is not None:
+            inside = [other.playbook.id for other in shared if other.playbook and _goes_into(other, group)]
+            merged = tuple(lesson for lesson in inside if lesson not in live)
+            writes.append(PlannedWrite(tuple(sorted(ids_of(group))), known.playbook.id, merged))
+    live |= {lesson for write in writes for lesson in write.merged}
+    retired: list[PlaybookId] = []
     for known in shared:
-        if known.cluster and known.cluster.id in untouched and _user_count(known, users) >= least_users:
+        enough = len({users[member] for member in known.members if member in users}) >= least_users
+        if enough and known.cluster and known.cluster.id in untouched:
             unchanged, withheld = unchanged + (not known.withdrawn), withheld + known.withdrawn
-    return Plan(tuple(writes), _too_few_users(shared, users, least_users, kept), tuple(retaught), unchanged, withheld)
+        elif not enough and known.playbook and known.playbook.id not in live and not known.is_of_person:
+            retired.append(known.playbook.id)
+    return Plan(tuple(writes), tuple(retired), tuple(retaught), unchanged, withheld)
 
 
 def _enough_new(group: LessonGroup, rejected: SharedLesson, least_users: int) -> bool:
     """A lesson that a person did not want returns when as many others teach it as had taught it then."""
-    return len(group.users - rejected.users) >= max(least_users, len(rejected.users))
+    return len(users_of(group) - rejected.users) >= max(least_users, len(rejected.users))
 
 
-def _retaught(group: LessonGroup, withdrawn: SharedLesson) -> list[Retaught]:
+def _retaught(group: LessonGroup, withdrawn: SharedLesson) -> list[PlannedWrite]:
     if withdrawn.playbook is None or withdrawn.cluster is None:
         return []
-    theirs = {lesson.playbook.id for lesson in group.lessons if lesson.user in withdrawn.users}
-    new = sorted(theirs - withdrawn.members)
-    return [Retaught(withdrawn.playbook.id, tuple(new))] if new else []
-
-
-def _write(
-    group: LessonGroup, known: SharedLesson | None, shared: Sequence[SharedLesson], kept: Collection[PlaybookId]
-) -> PlannedWrite:
-    members = tuple(sorted(group.ids))
-    if known is None or known.withdrawn or known.playbook is None:
-        return PlannedWrite(members)
-    inside = [other.playbook.id for other in shared if other.playbook and _goes_into(other, group)]
-    return PlannedWrite(members, known.playbook.id, tuple(lesson for lesson in inside if lesson not in kept))
+    theirs = ids_of(lesson for lesson in group if lesson.user in withdrawn.users)
+    new = tuple(sorted(theirs - withdrawn.members))
+    return [PlannedWrite(new, withdrawn.playbook.id)] if new else []
 
 
 def _goes_into(other: SharedLesson, group: LessonGroup) -> bool:
     """Whether all that another lesson was written from is in this group now, and no person has decided on it."""
     pending = other.playbook is not None and other.playbook.approval is Approval.PENDING
-    return pending and not other.withdrawn and bool(other.members) and other.members <= group.ids
-
-
-def _too_few_users(
-    shared: Sequence[SharedLesson], users: Users, least_users: int, kept: Collection[PlaybookId]
-) -> tuple[PlaybookId, ...]:
-    return tuple(
-        known.playbook.id
-        for known in shared
-        if known.playbook is not None
-        and known.playbook.id not in kept
-        and not (known.withdrawn or by_person(known.playbook, known.cluster))
-        and _user_count(known, users) < least_users
-    )
-
-
-def _user_count(known: SharedLesson, users: Users) -> int:
-    return len({users[member] for member in known.members if member in users})
+    return pending and not other.withdrawn and bool(other.members) and other.members <= ids_of(group)
 
 
 # --- which shared lesson a group is --------------------------------------------------------------------------------
@@ -259,23 +238,23 @@ def _matched(
 
     Groups of the same lesson are joined: a lesson is written once.
     """
-    matched: list[SharedLesson | None] = [None] * len(groups)
+    by_members: dict[int, int] = {}
     taken: set[int] = set()
     for place, other in _by_members(groups, shared):
-        if matched[place] is None and other not in taken:
-            matched[place] = shared[other]
+        if place not in by_members and other not in taken:
+            by_members[place] = other
             taken.add(other)
     joined: dict[PlaybookId | frozenset[PlaybookId], tuple[LessonGroup, SharedLesson | None]] = {}
-    for group, by_members in zip(groups, matched, strict=True):
-        known = by_members or _saying_the_same(group, shared)
-        key = group.ids if known is None or known.playbook is None or known.withdrawn else known.playbook.id
-        before = joined[key][0].lessons if key in joined else ()
-        joined[key] = group_of([*before, *group.lessons]), known
+    for place, group in enumerate(groups):
+        known = shared[by_members[place]] if place in by_members else _saying_the_same(group, shared)
+        key = ids_of(group) if known is None or known.playbook is None or known.withdrawn else known.playbook.id
+        before = joined[key][0] if key in joined else ()
+        joined[key] = group_of([*before, *group]), known
     return list(joined.values())
 
 
-def group_of(lessons: Sequence[UserLesson]) -> LessonGroup:
-    return LessonGroup(tuple(sorted(lessons, key=lambda lesson: lesson.playbook.id)))
+def group_of(lessons: Iterable[UserLesson]) -> LessonGroup:
+    return tuple(sorted(lessons, key=lambda lesson: lesson.playbook.id))
 
 
 def _by_members(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson]) -> list[tuple[int, int]]:
@@ -284,23 +263,16 @@ def _by_members(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson]) -
     for other, known in enumerate(shared):
         for member in known.members:
             having[member].append(other)
-    common: dict[tuple[int, int], int] = defaultdict(int)
-    for place, group in enumerate(groups):
-        for member in group.ids:
-            for other in having.get(member, ()):
-                common[place, other] += 1
+    members = ((place, member) for place, group in enumerate(groups) for member in ids_of(group))
+    common = Counter((place, other) for place, member in members for other in having.get(member, ()))
     return sorted(common, key=lambda pair: (shared[pair[1]].rank, -common[pair], pair))
 
 
 def _saying_the_same(group: LessonGroup, shared: Sequence[SharedLesson]) -> SharedLesson | None:
-    points = [_point(lesson.playbook.lesson, lesson.vector) for lesson in group.lessons[:8]]
+    some = [(lesson_stance(lesson.playbook.lesson), lesson.vector) for lesson in group[:8]]
     for known in sorted(shared, key=lambda known: known.rank):
         if known.playbook is not None:
-            point = _point(known.playbook.lesson, known.vector)
-            if sum(same_rule(point, other) for other in points) * 2 > len(points):
+            point = lesson_stance(known.playbook.lesson), known.vector
+            if sum(same_rule(*point, *other) for other in some) * 2 > len(some):
                 return known
     return None
-
-
-def _point(lesson: Lesson, vector: Floats | None) -> Point:
-    return Point(stance(without_case_numbers(lesson.content), lesson.trigger), vector)

@@ -1,55 +1,29 @@
-"""Shared lessons: written from what users taught, reworded when that changes, retired when it is gone.
+"""Shared lessons: read with what they were written from, and written, for aggregation and erasure alike.
 
 A lesson and the fingerprint of what it was written from are stored together, so that nothing is written twice.
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from acumen.deps import Deps, Findable
-from acumen.errors import Conflict
-from acumen.learn.share import wording_rules
 from acumen.learn.share.anonymize import names_of
 from acumen.learn.share.cluster import Floats
-from acumen.learn.share.groups import PlannedWrite, SharedLesson, UserLesson, by_person, fingerprint, wording_hash
-from acumen.learn.share.wording import Worded, confident, word
-from acumen.learn.share.wording_rules import Names
+from acumen.learn.share.groups import SharedLesson, UserLesson, group_of, users_of
 from acumen.model.cluster import Cluster
-from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, UserId, fresh_id
-from acumen.model.memory import Origin, Status
-from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
-from acumen.model.run import RunId
+from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
+from acumen.model.memory import Status
+from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.search import Filter, SearchRow
 from acumen.storage.lineage import Because
 from acumen.storage.store import Tx
 
-
-class Work(Struct, frozen=True):
-    """Some work of a run on lessons of one version and one name. No words and no users: only ids."""
-
-    version: str
-    name: str
-    writes: tuple[PlannedWrite, ...] = ()
-    retired: tuple[PlaybookId, ...] = ()
-
-    def text(self) -> str:
-        writes = [[write.lesson, list(write.members), list(write.merged)] for write in self.writes]
-        return json.dumps([self.version, self.name, writes, list(self.retired)])
-
-    @classmethod
-    def of(cls, text: str) -> "Work":
-        version, name, writes, retired = json.loads(text)
-        planned = tuple(PlannedWrite(tuple(members), lesson, tuple(merged)) for lesson, members, merged in writes)
-        return cls(version, name, planned, tuple(retired))
-
-
-# --- what users taught ---------------------------------------------------------------------------------------------
+# --- reading -------------------------------------------------------------------------------------------------------
 
 
 def user_lessons(tx: Tx, ids: Sequence[PlaybookId], deps: Deps) -> list[UserLesson]:
@@ -60,8 +34,8 @@ def user_lessons(tx: Tx, ids: Sequence[PlaybookId], deps: Deps) -> list[UserLess
 
 def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[UserLesson]:
     rows = tx.search_rows.by_ids(Kind.USER_PLAYBOOK, [str(playbook.id) for playbook in playbooks])
-    ordered = [(playbook, rows.get(str(playbook.id))) for playbook in sorted(playbooks, key=lambda book: book.id)]
-    return [UserLesson(playbook, _row_vector(row, deps), row) for playbook, row in ordered]
+    found = ((playbook, rows.get(str(playbook.id))) for playbook in playbooks)
+    return list(group_of(UserLesson(playbook, _row_vector(row, deps), row) for playbook, row in found))
 
 
 def sources(tx: Tx, ids: Sequence[PlaybookId]) -> list[UserPlaybook]:
@@ -97,6 +71,12 @@ def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLe
     return [*written, *(SharedLesson(book, None, vector=vectors[book.id]) for book in playbooks.values())]
 
 
+def names(tx: Tx, taught: Sequence[UserLesson]) -> frozenset[str]:
+    """What the users who taught it may be called, so that it is left out."""
+    profiles = tx.clusters.profiles_about_names(sorted(users_of(taught)))
+    return frozenset(name for user in users_of(taught) for name in names_of(user, profiles.get(user, ())))
+
+
 def _row_vector(row: SearchRow | None, deps: Deps) -> Floats | None:
     return None if row is None else vector_of(row.vector, row.model, deps)
 
@@ -110,182 +90,57 @@ def vector_of(stored: bytes | None, model: str, deps: Deps) -> Floats | None:
     return vector / np.float32(length) if np.isfinite(length) and length > 0 else None
 
 
-# --- writing -----------------------------------------------------------------------------------------------------
+# --- writing -------------------------------------------------------------------------------------------------------
 
 
-class _Read(Struct, frozen=True):
-    """What a lesson is written from, as it was read."""
+class LessonChange(Struct, frozen=True, kw_only=True):
+    """A shared lesson as it was read, and as it is to be, written from what users taught."""
 
-    planned: PlannedWrite
-    taught: list[UserLesson]
-    names: Names
-    before: AgentPlaybook | None
+    before: AgentPlaybook | None  # None: it is new
+    after: AgentPlaybook | None  # None: there is nothing to store of it
+    taught: Sequence[UserLesson]
     cluster: Cluster | None
-
-    @property
-    def written_by_person(self) -> bool:
-        return self.before is not None and by_person(self.before, self.cluster)
-
-    @property
-    def keeps_words(self) -> bool:
-        """A person wrote them, or approved them and somebody still says them."""
-        if self.before is None or self.written_by_person or self.before.approval is not Approval.APPROVED:
-            return self.written_by_person
-        by_model = self.before.origin.engine == "model"
-        return by_model or wording_rules.supports(self.before.lesson, self.taught, self.names)
+    row: SearchRow | None = None  # for new words
 
 
-async def write(run_id: RunId, item: Work, deps: Deps) -> dict[str, int]:
-    reads = await deps.store.read(lambda tx: [_read(tx, planned, item, deps) for planned in item.writes])
-    due = [read for read in reads if read is not None]
-    written = [_written(read, await _worded(read, deps), item, deps.now()) for read in due]
-    rows = await _search_rows(due, written, deps)
-
-    def store(tx: Tx) -> dict[str, int]:
-        tx.clusters.hold()
-        counted: Counter[str] = Counter()
-        for place, (read, after) in enumerate(zip(due, written, strict=True)):
-            counted.update(_store(tx, run_id, item, read, after, rows.get(place)))
-        retired = [lesson for lesson in item.retired if _too_few_users(tx, lesson, deps)]
-        counted.update(playbooks_removed=retire(tx, run_id, retired, "too few users teach it any more"))
-        return dict(counted)
-
-    return await deps.store.write(store)
+C = TypeVar("C", bound=LessonChange)
 
 
-def _read(tx: Tx, planned: PlannedWrite, item: Work, deps: Deps) -> _Read | None:
-    """None when it has been done, or when too few of the users who taught it are left."""
-    taught = user_lessons(tx, planned.members, deps)
-    too_few = len({lesson.user for lesson in taught}) < deps.config.aggregation.least_users
-    if too_few or tx.clusters.written(item.version, item.name, fingerprint(taught)):
-        return None
-    before = tx.agent_playbooks.get(str(planned.lesson)) if planned.lesson else None
-    if planned.lesson and SharedLesson(before, None).withdrawn:
-        return None
-    cluster = tx.clusters.of_lessons([planned.lesson]).get(planned.lesson) if planned.lesson else None
-    return _Read(planned, taught, names(tx, taught), before, cluster)
-
-
-def names(tx: Tx, taught: Sequence[UserLesson]) -> dict[UserId, set[str]]:
-    """What the users who taught it may be called, so that it is left out."""
-    users = sorted({lesson.user for lesson in taught})
-    profiles = tx.clusters.profiles_about_names(users)
-    return {user: names_of(user, profiles.get(user, ())) for user in users}
-
-
-async def _worded(read: _Read, deps: Deps) -> Worded | None:
-    if read.before is None or not read.keeps_words:
-        return await word(read.taught, read.names, deps)
-    return Worded(read.before.lesson, origin_of(read.before, read.cluster, read.taught), read.before.notes)
-
-
-def origin_of(lesson: AgentPlaybook, cluster: Cluster | None, taught: Sequence[UserLesson]) -> Origin:
-    """Of a lesson whose words stay: the users who teach it now decide its confidence, unless a person wrote it."""
-    return lesson.origin if by_person(lesson, cluster) else confident(lesson.origin, taught)
-
-
-def _written(read: _Read, worded: Worded | None, item: Work, at: Millis) -> AgentPlaybook | None:
-    """The lesson as it is to be stored; None where a model found that it is not one lesson."""
-    if worded is None:
-        return None
-    new = AgentPlaybook(PlaybookId(0), worded.lesson, at, at, item.version, name=item.name, tags=_tags(read.taught))
-    before = read.before or new
-    other = wording_rules.materially_other(before.lesson, worded.lesson)
-    return replace(
-        before,
-        lesson=worded.lesson,
-        approval=Approval.PENDING if other else before.approval,
-        metadata=counted_in(read.taught),
-        notes=worded.notes,
-        origin=worded.origin,
-    )
-
-
-def counted_in(taught: Sequence[UserLesson]) -> str:
-    """How many teach a lesson, for its metadata."""
-    return json.dumps({"users": len({lesson.user for lesson in taught}), "user_playbooks": len(taught)})
-
-
-def _tags(taught: Sequence[UserLesson]) -> list[str]:
-    """Those that at least half of the lessons have."""
-    counts = Counter(tag for lesson in taught for tag in set(lesson.playbook.tags))
-    return sorted(tag for tag, count in counts.items() if count * 2 >= len(taught))
-
-
-async def _search_rows(
-    due: Sequence[_Read], written: Sequence[AgentPlaybook | None], deps: Deps
-) -> dict[int, SearchRow]:
-    """By place, for lessons with new words; one in the words of a source has the row of that source."""
-    rows: dict[int, SearchRow] = {}
+async def with_rows(changes: Sequence[C], deps: Deps) -> list[C]:
+    """With a search row for new words; a lesson in the words of a source has the row of that source."""
+    rows: list[SearchRow | None] = []
     unknown: dict[int, Findable] = {}
-    for place, (read, after) in enumerate(zip(due, written, strict=True)):
-        if after is None or (read.before is not None and read.before.lesson.searchable == after.lesson.searchable):
-            continue
-        words = after.lesson.searchable
-        same = (lesson.row for lesson in read.taught if lesson.playbook.lesson.searchable == words and lesson.row)
-        if row := next(same, None):
-            rows[place] = replace(row, kind=Kind.AGENT_PLAYBOOK, entity_id="", user_id="")
-        else:
-            unknown[place] = Findable(Kind.AGENT_PLAYBOOK, "", words)
-    embedded = await deps.findable(list(unknown.values())) if unknown else []
-    return rows | dict(zip(unknown, embedded, strict=True))
+    for place, change in enumerate(changes):
+        words = change.after.lesson.searchable if change.after else None
+        new = words is not None and (change.before is None or change.before.lesson.searchable != words)
+        same = (lesson.row for lesson in change.taught if lesson.row and lesson.playbook.lesson.searchable == words)
+        row = next(same, None) if new else None
+        rows.append(replace(row, kind=Kind.AGENT_PLAYBOOK, entity_id="", user_id="") if row else None)
+        if new and row is None:
+            unknown[place] = Findable(Kind.AGENT_PLAYBOOK, "", words or "")
+    for place, row in zip(unknown, await deps.findable(list(unknown.values())) if unknown else (), strict=True):
+        rows[place] = row
+    return [replace(change, row=row) for change, row in zip(changes, rows, strict=True)]
 
 
-def _store(
-    tx: Tx, run_id: RunId, item: Work, read: _Read, after: AgentPlaybook | None, row: SearchRow | None
-) -> dict[str, int]:
-    _check_unchanged(tx, read)
-    members = tuple(lesson.playbook.id for lesson in read.taught)
-    cluster_id = read.cluster.id if read.cluster else fresh_id("clus")
-    cluster = Cluster(cluster_id, item.version, item.name, fingerprint(read.taught), members, PlaybookId(0), "")
+def store(tx: Tx, run_id: str, change: LessonChange, because: Because) -> AgentPlaybook | None:
+    """The lesson, and a line of the log where its words or its status change."""
+    before, after = change.before, change.after
     if after is None:
-        tx.clusters.put(cluster)
-        return {"not_one_lesson": 1}
-    users = len({lesson.user for lesson in read.taught})
-    because = Because(f"{users} users teach it", sources=[str(member) for member in members])
-    lesson, counted = _store_lesson(tx, run_id, read.before, after, row, because)
-    wrote = wording_hash(after.lesson)
-    if read.written_by_person:  # their words stay told apart from ours
-        wrote = read.cluster.wording if read.cluster else ""
-    tx.clusters.put(replace(cluster, lesson=lesson, wording=wrote))
-    merged = [other for other in read.planned.merged if other != lesson]
-    retire(tx, run_id, merged, "another shared lesson says it too", into=lesson)
-    return {counted: 1, "playbooks_removed": len(merged)}
-
-
-def _store_lesson(
-    tx: Tx, run_id: RunId, before: AgentPlaybook | None, after: AgentPlaybook, row: SearchRow | None, because: Because
-) -> tuple[PlaybookId, str]:
-    """Its id, and under which name it is counted."""
-    about = (run_id, after.agent_version, after.name)
+        return None
     if before is None:
-        ref = tx.memories.add(Kind.AGENT_PLAYBOOK, after, cast("SearchRow", row), because)  # a new lesson has new words
+        ref = tx.memories.add(Kind.AGENT_PLAYBOOK, after, cast("SearchRow", change.row), because)
         stored = replace(after, id=PlaybookId(int(ref.id)))
-        tx.aggregations.note(*about, added=[snapshot(stored)])
-        return stored.id, "playbooks_generated"
-    tx.memories.change(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), before, after, row, because)
-    if before.lesson == after.lesson:
-        return before.id, "playbooks_grown"
-    tx.aggregations.note(*about, updated=[{"before": snapshot(before), "after": snapshot(after)}])
-    return before.id, "playbooks_updated"
-
-
-def _check_unchanged(tx: Tx, read: _Read) -> None:
-    """Conflict when anything it was written from has changed since it was read."""
-    now = tx.user_playbooks.by_ids([str(lesson.playbook.id) for lesson in read.taught])
-    versions = {(str(book.id), book.version, book.status) for book in (lesson.playbook for lesson in read.taught)}
-    same = {(name, playbook.version, playbook.status) for name, playbook in now.items()} == versions
-    if not same or (read.before is not None and tx.agent_playbooks.get(str(read.before.id)) != read.before):
-        raise Conflict("What a shared lesson is written from was changed meanwhile.")
-
-
-# --- the end of a lesson -----------------------------------------------------------------------------------------
-
-
-def _too_few_users(tx: Tx, lesson: PlaybookId, deps: Deps) -> bool:
-    cluster = tx.clusters.of_lessons([lesson]).get(lesson)
-    left = user_lessons(tx, cluster.members if cluster else (), deps)
-    return len({taught.user for taught in left}) < deps.config.aggregation.least_users
+        log = {"added": [snapshot(stored)]}
+    else:
+        ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id))
+        stored = cast("AgentPlaybook", tx.memories.change(ref, before, after, change.row, because))
+        updated = {"updated": [{"before": snapshot(before), "after": snapshot(stored)}]}
+        log = {"removed": [snapshot(before)]} if before.status is not after.status else updated
+        if (before.status, before.lesson) == (after.status, after.lesson):
+            return stored
+    tx.aggregations.note(run_id, after.agent_version, after.name, **log)
+    return stored
 
 
 def retire(tx: Tx, run_id: str, lessons: Sequence[PlaybookId], reason: str, into: PlaybookId | None = None) -> int:
@@ -293,10 +148,14 @@ def retire(tx: Tx, run_id: str, lessons: Sequence[PlaybookId], reason: str, into
     retired = tx.agent_playbooks.by_ids([str(lesson) for lesson in lessons]).values()
     for before in retired:
         after = replace(before, status=Status.MERGED if into else Status.ARCHIVED, merged_into=into)
-        tx.memories.change(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), before, after, None, Because(reason))
-        tx.aggregations.note(run_id, before.agent_version, before.name, removed=[snapshot(before)])
+        store(tx, run_id, LessonChange(before=before, after=after, taught=(), cluster=None), Because(reason))
     tx.clusters.end([playbook.id for playbook in retired])
     return len(retired)
+
+
+def counted_in(taught: Sequence[UserLesson]) -> str:
+    """How many teach a lesson, for its metadata."""
+    return json.dumps({"users": len(users_of(taught)), "user_playbooks": len(taught)})
 
 
 def snapshot(playbook: AgentPlaybook) -> dict[str, Any]:

@@ -1,21 +1,22 @@
-"""Words a shared lesson: by a model where there is one, else by rules; by rules too when the model fails."""
+"""One lesson out of several that say the same, without a model: the best wording, completed by the others. Pure."""
 
-import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps
-from acumen.errors import ModelUnavailable
-from acumen.learn.share import wording_llm, wording_rules
-from acumen.learn.share.groups import UserLesson
-from acumen.learn.share.shareable import shareable
-from acumen.learn.share.wording_rules import Names
+from acumen.learn.share.anonymize import Anonymized, anonymize, words_in
+from acumen.learn.share.groups import UserLesson, users_of
+from acumen.learn.share.stance import stance
+from acumen.model.ids import UserId
 from acumen.model.memory import Origin
 from acumen.model.playbook import Lesson
 
-BY_RULES = Origin("rules")
+Names = Collection[str]  # of the users who taught a lesson
+Clean = Callable[[str | None], Anonymized]
 
 
 class Worded(Struct, frozen=True):
@@ -24,22 +25,105 @@ class Worded(Struct, frozen=True):
     notes: str | None = None  # why rules worded what a model should have
 
 
-async def word(taught: Sequence[UserLesson], names: Names, deps: Deps) -> Worded | None:
-    """None when a model finds that these are several lessons, or writes what is no lesson for all."""
-    notes = None
-    if deps.llm is not None:
-        try:
-            written = await wording_llm.write(taught, names, deps.llm)
-        except ModelUnavailable as why:
-            notes = f"Worded by rules: {why}"
-        else:
-            usable = written is not None and shareable(written[0].content)
-            return Worded(written[0], confident(written[1], taught)) if written and usable else None
-    # Some milliseconds of pure Python: callers need the event loop meanwhile.
-    by_rules = await asyncio.to_thread(wording_rules.write, taught, names)
-    return Worded(by_rules, confident(BY_RULES, taught), notes)
+def by_rules(taught: Sequence[UserLesson], names: Names, notes: str | None = None) -> Worded:
+    return Worded(write(taught, names), confident(Origin("rules"), taught), notes)
 
 
 def confident(origin: Origin, taught: Sequence[UserLesson]) -> Origin:
     """The more users teach a lesson independently, the higher its confidence."""
-    return replace(origin, confidence=round(1 - 0.5 / len({lesson.user for lesson in taught}), 2))
+    return replace(origin, confidence=round(1 - 0.5 / len(users_of(taught)), 2))
+
+
+def anonymizer(taught: Sequence[UserLesson], names: Names) -> Clean:
+    """Takes out the names of everybody who taught it, and names that only one of them used."""
+    by_user: dict[UserId, set[str]] = {}
+    for lesson in taught:
+        by_user.setdefault(lesson.user, set()).update(_words([lesson.playbook.lesson]))
+    counts = Counter(word for words in by_user.values() for word in words)
+    shared = {word for word, users in counts.items() if users > 1}
+    return lambda text: anonymize((text or "").strip(), names, shared)
+
+
+def write(taught: Sequence[UserLesson], names: Names) -> Lesson:
+    """Nothing personal in it, as central as any, most often said, newest: in this order."""
+    clean = anonymizer(taught, names)
+    ranked = _ranked(taught, clean)
+
+    def first_clean(part: str) -> str | None:
+        """The best lesson's own, or that of another, if nothing needs to be taken out of it."""
+        texts = (clean(getattr(lesson.playbook.lesson, part)) for lesson in ranked)
+        return next((result.text for result in texts if result.text and not result.removed), None)
+
+    content = clean(ranked[0].playbook.lesson.content).text
+    parts = {part: first_clean(part) for part in ("trigger", "rationale", "pitfall")}
+    return Lesson(content, **parts, blocking_issue=_issue(ranked, clean))
+
+
+def supports(lesson: Lesson, taught: Sequence[UserLesson], names: Names) -> bool:
+    """Whether the lesson's instruction is still in the words of a user who teaches it."""
+    clean = anonymizer(taught, names)
+    return any(clean(source.playbook.lesson.content).text == lesson.content for source in taught)
+
+
+def materially_other(before: Lesson, after: Lesson) -> bool:
+    """Whether an agent that is shown one of them acts on something else than with the other.
+
+    Case, order and filler do not matter, nor does the rationale, which no agent is shown.
+    """
+    return _meaning(before) != _meaning(after)
+
+
+def _meaning(lesson: Lesson) -> list[tuple[frozenset[str], ...]]:
+    stances = (stance(part or "") for part in (lesson.content, lesson.trigger, lesson.pitfall))
+    return [(read.said, read.wanted, read.unwanted) for read in stances]
+
+
+def contains_erased_text(lesson: Lesson, gone: Sequence[Lesson], remaining: Sequence[Lesson]) -> bool:
+    """Whether the lesson says anything that only the lessons of `gone` had said."""
+    only = _words(gone) - _words(remaining)
+    copied = _parts(gone) - _parts(remaining)
+    return bool(_words([lesson]) & only or _parts([lesson]) & copied)
+
+
+def in_words_of(lesson: Lesson, others: Sequence[Lesson]) -> bool:
+    """Whether there is no word in the lesson that is not in one of the others."""
+    return _words([lesson]) <= _words(others)
+
+
+def _words(lessons: Sequence[Lesson]) -> set[str]:
+    return {word for part in _parts(lessons) for word in words_in(part)}
+
+
+def _parts(lessons: Sequence[Lesson]) -> set[str]:
+    return {" ".join(part.casefold().split()) for lesson in lessons for part in texts_of(lesson)}
+
+
+def texts_of(lesson: Lesson) -> list[str]:
+    details = str((lesson.blocking_issue or {}).get("details", ""))
+    return [part for part in (lesson.trigger, lesson.content, lesson.rationale, lesson.pitfall, details) if part]
+
+
+def _ranked(taught: Sequence[UserLesson], clean: Clean) -> list[UserLesson]:
+    mentions: Counter[str] = Counter()
+    for lesson in taught:
+        mentions[lesson.playbook.lesson.content.casefold()] += lesson.playbook.mentions
+    vectors = [lesson.vector for lesson in taught if lesson.vector is not None]
+    mean = np.mean(vectors, axis=0) if vectors else np.zeros(1, np.float32)
+
+    def rank(lesson: UserLesson) -> tuple[int, float, int, int, int]:
+        playbook, content = lesson.playbook, lesson.playbook.lesson.content
+        central = 0.0 if lesson.vector is None else float(lesson.vector @ mean)
+        often = mentions[content.casefold()]
+        return clean(content).removed, -round(central, 1), -often, -playbook.updated_at, playbook.id
+
+    return sorted(taught, key=rank)
+
+
+def _issue(ranked: Sequence[UserLesson], clean: Clean) -> dict[str, Any] | None:
+    """What keeps agents from it, when at least half of the lessons report the same kind of obstacle."""
+    issues = [issue for lesson in ranked if (issue := lesson.playbook.lesson.blocking_issue)]
+    kind, count = next(iter(Counter(issue.get("kind") for issue in issues).most_common(1)), (None, 0))
+    if not count or count * 2 < len(ranked):
+        return None
+    issue = next(issue for issue in issues if issue.get("kind") == kind)
+    return {**issue, "details": clean(str(issue.get("details", ""))).text}

@@ -6,11 +6,11 @@ from pydantic import BaseModel, Field
 
 from acumen.errors import ModelUnusable
 from acumen.learn.share.groups import UserLesson
+from acumen.learn.share.shareable import shareable
 from acumen.learn.share.stance import opposed, stance
-from acumen.learn.share.wording_rules import Names, anonymizer, texts_of
+from acumen.learn.share.wording import Names, Worded, anonymizer, confident, texts_of
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
-from acumen.model.memory import Origin
 from acumen.model.playbook import Lesson
 from acumen.model.secrets import redact
 
@@ -33,8 +33,8 @@ class WrittenLesson(BaseModel):
 PROMPT = prompt.beside(__file__, "aggregate", WrittenLesson)
 
 
-async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> tuple[Lesson, Origin] | None:
-    """None when the model finds that it is not one lesson, or writes one that is opposed to its sources.
+async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> Worded | None:
+    """None when the model finds that it is not one lesson, or writes one that is opposed to its sources or not for all.
 
     Raises ModelUnavailable when it does not answer, or answers with something that its sources do not say.
     """
@@ -52,7 +52,8 @@ async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> tuple[L
     content, trigger, rationale, pitfall = (
         clean(text).text for text in (written.content, written.trigger, written.rationale, written.pitfall)
     )
-    return Lesson(content, trigger or None, rationale or None, pitfall or None), answer.origin
+    lesson = Lesson(content, trigger or None, rationale or None, pitfall or None)
+    return Worded(lesson, confident(answer.origin, taught)) if shareable(content) else None
 
 
 def _line(taught: UserLesson) -> str:

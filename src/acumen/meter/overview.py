@@ -6,7 +6,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.learn.evaluate.shadow import COMPARE
 from acumen.model.evaluation import Evaluation, SessionKey
 from acumen.model.figures import Attribution, Period, Totals, Wins
 from acumen.model.ids import Millis
@@ -65,7 +64,6 @@ class Overview(Struct, frozen=True):
     by_source: Mapping[str, list[SessionKey]]
     sets: Mapping[str, SourceSet]
     unmatched: int
-    prompt_hash: str
 
 
 async def overview(
@@ -97,7 +95,6 @@ async def overview(
             by_source=sessions,
             sets=by_set,
             unmatched=sum(count for source, count in counts.items() if source not in listed) if sets else 0,
-            prompt_hash=COMPARE.hash,
         )
 
     return await deps.store.read(read)

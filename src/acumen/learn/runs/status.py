@@ -1,0 +1,111 @@
+"""Runs as their callers see them: how far they are, what failed, and how to stop them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from acumen.deps import Deps
+from acumen.errors import NotFound
+from acumen.learn.runs.runs import totals
+from acumen.model.job import Job, JobState
+from acumen.model.run import ItemState, Progress, Run, RunId, RunItem, RunState
+from acumen.storage.store import Tx
+
+# Items that are listed; the counts cover all.
+MOST_ITEMS = 1000
+
+
+class RunStatus(Struct, frozen=True):
+    """`lost` says why nobody works on it any more, though it is not over. Items are listed by `latest` only."""
+
+    run: Run
+    progress: Progress
+    job: Job | None  # the one that carries it; None: nothing is left to do
+    lost: str | None
+    done: Sequence[RunItem] = ()
+    failed: Sequence[RunItem] = ()
+    current: str | None = None
+    counts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def over(self) -> bool:
+        return self.run.state.over or self.lost is not None
+
+    @property
+    def attempts(self) -> int:
+        return self.job.attempts if self.job else int(self.run.started_at is not None)
+
+    @property
+    def error(self) -> str | None:
+        if self.lost or self.run.state is RunState.CANCELLED:
+            return self.lost or "cancelled"
+        if self.progress.failed:
+            return f"{self.progress.failed} of {self.progress.total} pieces failed; the first: {self.run.cause}"
+        return self.run.cause
+
+
+async def get(run_id: RunId, service: str, deps: Deps) -> RunStatus:
+    """NotFound also for a run of another service."""
+
+    def read(tx: Tx) -> RunStatus:
+        run = tx.runs.get(run_id)
+        if run is None or run.service != service:
+            raise NotFound(f"There is no run {run_id!r} of {service}.")
+        return RunStatus(run, tx.run_items.progress(run.id), *_job(tx, run))
+
+    return await deps.store.read(read)
+
+
+async def latest(service: str, deps: Deps) -> RunStatus | None:
+    """The last one of a service that somebody asked for."""
+
+    def read(tx: Tx) -> RunStatus | None:
+        run = tx.runs.latest(service)
+        return None if run is None else _with_items(tx, run)
+
+    return await deps.store.read(read)
+
+
+def _with_items(tx: Tx, run: Run) -> RunStatus:
+    waiting = tx.run_items.next(run.id) if run.state is RunState.RUNNING else None
+    return RunStatus(
+        run,
+        tx.run_items.progress(run.id),
+        *_job(tx, run),
+        done=tx.run_items.of(run.id, ItemState.DONE, MOST_ITEMS),
+        failed=tx.run_items.of(run.id, ItemState.FAILED, MOST_ITEMS),
+        current=waiting.item if waiting else None,
+        counts=run.result if run.state.over else totals(tx, run.id),
+    )
+
+
+async def cancel(service: str | None, deps: Deps) -> list[str]:
+    """Asks every run of the service, or of all services, to stop; returns which services had one."""
+
+    def store(tx: Tx) -> list[str]:
+        active = tx.runs.all_active(service)
+        for run in active:
+            tx.runs.ask_cancel(run.id)
+            if _job(tx, run)[1] is not None:
+                tx.runs.finish(run.id, RunState.CANCELLED, totals(tx, run.id))
+        return sorted({run.service for run in active})
+
+    return await deps.store.write(store)
+
+
+def end_lost(tx: Tx, service: str) -> None:
+    """Runs that nobody works on any more do not keep new ones from being admitted."""
+    tx.runs.hold(service)
+    for run in tx.runs.all_active(service):
+        _, lost = _job(tx, run)
+        if lost is not None:
+            tx.runs.finish(run.id, RunState.FAILED, totals(tx, run.id), lost)
+
+
+def _job(tx: Tx, run: Run) -> tuple[Job | None, str | None]:
+    """The job that carries a run, and why the run is lost: a job that was tried too often is dead."""
+    job = min(tx.jobs.of_run(run.id), key=lambda job: job.state is JobState.DEAD, default=None)
+    if run.state.over or (job is not None and job.state is not JobState.DEAD):
+        return job, None
+    return job, (job.last_error if job else None) or "its job is gone"
