@@ -25,11 +25,6 @@ FIGURES = {
         "another user's 20, p50",
         "memory with all held",
     },
-    "model": {
-        f"{how}: {what}"
-        for how in ("read every turn", "read every 8 turns")
-        for what in ("tokens read per memory", "tokens written per memory", "cost of 1,000 memories")
-    },
     "aggregation": {
         *(f"{part}: {what}" for part in ("open", "held") for what in _QUALITY),
         *(f"60 user playbooks, {what}" for what in ("the first time", "nothing new")),

@@ -9,6 +9,7 @@ import os
 import random
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ async def _set(deps: Deps, at: Millis) -> None:
     await _use(deps, await _memories(deps, at), at)
     await _deeds(deps, at)
     await deps.store.write(_changes)
+    await deps.store.write(lambda tx: learn(tx, a_profile("Is fond of tricks.", "mallory"), HOSTILE[0]))
     await watch.look_on(Hour(), deps)
 
 
@@ -190,11 +192,8 @@ async def _use(deps: Deps, kept: dict[str, list[Kept]], at: Millis) -> None:
     injections = [_injection(talk) for talk in talks]
     await usage.record(injections, [3.0] * len(injections), deps)
 
-    def store(tx: Tx) -> None:
-        for talk, injection in zip(talks, injections, strict=True):
-            _say(tx, talk, injection)
-
-    await deps.store.write(store)
+    for talk, injection in zip(talks, injections, strict=True):
+        await deps.store.write(partial(_say, talk=talk, injection=injection))
 
 
 def _talks(kept: dict[str, list[Kept]], at: Millis) -> Iterator[Talk]:
@@ -271,7 +270,6 @@ def _changes(tx: Tx) -> None:
     new = learn(tx, a_profile("I live in Bergen.", "mira"), session="mira-moves")
     supersede(tx, old, new, "I moved from Oslo to Bergen")
     put_in_conflict(tx, *two_ports(tx, "mira"), "or was it 9090?", "mira")
-    learn(tx, a_profile("Is fond of tricks.", "mallory"), HOSTILE[0])
 
 
 # --- deeds ---------------------------------------------------------------------------------------------------------

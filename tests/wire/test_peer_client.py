@@ -165,7 +165,7 @@ def test_each_kind_is_searched_by_itself(peer: Any, user: str):
     with pytest.deprecated_call():
         profiles = peer.search_profiles(user_id=user, query="Lisbon office", threshold=0.05)
     same = peer.search_user_profiles(user_id=user, query="Lisbon office", threshold=0.05)
-    lessons = peer.search_user_playbooks(user_id=user, query="region", status_filter=[None])
+    lessons = peer.search_user_playbooks(user_id=user, query="us-west-2 deploy", status_filter=[None])
     for_all = peer.search_agent_playbooks(query="region", agent_version=name)
     turns = peer.search_interactions(user_id=user, query="us-west-2", top_k=1)
 

@@ -50,7 +50,7 @@ _FRAMES = (
     (
         later(
             r"(?:i|we)(?:'m| am| are|'re)? (?:\w+ly |now |currently )*(?:live|living|based|reside)(?: now)? in "
-            rf"(?P<value>{_OF})"
+            rf"(?P<value>[A-Z]{_OF})"
         ),
         "i live in",
     ),

@@ -37,7 +37,8 @@ _BRIEF = later(
     r"respond to)\b",
     re.IGNORECASE,
 )
-SHORT_BRIEF = 200
+# "Summarize:", "Here is my friend's letter:" on a line of its own; what follows is pasted.
+_MATERIAL = later(r":[ \t]*\n")
 
 
 class _Place(Struct, frozen=True):
@@ -47,6 +48,7 @@ class _Place(Struct, frozen=True):
     sentence: Sentence
     agent: str = ""
     request: str = ""
+    denied: bool = False  # "No." stands before it
 
     def evidence(self) -> Evidence:
         start, end = self.sentence.start, self.sentence.end
@@ -88,17 +90,24 @@ def _places(window: Window) -> Iterator[_Place]:
             earlier = ""
             continue
         if turn.is_new:
-            yield from (_Place(turn, sentence, agent, request) for sentence in _own_sentences(turn.text))
+            denied = False
+            for sentence in _own_sentences(turn.text):
+                yield _Place(turn, sentence, agent, request, denied)
+                denied = bool(agent) and bool(_BARE_DENIAL.fullmatch(sentence.text))
         earlier, agent = turn.text, ""
 
 
+_BARE_DENIAL = later(r"(?:no|nope|wrong|that's wrong|not quite)[.!]*", re.IGNORECASE)
+
+
 def _own_sentences(text: str) -> Iterator[Sentence]:
-    """What the user says in their own words; of a brief only its first sentence, which is a request."""
-    brief = _BRIEF.match(text) and len(text) > SHORT_BRIEF
-    for sentence in sentences(text):
-        middle = sentence.start > OWN_WORDS and sentence.end < len(text) - OWN_WORDS
-        if not brief and not (len(text) > LONG_TURN and middle):
-            yield sentence
+    """What the user says in their own words: not what follows a brief, or a line that ends with a colon."""
+    brief, material = _BRIEF.match(text), _MATERIAL.search(text)
+    for number, sentence in enumerate(sentences(text)):
+        middle = len(text) > LONG_TURN and sentence.start > OWN_WORDS and sentence.end < len(text) - OWN_WORDS
+        if (brief and number) or middle or (material and sentence.start >= material.end()):
+            continue
+        yield sentence
 
 
 def _read(place: _Place) -> Note | Ending | None:
@@ -110,7 +119,7 @@ def _read(place: _Place) -> Note | Ending | None:
     if cue is not None:
         return _read_cue(place, cue)
     kept = remembered(text)
-    taught = rule(kept or text, after_agent=bool(place.agent))
+    taught = rule(f"No, {kept or text}" if place.denied else kept or text, after_agent=bool(place.agent))
     if taught is not None and not (taught.correction and _states_fact(taught.content)):
         return _rule_note(place, taught)
     stated = _statement(
@@ -139,8 +148,7 @@ def _read_cue(place: _Place, cue: Cue) -> Note | Ending:
 def _statement(place: _Place, text: str, *, explicit: bool) -> Statement | None:
     dated = period_in(text, place.turn.at) is not None
     named = attribute(declarative_part(text))
-    identity = named is not None and named.subject in IDENTITY
-    stated = statement(text, dated=dated, explicit=explicit or identity)
+    stated = statement(text, dated=dated, explicit=explicit or named is not None)
     if stated is None and retracted(text) and _OF_USER.match(text.lower()):
         stated = Statement(declarative_part(text), Category.FACT)
     return stated
@@ -215,8 +223,8 @@ def _rule_note(place: _Place, taught: Rule) -> Note:
 
 def _request(text: str) -> str:
     """The request that the corrected turn answered, if it is short enough to name a situation."""
-    first = next(iter(sentences(text)), None)
-    words = first.text.rstrip(".!? ") if first else ""
+    last = next(reversed(sentences(text)), None)
+    words = last.text.rstrip(".!? ") if last else ""
     return redact(words) if 0 < len(words) <= MAX_CONTEXT else ""
 
 

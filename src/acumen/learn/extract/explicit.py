@@ -30,7 +30,7 @@ class Cue(Struct, frozen=True):
 _LANGUAGES = {
     "Spanish": (
         "recuerda que|recuerde que|acuérdate de que|ten en cuenta que|apunta que",
-        "siempre|nunca|jamás|a partir de ahora|de ahora en adelante|no vuelvas a",
+        "(?:responde |contesta |usa |escribe )?(?:siempre|nunca)|jamás|a partir de ahora|de ahora en adelante",
         "olvida que|olvida lo que|olvida|olvídate de|borra lo que sabes (?:de|sobre)|borra",
         "todo",
     ),

@@ -45,7 +45,7 @@ _LASTING = (
 # "Always here to help", "never saw this coming": no verb in its base form follows, so nothing is asked for.
 _NO_VERB = (
     r"(?:been|up|here|there|an?|the|so|in|on|at|my|his|her|our|had|was|were|saw|seen|got|knew|felt|thought|ready|"
-    r"open|down|nice|"
+    r"open(?= to)|down|nice|"
     r"great|good|happy|fun|again|too|more|that|this|it|enough|better|best|i|you|we|\w+ed|\w+ing)"
 )
 _ALWAYS = later(
@@ -71,7 +71,8 @@ _TRAILING_SITUATION = later(
 )
 # Wishes about the agent's answers in general, without "always": "Keep your answers short", "Answer me in German".
 _MANNER = later(
-    r"(?:(?:keep|make|write|format|give|send|phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ "
+    r"(?:(?:keep|make) (?:answers|replies|responses|messages|explanations)\b|(?:keep|make|write|format|give|send|"
+    r"phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ "
     r"){0,2}?(?:answers|replies|responses|messages|explanations|summaries|emails|reports|code|comments|sentences)\b|"
     r"(?:answer|reply to|respond to|speak to|talk to|write to|address) me (?:in|as|with|only|by)\b|call me [A-Z]|"
     r"i (?:want|need|like|prefer|expect) (?:your|all|my) (?:\w+ ){0,2}?(?:answers|replies|responses|messages|"
@@ -80,9 +81,12 @@ _MANNER = later(
     r"replies|responses|messages|emails)\b)"
 )
 _NO_OBJECT = later(
-    r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep|believe|remember|say never|underestimate|"
+    r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep \w+ing|believe|remember|say never|"
+    r"underestimate|"
     r"doubt|change)\b"
 )
+# "Never use semicolons in this file": for the task at hand.
+_ONE_OFF = later(r"\b(?:in|for|on|to|of) this (?!week|month|year|quarter)\w+\b")
 _ABOUT_SELF = later(r"(?:i|i'm|i've|it|he|she|they|there|this|that|these|my|our|his|her|their|what|who|the)\b")
 
 _WANTS = later(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd like\b")
@@ -112,7 +116,7 @@ def rule(sentence: str, *, after_agent: bool) -> Rule | None:
     denied = _DENIES.match(low) if after_agent else None
     start = _skip(low, denied.end() if denied else 0, _POLITE)
     body, words = text[start:], low[_skip(low, start, _POLITE, _FOR_A_TIME) :]
-    if not body or _NO_OBJECT.match(words):
+    if not body or _NO_OBJECT.match(words) or _ONE_OFF.search(words):
         return None
     if denied and (_DIRECTS.match(words) or _INSTEAD.search(words)) and content_words(words):
         return Rule(_sentence(body), _situation(body), correction=True)
@@ -188,7 +192,8 @@ _FORGET = later(
     rf"(?:forget|unlearn|disregard)(?: about)? (?:that {_OF_USER}|(?=my\b|our\b|i\b|i'm|i've|we\b)|"
     rf"(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? (?:about|on|that|with|"
     rf"of) |{_KNOWN}{_ME}|everything{_ME})|"
-    rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:{_KNOWN}{_ME}|everything about |(?P<named>.{{3,80}}?) from "
+    rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|memory) (?:that|about) |{_KNOWN}{_ME}|"
+    rf"everything about |(?P<named>.{{3,80}}?) from "
     rf"(?:your |the )?(?:memory|memories|notes|records)\b|"
     r"(?:all )?(?:of )?(?=my (?:data|memories|memory|profile)\b))|"
     r"(?:stop remembering|do not remember|don't remember|do not store|don't store) (?:that )?(?=my\b|our\b|i\b|"

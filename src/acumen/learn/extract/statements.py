@@ -14,7 +14,7 @@ from acumen.model.patterns import later
 # Longer "sentences" are lists and pasted text.
 MAX_LENGTH = 400
 # A statement with fewer words that carry meaning says nothing without the talk around it.
-MIN_CONTENT_WORDS = 2
+MIN_CONTENT_WORDS = 1
 MIN_EVENT_WORDS = 3
 
 
@@ -126,7 +126,7 @@ _MENTAL = (
     "appreciated|wished|understood|considered|decided|heard"
 )
 _IDENTITY = later(
-    r"(?:my (?:full |first |last )?name(?:'s| is)\b|i'm called\b|(?:please )?(?:you can )?call me\b|i go by\b|my "
+    r"(?:my (?:full |first |last )?name(?:'s| is)\b|i'm called\b|i go by\b|my "
     r"pronouns are\b|"
     rf"{_I} {_ADVERBS}(?:live|work|study|teach)s? (?:in|at|for|as|with|near|on|from)\b|i(?:'m| am) (?:originally "
     rf")?(?:from|based in)\b|"
@@ -235,6 +235,7 @@ def _specific(low: str, text: str, *, dated: bool) -> bool:
 # --- what says nothing  ----------------------------------------------------------------------
 
 _HYPOTHETICAL = later(
+    r"\b(?:said|says|wrote|told \w+)\b[^\"“]{0,12}[\"“]|"
     r"^(?:if|imagine|suppose|let's say|pretend|what if|assuming|unless|whether)\b|\bif i (?:were|was|had)\b"
 )
 _OF_THE_TALK = later(

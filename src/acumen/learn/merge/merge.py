@@ -168,7 +168,7 @@ class _Merge(Struct):
             return Cause.REFINED if entry.words.contains(other.words) else Cause.MODEL
         if not other.ends or entry.turns & other.turns or other.said_at > entry.said_at:
             return None
-        if _same_attribute(entry, other) and entry.value != other.value:
+        if _same_attribute(entry, other) and _differ(entry, other):
             return Cause.NEW_VALUE
         if note.corrects and _is_corrected(note, entry, other):
             return Cause.RETRACTION if _retracts(note) else Cause.CORRECTION
@@ -176,12 +176,15 @@ class _Merge(Struct):
 
     def _is_outdated(self, entry: Entry, other: Entry) -> bool:
         newer = other.live and other.said_at > entry.said_at and not entry.turns & other.turns
-        return newer and _same_attribute(entry, other) and entry.value != other.value
+        return newer and _same_attribute(entry, other) and _differ(entry, other)
 
     # --- endings ---------------------------------------------------------------------------------------------------
 
     def end(self, ending: Ending) -> None:
-        for other in [other for other in self.entries if other.status is not Status.FORGOTTEN and not other.ended]:
+        others = [other for other in self.entries if other.status is not Status.FORGOTTEN and not other.ended]
+        phrase = f" {words(ending.target).plain} "
+        named = [other for other in others if phrase.strip() and phrase in f" {other.words.plain} "]
+        for other in named if named and ending.reach is Reach.NAMED and ending.ends is None else others:
             if _is_meant(ending, other, self._last_turns(ending)):
                 verb = "forget" if ending.cause is Cause.FORGET else "end"
                 text = f'The user asked to {verb} it: "{ending.evidence.text}"'
@@ -231,6 +234,11 @@ def _same_attribute(entry: Entry, other: Entry) -> bool:
     return single and entry.kind is other.kind and entry.subject == other.subject
 
 
+def _differ(entry: Entry, other: Entry) -> bool:
+    """Two values of which neither is a part of the other: "Berlin's Kreuzberg district" is in Berlin."""
+    return entry.value not in other.value and other.value not in entry.value
+
+
 def _retracts(note: Note) -> bool:
     return note.corrects == retracted(note.lesson.content)
 
@@ -238,7 +246,7 @@ def _retracts(note: Note) -> bool:
 def _is_corrected(note: Note, entry: Entry, other: Entry) -> bool:
     """Whether what the note says no longer holds is what the other says, recognisably."""
     old = words(note.corrects)
-    if not other.words.contains(old) or other.words.negated:
+    if not other.words.contains(old) or (other.words.negated and other.category is not Category.RULE):
         return False
     if other.value and words(other.value).plain == old.plain:
         return True
