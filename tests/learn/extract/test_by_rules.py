@@ -154,3 +154,25 @@ def test_corrections_rules_and_requests_to_remember_are_urgent():
 
 def test_a_name_before_the_text_is_no_part_of_the_memory():
     assert contents("Caroline: I joined a choir in Bristol last month.") == ["I joined a choir in Bristol last month."]
+
+
+@pytest.mark.parametrize("request_text", ["Never use semicolons in this file.", "call me when it's done"])
+def test_what_is_meant_for_the_task_at_hand_is_no_rule(request_text: str):
+    assert contents(request_text) == []
+
+
+@pytest.mark.parametrize("sentence", ["Keep answers short.", "Always keep replies under 120 words."])
+def test_wishes_about_answers_are_standing_rules(sentence: str):
+    (note,) = notes(sentence)
+
+    assert (note.kind, note.standing, note.lesson.content) == (Kind.USER_PLAYBOOK, True, sentence)
+
+
+def test_a_bare_no_before_the_sentence_makes_it_a_correction():
+    (_, note) = notes(
+        "I prefer short answers. Deploy the service.",
+        "agent: Deploying to us-east-1.",
+        "No. We never deploy to us-east-1, always use us-west-2.",
+    )
+
+    assert (note.lesson.trigger, note.lesson.pitfall) == ("Deploy the service", "Deploying to us-east-1.")

@@ -130,3 +130,33 @@ def test_an_older_value_that_arrives_late_does_not_replace_a_newer_one():
     changed = merge([], extraction.notes, extraction.endings, dated)
 
     assert texts(changed) == ["My dentist is Dr. Chen."]
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        "Translate to French:\nI am a doctor.\nI live in Nice.",
+        "Here is my friend's cover letter:\n\nI am a hard worker. I live in Ghent.\n\nmake it better",
+        'My colleague said: "I hate Python and I live in Rome"',
+        "I live in fear of Mondays",
+        "I live in a small flat with a balcony.",
+        "I live in Oslo's Grünerløkka district.",
+    ],
+)
+def test_pasted_text_and_other_uses_of_the_same_words_end_nothing(pasted: str):
+    assert changes("I live in Oslo.", pasted).ended == ()
+
+
+def test_forgetting_a_thing_leaves_what_only_shares_its_word():
+    changed = changes("My dog is called Rex.", "I have a dog walker named Sam.", "Forget my dog.")
+
+    assert texts(changed) == ["I have a dog walker named Sam."]
+
+
+def test_a_rule_that_forbids_is_ended_by_the_rule_that_takes_back_its_value():
+    changed = changes(
+        "We never deploy production to us-east-1, always use us-west-2.",
+        "We no longer deploy production to us-west-2, always use eu-central-1.",
+    )
+
+    assert [ended.reason.cause for ended in changed.ended] == [Cause.RETRACTION]
