@@ -105,6 +105,8 @@ def test_a_rule_names_the_situation_that_its_own_words_give():
         "Always answer in German.",
         "Please keep your answers short, I read them on my phone.",
         "Call me Robin.",
+        "Everyone calls me Robin.",
+        "Never use emojis when you write to me.",
         "I'm vegetarian.",
         "I live in Vienna.",
     ],

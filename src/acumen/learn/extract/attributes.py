@@ -64,7 +64,8 @@ _FRAMES = (
     ),
     (
         later(
-            r"(?:my name(?:'s| is)(?: now)?|(?:please |you can |from now on,? )*call me|i go by|i'm called) "
+            r"(?:my name(?:'s| is)(?: now)?|(?:please |you can |from now on,? )*call me|i go by|i'm called|"
+            r"(?:everyone|everybody|people|(?:my )?friends) calls? me) "
             r"(?P<value>[A-Z][\w'. -]{0,40})"
         ),
         "my name",

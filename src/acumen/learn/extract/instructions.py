@@ -69,6 +69,10 @@ _SITUATION = later(
 _TRAILING_SITUATION = later(
     r"\s(?:when(?:ever)?|before|after|while|unless|as soon as|once|if) (?!now\b)[^,.;]{4,80}(?=[.!]?$)"
 )
+# "When you write to me" is every answer, not a situation.
+_EVERY_ANSWER = later(
+    r"(?:when(?:ever)?|if|while) you(?:'re| are)? (?:writ|talk|speak|repl|answer|respond)\w*(?: (?:to|with) me)?[^,]*"
+)
 # Wishes about the agent's answers in general, without "always": "Keep your answers short", "Answer me in German".
 _MANNER = later(
     r"(?:(?:keep|make) (?:answers|replies|responses|messages|explanations)\b|(?:keep|make|write|format|give|send|"
@@ -160,6 +164,8 @@ def _situation(text: str) -> str:
     if opening and low[opening.end() : opening.end() + 1] == ",":
         return _sentence(text[start : opening.end()]).rstrip(".")
     trailing = _TRAILING_SITUATION.search(low)
+    if trailing and _EVERY_ANSWER.fullmatch(trailing[0].strip()):
+        return ""
     return _sentence(text[trailing.start() + 1 : trailing.end()]).rstrip(".") if trailing else ""
 
 
