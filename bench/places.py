@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from acumen.settings import Settings, load
-from acumen.storage import migrate
+from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect
 from bench.figures import Run
 

@@ -43,9 +43,9 @@ from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import SearchRow
 from acumen.settings import Llm, Settings
-from acumen.storage import migrate
-from acumen.storage.keys import Key
-from acumen.storage.lineage import Because
+from acumen.storage.accounts.api_keys import Key
+from acumen.storage.engine import migrate
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import OrgStore, Store, Tx, connect
 from acumen.storage.tables import jobs, metadata
 from acumen_client.client import AsyncClient, Retry

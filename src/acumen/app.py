@@ -28,8 +28,8 @@ from acumen.recall import replay
 from acumen.recall.index import Indexer
 from acumen.recall.search import Recalled, Search
 from acumen.settings import Settings
-from acumen.storage import migrate
-from acumen.storage.orgs import all_orgs
+from acumen.storage.accounts.orgs import all_orgs
+from acumen.storage.engine import migrate
 from acumen.storage.store import Store, Tx, connect
 
 # The org of a server without keys; the wire's own name for it.

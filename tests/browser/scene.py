@@ -32,8 +32,8 @@ from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.review import watch
 from acumen.settings import load
-from acumen.storage import migrate
-from acumen.storage.failures import WantedGroups
+from acumen.storage.engine import migrate
+from acumen.storage.operations.failures import WantedGroups
 from acumen.storage.store import Tx
 from tests.review.memories import change, learn, put_in_conflict, supersede, two_ports
 from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, kind_of

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from acumen.settings import load
-from acumen.storage import backup
+from acumen.storage.engine import backup
 from tests.cli.conftest import Run
 
 

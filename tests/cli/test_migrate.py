@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acumen.storage.migrate import HEAD
+from acumen.storage.engine.migrate import HEAD
 from tests.cli.conftest import ACUMEN, PATIENCE_SECONDS, Run, serving
 
 

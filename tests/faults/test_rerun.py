@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from acumen.settings import Settings
-from acumen.storage import migrate
+from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect
 from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer

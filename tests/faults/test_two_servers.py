@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from acumen.settings import Settings
-from acumen.storage import migrate
+from acumen.storage.engine import migrate
 from acumen.storage.store import connect
 from acumen_client.calls import Calls
 from tests.faults.conftest import StartServer

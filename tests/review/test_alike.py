@@ -3,7 +3,7 @@
 from acumen.model.ids import Kind
 from acumen.review import alike
 from acumen.review.alike import joined
-from acumen.storage.flags import Pair
+from acumen.storage.review.memory_flags import Pair
 from tests.world import Org, profile
 
 

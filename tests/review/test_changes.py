@@ -8,7 +8,7 @@ from acumen.model.memory import Cause, Status
 from acumen.model.playbook import Lesson
 from acumen.model.profile import TimeToLive
 from acumen.model.times import DAY_MS
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 from acumen_client.errors import Conflict, NotAllowed, NotFound
 from acumen_client.wire.changes import ChangeKind, MemoryChange

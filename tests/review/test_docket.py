@@ -12,10 +12,10 @@ from acumen.model.search import Filter
 from acumen.model.signal import SIGNALS, Filed, Thresholds, Window
 from acumen.model.times import DAY_MS
 from acumen.review.signals import Signal, signals_of
-from acumen.storage.deltas import MEMORY_COUNTS, TIMES, day_of
-from acumen.storage.docket import Docketed, Question
-from acumen.storage.flags import Flag, Pair
-from acumen.storage.kinds import TABLES
+from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
+from acumen.storage.review.memory_flags import Flag, Pair
+from acumen.storage.review.review_queue import Docketed, Question
 from acumen.storage.store import OrgStore, Tx
 from acumen.storage.tables import agent_playbook_sources, memory_days, memory_totals
 from tests.world import a_profile, a_user_playbook, an_agent_playbook

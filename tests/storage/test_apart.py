@@ -31,9 +31,9 @@ from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
 from acumen.model.signal import Thresholds, Window
 from acumen.model.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
-from acumen.storage.docket import Question
-from acumen.storage.flags import Flag, Pair
-from acumen.storage.keys import Key
+from acumen.storage.accounts.api_keys import Key
+from acumen.storage.review.memory_flags import Flag, Pair
+from acumen.storage.review.review_queue import Question
 from acumen.storage.store import OrgStore, Store, Tx
 from tests.world import (
     ADA,

@@ -11,7 +11,7 @@ from acumen.errors import AcumenError, Unavailable
 from acumen.model.facts import LessonsGrew, SessionQuiet
 from acumen.model.ids import OrgId, SessionId, UserId
 from acumen.settings import Settings
-from acumen.storage.scope import LockOrderViolated
+from acumen.storage.engine.scope import LockOrderViolated
 from acumen.storage.store import Store, Tx, connect
 from acumen.storage.tables import orgs
 from tests.world import ORG

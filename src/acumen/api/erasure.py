@@ -11,7 +11,7 @@ from acumen.learn.share.erase import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.search import Filter
 from acumen.review import actions
-from acumen.storage.lineage import words_of
+from acumen.storage.memories.lineage import words_of
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import erasure as wire

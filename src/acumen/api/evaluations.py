@@ -10,8 +10,8 @@ from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, 
 from acumen.model.ids import Millis, SessionId
 from acumen.model.run import ItemState, Run, RunId, RunState
 from acumen.observe import outcomes
-from acumen.storage.evaluations import Wanted
-from acumen.storage.sessions import WantedOutcomes
+from acumen.storage.conversations.sessions import WantedOutcomes
+from acumen.storage.metering.evaluations import Wanted
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire

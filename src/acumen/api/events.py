@@ -10,7 +10,7 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import operations as wire

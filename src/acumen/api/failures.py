@@ -14,7 +14,7 @@ from acumen.model.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
 from acumen.review.failures import OPEN, Listed, Told
-from acumen.storage.failures import WantedGroups
+from acumen.storage.operations.failures import WantedGroups
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 

@@ -13,7 +13,7 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, OperationStatus, Receipt, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.operations import Wanted
 from acumen_client.calls import Calls
 from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire

@@ -8,7 +8,7 @@ from acumen.model.playbook import Approval
 from acumen.review import proposals
 from acumen.review.proposals import Proposed, WantedProposals
 from acumen.review.purge import purge
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.operations import Wanted
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse

@@ -15,8 +15,8 @@ from acumen.meter.cost import midnight
 from acumen.model.ids import Kind
 from acumen.model.memory import Status
 from acumen.model.search import Filter
-from acumen.storage import migrate
-from acumen.storage.keys import Key
+from acumen.storage.accounts.api_keys import Key
+from acumen.storage.engine import migrate
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import system as wire

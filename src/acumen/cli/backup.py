@@ -6,7 +6,7 @@ from msgspec.structs import asdict
 
 from acumen.cli.output import show, size
 from acumen.settings import Settings
-from acumen.storage import backup
+from acumen.storage.engine import backup
 
 
 def run(settings: Settings, target: Path, *, as_json: bool) -> None:

@@ -26,9 +26,9 @@ from acumen.llm.embed import load_embedder
 from acumen.llm.ping import ping
 from acumen.llm.tokens import count_tokens
 from acumen.settings import Settings
-from acumen.storage import migrate
-from acumen.storage.database import Database
-from acumen.storage.keys import any_exist
+from acumen.storage.accounts.api_keys import any_exist
+from acumen.storage.engine import migrate
+from acumen.storage.engine.database import Database
 from acumen.storage.store import connect
 from acumen_client.client import Client, Retry
 from acumen_client.errors import AcumenError as ClientError

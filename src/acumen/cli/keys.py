@@ -12,8 +12,8 @@ from acumen.door.callers import Doorkeeper
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings
-from acumen.storage.keys import Key
-from acumen.storage.orgs import all_orgs
+from acumen.storage.accounts.api_keys import Key
+from acumen.storage.accounts.orgs import all_orgs
 from acumen_client.wire.shapes import Role
 
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}

@@ -8,7 +8,7 @@ from typing import Any
 
 from acumen.app import App, prepare
 from acumen.settings import Settings, load
-from acumen.storage import migrate
+from acumen.storage.engine import migrate
 
 
 def settings_of(data: Path | None, config: str | None, **overrides: Any) -> Settings:

@@ -8,8 +8,8 @@ from msgspec.structs import asdict
 from acumen.cli.local import database_exists
 from acumen.cli.output import show
 from acumen.settings import Settings
-from acumen.storage import migrate
-from acumen.storage.database import Database
+from acumen.storage.engine import migrate
+from acumen.storage.engine.database import Database
 from acumen.storage.store import connect
 
 

@@ -21,7 +21,7 @@ from acumen.cli.local import reach
 from acumen.door.callers import Doorkeeper, is_loopback
 from acumen.errors import BadSettings
 from acumen.settings import Settings
-from acumen.storage.keys import any_exist
+from acumen.storage.accounts.api_keys import any_exist
 from acumen.web.front import with_dashboard
 
 LOG_FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"

@@ -14,7 +14,7 @@ from acumen.app import LOCAL_ORG, App
 from acumen.door.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.ids import Millis, OrgId, fresh_id, now
-from acumen.storage.keys import Key, any_exist, by_id, by_secret, hashed
+from acumen.storage.accounts.api_keys import Key, any_exist, by_id, by_secret, hashed
 from acumen.storage.store import Tx
 from acumen_client.wire.shapes import Role
 

@@ -14,7 +14,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, ProfileId, fre
 from acumen.model.memory import Cause, Origin, Status
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import NEVER, Profile
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 

@@ -24,8 +24,8 @@ from acumen.model.ids import Kind, MemoryRef, UserId, fresh_id
 from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Status, part_of_a_rerun
 from acumen.model.search import Filter, SearchRow
-from acumen.storage.lineage import Because
-from acumen.storage.search_rows import Mark
+from acumen.storage.memories.lineage import Because
+from acumen.storage.memories.search_rows import Mark
 from acumen.storage.store import Tx
 
 KINDS = (Kind.PROFILE, Kind.USER_PLAYBOOK)

@@ -12,7 +12,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, owner
 from acumen.model.memory import Status
 from acumen.model.times import DAY_MS
-from acumen.storage.flags import Flag
+from acumen.storage.review.memory_flags import Flag
 from acumen.storage.store import Tx
 
 HARMFUL = "harmful"

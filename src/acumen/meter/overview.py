@@ -10,7 +10,7 @@ from acumen.model.evaluation import Evaluation, SessionKey
 from acumen.model.figures import Attribution, Period, Totals, Wins
 from acumen.model.ids import Millis
 from acumen.model.times import DAY_MS
-from acumen.storage.evaluations import Wanted
+from acumen.storage.metering.evaluations import Wanted
 from acumen.storage.store import Tx
 
 WEEK_MS = 7 * DAY_MS

@@ -18,8 +18,8 @@ from acumen.recall.partition import Partition
 from acumen.recall.quotes import Excerpt, excerpt
 from acumen.recall.turns import TurnPartition
 from acumen.recall.words import terms
-from acumen.storage.injections import ECHO_DAYS, ECHO_INJECTIONS
-from acumen.storage.search_rows import Mark
+from acumen.storage.memories.search_rows import Mark
+from acumen.storage.metering.injections import ECHO_DAYS, ECHO_INJECTIONS
 from acumen.storage.store import Tx
 
 # Rows read at a time: a scope that is read for the first time may be large, and is needed in memory only once.

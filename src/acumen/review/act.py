@@ -17,7 +17,7 @@ from acumen.review import conflicts
 from acumen.review.plan import Planned, check, plan
 from acumen.review.sharing import share
 from acumen.review.thresholds import put_back
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 # By memory, then by signal: the numbers for which it stands in the queue.

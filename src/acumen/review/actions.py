@@ -17,9 +17,9 @@ from acumen.model.search import TURN, Filter
 from acumen.review.act import fresh_action, refuse_circle
 from acumen.review.plan import changed
 from acumen.review.purge import remove
-from acumen.storage.lineage import Because
-from acumen.storage.memory_rows import row_id
-from acumen.storage.operations import Wanted
+from acumen.storage.memories.lineage import Because
+from acumen.storage.memories.memory_rows import row_id
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")

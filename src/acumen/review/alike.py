@@ -13,7 +13,7 @@ from acumen.model.signal import DUPLICATE
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.queue import USUAL_DAYS, kinds
-from acumen.storage.flags import Pair
+from acumen.storage.review.memory_flags import Pair
 from acumen.storage.store import Tx
 
 

@@ -19,7 +19,7 @@ from acumen.model.memories import Memory, of_snapshot, owner, searchable
 from acumen.model.memory import Cause, Status
 from acumen.model.profile import Profile
 from acumen.review import act
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 # What a snapshot has that says nothing about whether the memory was changed again.

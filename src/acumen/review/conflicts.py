@@ -14,7 +14,7 @@ from acumen.model.ids import MemoryRef, Millis, UserId, fresh_id
 from acumen.model.memories import Memory
 from acumen.model.memory import Cause, Status
 from acumen.review.plan import superseded
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 # The name under which an action keeps what it did to a conflict.

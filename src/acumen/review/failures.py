@@ -13,8 +13,8 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation
 from acumen.model.proposal import Analysis
 from acumen.model.times import DAY_MS, HOUR_MS
-from acumen.storage.failures import WantedGroups
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.failures import WantedGroups
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 
 EXAMPLES = 10

@@ -15,7 +15,7 @@ from acumen.model.memories import Memory
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
-from acumen.storage.lineage import CONFLICT
+from acumen.storage.memories.lineage import CONFLICT
 from acumen.storage.store import Tx
 
 # --- provenance ----------------------------------------------------------------------------------------------------

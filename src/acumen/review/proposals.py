@@ -15,7 +15,7 @@ from acumen.model.memory import Cause, Status
 from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.proposal import Proposal
 from acumen.review.act import fresh_action
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 

@@ -13,8 +13,8 @@ from acumen.model.ids import Kind
 from acumen.model.operation import Operation
 from acumen.model.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
-from acumen.storage.lineage import Because
-from acumen.storage.operations import Wanted
+from acumen.storage.memories.lineage import Because
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 
 PURGED = Because("what it rested on was purged", actor="caller")

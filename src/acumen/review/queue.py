@@ -12,7 +12,7 @@ from acumen.model.signal import Filed, Thresholds, Window
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.signals import Signal, signals_of
-from acumen.storage.docket import Question
+from acumen.storage.review.review_queue import Question
 from acumen.storage.store import Tx
 
 # The window that a dismissal is judged by, and the review's own default.

@@ -9,7 +9,7 @@ from acumen.model.ids import Kind, MemoryRef, PlaybookId
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.search import SearchRow
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 

@@ -15,8 +15,8 @@ from acumen.model.search import SearchRow
 from acumen.model.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
 from acumen.review.duplicates import near, same_words
 from acumen.review.orders import order_in
-from acumen.storage.flags import Flag, Pair
-from acumen.storage.search_rows import Mark
+from acumen.storage.memories.search_rows import Mark
+from acumen.storage.review.memory_flags import Flag, Pair
 from acumen.storage.store import Tx
 
 AT_ONCE = 500

@@ -12,51 +12,51 @@ from acumen.model.ids import Kind, Millis, OrgId, now
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
-from acumen.storage.actions import Actions
-from acumen.storage.aggregations import Aggregations
-from acumen.storage.alerts import Alerts
-from acumen.storage.bookmarks import Bookmarks
-from acumen.storage.clusters import Clusters
-from acumen.storage.conflicts import Conflicts
-from acumen.storage.conversations import Conversations
-from acumen.storage.database import Database
-from acumen.storage.docket import Docket
-from acumen.storage.erasure import Erasure
-from acumen.storage.evaluations import Evaluations
-from acumen.storage.evidence import Evidence
-from acumen.storage.experiments import Experiments
-from acumen.storage.failures import Failures
-from acumen.storage.figures import Figures
-from acumen.storage.flags import Flags
-from acumen.storage.hours import Hours
-from acumen.storage.injections import Injections
-from acumen.storage.jobs import JobLeases, Jobs
-from acumen.storage.keys import Keys
-from acumen.storage.lessons import Lessons
-from acumen.storage.library import Library
-from acumen.storage.lineage import Lineage
-from acumen.storage.llm_calls import LlmCalls
-from acumen.storage.marks import Marks
-from acumen.storage.memories import Memories
-from acumen.storage.memory_rows import MemoryRows
-from acumen.storage.operations import Operations
-from acumen.storage.orgs import Orgs
-from acumen.storage.outcomes import Outcomes
-from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
-from acumen.storage.profiles import PROFILES
-from acumen.storage.reviewed import Reviewed
-from acumen.storage.run_items import RunItems
-from acumen.storage.runs import Runs
-from acumen.storage.scope import Scope
-from acumen.storage.search_rows import Mark, SearchRows
-from acumen.storage.sessions import Sessions
-from acumen.storage.shelf import Shelf
-from acumen.storage.sources import Sources
-from acumen.storage.speakers import Speakers
-from acumen.storage.together import Together
-from acumen.storage.usage import Usage
-from acumen.storage.verdicts import Verdicts
-from acumen.storage.views import Views
+from acumen.storage.accounts.api_keys import Keys
+from acumen.storage.accounts.erasure import Erasure
+from acumen.storage.accounts.orgs import Orgs
+from acumen.storage.conversations.bookmarks import Bookmarks
+from acumen.storage.conversations.conversations import Conversations
+from acumen.storage.conversations.request_users import Speakers
+from acumen.storage.conversations.sessions import Sessions
+from acumen.storage.engine.database import Database
+from acumen.storage.engine.group_commit import Together
+from acumen.storage.engine.scope import Scope
+from acumen.storage.jobs.jobs import JobLeases, Jobs
+from acumen.storage.jobs.run_items import RunItems
+from acumen.storage.jobs.runs import Runs
+from acumen.storage.memories.aggregations import Aggregations
+from acumen.storage.memories.clusters import Clusters
+from acumen.storage.memories.conflicts import Conflicts
+from acumen.storage.memories.hidden_turns import Evidence
+from acumen.storage.memories.lesson_sources import Sources
+from acumen.storage.memories.lineage import Lineage
+from acumen.storage.memories.memories import Memories
+from acumen.storage.memories.memory_browser import Library
+from acumen.storage.memories.memory_rows import MemoryRows
+from acumen.storage.memories.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
+from acumen.storage.memories.profiles import PROFILES
+from acumen.storage.memories.search_rows import Mark, SearchRows
+from acumen.storage.metering.evaluations import Evaluations
+from acumen.storage.metering.experiments import Experiments
+from acumen.storage.metering.injections import Injections
+from acumen.storage.metering.llm_calls import LlmCalls
+from acumen.storage.metering.outcomes import Outcomes
+from acumen.storage.metering.session_statistics import Figures
+from acumen.storage.metering.usage import Usage
+from acumen.storage.operations.alerts import Alerts
+from acumen.storage.operations.failure_group_index import Shelf
+from acumen.storage.operations.failures import Failures
+from acumen.storage.operations.hourly_counts import Hours
+from acumen.storage.operations.operations import Operations
+from acumen.storage.operations.proposals import Lessons
+from acumen.storage.operations.verdicts import Verdicts
+from acumen.storage.review.actions import Actions
+from acumen.storage.review.memory_flags import Flags
+from acumen.storage.review.review_queue import Docket
+from acumen.storage.review.review_records import Reviewed
+from acumen.storage.review.review_states import Marks
+from acumen.storage.review.saved_views import Views
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -213,13 +213,13 @@ def connect(settings: Settings) -> Database:
     """The database that the settings name; the driver of the other one is never loaded."""
     most = settings.limits.waiting_writes
     if not settings.database_url:
-        from acumen.storage.sqlite import Sqlite  # noqa: PLC0415 - Postgres users need no SQLite driver
+        from acumen.storage.engine.sqlite import Sqlite  # noqa: PLC0415 - Postgres users need no SQLite driver
 
         _make_folder(settings)
         return Sqlite(settings.sqlite_path, most)
     if not settings.database_url.startswith(("postgresql://", "postgres://")):
         raise BadSettings("database_url (ACUMEN_DATABASE_URL) must start with postgresql://, or be empty for SQLite.")
-    from acumen.storage.postgres import Postgres  # noqa: PLC0415 - SQLite users need no Postgres driver
+    from acumen.storage.engine.postgres import Postgres  # noqa: PLC0415 - SQLite users need no Postgres driver
 
     return Postgres(settings.database_url.replace("postgres://", "postgresql://", 1), most)
 

@@ -15,7 +15,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.times import DAY_MS
 from acumen.review import act, queue
-from acumen.storage.library import Shelf
+from acumen.storage.memories.memory_browser import Shelf
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.diff import Piece, words_changed

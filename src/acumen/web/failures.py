@@ -9,7 +9,7 @@ from acumen.errors import BadInput
 from acumen.model.failure import GroupState
 from acumen.review import failures
 from acumen.review.failures import OPEN, Course, Listed
-from acumen.storage.failures import WantedGroups
+from acumen.storage.operations.failures import WantedGroups
 from acumen.storage.store import Tx
 from acumen.web.front import ROOT
 from acumen.web.page import PER_PAGE, Visit, page

@@ -18,7 +18,7 @@ from acumen.model.usage import Use
 from acumen.review import changes, conflicts, queue
 from acumen.review.changes import Change
 from acumen.review.queue import Wanted
-from acumen.storage.library import Entry, Shelf
+from acumen.storage.memories.memory_browser import Entry, Shelf
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
 from acumen.web.page import PER_PAGE, Visit, page

@@ -16,7 +16,7 @@ from acumen.model.usage import GroupBy, Use
 from acumen.review import queue
 from acumen.review.failures import OPEN
 from acumen.review.queue import Queue, Wanted
-from acumen.storage.failures import WantedGroups
+from acumen.storage.operations.failures import WantedGroups
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page

@@ -15,8 +15,8 @@ from acumen.model.operation import Operation, OperationStatus
 from acumen.model.usage import Injection, UsageEvent
 from acumen.review import changes
 from acumen.review.changes import ChangePage
-from acumen.storage.library import SessionEntry
-from acumen.storage.operations import Wanted
+from acumen.storage.memories.memory_browser import SessionEntry
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import turns_of

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from acumen.model.operation import OperationStatus
-from acumen.storage.operations import FACETS, Wanted
+from acumen.storage.operations.operations import FACETS, Wanted
 from acumen.web.page import Visit, page
 
 SHOWN = 100

@@ -11,7 +11,7 @@ from acumen.model.playbook import Approval
 from acumen.model.proposal import About
 from acumen.review import proposals
 from acumen.review.proposals import WantedProposals
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.operations import Wanted
 from acumen.web.diff import words_changed
 from acumen.web.front import ROOT
 from acumen.web.page import PER_PAGE, Visit, page

@@ -17,8 +17,8 @@ from acumen.model.operation import SourceCounts
 from acumen.model.search import Filter
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.model.usage import SEARCHED, UNRESOLVED
-from acumen.storage import backup
-from acumen.storage.operations import Wanted
+from acumen.storage.engine import backup
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 from acumen.web import charts, words
 from acumen.web.page import Visit, page

@@ -83,7 +83,7 @@ def _failed(group_id: str) -> Any:
 
 
 def found_group(tx: Any) -> str:
-    from acumen.storage.failures import WantedGroups  # noqa: PLC0415 - only here
+    from acumen.storage.operations.failures import WantedGroups  # noqa: PLC0415 - only here
 
     (group,), _ = tx.failures.find(WantedGroups(), 1)
     return group.id

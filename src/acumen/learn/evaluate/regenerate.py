@@ -12,7 +12,7 @@ from acumen.model.facts import RegenerationAsked
 from acumen.model.ids import Millis
 from acumen.model.judging import USUAL_NAME
 from acumen.model.run import Run, RunId
-from acumen.storage.sessions import Ended
+from acumen.storage.conversations.sessions import Ended
 from acumen.storage.store import Tx
 
 SERVICE = "evaluation_regeneration"

@@ -17,7 +17,7 @@ from acumen.model.memory import Origin
 from acumen.model.operation import Operation
 from acumen.model.playbook import Lesson
 from acumen.model.proposal import LEAST_CONFIDENCE, About, AnalysisState, confidence
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.operations import Wanted
 from acumen.storage.store import Tx
 
 MOST_EXAMPLES, MOST_OF_A_SESSION, LOOKED_AT = 10, 3, 200

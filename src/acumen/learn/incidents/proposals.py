@@ -15,7 +15,7 @@ from acumen.model.operation import Operation
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.proposal import About, Analysis, AnalysisState, Proposal
 from acumen.model.search import SearchRow
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 # Operations that are listed with a proposal; `count` has all of them.

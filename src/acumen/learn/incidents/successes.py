@@ -14,7 +14,7 @@ from acumen.model.memory import Origin
 from acumen.model.operation import Operation
 from acumen.model.playbook import Lesson
 from acumen.model.proposal import About
-from acumen.storage.operations import Wanted
+from acumen.storage.operations.operations import Wanted
 
 LEAST_SUCCESSES = 3
 MOST_FAILURES = 0.2

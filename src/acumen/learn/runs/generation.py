@@ -21,9 +21,9 @@ from acumen.model.ids import InteractionId, Kind, Millis, UserId
 from acumen.model.memory import Status
 from acumen.model.run import Run, RunId, RunState
 from acumen.model.search import Filter
-from acumen.storage.bookmarks import of_run
-from acumen.storage.lineage import Because
-from acumen.storage.speakers import Heard
+from acumen.storage.conversations.bookmarks import of_run
+from acumen.storage.conversations.request_users import Heard
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 MADE_ANEW = Because("a new rerun makes it anew")

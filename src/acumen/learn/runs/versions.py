@@ -11,8 +11,8 @@ from acumen.model.ids import UserId
 from acumen.model.memory import Status
 from acumen.model.run import ItemState
 from acumen.model.search import Filter
-from acumen.storage.lineage import Because
-from acumen.storage.memories import Move
+from acumen.storage.memories.lineage import Because
+from acumen.storage.memories.memories import Move
 from acumen.storage.store import Tx
 
 UPGRADE = Because("an upgrade to the outcome of a rerun", actor="upgrade")

@@ -20,8 +20,8 @@ from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.search import Filter
-from acumen.storage.aggregations import ERASED
-from acumen.storage.lineage import Because
+from acumen.storage.memories.aggregations import ERASED
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 BECAUSE = Because("what one of its sources had said was erased", actor="caller")

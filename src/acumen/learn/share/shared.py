@@ -20,7 +20,7 @@ from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.search import Filter, SearchRow
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 # --- reading -------------------------------------------------------------------------------------------------------

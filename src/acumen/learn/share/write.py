@@ -25,7 +25,7 @@ from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, fresh_id
 from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.run import RunId
-from acumen.storage.lineage import Because
+from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 

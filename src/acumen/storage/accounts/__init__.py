@@ -1,0 +1,1 @@
+"""Orgs, their configuration, their API keys, and the erasure of a user."""

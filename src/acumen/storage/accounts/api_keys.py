@@ -1,0 +1,69 @@
+"""API keys, as rows. Only a hash is kept; the key itself is shown once, when it is made."""
+
+import hashlib
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.ids import Millis, OrgId
+from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.tables import api_keys
+
+
+class Key(Struct, frozen=True):
+    id: str
+    org_id: OrgId
+    name: str
+    role: str
+    hint: str  # the first characters, to tell keys apart
+    created_at: Millis
+    expires_at: Millis | None
+    revoked_at: Millis | None
+
+    def valid_at(self, at: Millis) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
+
+
+def hashed(secret: str) -> str:
+    """Keys are 256 random bits, so a plain hash cannot be reversed by guessing."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+class Keys:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, key: Key, secret: str) -> None:
+        self._scope.add(
+            api_keys, [row_of(api_keys, key, key_id=key.id, key_hash=hashed(secret), created_at=self._scope.at)]
+        )
+
+    def all(self) -> list[Key]:
+        return [_key(row) for row in self._scope.all(self._scope.mine(api_keys).order_by(api_keys.c.created_at))]
+
+    def revoke(self, key_id: str) -> bool:
+        """False when there is no such key, or it was revoked before."""
+        c = api_keys.c
+        return self._scope.update(api_keys, c.key_id == key_id, c.revoked_at.is_(None), revoked_at=self._scope.at) > 0
+
+
+def by_secret(conn: sa.Connection, secret: str) -> Key | None:
+    """The one look-up that cannot be bound to an org: it finds out which."""
+    row = conn.execute(sa.select(api_keys).where(api_keys.c.key_hash == hashed(secret))).first()
+    return _key(row) if row else None
+
+
+def by_id(conn: sa.Connection, key_id: str) -> Key | None:
+    """For whoever has proved before that they hold it."""
+    row = conn.execute(sa.select(api_keys).where(api_keys.c.key_id == key_id)).first()
+    return _key(row) if row else None
+
+
+def any_exist(conn: sa.Connection) -> bool:
+    query = sa.select(api_keys.c.key_id).where(api_keys.c.revoked_at.is_(None))
+    return conn.execute(query.limit(1)).first() is not None
+
+
+def _key(row: Any) -> Key:
+    return value_of(Key, row, id=row.key_id)

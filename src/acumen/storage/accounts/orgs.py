@@ -1,0 +1,58 @@
+"""Orgs and their configuration, as rows."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.errors import Conflict
+from acumen.model.config import REVIEW
+from acumen.model.ids import Millis, OrgId
+from acumen.storage.engine.compiled_statement import Select
+from acumen.storage.engine.scope import Scope
+from acumen.storage.tables import orgs
+
+# Asked before every job: built once.
+_CONFIG = Select(sa.select(orgs.c.config, orgs.c.config_version).where(orgs.c.org_id == sa.bindparam("org")))
+
+
+class StoredConfig(Struct, frozen=True):
+    """`version` counts the changes, so that two writers cannot overwrite each other unseen."""
+
+    version: int
+    config: dict[str, Any] | None
+
+
+class Orgs:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def ensure(self) -> None:
+        """An org exists from the first time it is named."""
+        self._scope.add_new(orgs, [{"config": None, "config_version": 0, "search_seq": 0, "generation": 0}])
+
+    def first_created_at(self) -> Millis:
+        """When the first org of this database came to be, and with it the database."""
+        return Millis(self._scope.conn.execute(sa.select(sa.func.min(orgs.c.created_at))).scalar_one())
+
+    def config(self) -> StoredConfig:
+        found = _CONFIG.rows(self._scope.conn, org=self._scope.org)
+        return StoredConfig(found[0]["config_version"], found[0]["config"]) if found else StoredConfig(0, None)
+
+    def set_config(self, config: dict[str, Any], seen_version: int) -> None:
+        unchanged = orgs.c.config_version == seen_version
+        texts_too = _looked_for(self.config().config) != _looked_for(config)
+        again = {"watched_seq": 0} if texts_too else {}  # every memory is looked at once more
+        if not self._scope.update(orgs, unchanged, config=config, config_version=seen_version + 1, **again):
+            raise Conflict("The configuration was changed by someone else meanwhile; read it again and retry.")
+
+
+def _looked_for(config: dict[str, Any] | None) -> list[Any]:
+    """The thresholds by which the texts of memories are looked at."""
+    own = (config or {}).get(REVIEW) or {}
+    return [own.get(name) for name in ("oversized_tokens", "similarity")]
+
+
+def all_orgs(conn: sa.Connection) -> list[OrgId]:
+    """Every org there is, for work that runs for all of them."""
+    return [OrgId(row.org_id) for row in conn.execute(sa.select(orgs.c.org_id))]

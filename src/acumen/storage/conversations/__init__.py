@@ -1,0 +1,1 @@
+"""Requests, turns, sessions, and how far extractors have read."""

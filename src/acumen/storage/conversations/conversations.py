@@ -1,0 +1,264 @@
+"""Requests, their interactions, their sessions, and how far each extractor has read."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.errors import Conflict
+from acumen.model.conversation import Interaction, Request
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.storage.engine.compiled_statement import ByIds, Prepared, Row, Select
+from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.tables import bookmarks, interactions, requests, sessions
+
+_JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
+# The fields that are columns of the same name.
+_TURN = [name for name in Interaction.__struct_fields__ if name != "id"]
+_REQUEST = [name for name in Request.__struct_fields__ if name != "id"]
+
+
+_PICTURE = "image_encoding"
+_WITHOUT_PICTURES = sa.select(
+    *(column for column in interactions.c if column.name != _PICTURE), sa.literal("").label(_PICTURE)
+)
+# Run for every window that is learned from: built once. A picture may be megabytes, and nothing is learned from it.
+_OF_USER = _WITHOUT_PICTURES.where(
+    interactions.c.org_id == sa.bindparam("org"), interactions.c.user_id == sa.bindparam("user")
+)
+_turn_id = interactions.c.interaction_id
+# Requests of one millisecond in the order in which they came.
+_LAST_TURN = (
+    sa.select(sa.func.max(_turn_id))
+    .where(interactions.c.org_id == requests.c.org_id, interactions.c.request_id == requests.c.request_id)
+    .correlate(requests)
+    .scalar_subquery()
+)
+_after = _OF_USER.where(_turn_id > sa.bindparam("bookmark")).order_by(_turn_id)
+_AFTER, _SOME_AFTER = Select(_after), Select(_after.limit(sa.bindparam("most", type_=sa.Integer)))
+_BEFORE = Select(
+    _OF_USER.where(_turn_id <= sa.bindparam("bookmark"))
+    .order_by(_turn_id.desc())
+    .limit(sa.bindparam("most", type_=sa.Integer))
+)
+
+
+class Conversations:
+    """What was said, as rows."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, request: Request, turns: Sequence[Interaction]) -> bool:
+        """False when the very same request is stored already; Conflict when its id is taken by another."""
+        return self.add_all([(request, turns)])[0]
+
+    def add_all(self, said: Sequence[tuple[Request, Sequence[Interaction]]]) -> list[bool]:
+        """The same for several, of which one that cannot be stored keeps the others from it."""
+        s = self._scope
+        # Learning reads a user's turns in the order of their ids and never looks back.
+        s.hold_users({request.user_id for request, _ in said})
+        stored = self.by_request([request.id for request, _ in said])
+        added = []
+        for request, _ in said:
+            known = stored.setdefault(request.id, request)
+            added.append(known is request or _same_again(request, known))
+        fresh = [one for one, is_new in zip(said, added, strict=True) if is_new]
+        if fresh:
+            self._insert(fresh)
+        return added
+
+    def _insert(self, fresh: Sequence[tuple[Request, Sequence[Interaction]]]) -> None:
+        s = self._scope
+        by_id = sorted((request for request, _ in fresh), key=lambda request: request.id)
+        written = _add_once(s.db.insert).run(s.conn, [s.stamp(_request_row(request)) for request in by_id])
+        if written != len(fresh):  # a user of another name took the id at this very moment
+            raise Conflict("A request_id was taken by another request; send this one under a new id.")
+        rows = [s.stamp(_turn_row(turn)) for _, turns in fresh for turn in turns]
+        if rows:
+            _ADD_TURNS.run(s.conn, rows)
+
+    def request(self, request_id: RequestId) -> Request | None:
+        return self.by_request([request_id]).get(request_id)
+
+    def requests(
+        self,
+        *,
+        user: UserId | None = None,
+        session: SessionId | None = None,
+        request: RequestId | None = None,
+        source: str | None = None,
+        since: Millis | None = None,
+        until: Millis | None = None,
+    ) -> sa.Select[Any]:
+        """The query behind both pages of sessions and their content."""
+        query = self._scope.mine(requests)
+        for column, wanted in (("user_id", user), ("session_id", session), ("request_id", request), ("source", source)):
+            if wanted is not None:
+                query = query.where(requests.c[column] == wanted)
+        return _between(query, requests.c.created_at, since, until)
+
+    def sessions_page(self, query: sa.Select[Any], limit: int, offset: int) -> tuple[list[list[Request]], bool]:
+        """Requests gathered by session, the newest session first, and whether more follow."""
+        inner = query.subquery()
+        newest = sa.func.max(inner.c.created_at)
+        page = self._scope.all(
+            sa.select(inner.c.user_id, inner.c.session_id)
+            .group_by(inner.c.user_id, inner.c.session_id)
+            .order_by(newest.desc(), inner.c.session_id)
+            .limit(limit + 1)
+            .offset(offset)
+        )
+        wanted = [(row.user_id, row.session_id) for row in page[:limit]]
+        grouped: dict[tuple[str, str], list[Request]] = {key: [] for key in wanted}
+        for some in in_batches(sorted({session for _, session in wanted})):
+            found = query.where(requests.c.session_id.in_(some))
+            for row in self._scope.all(found.order_by(requests.c.created_at, _LAST_TURN)):
+                if (row.user_id, row.session_id) in grouped:
+                    grouped[row.user_id, row.session_id].append(_request(row))
+        return list(grouped.values()), len(page) > limit
+
+    def of_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
+        query = self._scope.mine(interactions).where(interactions.c.request_id.in_(ids))
+        return [_turn(row) for row in self._scope.rows(query.order_by(_turn_id))]
+
+    def of_session(self, user: UserId, session: SessionId, most: int) -> tuple[list[Request], list[Interaction]]:
+        """Its requests and the newest of their turns, oldest first, without the pictures, which may be megabytes."""
+        i, r = interactions.c, requests.c
+        query = self.requests(user=user, session=session).order_by(r.created_at, _LAST_TURN)
+        turns = (
+            _WITHOUT_PICTURES.join(requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+            .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
+            .order_by(i.interaction_id.desc())
+            .limit(most)
+        )
+        found = [_request(row) for row in self._scope.all(query)]
+        return found, [_turn(row) for row in reversed(self._scope.rows(turns))]
+
+    def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
+        """In the order of their ids."""
+        rows = [row for some in in_batches(ids) for row in _BY_IDS.rows(self._scope.conn, self._scope.org, some)]
+        return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
+
+    def newest(
+        self,
+        user: UserId | None,
+        limit: int | None,
+        since: Millis | None = None,
+        until: Millis | None = None,
+        request: str | None = None,
+    ) -> list[Interaction]:
+        """The latest turns of a user or of all, oldest first."""
+        query = self._scope.mine(interactions)
+        if user is not None:
+            query = query.where(interactions.c.user_id == user)
+        if request is not None:
+            query = query.where(interactions.c.request_id == request)
+        query = _between(query, interactions.c.created_at, since, until)
+        rows = self._scope.rows(query.order_by(_turn_id.desc()).limit(limit))
+        return [_turn(row) for row in reversed(rows)]
+
+    def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
+        """Turns of a user that came after the bookmark, oldest first."""
+        given = {"org": self._scope.org, "user": user, "bookmark": bookmark}
+        conn = self._scope.conn
+        rows = _AFTER.rows(conn, **given) if limit is None else _SOME_AFTER.rows(conn, **given, most=limit)
+        return [_turn(row) for row in rows]
+
+    def before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
+        """The last turns up to and with the bookmark, oldest first."""
+        rows = _BEFORE.rows(self._scope.conn, org=self._scope.org, user=user, bookmark=bookmark, most=limit)
+        return [_turn(row) for row in reversed(rows)]
+
+    def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:
+        query = self._scope.mine(_turn_id).where(interactions.c.request_id == request_id)
+        found = self._scope.one(query.order_by(_turn_id.desc()).limit(1))
+        return None if found is None else InteractionId(found[0])
+
+    def by_request(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
+        rows = _REQUESTS.rows(self._scope.conn, self._scope.org, ids)
+        return {RequestId(row["request_id"]): _request(SimpleNamespace(**row)) for row in rows}
+
+    # --- deletion ------------------------------------------------------------------------------------------------
+
+    def delete_turn(self, user: UserId, turn: InteractionId) -> int:
+        return self._scope.delete(interactions, interactions.c.user_id == user, _turn_id == turn)
+
+    def delete_requests(self, ids: Sequence[RequestId]) -> int:
+        """Takes the requests' turns with them."""
+        self._scope.delete(interactions, interactions.c.request_id.in_(ids))
+        return self._scope.delete(requests, requests.c.request_id.in_(ids))
+
+    def ids_of_session(self, session: SessionId) -> list[RequestId]:
+        query = self._scope.mine(requests.c.request_id).where(requests.c.session_id == session)
+        return [RequestId(row.request_id) for row in self._scope.all(query)]
+
+    def delete_all(self) -> int:
+        """Every request and turn; how many turns there were."""
+        gone = self._scope.delete(interactions)
+        for table in (requests, sessions):
+            self._scope.delete(table)
+        return gone
+
+    def ids_of_user(self, user: UserId) -> tuple[list[str], list[str]]:
+        """Of requests, and of sessions."""
+        query = self._scope.mine(requests.c.request_id, requests.c.session_id)
+        rows = self._scope.all(query.where(requests.c.user_id == user))
+        return [row.request_id for row in rows], sorted({row.session_id for row in rows})
+
+    def delete_user(self, user: UserId) -> dict[str, int]:
+        return {
+            table.name: self._scope.delete(table, table.c.user_id == user)
+            for table in (interactions, requests, sessions, bookmarks)
+        }
+
+    def count_turns(self) -> int:
+        return self._scope.count(interactions)
+
+
+def _same_again(request: Request, stored: Request | None) -> bool:
+    if stored is None or stored.body_hash != request.body_hash:
+        raise Conflict(f"request_id {request.id!r} is taken by another request; send this one under a new id.")
+    return False
+
+
+@cache
+def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(requests).on_conflict_do_nothing())
+
+
+_ADD_TURNS = Prepared(sa.insert(interactions))
+_BY_IDS = ByIds(interactions.c.interaction_id)
+_REQUESTS = ByIds(requests.c.request_id)
+
+
+def _between(
+    query: sa.Select[Any], column: sa.ColumnElement[int], since: Millis | None, until: Millis | None
+) -> sa.Select[Any]:
+    if since is not None:
+        query = query.where(column >= since)
+    if until is not None:
+        query = query.where(column <= until)
+    return query
+
+
+def _request_row(request: Request) -> dict[str, Any]:
+    return {name: getattr(request, name) for name in _REQUEST} | {"request_id": request.id}
+
+
+def _turn_row(turn: Interaction) -> dict[str, Any]:
+    row = {name: getattr(turn, name) for name in _TURN}
+    return row | {name: row[name] or None for name in _JSON_FIELDS}
+
+
+def _turn(row: Row | sa.RowMapping) -> Interaction:
+    values = {name: row[name] for name in _TURN}
+    for name in _JSON_FIELDS:
+        values[name] = values[name] or []
+    return Interaction(id=row["interaction_id"], **values)
+
+
+def _request(row: Any) -> Request:
+    return Request(id=RequestId(row.request_id), **{name: getattr(row, name) for name in _REQUEST})

@@ -1,0 +1,54 @@
+"""Who said something that fits a filter, and what of it: what a rerun reads."""
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.conversation import Request
+from acumen.model.ids import Millis, UserId
+from acumen.storage.engine.scope import Scope
+from acumen.storage.tables import requests
+
+
+class Heard(Struct, frozen=True):
+    """Which requests are meant; None means any. Times are those of arrival, `until` included."""
+
+    user_id: UserId | None = None
+    source: str | None = None
+    agent_versions: tuple[str, ...] | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+    def admits(self, request: Request) -> bool:
+        """The same filter over requests that were read."""
+        return (
+            (self.user_id is None or request.user_id == self.user_id)
+            and (self.source is None or request.source == self.source)
+            and (self.agent_versions is None or request.agent_version in self.agent_versions)
+            and (self.since is None or request.created_at >= self.since)
+            and (self.until is None or request.created_at <= self.until)
+        )
+
+
+class Speakers:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def of(self, heard: Heard) -> list[UserId]:
+        """Everybody with a request that fits and may be learned from, by name."""
+        c = requests.c
+        query = sa.select(c.user_id).where(c.org_id == self._scope.org, sa.not_(c.evaluation_only), *_conditions(heard))
+        return [UserId(row.user_id) for row in self._scope.all(query.distinct().order_by(c.user_id))]
+
+
+def _conditions(heard: Heard) -> list[sa.ColumnElement[bool]]:
+    c = requests.c
+    given: tuple[tuple[object, Callable[[], sa.ColumnElement[bool]]], ...] = (
+        (heard.user_id, lambda: c.user_id == heard.user_id),
+        (heard.source, lambda: c.source == heard.source),
+        (heard.agent_versions, lambda: c.agent_version.in_(heard.agent_versions or ())),
+        (heard.since, lambda: c.created_at >= heard.since),
+        (heard.until, lambda: c.created_at <= heard.until),
+    )
+    return [condition() for value, condition in given if value is not None]

@@ -1,0 +1,199 @@
+"""What is known of a session beyond its turns, as rows: whether it is over, and how its caller says it ended."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
+from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.storage.engine.compiled_statement import ByIds, Select
+from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.tables import interactions, requests, sessions
+
+
+class Grown(Struct, frozen=True):
+    """A session to which something was added."""
+
+    session_id: SessionId
+    last_id: InteractionId
+    last_at: Millis  # when its newest request came
+    finished: bool  # whether a request said that it is over
+
+
+class Ended(Struct, frozen=True):
+    """A session of the past, with the version of the agent that took part."""
+
+    key: SessionKey
+    agent_version: str
+
+
+class WantedOutcomes(Struct, frozen=True):
+    """Which stated outcomes; None means "any". Times are those at which the caller says it ended."""
+
+    sessions: Sequence[SessionId] | None = None
+    user_id: UserId | None = None
+    source: str | None = None
+    outcome: Outcome | None = None
+    label: str | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+
+# Asked for every publish: built once.
+_FINISHED = ByIds(
+    sessions.c.session_id,
+    [sessions.c.session_id],
+    where=sa.and_(sessions.c.user_id == sa.bindparam("user"), sessions.c.finished_at.is_not(None)),
+)
+
+
+@cache
+def _grown() -> Select:
+    i, r = interactions.c, requests.c
+    last = sa.func.max(i.interaction_id).label("last_id")
+    finished = sa.func.max(sa.case((r.session_finished, 1), else_=0)).label("finished")
+    return Select(
+        sa.select(i.session_id, last, sa.func.max(r.created_at).label("last_at"), finished)
+        .join_from(interactions, requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+        .where(i.org_id == sa.bindparam("org"), i.user_id == sa.bindparam("user"))
+        .where(i.interaction_id > sa.bindparam("seen"))
+        .group_by(i.session_id)
+        .order_by(last)
+    )
+
+
+# What of a stated outcome is kept in one column.
+_DETAILS = ("value", "metadata", "contract_digest", "trajectory_digest", "through_request")
+
+
+class Sessions:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def exists(self, user: UserId, session: SessionId) -> bool:
+        """Whether anything was published in it."""
+        c = requests.c
+        query = self._scope.mine(c.request_id).where(c.session_id == session, c.user_id == user)
+        return self._scope.one(query.limit(1)) is not None
+
+    def users_of(self, session: SessionId, limit: int) -> list[UserId]:
+        """Whose session it is; ids being the callers' own, there may be several, the last to speak first."""
+        c = requests.c
+        query = self._scope.mine(c.user_id).where(c.session_id == session).group_by(c.user_id)
+        newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)
+        return [UserId(row.user_id) for row in self._scope.all(newest)]
+
+    def extent(self, user: UserId, session: SessionId) -> Extent:
+        i, r = interactions.c, requests.c
+        query = (
+            sa.select(sa.func.max(i.interaction_id), sa.func.count(), sa.func.min(i.created_at))
+            .join_from(requests, interactions, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
+            .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
+        )
+        last, count, first_at = self._scope.conn.execute(query).one()
+        return Extent(InteractionId(last or 0), count, Millis(first_at or 0))
+
+    def grown(self, user: UserId, seen: InteractionId) -> list[Grown]:
+        """Those in which a user's turns came after `seen`, in the order of their newest turns."""
+        found = _grown().rows(self._scope.conn, org=self._scope.org, user=user, seen=seen)
+        return [Grown(**{**row, "finished": bool(row["finished"])}) for row in found]
+
+    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[Ended]:
+        """Those whose newest request came in that time, both ends included, and that had one of these sources.
+
+        The earliest first.
+        """
+        c = requests.c
+        newest, version = sa.func.max(c.created_at), sa.func.max(c.agent_version).label("agent_version")
+        query = self._scope.mine(c.user_id, c.session_id, version)
+        query = query.group_by(c.user_id, c.session_id).having(newest.between(since, until))
+        if sources is not None:
+            query = query.having(sa.func.max(sa.case((c.source.in_(sources), 1), else_=0)) == 1)
+        rows = self._scope.all(query.order_by(newest, c.user_id, c.session_id))
+        return [Ended((UserId(row.user_id), SessionId(row.session_id)), row.agent_version) for row in rows]
+
+    def finish(self, user: UserId, session: SessionId) -> None:
+        self._set(user, session, {"finished_at": self._scope.at})
+
+    def finished_at(self, user: UserId, session: SessionId) -> Millis | None:
+        c = sessions.c
+        row = self._scope.one(self._scope.mine(c.finished_at).where(c.user_id == user, c.session_id == session))
+        return None if row is None or row.finished_at is None else Millis(row.finished_at)
+
+    def finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
+        """Those of them that are over."""
+        found = _FINISHED.rows(self._scope.conn, self._scope.org, ids, user=user)
+        return {SessionId(row["session_id"]) for row in found}
+
+    # --- how they ended, as their callers state it -----------------------------------------------------------------
+
+    def state(self, stated: Stated) -> None:
+        """A later word takes the place of an earlier one."""
+        values = {
+            "outcome": stated.outcome,
+            "outcome_source": stated.source,
+            "outcome_label": stated.label,
+            "outcome_revision": stated.revision,
+            "outcome_at": stated.occurred_at,
+            "outcome_stated_at": stated.stated_at,
+            "outcome_detail": {name: getattr(stated, name) for name in _DETAILS},
+        }
+        self._set(stated.user_id, stated.session_id, values)
+
+    def stated(self, user: UserId, session: SessionId) -> Stated | None:
+        c = sessions.c
+        query = self._scope.mine(sessions).where(c.user_id == user, c.session_id == session, c.outcome.is_not(None))
+        row = self._scope.one(query)
+        return None if row is None else _stated(row)
+
+    def outcomes(self, wanted: WantedOutcomes, limit: int, offset: int) -> list[Stated]:
+        """The latest first."""
+        c = sessions.c
+        query = self._scope.mine(sessions).where(c.outcome.is_not(None), *_outcomes(wanted))
+        query = query.order_by(c.outcome_at.desc(), c.user_id, c.session_id).limit(limit).offset(offset)
+        return [_stated(row) for row in self._scope.all(query)]
+
+    def count_stated(self, user: UserId) -> int:
+        return self._scope.count(sessions, sessions.c.user_id == user, sessions.c.outcome.is_not(None))
+
+    # --- erasure ---------------------------------------------------------------------------------------------------
+
+    def delete(self, session: SessionId) -> int:
+        return self._scope.delete(sessions, sessions.c.session_id == session)
+
+    def delete_empty(self, keys: Sequence[SessionKey]) -> None:
+        """What was known of those in which nothing is left."""
+        for user, session in keys:
+            if not self.exists(user, session):
+                self._scope.delete(sessions, sessions.c.user_id == user, sessions.c.session_id == session)
+
+    def of_requests(self, ids: Sequence[RequestId]) -> list[SessionKey]:
+        c = requests.c
+        rows = self._scope.those(self._scope.mine(c.user_id, c.session_id).distinct(), c.request_id, ids)
+        return sorted({(UserId(row.user_id), SessionId(row.session_id)) for row in rows})
+
+    def _set(self, user: UserId, session: SessionId, values: dict[str, Any]) -> None:
+        self._scope.put(sessions, {"user_id": user, "session_id": session}, values)
+
+
+def _outcomes(wanted: WantedOutcomes) -> list[sa.ColumnElement[bool]]:
+    c = sessions.c
+    asked: list[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]] = [
+        (wanted.sessions, c.session_id.in_),
+        (wanted.user_id, c.user_id.__eq__),
+        (wanted.source, c.outcome_source.__eq__),
+        (wanted.outcome, c.outcome.__eq__),
+        (wanted.label, c.outcome_label.__eq__),
+        (wanted.since, c.outcome_at.__ge__),
+        (wanted.until, c.outcome_at.__le__),
+    ]
+    return [condition(value) for value, condition in asked if value is not None]
+
+
+def _stated(row: Any) -> Stated:
+    of_row = {name: getattr(row, f"outcome_{name}") for name in ("label", "revision", "stated_at")}
+    said = {"outcome": Outcome(row.outcome), "occurred_at": row.outcome_at, "source": row.outcome_source or ""}
+    return value_of(Stated, row, **of_row, **said, **(row.outcome_detail or {}))

@@ -1,0 +1,1 @@
+"""Transactions, both databases, group commit, compiled statements, migrations and backup."""

@@ -1,0 +1,77 @@
+"""An INSERT of many rows in few steps: the driver makes room for other threads at every step, and waits to go on."""
+
+import contextlib
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.storage.engine.compiled_statement import Form, translated
+
+# SQLite is given so many rows in a statement. What is left over goes by powers of two, so that there are few texts.
+MOST_ROWS = 128
+MOST_FORMS = 500
+_ROW = re.compile(r"VALUES \((?:%\(\w+\)s|[^)])*\)")
+
+Values = tuple[Any, ...]
+# The dialect, how many rows, and which of the columns they fill.
+Key = tuple[str, int, tuple[int, ...]]
+
+
+class Many:
+    """Rows of values that drivers take as they are, in the order of the columns.
+
+    A column that none of the rows fills is left out: to bind a NULL costs as much as to bind a text. Postgres is given
+    a list for each column, since its driver reads a long text anew each time. Where it does not
+    matter what is left of a statement that fails, say so to SQLite (`OR FAIL`): else it copies every page it changes.
+    """
+
+    def __init__(self, statement: sa.Insert, columns: Sequence[str]) -> None:
+        self._statement = statement
+        self._columns = columns
+        self._forms: dict[Key, Form] = {}
+
+    def run(self, conn: sa.Connection, rows: Sequence[Values]) -> int:
+        """How many rows were written."""
+        return sum(cursor.rowcount for cursor in self._runs(conn, rows))
+
+    def returned(self, conn: sa.Connection, rows: Sequence[Values]) -> list[Values]:
+        """What the statement returns of the rows that were written."""
+        return [row for cursor in self._runs(conn, rows) for row in cursor.fetchall()]
+
+    def _runs(self, conn: sa.Connection, rows: Sequence[Values]) -> Iterator[Any]:
+        in_lists = conn.dialect.name == "postgresql"
+        columns = enumerate(zip(*rows, strict=True))
+        used = tuple([place for place, values in columns if values.count(None) < len(rows)])
+        for some in _parts(rows, len(rows) if in_lists else MOST_ROWS):
+            key = (conn.dialect.name, 0 if in_lists else len(some), used)
+            text, in_order = self._forms.get(key) or self._compiled(key, conn.dialect)
+            given = map(in_order, some)
+            values = map(list, zip(*given, strict=True)) if in_lists else chain.from_iterable(given)
+            with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
+                cursor.execute(text, list(values))
+                yield cursor
+
+    def _compiled(self, key: Key, dialect: sa.Dialect) -> Form:
+        _, size, used = key
+        table = self._statement.table
+        names = [column.name for column in table.c if column.name in {self._columns[place] for place in used}]
+        compiled = str(self._statement.compile(dialect=dialect, column_keys=names))
+        row = f"({', '.join('?' * len(names))})"
+        lists = ", ".join(f"%s::{table.c[name].type.compile(dialect)}[]" for name in names)
+        given = f"VALUES {', '.join([row] * size)}" if size else f"SELECT * FROM unnest({lists})"
+        if len(self._forms) >= MOST_FORMS:
+            self._forms.clear()
+        form: Form = (_ROW.sub(given, compiled, count=1), itemgetter(*map(self._columns.index, names)))
+        return self._forms.setdefault(key, form)
+
+
+def _parts(rows: Sequence[Values], most: int) -> Iterator[Sequence[Values]]:
+    place = 0
+    while place < len(rows):
+        size = most if len(rows) - place >= most else 1 << ((len(rows) - place).bit_length() - 1)
+        yield rows[place : place + size]
+        place += size

@@ -1,0 +1,165 @@
+"""Postgres: many writers, when one machine is not enough."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from threading import Semaphore
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+
+from acumen.errors import StorageFull, Unavailable
+from acumen.storage.engine.database import Fits
+from acumen.storage.tables import ONLY_WHERE, metadata
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+CONNECTIONS = 16
+# A deadlock's victim may simply try again; a third time something else is wrong.
+TRIES = 3
+DEADLOCK, SERIALIZATION = "40P01", "40001"
+DISK_FULL = "53100"
+# Sorted by the number that is locked, not by the text, since two texts may have the same number.
+_LOCK = """
+    SELECT pg_advisory_xact_lock(number) FROM (
+        SELECT DISTINCT hashtextextended(key, 0) AS number FROM unnest(%s::text[]) AS key ORDER BY number
+    ) AS sorted
+"""
+
+
+def _tell_indexes() -> None:
+    for index in (index for table in metadata.tables.values() for index in table.indexes):
+        if condition := index.info.get(ONLY_WHERE):
+            index.dialect_options["postgresql"]["where"] = sa.text(condition)
+
+
+_tell_indexes()
+
+
+class Postgres:
+    """A Postgres server."""
+
+    name = "postgres"
+    insert = staticmethod(postgres_insert)
+
+    def __init__(self, url: str, most_waiting: int = 4096) -> None:
+        self._engine = sa.create_engine(
+            sa.make_url(url).set(drivername="postgresql+psycopg"),
+            pool_size=CONNECTIONS,
+            max_overflow=0,
+            pool_pre_ping=True,
+            connect_args={"connect_timeout": 5, "application_name": "acumen"},
+        )
+        self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="postgres")
+        self._room = Semaphore(most_waiting)
+        self._alone: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def read(self, fn: Callable[[sa.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_now, fn)
+
+    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:
+        if not self._room.acquire(blocking=False):
+            raise Unavailable("Too many writes are waiting for the database; try again shortly.")
+        try:
+            if alone is None:
+                return await self._write(fn, [])
+            # Those of this process wait here, where they occupy no connection.
+            async with self._alone.setdefault(alone, asyncio.Lock()):
+                return await self._write(fn, [alone])
+        finally:
+            self._room.release()
+
+    async def _write(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, keys)
+
+    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
+        return found
+
+    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_key(value)
+        return found
+
+    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+        return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
+
+    @staticmethod
+    def listed(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+        columns = [sa.column(c.name, c.type) for c in shape.c]
+        rows = sa.func.json_to_recordset(sa.cast(given, sa.JSON)).table_valued(*columns)
+        return sa.select(*rows.render_derived(name="listed", with_types=True).c)
+
+    def with_first(
+        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+    ) -> tuple[sa.Join, Any]:
+        """By LATERAL: what SQLite is told instead, Postgres would answer by reading all of `right`."""
+        query = sa.select(right).where(*fits(right.c)).order_by(right.c[by]).limit(1)
+        one = query.correlate(left).lateral("first")
+        return known.outerjoin(one, sa.true()), one.c
+
+    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+        if keys:
+            conn.exec_driver_sql(_LOCK, (list(keys),))
+
+    @contextmanager
+    def guarded(self, conn: sa.Connection) -> Iterator[None]:
+        """Right after a load it takes a table for empty, and would compare each row with all; LATERAL stays a loop."""
+        conn.execute(sa.text("SET LOCAL enable_nestloop = off"))
+        yield
+        conn.execute(sa.text("SET LOCAL enable_nestloop = on"))
+
+    def scrub(self) -> None:
+        """Gives the room of erased rows free to be overwritten; the server's own log and backups are its owner's."""
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
+            conn.execute(sa.text(f"VACUUM {', '.join(table.name for table in metadata.sorted_tables)}"))
+
+    def size_bytes(self, conn: sa.Connection) -> int:
+        return int(conn.execute(sa.text("SELECT pg_database_size(current_database())")).scalar_one())
+
+    def version(self, conn: sa.Connection) -> str:
+        return f"PostgreSQL {conn.execute(sa.text('SHOW server_version')).scalar_one()}"
+
+    def problems(self, conn: sa.Connection) -> list[str]:
+        conn.execute(sa.text("SELECT 1"))
+        return []
+
+    def engine(self) -> sa.Engine:
+        return self._engine
+
+    def close(self) -> None:
+        """Finishes what was handed in, then lets go of the connections."""
+        self._threads.shutdown()
+        self._engine.dispose()
+
+    def _read_now(self, fn: Callable[[sa.Connection], T]) -> T:
+        try:
+            with self._engine.connect() as conn:
+                snapshot = conn.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+                with snapshot.begin():
+                    return fn(snapshot)
+        except sa.exc.OperationalError as wrong:
+            raise _translated(wrong) from wrong
+
+    def _write_now(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
+        for left in reversed(range(TRIES)):
+            try:
+                with self._engine.begin() as conn:
+                    self.in_order(conn, *keys)
+                    return fn(conn)
+            except sa.exc.OperationalError as wrong:
+                if not (left and getattr(wrong.orig, "sqlstate", None) in (DEADLOCK, SERIALIZATION)):
+                    raise _translated(wrong) from wrong
+        raise Unavailable
+
+
+def _translated(wrong: sa.exc.OperationalError) -> Exception:
+    if getattr(wrong.orig, "sqlstate", None) == DISK_FULL:
+        return StorageFull()
+    log.error("the database failed: %s", wrong.orig)
+    return Unavailable("The database did not answer. Nothing was stored; try again.")

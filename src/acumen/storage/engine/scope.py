@@ -1,0 +1,159 @@
+"""What every repository stands on: a connection bound to one org.
+
+Lock order. Postgres runs many transactions at once; no cycle of waiting is possible, because all of them take their
+locks in this order, and SQLite has one writer:
+
+1. The org, before the first statement (`OrgStore.write`). Its holder is the only such transaction of the org, so two
+   of them can wait for each other nowhere else. Publishing alone does without it: it changes nothing that search
+   reads, and must not wait for learning.
+2. Users (`hold_users`), all of them in one call and before any row of a request or a turn. Postgres sorts them.
+3. Rows. A transaction that does not hold the org writes the rows of one statement sorted by their key.
+4. Jobs (`Jobs.write`), as the last statement of the transaction, sorted by their waiting key. Workers lease, recover
+   and finish jobs of all orgs in transactions of their own, which touch nothing but jobs: they wait only for waiting
+   keys, in the same order, and skip rows that somebody else holds.
+
+A transaction that takes locks in another order raises `LockOrderViolated`, on both databases.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from msgspec import Struct, field
+
+from acumen.model.ids import Millis, OrgId
+from acumen.storage.engine.database import Database
+
+V = TypeVar("V")
+D = TypeVar("D", bound=Struct)
+
+# Postgres takes 65,535 values in a statement, and none of them needs to be that long.
+MOST_VALUES = 10_000
+
+
+def in_batches(values: Sequence[V]) -> Iterator[Sequence[V]]:
+    """As many at a time as a statement may name."""
+    return (values[start : start + MOST_VALUES] for start in range(0, len(values), MOST_VALUES))
+
+
+def org_of(id_column: sa.Column[Any]) -> sa.ColumnElement[str]:
+    """The org of rows that are asked for by their ids.
+
+    Where the id is a key by itself, the org is only checked on what was found: SQLite, which keeps no statistics,
+    would rather walk an index over the whole org than fetch a few rows by their numbers.
+    """
+    table = id_column.table
+    alone = sa.inspect(table).primary_key.columns.keys() == [id_column.name]
+    org: sa.ColumnElement[str] = table.c.org_id
+    return sa.func.coalesce(org, "") if alone else org
+
+
+class LockOrderViolated(RuntimeError):
+    """A lock was requested too late: see the lock order at the top of this file."""
+
+
+class Scope(Struct, frozen=True):
+    conn: sa.Connection
+    db: Database
+    org: OrgId
+    at: Millis  # when the transaction began; stamps every row it writes
+    holds_org: bool = True  # whether it is the only such transaction of the org; False also for readers
+    held_users: set[str] = field(default_factory=set)
+    new_jobs: list[dict[str, Any]] = field(default_factory=list)  # inserted after everything else
+
+    def mine(self, what: sa.Table | sa.Column[Any], *more: sa.ColumnElement[Any]) -> sa.Select[Any]:
+        """A query of this org's rows, whole or only some columns of theirs."""
+        table = what if isinstance(what, sa.Table) else what.table
+        return sa.select(what, *more).where(table.c.org_id == self.org)
+
+    def all(self, query: sa.Select[Any], **values: Any) -> list[Any]:
+        """`values` fill the names left open in a query that was built once: building costs more than running."""
+        return list(self.conn.execute(query, values or None).all())
+
+    def rows(self, query: sa.Select[Any], **values: Any) -> list[sa.RowMapping]:
+        """By the names of their columns."""
+        return list(self.conn.execute(query, values or None).mappings())
+
+    def one(self, query: sa.Select[Any], **values: Any) -> Any:
+        return self.conn.execute(query, values or None).first()
+
+    def those(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Collection[Any]) -> list[Any]:
+        """The rows with one of these values, as many at a time as a statement may name."""
+        return [row for some in in_batches(sorted(values)) for row in self.all(query.where(column.in_(some)))]
+
+    def page(self, query: sa.Select[Any], limit: int | None, offset: int) -> tuple[list[Any], int]:
+        """Some rows of an ordered query, and how many it has in all, from one run of it where that is possible."""
+        total = sa.func.count().over().label("of_all")
+        rows = list(self.conn.execute(query.add_columns(total).limit(limit).offset(offset)))
+        if rows or not offset:
+            return rows, int(rows[0].of_all) if rows else 0
+        return [], int(self.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
+
+    def hold_org(self) -> None:
+        """Up to COMMIT nobody else of this org changes what search reads.
+
+        Takes no lock, but checks that the transaction began with it.
+        """
+        if not self.holds_org:
+            raise LockOrderViolated(f"The transaction has to begin with the lock of org {self.org!r}.")
+
+    def hold_user(self, user: str) -> None:
+        """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
+        self.hold_users([user])
+
+    def hold_users(self, users: Collection[str]) -> None:
+        """The same for several; users that are held already may be named again, others may not be added."""
+        new = set(users) - self.held_users
+        if new and self.held_users:
+            raise LockOrderViolated("All users of a transaction have to be locked in one call.")
+        self.held_users.update(new)
+        self.db.in_order(self.conn, *(f"user:{self.org}:{user}" for user in new))
+
+    def stamp(self, row: dict[str, Any]) -> dict[str, Any]:
+        return {"created_at": self.at, "updated_at": self.at, **row, "org_id": self.org}
+
+    def add(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            self.conn.execute(sa.insert(table), [self.stamp(row) for row in rows])
+
+    def add_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
+        """Those that are not there yet; how many that were."""
+        given = [self.stamp(row) for row in rows]
+        insert = self.db.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+        return self.conn.execute(insert, given if len(given) > 1 else given[0]).rowcount if given else 0
+
+    def put(self, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        """The row of this key, new or changed to these values."""
+        row = self.stamp({**key, **values})
+        new = self.db.insert(table).on_conflict_do_update(
+            index_elements=["org_id", *key], set_={"updated_at": row["updated_at"], **values}
+        )
+        self.conn.execute(new, row)
+
+    def update(self, table: sa.Table, *where: sa.ColumnElement[bool], **values: Any) -> int:
+        """How many rows were changed."""
+        changed = sa.update(table).where(table.c.org_id == self.org, *where)
+        return self.conn.execute(changed.values({"updated_at": self.at, **values})).rowcount
+
+    def count(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.org_id == self.org, *where)
+        return int(self.conn.execute(query).scalar_one())
+
+    def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
+        return self.conn.execute(sa.delete(table).where(table.c.org_id == self.org, *where)).rowcount
+
+    def delete_those(self, column: sa.Column[Any], values: Collection[Any], *where: sa.ColumnElement[bool]) -> int:
+        """The same for rows with one of these values."""
+        return sum(self.delete(column.table, column.in_(some), *where) for some in in_batches(sorted(values)))
+
+
+def value_of(kind: type[D], row: Any, /, **told: Any) -> D:
+    """A value from a row: fields called like a column are that column's, the others are told."""
+    same = set(kind.__struct_fields__) - told.keys()
+    return kind(**{name: getattr(row, name) for name in same}, **told)
+
+
+def row_of(table: sa.Table, value: Any, /, **told: Any) -> dict[str, Any]:
+    """A row from a value: columns called like a field are that field's, the others are told."""
+    same = (name for name in table.c.keys() if name not in told and hasattr(value, name))  # noqa: SIM118 - no dictionary
+    return {**{name: getattr(value, name) for name in same}, **told}

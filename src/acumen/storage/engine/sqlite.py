@@ -1,0 +1,275 @@
+"""SQLite: one file, one writer thread that gathers waiting writes into one commit, readers beside it."""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from msgspec import Struct
+from pysqlite3 import dbapi2
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from acumen.errors import StorageFull, Unavailable
+from acumen.storage.engine.database import Fits
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+# Enough to share one fsync among all who wait; small enough that the first does not wait long.
+MOST_PER_COMMIT = 256
+READERS = 4
+SQLITE_FULL = 13
+# The primary code of an error sits in its low byte.
+PRIMARY_CODE = 0xFF
+
+# The driver asks each NULL and each truth whether it wants to be something else, which takes ten times as long as
+# storing it. Here it is answered at once, by functions of C; that of a dictionary gives None for None.
+dbapi2.register_adapter(type(None), {}.get)
+dbapi2.register_adapter(bool, int)
+
+
+class _Waiting(Struct):
+    fn: Callable[[sa.Connection], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
+
+
+class _Outcome(Struct):
+    waiting: _Waiting
+    value: Any = None
+    error: BaseException | None = None
+
+
+class Sqlite:
+    """The embedded database."""
+
+    name = "sqlite"
+    insert = staticmethod(sqlite_insert)
+
+    def __init__(self, path: Path, most_waiting: int = 4096) -> None:
+        self._writing = _engine(path, begin="BEGIN IMMEDIATE", pragmas=("synchronous=FULL",))
+        self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
+        self._idle: list[sa.Connection] = []  # readers' own, the one last used last: it has its pages at hand
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._conn: sa.Connection | None = None  # the writer's own, kept: to take it from the pool each time costs more
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._writer = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
+        self._writer.start()
+
+    async def read(self, fn: Callable[[sa.Connection], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
+
+    async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:  # noqa: ARG002 - the twin's
+        if self._waiting >= self._most_waiting:
+            raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(fn, loop, loop.create_future())
+        self._waiting += 1
+        try:
+            self._queue.put(waiting)
+            value: T = await waiting.future
+        finally:
+            self._waiting -= 1
+        return value
+
+    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+        item = sa.func.json_each(column).table_valued("value")
+        return sa.exists(sa.select(1).select_from(item).where(item.c.value.in_(values)))
+
+    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+        return self.has_any(column, [value])
+
+    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+        return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
+
+    @staticmethod
+    def listed(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+        one = sa.func.json_each(given).table_valued("value")
+        return sa.select(
+            *(sa.func.json_extract(one.c.value, f"$.{c.name}", type_=c.type).label(c.name) for c in shape.c)
+        )
+
+    def with_first(
+        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+    ) -> tuple[sa.Join, Any]:
+        one = right.alias("first")
+        first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
+        return known.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
+
+    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+        """One writer: everything is in order already."""
+
+    def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - the twin's
+        """It has no statistics to be misled by."""
+        return nullcontext()
+
+    def scrub(self) -> None:
+        """In the file, `secure_delete` has overwritten what was erased; here the log of writes is emptied."""
+        with self._writing.connect() as conn:
+            raw: Any = conn.connection.dbapi_connection
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def size_bytes(self, conn: sa.Connection) -> int:
+        pages, size = (conn.exec_driver_sql(f"PRAGMA {name}").scalar_one() for name in ("page_count", "page_size"))
+        return int(pages) * int(size)
+
+    def version(self, conn: sa.Connection) -> str:
+        return f"SQLite {conn.exec_driver_sql('SELECT sqlite_version()').scalar_one()}"
+
+    def problems(self, conn: sa.Connection) -> list[str]:
+        found = conn.exec_driver_sql("PRAGMA quick_check").scalars().all()
+        return [str(line) for line in found if line != "ok"]
+
+    def engine(self) -> sa.Engine:
+        return self._writing
+
+    def close(self) -> None:
+        """Finishes what was handed in, then lets go of the file."""
+        self._queue.put(None)
+        self._writer.join()
+        self._readers.shutdown()
+        for conn in self._idle:
+            conn.close()
+        self._reading.dispose()
+        self._writing.dispose()
+
+    def _read_now(self, fn: Callable[[sa.Connection], T]) -> T:
+        try:
+            with self._idle_reader() as conn, conn.begin():
+                return fn(conn)
+        except sa.exc.DatabaseError as wrong:
+            raise (_translated(wrong) if _is_the_files(wrong) else wrong) from wrong.__cause__
+
+    @contextmanager
+    def _idle_reader(self) -> Iterator[sa.Connection]:
+        """A connection kept like the writer's, unless it sees a failure."""
+        try:
+            conn = self._idle.pop()
+        except IndexError:
+            conn = self._reading.connect()
+        try:
+            yield conn
+        except BaseException:
+            conn.close()
+            raise
+        self._idle.append(conn)
+
+    def _write_until_closed(self) -> None:
+        open_for_more = True
+        while open_for_more:
+            batch, open_for_more = self._gather()
+            if batch:
+                _settle(self._commit(batch))
+        self._let_go()
+
+    def _gather(self) -> tuple[list[_Waiting], bool]:
+        """Waits for one, then takes all that wait with it."""
+        batch: list[_Waiting] = []
+        item = self._queue.get()
+        while item is not None:
+            batch.append(item)
+            if len(batch) == MOST_PER_COMMIT:
+                return batch, True
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
+        try:
+            conn = self._conn = self._conn or self._writing.connect()
+            with conn.begin():
+                return [_run_in_savepoint(conn, waiting) for waiting in batch]
+        except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
+            # The commit itself failed: nobody's write is stored, so everybody hears of it.
+            self._let_go()
+            return [_Outcome(waiting, error=_translated(wrong)) for waiting in batch]
+
+    def _let_go(self) -> None:
+        """The next write begins on a connection that has seen no failure."""
+        if self._conn is not None:
+            self._conn.invalidate()
+            self._conn.close()
+        self._conn = None
+        self._writing.dispose()
+
+
+def _run_in_savepoint(conn: sa.Connection, waiting: _Waiting) -> _Outcome:
+    raw: Any = conn.connection.dbapi_connection
+    raw.execute("SAVEPOINT one")
+    try:
+        outcome = _Outcome(waiting, value=waiting.fn(conn))
+    except Exception as error:
+        if not raw.in_transaction:
+            raise  # SQLite gave up the whole transaction (disk full): the others' writes are gone too
+        raw.execute("ROLLBACK TO one")
+        outcome = _Outcome(waiting, error=_translated(error) if _is_the_files(error) else error)
+    raw.execute("RELEASE one")
+    return outcome
+
+
+def _settle(outcomes: list[_Outcome]) -> None:
+    """Wakes each event loop once for all that it waits for."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for outcome in outcomes:
+        by_loop.setdefault(outcome.waiting.loop, []).append(outcome)
+    for loop, its in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, its)
+
+
+def _resolve(outcomes: list[_Outcome]) -> None:
+    for outcome in outcomes:
+        future = outcome.waiting.future
+        if future.cancelled():
+            continue
+        if outcome.error is None:
+            future.set_result(outcome.value)
+        else:
+            future.set_exception(outcome.error)
+
+
+def _is_the_files(wrong: BaseException) -> bool:
+    """Locked, full, unreadable or damaged; a statement that is wrong by itself is another matter."""
+    return isinstance(wrong, sa.exc.OperationalError) or type(wrong) is sa.exc.DatabaseError
+
+
+def _translated(wrong: BaseException) -> Exception:
+    original = getattr(wrong, "orig", wrong)
+    code = getattr(original, "sqlite_errorcode", None)
+    if (code is not None and code & PRIMARY_CODE == SQLITE_FULL) or "disk is full" in str(original):
+        return StorageFull()
+    log.error("the database failed: %s", original)
+    return Unavailable("The database did not answer. Nothing was stored; try again.")
+
+
+def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:
+    engine = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)),
+        module=dbapi2,
+        connect_args={"check_same_thread": False, "timeout": 10},
+        pool_size=READERS,
+        pool_reset_on_return=None,
+    )
+    sa.event.listen(engine, "connect", partial(_prepare, pragmas))
+    sa.event.listen(engine, "begin", lambda conn: conn.connection.dbapi_connection.execute(begin))
+    return engine
+
+
+def _prepare(pragmas: tuple[str, ...], connection: Any, _record: Any) -> None:
+    # Transactions begin where we say so, not where the driver guesses.
+    connection.isolation_level = None
+    # Pages that change in every commit are carried from the log to the file once in 16 MB, not in 4.
+    ours = ("journal_mode=WAL", "wal_autocheckpoint=4000", "secure_delete=ON", "temp_store=MEMORY", "cache_size=-16000")
+    for pragma in (*ours, *pragmas):
+        connection.execute(f"PRAGMA {pragma}")

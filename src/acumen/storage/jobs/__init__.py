@@ -1,0 +1,1 @@
+"""Durable jobs, and runs with their items."""

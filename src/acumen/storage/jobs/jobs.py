@@ -1,0 +1,289 @@
+"""Jobs, as rows: written with the data that causes them, leased by workers of any process."""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.facts import Fact, Published, SessionEnded, SessionQuiet
+from acumen.model.ids import Millis, OrgId, UserId
+from acumen.model.job import Job, JobState
+from acumen.storage.engine.compiled_statement import Prepared, Row, Select, Statement
+from acumen.storage.engine.database import Database
+from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.tables import jobs
+
+# A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
+LOSSES_PER_FAILURE = 20
+# As many are looked at when one is.
+MOST_LOST = 100
+# Both make a user's turns be read, and nobody shall read the same turns twice at once.
+ABOUT_A_USER = (Published.name, SessionEnded.name)
+
+
+class Jobs:
+    """One org's jobs."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, fact: Fact, at: Millis | None = None) -> None:
+        """Folds into the waiting job of the same scope, which then runs at the earlier of the two times."""
+        self.add_all([(fact, at)])
+
+    def add_all(self, caused: Sequence[tuple[Fact, Millis | None]]) -> None:
+        """Each with the time at which it is due; None: now. They are inserted when the transaction ends."""
+        s = self._scope
+        s.new_jobs.extend(s.stamp(_new_job(s.org, fact, s.at if at is None else at)) for fact, at in caused)
+
+    def write(self) -> None:
+        """Inserts what was added. The last statement of a transaction: see the lock order in `scope.py`."""
+        s = self._scope
+        if s.new_jobs:
+            _fold_in(s.db.insert).run(s.conn, sorted(s.new_jobs, key=lambda row: str(row["waiting_key"])))
+            s.new_jobs.clear()
+
+    def of_scope(self, fact: str, scope: str) -> list[Job]:
+        return self._those(jobs.c.fact == fact, jobs.c.scope == scope)
+
+    def of_fact(self, fact: str) -> list[Job]:
+        return self._those(jobs.c.fact == fact)
+
+    def of_run(self, run_id: str) -> list[Job]:
+        return self._those(jobs.c.scope == run_id)
+
+    def _those(self, *where: sa.ColumnElement[bool]) -> list[Job]:
+        return [_job(row) for row in self._scope.all(self._scope.mine(jobs).where(*where))]
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """By fact, then by state."""
+        c = jobs.c
+        query = self._scope.mine(c.fact, c.state, sa.func.count())
+        counted: dict[str, dict[str, int]] = {}
+        for fact, state, number in self._scope.all(query.group_by(c.fact, c.state)):
+            counted.setdefault(fact, {})[state] = number
+        return counted
+
+    def overdue_since(self) -> Millis | None:
+        """Since when the oldest that is due waits; None when none does."""
+        c = jobs.c
+        due = self._scope.mine(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
+        found = self._scope.one(due.order_by(c.run_at).limit(1))
+        return Millis(found.run_at) if found else None
+
+    def dead(self, limit: int) -> list[Job]:
+        c = jobs.c
+        query = self._scope.mine(jobs).where(c.state == JobState.DEAD)
+        return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
+
+    def forget_dead(self, before: Millis) -> int:
+        return self._delete(jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
+
+    def delete_user(self, user: UserId) -> int:
+        """What was to be done about a user; the schedule is nobody's, whatever the user is called.
+
+        A job that a worker leases or ends at this very moment is left to it: nothing is left of the user for it to do.
+        """
+        theirs = SessionQuiet.all_of(user)
+        # Not by LIKE: SQLite's does not tell Ada from ada.
+        of_sessions = sa.func.substr(jobs.c.scope, 1, len(theirs)) == theirs
+        return self._delete(
+            sa.or_(
+                sa.and_(jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user),
+                sa.and_(jobs.c.fact == SessionQuiet.name, of_sessions),
+            )
+        )
+
+    def _delete(self, *where: sa.ColumnElement[bool]) -> int:
+        """Never waits: rows that a worker holds are skipped."""
+        free = self._scope.mine(jobs.c.job_id).where(*where).with_for_update(skip_locked=True)
+        return self._scope.delete_those(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
+
+
+class JobLeases:
+    """All orgs' jobs, as a worker sees them."""
+
+    def __init__(self, conn: sa.Connection, db: Database, at: Millis) -> None:
+        self._conn = conn
+        self._db = db
+        self._at = at
+
+    def any_due(self) -> bool:
+        return bool(_ANY_DUE.all(self._conn, at=self._at))
+
+    def next_at(self) -> Millis | None:
+        """When the earliest waiting job wants to run."""
+        query = sa.select(sa.func.min(jobs.c.run_at)).where(jobs.c.state == JobState.WAITING)
+        found = self._conn.execute(query).scalar()
+        return None if found is None else Millis(found)
+
+    def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
+        """Takes due jobs whose scope nobody else is working on."""
+        self._recover_lost(attempts)
+        return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
+
+    def claim_this(self, org: OrgId, fact: Fact, owner: str, until: Millis) -> list[Job]:
+        """The job of this very fact, if it is due and nobody has it."""
+        this = {"org": org, "fact": fact.name, "scope": fact.scope}
+        return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
+
+    def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
+        """Of those that only one worker at a time may be at, the first."""
+        first: dict[object, Row] = {}
+        for row in due:
+            first.setdefault(_lane(row), {**row, "state": JobState.RUNNING, "attempts": row["attempts"] + 1})
+        leased = {"owner": owner, "until": until, "updated_at": self._at}
+        _LEASE.run(self._conn, [{"job": row["job_id"], **leased} for row in first.values()])
+        return [_job(SimpleNamespace(**row)) for row in first.values()]
+
+    def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
+        """Only those named: a job whose end could not be written shall come back."""
+        self._conn.execute(
+            sa.update(jobs)
+            .where(jobs.c.lease_owner == owner, jobs.c.state == JobState.RUNNING, jobs.c.job_id.in_(ids))
+            .values(lease_until=until, updated_at=self._at)
+        )
+
+    def owners(self) -> list[str]:
+        """Who holds a lease."""
+        query = sa.select(jobs.c.lease_owner).where(jobs.c.state == JobState.RUNNING).distinct()
+        return [row.lease_owner for row in self._conn.execute(query)]
+
+    def end_leases(self, owners: Sequence[str]) -> None:
+        """Their jobs are lost, and known to be: the next claim need not wait for the leases to run out."""
+        held = sa.select(jobs.c.job_id).where(jobs.c.lease_owner.in_(owners), jobs.c.state == JobState.RUNNING)
+        ids = [row.job_id for row in self._conn.execute(held.with_for_update(skip_locked=True))]
+        self._set(ids, lease_until=0)
+
+    def finish(self, job: Job, owner: str) -> None:
+        """What died of the same scope is made good by it: a step does all there is to do."""
+        done = {"org": job.org_id, "fact": job.fact, "scope": job.scope, "job": job.id, "owner": owner}
+        _FINISH.run(self._conn, [done])
+
+    def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
+        """Back to waiting until `retry_at`; None dead-letters it."""
+        held = self._conn.execute(
+            sa.select(jobs.c.job_id).where(jobs.c.job_id == job.id, jobs.c.lease_owner == owner)
+        ).first()
+        if held is None:
+            return
+        if retry_at is None:
+            self._set([job.id], state=JobState.DEAD, lease_owner=None, last_error=cause)
+        else:
+            self._wait_again(job.id, cause, retry_at)
+
+    def _recover_lost(self, attempts: int) -> None:
+        """A worker that died leaves its jobs to others."""
+        lost = _LOST.rows(self._conn, at=self._at, most=MOST_LOST)
+        for row in sorted(lost, key=lambda row: _waiting_key(row["org_id"], row["fact"], row["scope"])):
+            cause = row["last_error"] or "the worker that ran it disappeared"
+            if row["attempts"] >= attempts * LOSSES_PER_FAILURE:
+                self._set([row["job_id"]], state=JobState.DEAD, lease_owner=None, last_error=cause)
+            else:
+                self._wait_again(row["job_id"], cause, self._at)
+
+    def _wait_again(self, job_id: int, cause: str, at: Millis) -> None:
+        """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
+        job = self._conn.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).one()
+        key = _waiting_key(job.org_id, job.fact, job.scope)
+        twin = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
+        if twin is None:
+            waiting = {"state": JobState.WAITING, "waiting_key": key, "lease_owner": None}
+            self._set([job_id], **waiting, last_error=cause, run_at=at)
+            return
+        self._conn.execute(sa.delete(jobs).where(jobs.c.job_id == job_id))
+        self._set([twin.job_id], attempts=job.attempts, last_error=cause, run_at=at)
+
+    def _set(self, ids: Sequence[int], **values: Any) -> None:
+        self._conn.execute(sa.update(jobs).where(jobs.c.job_id.in_(ids)).values(updated_at=self._at, **values))
+
+
+def _lane(row: Row) -> tuple[str, str, str]:
+    """What only one worker at a time may be at."""
+    return row["org_id"], "a user" if row["fact"] in ABOUT_A_USER else row["fact"], row["scope"]
+
+
+def _is(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool]:
+    return column.in_([sa.literal(str(value)) for value in values])
+
+
+def _due() -> sa.Select[Any]:
+    """What waits, is due, and is not in the way of what runs."""
+    c, running = jobs.c, jobs.alias("running").c
+    busy = sa.exists().where(
+        *(running.org_id == c.org_id, running.scope == c.scope, _is(running.state, JobState.RUNNING)),
+        sa.or_(running.fact == c.fact, sa.and_(_is(running.fact, *ABOUT_A_USER), _is(c.fact, *ABOUT_A_USER))),
+    )
+    due = sa.select(jobs).where(_is(c.state, JobState.WAITING), c.run_at <= sa.bindparam("at"), sa.not_(busy))
+    return due.order_by(c.run_at, c.job_id)
+
+
+def _lost() -> sa.Select[Any]:
+    return sa.select(jobs).where(_is(jobs.c.state, JobState.RUNNING), jobs.c.lease_until < sa.bindparam("at"))
+
+
+def _held(query: sa.Select[Any]) -> Select:
+    """So many as nobody else holds, ours until COMMIT."""
+    return Select(query.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True, of=jobs))
+
+
+# Asked for every job: built once.
+_ANY_DUE = Statement(sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists())))
+_DUE, _LOST = _held(_due()), _held(_lost())
+_THIS = {"org": jobs.c.org_id, "its_fact": jobs.c.fact, "its_scope": jobs.c.scope}
+_THIS_DUE = _held(_due().where(*(column == sa.bindparam(name) for name, column in _THIS.items())))
+_LEASE = Statement(
+    sa.update(jobs)
+    .where(jobs.c.job_id == sa.bindparam("job"))
+    .values(
+        state=sa.literal(str(JobState.RUNNING)),
+        attempts=jobs.c.attempts + sa.literal_column("1"),
+        waiting_key=sa.null(),
+        lease_owner=sa.bindparam("owner"),
+        lease_until=sa.bindparam("until"),
+        updated_at=sa.bindparam("its_updated_at"),
+    )
+)
+_FINISH = Statement(
+    sa.delete(jobs).where(
+        jobs.c.org_id == sa.bindparam("org"),
+        jobs.c.fact == sa.bindparam("its_fact"),
+        jobs.c.scope == sa.bindparam("its_scope"),
+        sa.or_(
+            sa.and_(jobs.c.job_id == sa.bindparam("job"), jobs.c.lease_owner == sa.bindparam("owner")),
+            jobs.c.state == sa.literal_column(f"'{JobState.DEAD}'"),
+        ),
+    )
+)
+
+
+@cache
+def _fold_in(insert: Callable[[sa.Table], Any]) -> Prepared:
+    new = insert(jobs)
+    earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
+    wishes = jobs.c.wishes + new.excluded.wishes
+    folded = {"wishes": wishes, "run_at": earlier, "updated_at": new.excluded.updated_at}
+    return Prepared(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
+
+
+def _waiting_key(org: str, fact: str, scope: str) -> str:
+    return f"{org}\x1f{fact}\x1f{scope}"
+
+
+def _new_job(org: OrgId, fact: Fact, run_at: Millis) -> dict[str, Any]:
+    return {
+        "waiting_key": _waiting_key(org, fact.name, fact.scope),
+        "fact": fact.name,
+        "scope": fact.scope,
+        "payload": fact.payload(),
+        "state": JobState.WAITING,
+        "wishes": 1,
+        "attempts": 0,
+        "run_at": run_at,
+    }
+
+
+def _job(row: Any) -> Job:
+    return value_of(Job, row, id=row.job_id, payload=row.payload or {}, state=JobState(row.state))

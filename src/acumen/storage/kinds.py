@@ -1,9 +1,0 @@
-"""The kinds of memories, each with its table."""
-
-from typing import Any
-
-from acumen.storage.memory_rows import Mapping
-from acumen.storage.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
-from acumen.storage.profiles import PROFILES
-
-TABLES: dict[str, Mapping[Any]] = {one.kind: one for one in (PROFILES, USER_PLAYBOOKS, AGENT_PLAYBOOKS)}

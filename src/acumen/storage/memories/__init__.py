@@ -1,0 +1,1 @@
+"""Profiles and playbooks: their rows, search rows, lineage, conflicts and clusters."""

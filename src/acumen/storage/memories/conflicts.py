@@ -1,0 +1,153 @@
+"""Conflicts between memories, as rows."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.conflict import Conflict, ConflictSide, ConflictState, OpenConflict
+from acumen.model.ids import Kind, MemoryRef, Millis, UserId
+from acumen.model.memory import Status
+from acumen.storage.engine.compiled_statement import Select
+from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.tables import conflicts
+
+_IS_OPEN = conflicts.c.state == str(ConflictState.OPEN)
+
+# Asked by every search: built once.
+_OPEN_OF = Select(
+    sa.select(conflicts)
+    .where(conflicts.c.org_id == sa.bindparam("org"), conflicts.c.user_id == sa.bindparam("user"), _IS_OPEN)
+    .order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id)
+)
+
+
+class Conflicts:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, conflict: Conflict) -> bool:
+        """False when the two are linked already, in whichever state."""
+        if any({link.older, link.newer} == {conflict.older, conflict.newer} for link in self.of([conflict.newer])):
+            return False
+        self._scope.conn.execute(sa.insert(conflicts).values(self._scope.stamp(_row(conflict))))
+        return True
+
+    def get(self, conflict_id: str) -> Conflict | None:
+        rows = self._scope.rows(self._scope.mine(conflicts).where(conflicts.c.conflict_id == conflict_id))
+        return next(map(_conflict, rows), None)
+
+    def of(self, refs: Collection[MemoryRef], *, only_open: bool = False) -> list[Conflict]:
+        """Those in which any of these memories takes part, oldest first."""
+        by_kind: dict[Kind, list[str]] = {}
+        for ref in refs:
+            by_kind.setdefault(ref.kind, []).append(ref.id)
+        c = conflicts.c
+        found: dict[str, Conflict] = {}
+        for kind, ids in by_kind.items():
+            for some in in_batches(ids):
+                part = sa.or_(
+                    sa.and_(c.older_kind == str(kind), c.older_id.in_(some)),
+                    sa.and_(c.newer_kind == str(kind), c.newer_id.in_(some)),
+                )
+                query = self._scope.mine(conflicts).where(part)
+                rows = self._scope.rows(query.where(_IS_OPEN) if only_open else query)
+                found |= {row["conflict_id"]: _conflict(row) for row in rows}
+        return sorted(found.values(), key=lambda conflict: (conflict.created_at, conflict.id))
+
+    def open(self, user: UserId | None = None, limit: int | None = None) -> list[Conflict]:
+        """Newest first; of one user or of the whole org."""
+        if user is not None and limit is None:
+            return [_conflict(row) for row in _OPEN_OF.rows(self._scope.conn, org=self._scope.org, user=user)]
+        query = self._scope.mine(conflicts).where(_IS_OPEN)
+        query = query if user is None else query.where(conflicts.c.user_id == user)
+        ordered = query.order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id).limit(limit)
+        return [_conflict(row) for row in self._scope.rows(ordered)]
+
+    def described(self, conflicts: Sequence[Conflict]) -> list[OpenConflict]:
+        """Those of which both memories are current, in the same order."""
+        sides = self._current([ref for conflict in conflicts for ref in (conflict.older, conflict.newer)])
+        return [
+            OpenConflict(conflict, sides[conflict.older], sides[conflict.newer])
+            for conflict in conflicts
+            if {conflict.older, conflict.newer} <= sides.keys()
+        ]
+
+    def _current(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, ConflictSide]:
+        sides = {}
+        for kind in {ref.kind for ref in refs}:
+            mapping, c = TABLES[kind], TABLES[kind].table.c
+            said_at = c.said_at if "said_at" in c else sa.null()
+            columns = (mapping.text_id.label("id"), c.content, c.created_at, said_at.label("said_at"), c.version)
+            trigger = c.trigger if "trigger" in c else sa.null()
+            query = sa.select(*columns, trigger.label("trigger"))
+            query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT))
+            ids = {parsed for ref in refs if ref.kind is kind and (parsed := mapping.parse_id(ref.id)) is not None}
+            for row in self._scope.those(query, c[mapping.id_column], ids):
+                text = f"{row.trigger}: {row.content}" if row.trigger else row.content
+                ref = MemoryRef(kind, row.id)
+                sides[ref] = ConflictSide(ref, text, Millis(row.said_at or row.created_at), row.version)
+        return sides
+
+    def set_state(self, conflict_id: str, state: ConflictState, by: str | None, at: Millis | None) -> None:
+        values = {"state": str(state), "settled_by": by, "settled_at": at}
+        self._scope.update(conflicts, conflicts.c.conflict_id == conflict_id, **values)
+
+    def settle_of(self, refs: Sequence[MemoryRef], by: str, at: Millis) -> list[Conflict]:
+        """The open ones of memories that ended; returns them as they were."""
+        ended = self.of(refs, only_open=True)
+        for conflict in ended:
+            self.set_state(conflict.id, ConflictState.SETTLED, by, at)
+        return ended
+
+    def reopen_of(self, refs: Sequence[MemoryRef]) -> None:
+        """The settled ones of memories that are current again, where the other memory is current too."""
+        settled = [conflict for conflict in self.of(refs) if conflict.state is ConflictState.SETTLED]
+        for pair in self.described(settled):
+            self.set_state(pair.conflict.id, ConflictState.OPEN, None, None)
+
+    def delete_of(self, kind: Kind, ids: Sequence[str]) -> None:
+        """No word of deleted memories stays behind."""
+        for conflict in self.of([MemoryRef(kind, memory_id) for memory_id in ids]):
+            self._scope.delete(conflicts, conflicts.c.conflict_id == conflict.id)
+
+    def delete_kind(self, kind: Kind) -> None:
+        named = sa.or_(conflicts.c.older_kind == str(kind), conflicts.c.newer_kind == str(kind))
+        self._scope.delete(conflicts, named)
+
+    def delete_user(self, user: str) -> int:
+        return self._scope.delete(conflicts, conflicts.c.user_id == user)
+
+
+def _row(conflict: Conflict) -> dict[str, Any]:
+    return {
+        "conflict_id": conflict.id,
+        "user_id": conflict.user_id,
+        "older_kind": str(conflict.older.kind),
+        "older_id": conflict.older.id,
+        "newer_kind": str(conflict.newer.kind),
+        "newer_id": conflict.newer.id,
+        "reason": conflict.reason,
+        "quote": conflict.quote,
+        "interaction_id": conflict.interaction_id,
+        "state": str(conflict.state),
+        "settled_by": conflict.settled_by,
+        "settled_at": conflict.settled_at,
+    }
+
+
+def _conflict(row: Any) -> Conflict:
+    return Conflict(
+        id=row["conflict_id"],
+        user_id=row["user_id"],
+        older=MemoryRef(Kind(row["older_kind"]), row["older_id"]),
+        newer=MemoryRef(Kind(row["newer_kind"]), row["newer_id"]),
+        reason=row["reason"],
+        created_at=row["created_at"],
+        quote=row["quote"],
+        interaction_id=row["interaction_id"],
+        state=ConflictState(row["state"]),
+        settled_by=row["settled_by"],
+        settled_at=row["settled_at"],
+    )

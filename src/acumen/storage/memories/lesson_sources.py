@@ -1,0 +1,66 @@
+"""Which user playbooks went into which shared lesson, as rows."""
+
+from collections.abc import Collection
+
+import sqlalchemy as sa
+
+from acumen.model.ids import PlaybookId
+from acumen.model.memory import Status
+from acumen.model.playbook import Approval
+from acumen.storage.engine.compiled_statement import ByIds
+from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.tables import agent_playbook_sources, agent_playbooks
+
+_c = agent_playbook_sources.c
+# Asked by every search that finds lessons of both kinds.
+_BY_SOURCE = ByIds(_c.user_playbook_id, [_c.agent_playbook_id, _c.user_playbook_id])
+
+
+class Sources:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, lesson: PlaybookId, members: Collection[PlaybookId]) -> None:
+        rows = [{"agent_playbook_id": lesson, "user_playbook_id": member} for member in members]
+        self._scope.add_new(agent_playbook_sources, rows)
+
+    def of(self, lessons: Collection[PlaybookId]) -> dict[PlaybookId, list[PlaybookId]]:
+        """What each was written from, in the order of the ids."""
+        query = self._scope.mine(_c.agent_playbook_id, _c.user_playbook_id).order_by(_c.user_playbook_id)
+        members_of: dict[PlaybookId, list[PlaybookId]] = {lesson: [] for lesson in lessons}
+        for lesson, member in self._scope.those(query, _c.agent_playbook_id, lessons):
+            members_of[PlaybookId(lesson)].append(PlaybookId(member))
+        return members_of
+
+    def taught_by(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
+        """The shared lessons that these user playbooks once went into, each with those of them that did."""
+        members_of: dict[PlaybookId, set[PlaybookId]] = {}
+        for some in in_batches(sorted(members)):
+            for row in _BY_SOURCE.rows(self._scope.conn, self._scope.org, some):
+                members_of.setdefault(row["agent_playbook_id"], set()).add(row["user_playbook_id"])
+        return members_of
+
+    def all_taught(self) -> set[PlaybookId]:
+        """Every shared lesson that has sources."""
+        return {PlaybookId(row[0]) for row in self._scope.all(self._scope.mine(_c.agent_playbook_id).distinct())}
+
+    def withheld(self) -> set[str]:
+        """User playbooks whose sharing a person has rejected, and that no other shared lesson stands for."""
+        lesson = agent_playbooks.c
+        rejected = sa.case((lesson.approval == str(Approval.REJECTED), 0), else_=1)
+        query = (
+            self._scope.mine(_c.user_playbook_id)
+            .join(agent_playbooks, (lesson.playbook_id == _c.agent_playbook_id) & (lesson.org_id == _c.org_id))
+            .where(lesson.status == str(Status.CURRENT))
+            .group_by(_c.user_playbook_id)
+            .having(sa.func.max(rejected) == 0)
+        )
+        return {str(row[0]) for row in self._scope.all(query)}
+
+    def forget(self, members: Collection[PlaybookId]) -> None:
+        """These user playbooks are gone, and no lesson owes them a word."""
+        self._scope.delete_those(_c.user_playbook_id, members)
+
+    def lessons_deleted(self, lessons: Collection[PlaybookId]) -> None:
+        """Their clusters stay known: what a person has deleted is not written again from the same evidence."""
+        self._scope.delete_those(_c.agent_playbook_id, lessons)

@@ -1,0 +1,244 @@
+"""Memories and sessions as a person leafs through them: filtered, counted, a page at a time."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.evaluation import SessionKey
+from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
+from acumen.model.memory import Status
+from acumen.model.usage import CITED, ECHOED
+from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.tables import (
+    agent_playbook_sources,
+    injections,
+    interactions,
+    memory_totals,
+    requests,
+    usage_events,
+)
+
+_LESSON_COLUMNS = ("name", "trigger", "agent_version")
+
+
+class Shelf(Struct, frozen=True):
+    """Which memories; None means "any". `refs` narrows to memories that are named."""
+
+    text: str | None = None
+    kind: Kind | None = None
+    statuses: tuple[Status, ...] | None = (Status.CURRENT,)
+    user_id: str | None = None
+    agent_version: str | None = None
+    tag: str | None = None
+    length: tuple[int, int | None] | None = None  # characters: at least, and less than
+    refs: tuple[MemoryRef, ...] | None = None
+
+
+class Entry(Struct, frozen=True):
+    """A memory in a list: enough to name it and to act on it."""
+
+    ref: MemoryRef
+    user_id: str | None
+    name: str
+    content: str
+    status: Status
+    agent_version: str
+    version: int
+    created_at: Millis
+    updated_at: Millis
+
+
+class SessionEntry(Struct, frozen=True):
+    user_id: UserId
+    session_id: SessionId
+    agent_version: str
+    source: str
+    requests: int
+    started_at: Millis
+    last_at: Millis
+    turns: int = 0
+    injections: int = 0
+    tokens: int = 0
+    cited: int = 0
+    echoed: int = 0
+
+    @property
+    def key(self) -> SessionKey:
+        return self.user_id, self.session_id
+
+
+class Library:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- memories --------------------------------------------------------------------------------------------------
+
+    def memories(self, shelf: Shelf, limit: int, offset: int) -> tuple[list[Entry], int]:
+        """The latest changed first, and how many there are in all."""
+        parts = [self._of_kind(mapping, shelf) for mapping in TABLES.values() if shelf.kind in (None, mapping.kind)]
+        every = sa.union_all(*parts).subquery("every")
+        order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
+        page, total = self._scope.page(sa.select(every).order_by(*order), limit, offset)
+        return [_entry(row) for row in page], total
+
+    def _of_kind(self, mapping: Any, shelf: Shelf) -> sa.Select[Any]:
+        c = mapping.table.c
+        lesson = {name: c[name] if name in c else sa.literal("") for name in _LESSON_COLUMNS}
+        query = sa.select(
+            sa.literal(str(mapping.kind)).label("kind"),
+            mapping.text_id.label("id"),
+            mapping.owner.label("user_id"),
+            lesson["name"].label("name"),
+            c.content,
+            c.status,
+            lesson["agent_version"].label("agent_version"),
+            c.version,
+            c.created_at,
+            c.updated_at,
+        ).where(c.org_id == self._scope.org)
+        return query.where(*self._conditions(mapping, shelf, lesson))
+
+    def _conditions(self, mapping: Any, shelf: Shelf, lesson: Mapping[str, Any]) -> list[Any]:
+        c = mapping.table.c
+        found = [] if shelf.statuses is None else [c.status.in_([str(status) for status in shelf.statuses])]
+        for column, wanted in ((mapping.owner, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
+            found += [] if wanted is None else [column == wanted]
+        if shelf.tag is not None:
+            found.append(self._scope.db.has(c.tags, shelf.tag))
+        if shelf.length is not None:
+            least, below = shelf.length
+            found.append(sa.func.length(c.content) >= least)
+            found += [] if below is None else [sa.func.length(c.content) < below]
+        if shelf.refs is not None:
+            ids = [mapping.parse_id(ref.id) for ref in shelf.refs if ref.kind is mapping.kind]
+            found.append(c[mapping.id_column].in_(ids))
+        if shelf.text:
+            texts = [c.content, *(c[name] for name in ("trigger", "name") if name in c)]
+            found.append(sa.or_(*(self._scope.db.holds(text, shelf.text) for text in texts)))
+        return found
+
+    def ages(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
+        """Current memories by when they were made and when they were last shown.
+
+        A bucket is the number of edges that a time lies before, edges from the latest to the earliest; what was never
+        shown lies before all of them, and one more.
+        """
+        found: dict[tuple[int, int], int] = {}
+        for mapping in TABLES.values():
+            c, t = mapping.table.c, memory_totals.c
+            its = sa.and_(t.org_id == c.org_id, t.kind == str(mapping.kind), t.entity_id == mapping.text_id)
+            born, used = (
+                _bucket(c.created_at, edges),
+                sa.case((t.last_at.is_(None), len(edges) + 1), else_=_bucket(t.last_at, edges)),
+            )
+            query = sa.select(born, used, sa.func.count()).select_from(mapping.table.outerjoin(memory_totals, its))
+            query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT)).group_by(born, used)
+            for made, last, count in self._scope.all(query):
+                found[made, last] = found.get((made, last), 0) + count
+        return found
+
+    def agent_versions(self, limit: int) -> list[str]:
+        """Those that playbooks are for."""
+        parts = [
+            sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
+            for mapping in (TABLES[Kind.USER_PLAYBOOK], TABLES[Kind.AGENT_PLAYBOOK])
+        ]
+        every = sa.union(*parts).subquery("every")
+        query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
+        return [row[0] for row in self._scope.all(query.limit(limit))]
+
+    def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
+        """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
+        mapping = TABLES[ref.kind]
+        c, own = mapping.table.c, mapping.parse_id(ref.id)
+        found = [
+            (MemoryRef(ref.kind, str(row[0])), relation)
+            for column, relation in ((c.superseded_by, "supersedes"), (c.merged_into, "merged from"))
+            for row in self._scope.all(self._scope.mine(c[mapping.id_column]).where(column == own).limit(25))
+        ]
+        return found + self._folded(ref)
+
+    def _folded(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
+        s = agent_playbook_sources.c
+        if ref.kind is Kind.AGENT_PLAYBOOK:
+            column, other, kind, relation = s.agent_playbook_id, s.user_playbook_id, Kind.USER_PLAYBOOK, "written from"
+        elif ref.kind is Kind.USER_PLAYBOOK:
+            column, other, kind, relation = s.user_playbook_id, s.agent_playbook_id, Kind.AGENT_PLAYBOOK, "folded into"
+        else:
+            return []
+        query = self._scope.mine(other).where(column == int(ref.id)).limit(25)
+        return [(MemoryRef(kind, str(row[0])), relation) for row in self._scope.all(query)]
+
+    # --- sessions --------------------------------------------------------------------------------------------------
+
+    def sessions(
+        self, user: str | None, session: str | None, limit: int, offset: int
+    ) -> tuple[list[SessionEntry], int]:
+        """The latest first, and how many there are in all."""
+        c = requests.c
+        query = self._scope.mine(
+            c.user_id,
+            c.session_id,
+            sa.func.max(c.agent_version).label("agent_version"),
+            sa.func.max(c.source).label("source"),
+            sa.func.count().label("requests"),
+            sa.func.min(c.created_at).label("started_at"),
+            sa.func.max(c.created_at).label("last_at"),
+        )
+        if user is not None:
+            query = query.where(c.user_id == user)
+        if session is not None:
+            query = query.where(c.session_id == session)
+        grouped = query.group_by(c.user_id, c.session_id)
+        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(grouped.subquery())).scalar_one()
+        order = (sa.func.max(c.created_at).desc(), c.user_id, c.session_id)
+        page = self._scope.all(grouped.order_by(*order).limit(limit).offset(offset))
+        return self._counted([dict(row._mapping) for row in page]), int(total)  # noqa: SLF001 - public
+
+    def _counted(self, page: Sequence[dict[str, Any]]) -> list[SessionEntry]:
+        keys = [(row["user_id"], row["session_id"]) for row in page]
+        turns = self._per_session(interactions, keys, sa.func.count())
+        shown = self._per_session(injections, keys, sa.func.count(), sa.func.sum(injections.c.tokens))
+        said = {
+            name: self._per_session(usage_events, keys, sa.func.count(), where=usage_events.c.event_name == name)
+            for name in (CITED, ECHOED)
+        }
+        return [
+            SessionEntry(
+                **row,
+                turns=turns.get(key, (0,))[0],
+                injections=shown.get(key, (0, 0))[0],
+                tokens=shown.get(key, (0, 0))[1],
+                cited=said[CITED].get(key, (0,))[0],
+                echoed=said[ECHOED].get(key, (0,))[0],
+            )
+            for key, row in zip(keys, page, strict=True)
+        ]
+
+    def _per_session(
+        self, table: sa.Table, keys: Sequence[tuple[str, str]], *sums: Any, where: Any = None
+    ) -> dict[tuple[str, str], tuple[int, ...]]:
+        c = table.c
+        query = (
+            sa.select(c.user_id, c.session_id, *sums)
+            .where(c.org_id == self._scope.org, c.user_id.in_({user for user, _ in keys}))
+            .where(c.session_id.in_({session for _, session in keys}))
+            .group_by(c.user_id, c.session_id)
+        )
+        rows = self._scope.all(query if where is None else query.where(where)) if keys else []
+        return {(row[0], row[1]): tuple(int(value or 0) for value in row[2:]) for row in rows}
+
+
+def _bucket(time: Any, edges: Sequence[Millis]) -> Any:
+    return sa.case(
+        *((time >= edge, sa.literal_column(str(place))) for place, edge in enumerate(edges)),
+        else_=sa.literal_column(str(len(edges))),
+    )
+
+
+def _entry(row: Any) -> Entry:
+    told = {"ref": MemoryRef(Kind(row.kind), row.id), "status": Status(row.status)}
+    return value_of(Entry, row, **told, name=row.name or "", agent_version=row.agent_version or "")

@@ -1,0 +1,255 @@
+"""The table of one kind of memory: what profiles and playbooks share as rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import Any, Generic, TypeVar, cast
+
+import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from acumen.model.conversation import versions_meant
+from acumen.model.ids import Kind, Millis
+from acumen.model.memory import Category, Origin, Status
+from acumen.model.search import Facet, Filter
+from acumen.storage.engine.compiled_statement import ByIds, Prepared
+from acumen.storage.engine.scope import Scope, in_batches, org_of, row_of
+
+M = TypeVar("M")
+
+SHARED_FACETS = ("status", "created_at", "updated_at", "source", "tags")
+
+
+class Mapping(Struct, Generic[M], frozen=True):
+    """How one kind of memory is written as a row and read back."""
+
+    kind: Kind
+    table: sa.Table
+    id_column: str
+    to_row: Callable[[M], dict[str, Any]]
+    from_row: Callable[[dict[str, Any]], M]
+    facet: Callable[[Any], Facet]  # of a row
+    facet_columns: tuple[str, ...]
+    parse_id: Callable[[str], Any]
+
+    @property
+    def text_id(self) -> sa.ColumnElement[str]:
+        """Its id as all others name it."""
+        return sa.cast(self.table.c[self.id_column], sa.Text)
+
+    @property
+    def owner(self) -> sa.ColumnElement[str]:
+        """The user it belongs to; null for what is everybody's."""
+        return self.table.c.user_id if "user_id" in self.table.c else sa.cast(sa.null(), sa.Text)
+
+
+class MemoryRows(Generic[M]):
+    """Memories of one kind, as rows."""
+
+    def __init__(self, scope: Scope, mapping: Mapping[M]) -> None:
+        self._scope = scope
+        self.mapping = mapping
+        self._table = mapping.table
+        self._id = mapping.table.c[mapping.id_column]
+
+    def insert(self, memory: M) -> str:
+        """Returns the id, which the database gives to playbooks."""
+        row = self._scope.stamp(self.mapping.to_row(memory))
+        return str(_insert(self._id, self._id.name in row).returned(self._scope.conn, row)[0])
+
+    def replace(self, memory_id: str, memory: M, *, changed_at: Millis | None = None) -> None:
+        """Changed now, unless it is said when."""
+        row = {**self.mapping.to_row(memory), "updated_at": self._scope.at if changed_at is None else changed_at}
+        row.pop(self.mapping.id_column, None)
+        where = {"its_org_id": self._scope.org, f"its_{self._id.name}": self.mapping.parse_id(memory_id)}
+        _replace(self._id).run(self._scope.conn, [row | where])
+
+    def get(self, memory_id: str) -> M | None:
+        found = self.by_ids([memory_id])
+        return found.get(memory_id)
+
+    def by_ids(self, ids: Sequence[str]) -> dict[str, M]:
+        """Those that exist; ids nobody has are left out."""
+        conn, org, query = self._scope.conn, self._scope.org, _by_ids(self._id)
+        rows = [row for some in self._parsed(ids) for row in query.rows(conn, org, some)]
+        return {str(row[self.mapping.id_column]): self.mapping.from_row(row) for row in rows}
+
+    def find(self, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
+        """The latest changed first."""
+        query = self._filtered(sa.select(self._table), wanted)
+        order = self._table.c.created_at if wanted.by_creation else self._table.c.updated_at
+        rows = self._scope.rows(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
+        return [self.mapping.from_row(dict(row)) for row in rows]
+
+    def past(self, at: Millis) -> list[M]:
+        """Current ones whose time is over."""
+        c = self._table.c
+        query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
+        return [self.mapping.from_row(dict(row)) for row in self._scope.rows(query)]
+
+    def current_ids(self, user: str) -> set[str]:
+        """Of a user, or of what is everybody's."""
+        c = self._table.c
+        query = sa.select(self.mapping.text_id).where(*self._mine(), c.status == str(Status.CURRENT))
+        rows = self._scope.all(query.where(c.user_id == user) if "user_id" in c else query)
+        return {row[0] for row in rows}
+
+    def facets(self, wanted: Filter) -> dict[str, Facet]:
+        """What search filters by, for many rows at once."""
+        columns = [
+            self._table.c[name] for name in (self.mapping.id_column, *SHARED_FACETS, *self.mapping.facet_columns)
+        ]
+        rows = self._scope.conn.execute(self._filtered(sa.select(*columns), wanted))
+        return {str(row[0]): self.mapping.facet(row) for row in rows}
+
+    def count(self, wanted: Filter) -> int:
+        query = self._filtered(sa.select(sa.func.count()).select_from(self._table), wanted)
+        return int(self._scope.conn.execute(query).scalar_one())
+
+    def span(self, wanted: Filter) -> tuple[int, Millis | None, Millis | None]:
+        """How many there are, and when the oldest and the newest of them were last changed."""
+        changed = self._table.c.updated_at
+        columns: list[sa.ColumnElement[Any]] = [sa.func.count(), sa.func.min(changed), sa.func.max(changed)]
+        row = self._scope.one(self._filtered(sa.select(*columns).select_from(self._table), wanted))
+        return row[0], row[1], row[2]
+
+    def owned(self, wanted: Filter) -> dict[str, str | None]:
+        """The ids of those that fit, each with the user it belongs to, if any."""
+        rows = self._scope.all(self._filtered(sa.select(self._id, self.mapping.owner), wanted))
+        return {str(row[0]): row[1] for row in rows}
+
+    def superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
+        """Ids and owners of those that gave way to these, directly or in steps."""
+        c = self._table.c
+        found: dict[str, str | None] = {}
+        while ids:
+            query = sa.select(self._id, c.user_id).where(*self._mine(), c.status == str(Status.SUPERSEDED))
+            asked = [query.where(c.superseded_by.in_(some)) for some in self._parsed(ids)]
+            rows = [row for one in asked for row in self._scope.all(one)]
+            ids = [str(row[0]) for row in rows if str(row[0]) not in found]
+            found |= {str(row[0]): row[1] for row in rows}
+        return found
+
+    def set_status(self, ids: Sequence[str], status: Status) -> int:
+        """Of many at once. When they were last changed stays as it is: their words are the same."""
+        values = {"status": str(status), "version": self._table.c.version + 1}
+        statement = sa.update(self._table).where(*self._mine()).values(values)
+        executed = (self._scope.conn.execute(statement.where(self._id.in_(some))) for some in self._parsed(ids))
+        return sum(result.rowcount for result in executed)
+
+    def delete(self, ids: Sequence[str] | None) -> int:
+        """None: all."""
+        if ids is None:
+            return self._scope.delete(self._table)
+        return sum(self._scope.delete(self._table, self._id.in_(some)) for some in self._parsed(ids))
+
+    def owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
+        """Queries for ids (None: all) and the user each belongs to, if any; they name as many as a statement may."""
+        both: list[Any] = [self.mapping.text_id, self.mapping.owner]
+        every = sa.select(*both).where(*self._mine())
+        return [every] if ids is None else [every.where(self._id.in_(some)) for some in self._parsed(ids)]
+
+    def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
+        return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])
+
+    def _mine(self) -> tuple[sa.ColumnElement[bool], ...]:
+        return (self._table.c.org_id == self._scope.org,)
+
+    def _filtered(self, query: sa.Select[Any], wanted: Filter) -> sa.Select[Any]:
+        c = self._table.c
+        equal = {
+            "user_id": wanted.user_id,
+            "source": wanted.source,
+            "name": wanted.name,
+            "request_id": wanted.request_id,
+            "ttl": wanted.ttl,
+        }
+        org = c.org_id if wanted.ids is None else org_of(self._id)
+        query = query.where(org == self._scope.org)
+        query = query.where(*(c[name] == value for name, value in equal.items() if value is not None))
+        at = c.created_at if wanted.by_creation else c.updated_at
+        conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
+            (wanted.agent_version is not None, lambda: c.agent_version.in_(versions_meant(wanted.agent_version or ""))),
+            (wanted.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in wanted.ids or ()])),
+            (wanted.statuses is not None, lambda: c.status.in_([str(s) for s in wanted.statuses or ()])),
+            (wanted.approvals is not None, lambda: c.approval.in_([str(a) for a in wanted.approvals or ()])),
+            (bool(wanted.tags), lambda: self._scope.db.has_any(c.tags, wanted.tags or ())),
+            (wanted.extractor is not None, lambda: self._scope.db.has_any(c.extractors, (wanted.extractor or "",))),
+            (bool(wanted.text), lambda: self._scope.db.holds(c.content, wanted.text or "")),
+            (wanted.since is not None, lambda: at >= wanted.since),
+            (wanted.until is not None, lambda: at <= wanted.until),
+            (wanted.unexpired_at is not None, lambda: _still_holds(c, wanted.unexpired_at)),
+            (wanted.asking_version is not None and "scoped_version" in c, lambda: _in_scope(c, wanted.asking_version)),
+        )
+        return query.where(*(condition() for asked, condition in conditions if asked))
+
+
+def _still_holds(c: Any, at: Millis | None) -> sa.ColumnElement[bool]:
+    """Profiles end at `expires_at`, lessons as `lesson_ends_at` says."""
+    if "expires_at" in c:
+        return cast(sa.ColumnElement[bool], c.expires_at > at)
+    if "valid_until" not in c:
+        return sa.true()
+    return sa.or_(c.valid_until.is_(None), c.valid_until > at, c.category == str(Category.EVENT))
+
+
+def _in_scope(c: Any, version: str | None) -> sa.ColumnElement[bool]:
+    return sa.or_(c.scoped_version.is_(None), c.scoped_version.in_(versions_meant(version or "")))
+
+
+@cache
+def _insert(id_column: sa.Column[Any], _numbered: bool) -> Prepared:  # noqa: FBT001 - rows of one always name the same columns
+    return Prepared(sa.insert(id_column.table).returning(id_column))
+
+
+@cache
+def _replace(id_column: sa.Column[Any]) -> Prepared:
+    mine = (id_column.table.c.org_id, id_column)
+    return Prepared(
+        sa.update(id_column.table).where(*(column == sa.bindparam(f"its_{column.name}") for column in mine))
+    )
+
+
+@cache
+def _by_ids(column: sa.Column[Any]) -> ByIds:
+    return ByIds(column)
+
+
+# Of a kind that has no such fields.
+_WITHOUT_SUBJECT = {"subject": "", "value": "", "mentions": 1}
+
+
+def memory_row(table: sa.Table, memory: Any, **told: Any) -> dict[str, Any]:
+    """Columns called like a field are that field's, in every kind the same way; the others are told."""
+    shared = {"status": str(memory.status), "tags": memory.tags or None, **asdict(memory.origin)}
+    turns = {"interaction_ids": getattr(memory, "interaction_ids", None) or None}
+    category = {"category": str(memory.category)} if hasattr(memory, "category") else {}
+    return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **category, **told)}
+
+
+_ORIGIN = itemgetter(*Origin.__struct_fields__)
+
+
+def reading(kind: type[M], id_column: str, complete: Callable[[dict[str, Any]], None]) -> Callable[[dict[str, Any]], M]:
+    """How a row, which is used up by it, is read back: fields called like a column are that column's.
+
+    Those of one kind alone that are not, `complete` puts beside the columns.
+    """
+    fields = itemgetter(*kind.__struct_fields__)  # type: ignore[attr-defined]
+
+    def from_row(row: dict[str, Any]) -> M:
+        row["id"] = row[id_column]
+        row["origin"] = Origin(*_ORIGIN(row))
+        row["status"] = Status(row["status"])
+        row["tags"] = row["tags"] or []
+        row["interaction_ids"] = row["interaction_ids"] or []
+        complete(row)
+        return kind(*fields(row))
+
+    return from_row
+
+
+def row_id(text: str) -> int | None:
+    """A number the database gave, or None when it cannot be one."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 19 else None

@@ -1,0 +1,193 @@
+"""What search reads: words and vectors, numbered in the order of their commits.
+
+The numbers come from the org's row. Whoever takes one holds the org (see the lock order in `scope.py`), so numbers
+appear in the order in which they were taken.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.ids import Millis
+from acumen.model.search import SearchRow
+from acumen.storage.engine.compiled_statement import Prepared, Select, Statement
+from acumen.storage.engine.scope import Scope
+from acumen.storage.tables import orgs, search_rows
+
+# A search that reads its scope anew takes about as long as so many rows take to be numbered.
+FEW = 500
+
+
+class Mark(Struct, frozen=True):
+    """How far search has read. A higher `generation` means: forget what you hold and read anew."""
+
+    generation: int
+    seq: int
+
+
+_MARK = Statement(sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org")))
+
+_LATEST = Statement(
+    sa.select(sa.func.max(search_rows.c.seq)).where(
+        search_rows.c.org_id == sa.bindparam("org"),
+        search_rows.c.kind == sa.bindparam("kind"),
+        search_rows.c.user_id == sa.bindparam("user"),
+    )
+)
+_its_org = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org"))
+_ADVANCE = Statement(
+    _its_org.values(
+        search_seq=orgs.c.search_seq + sa.bindparam("by"), updated_at=sa.bindparam("its_updated_at")
+    ).returning(orgs.c.search_seq)
+)
+_TOUCH = Statement(
+    sa.update(search_rows)
+    .where(
+        search_rows.c.org_id == sa.bindparam("org"),
+        search_rows.c.kind == sa.bindparam("its_kind"),
+        search_rows.c.entity_id == sa.bindparam("its_entity_id"),
+    )
+    .values(seq=sa.bindparam("its_seq"), updated_at=sa.bindparam("its_updated_at"))
+)
+
+
+_FIELDS = SearchRow.__struct_fields__
+
+
+@cache
+def _since(*, of_user: bool, limited: bool) -> Select:
+    c = search_rows.c
+    columns = [c[name] for name in (*_FIELDS, "seq", "gone")]
+    named = {"org": c.org_id, "kind": c.kind, **({"user": c.user_id} if of_user else {})}
+    query = sa.select(*columns).where(*(column == sa.bindparam(name) for name, column in named.items()))
+    query = query.where(c.seq > sa.bindparam("seq")).order_by(c.seq)
+    return Select(query.limit(sa.bindparam("most", type_=sa.Integer)) if limited else query)
+
+
+class SearchRows:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    @property
+    def at(self) -> Millis:
+        """When the transaction began."""
+        return self._scope.at
+
+    def mark(self) -> Mark:
+        row = _MARK.one(self._scope.conn, org=self._scope.org)
+        return Mark(*row) if row else Mark(0, 0)
+
+    def since(
+        self, kind: str, user: str | None, seq: int, limit: int | None = None
+    ) -> list[tuple[SearchRow, int, bool]]:
+        """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
+        given = {"org": self._scope.org, "kind": kind, "seq": seq, "user": user, "most": limit}
+        changed = _since(of_user=user is not None, limited=limit is not None)
+        found = changed.rows(self._scope.conn, **{name: value for name, value in given.items() if value is not None})
+        return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in found]
+
+    def by_ids(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
+        """Those that there are; what is gone is left out."""
+        c = search_rows.c
+        query = self._scope.mine(search_rows).where(c.kind == kind, sa.not_(c.gone))
+        return {row.entity_id: _row(row) for row in self._scope.those(query, c.entity_id, ids)}
+
+    def changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> list[tuple[str, str, int]]:
+        """Rows of these kinds that changed after `seq`, in order: kind, id, number."""
+        c = search_rows.c
+        query = self._scope.mine(c.kind, c.entity_id, c.seq).where(c.seq > seq)
+        rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
+        return [(row.kind, row.entity_id, row.seq) for row in rows]
+
+    def count_after(self, mark: Mark, kinds: Sequence[str]) -> int:
+        """How many changed since then; all of them, if everybody has to read anew."""
+        c = search_rows.c
+        after = mark.seq if mark.generation == self.mark().generation else 0
+        return self._scope.count(search_rows, c.seq > after, c.kind.in_([str(kind) for kind in kinds]))
+
+    def put(self, rows: Sequence[SearchRow]) -> None:
+        """Insert or replace."""
+        self._file(rows, gone=False)
+
+    def touch(self, kind: str, entity_id: str) -> None:
+        """What it is filtered by has changed, its words have not."""
+        s = self._scope
+        row = {"org": s.org, "kind": kind, "entity_id": entity_id, "seq": self._advance(1), "updated_at": s.at}
+        _TOUCH.run(s.conn, [row])
+
+    def touch_all(self, kind: str, ids: Sequence[str]) -> None:
+        """The same for a few; for many it is cheaper that everybody reads anew."""
+        if len(ids) > FEW:
+            self.begin_generation()
+            return
+        for entity_id in ids:
+            self.touch(kind, entity_id)
+
+    def latest(self, kind: str, user: str) -> Mark:
+        """Differs whenever something of the scope has changed."""
+        found = _LATEST.one(self._scope.conn, org=self._scope.org, kind=kind, user=user)
+        return Mark(self.mark().generation, int(found[0] or 0))
+
+    def hold(self) -> None:
+        """Up to COMMIT nobody else of this org changes what search reads."""
+        self._scope.hold_org()
+
+    def drop(self, kind: str, owners: Mapping[str, str]) -> None:
+        """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
+        self._file([SearchRow(kind, entity_id, user, "", "") for entity_id, user in owners.items()], gone=True)
+
+    def erase_user(self, user: str) -> None:
+        self._scope.delete(search_rows, search_rows.c.user_id == user)
+        self.begin_generation()
+
+    def erase_kind(self, kind: str) -> None:
+        self._scope.delete(search_rows, search_rows.c.kind == kind)
+        self.begin_generation()
+
+    def begin_generation(self) -> None:
+        self.hold()
+        self._scope.update(orgs, generation=orgs.c.generation + 1)
+
+    def without_vector_of(self, model: str, kind: str, limit: int) -> list[str]:
+        """Ids whose vector is missing or was made by another model."""
+        c = search_rows.c
+        query = self._scope.mine(c.entity_id).where(c.kind == kind, sa.not_(c.gone), c.model != model)
+        return [row.entity_id for row in self._scope.all(query.order_by(c.seq).limit(limit))]
+
+    def count_without_vector_of(self, model: str, kind: str) -> int:
+        c = search_rows.c
+        return self._scope.count(search_rows, c.kind == kind, sa.not_(c.gone), c.model != model)
+
+    def _file(self, rows: Sequence[SearchRow], *, gone: bool) -> None:
+        if not rows:
+            return
+        first = self._advance(len(rows)) - len(rows) + 1
+        values = [self._scope.stamp({**_values(row), "seq": seq, "gone": gone}) for seq, row in enumerate(rows, first)]
+        _put(self._scope.db.insert).run(self._scope.conn, values)
+
+    def _advance(self, by: int) -> int:
+        self.hold()
+        return int(_ADVANCE.one(self._scope.conn, org=self._scope.org, by=by, updated_at=self._scope.at)[0])
+
+
+@cache
+def _put(insert: Callable[[sa.Table], Any]) -> Prepared:
+    """Built once per database: building costs more than running."""
+    new = insert(search_rows)
+    changed = ("user_id", "seq", "gone", "analyser", "terms", "model", "vector", "updated_at")
+    return Prepared(
+        new.on_conflict_do_update(
+            index_elements=["org_id", "kind", "entity_id"], set_={name: new.excluded[name] for name in changed}
+        )
+    )
+
+
+def _values(row: SearchRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in SearchRow.__struct_fields__}
+
+
+def _row(found: Any) -> SearchRow:
+    return SearchRow(*(getattr(found, name) for name in _FIELDS))

@@ -1,0 +1,1 @@
+"""Usage, injections, outcomes, experiments and the cost of models."""

@@ -1,0 +1,223 @@
+"""What searches put before agents, as rows: each answer as it was given."""
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from acumen.model.echoes import Shown
+from acumen.model.experiment import HOLDOUT
+from acumen.model.handles import turn_handle
+from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
+from acumen.model.times import DAY_MS, MINUTE_MS
+from acumen.model.usage import PRODUCTION, Injection, Unanswered
+from acumen.storage.engine.compiled_statement import ByIds, Prepared, Select, Statement
+from acumen.storage.engine.scope import Scope, in_batches, row_of, value_of
+from acumen.storage.tables import injections, interactions, lineage, orgs, search_rows
+
+# Text that comes back later than this was more likely said anew than repeated.
+ECHO_DAYS = 7
+ECHO_INJECTIONS = 50
+ERASED = "- (erased)"
+# No transaction takes as long, and no two clocks are so far apart.
+# Memories whose ids are looked for in the text of what was shown; of more, all is read.
+FEW = 20
+
+# Asked for every window that is learned from: built once.
+_lately = (
+    sa.select(injections.c.hits)
+    .where(
+        injections.c.org_id == sa.bindparam("org"),
+        injections.c.user_id == sa.bindparam("user"),
+        injections.c.created_at.between(sa.bindparam("since"), sa.bindparam("until")),
+    )
+    .order_by(injections.c.created_at.desc())
+    .limit(ECHO_INJECTIONS)
+)
+_SHOWN = Select(_lately)
+_SHOWN_IN_SESSION = Select(_lately.where(injections.c.session_id == sa.bindparam("session")))
+
+
+class Injections:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, shown: Sequence[Injection]) -> None:
+        """As they were given; but for the words of what was deleted between the answer and now."""
+        s = self._scope
+        if not shown:
+            return
+        s.db.in_order(s.conn, f"meter:{s.org}")
+        rows = [s.stamp(_row(one)) for one in shown]
+        changed = _CHANGED.one(s.conn, org=s.org)
+        if changed is None or changed[0] > min(one.created_at for one in shown) - MINUTE_MS:
+            refs = {(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]}
+            listed = json.dumps([{"kind": kind, "id": own} for kind, own in refs])
+            if deleted := set(map(tuple, _deleted(s.db.listed).all(s.conn, org=s.org, refs=listed))):
+                rows = [_without(deleted, row) for row in rows]
+        _add(s.db.insert).run(s.conn, self._of_existing_turns(rows))
+
+    def _of_existing_turns(self, rows: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+        """Without the words of turns that were deleted between the answer and now."""
+        quoted = {turn for row in rows for turn in (row["ask"] or {}).get("quoted", ())}
+        if not quoted:
+            return rows
+        s = self._scope
+        batches = in_batches(sorted(quoted))
+        there = {row["interaction_id"] for some in batches for row in _EXISTING.rows(s.conn, s.org, some)}
+        gone = quoted - there
+        return [{**row, "rendered": _unquoted(row["ask"], row["rendered"], gone)} for row in rows] if gone else rows
+
+    def get(self, injection_id: str) -> Injection | None:
+        row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
+        return _injection(row) if row else None
+
+    def of_user(self, user: str, session: str | None, limit: int) -> list[Injection]:
+        """A user's latest, the last first; of one session if it is named."""
+        c = injections.c
+        query = self._scope.mine(injections).where(c.user_id == user)
+        if session is not None:
+            query = query.where(c.session_id == session)
+        return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
+
+    def unanswered(self, since: Millis, limit: int) -> list[Unanswered]:
+        """What production agents asked and were shown nothing for, the most often asked first."""
+        c, times = injections.c, sa.func.count()
+        query = (
+            self._scope.mine(c.query, times, sa.func.max(c.created_at))
+            .where(c.created_at >= since, c.caller_type == PRODUCTION, c.tokens == 0)
+            .where(c.query != "", sa.or_(c.experiment_arm.is_(None), c.experiment_arm != HOLDOUT))
+            .group_by(c.query)
+            .order_by(times.desc(), sa.func.max(c.created_at).desc())
+        )
+        return [Unanswered(*row) for row in self._scope.all(query.limit(limit))]
+
+    def shown_lately(self, user: str, at: Millis, session: str | None = None) -> list[Shown]:
+        """The memories injected for a user (or in one session) in the days up to `at`, as they were rendered."""
+        injected = self.shown_between(user, Millis(at - ECHO_DAYS * DAY_MS), at, session)
+        return list(dict.fromkeys(line for lines in injected for line in lines))
+
+    def shown_between(self, user: str, since: Millis, until: Millis, session: str | None = None) -> list[list[Shown]]:
+        """The memories of each injection, the latest first; at most `ECHO_INJECTIONS` of them."""
+        s = self._scope
+        asked = {"org": s.org, "user": user, "since": since, "until": until}
+        in_session = {} if session is None else {"session": session}
+        rows = (_SHOWN_IN_SESSION if in_session else _SHOWN).rows(s.conn, **asked, **in_session)
+        return [
+            [Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]) for hit in row["hits"] or () if hit["shown"]]
+            for row in rows
+        ]
+
+    def forget_words(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
+        """How these memories (ids, each with its owner; None: all of a kind) read when they were shown.
+
+        That they were shown stays counted. What belongs to a user was shown only to that user's agents.
+        """
+        # Nobody writes down meanwhile what was shown a moment ago: `add` leaves out what it finds deleted.
+        self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
+        if owners is None:
+            self._scope.delete(injections)
+        if not owners:
+            return
+        c = injections.c
+        query = self._scope.mine(c.injection_id, c.hits, c.rendered).where(_mentions(list(owners)))
+        query = query.where(c.created_at >= self._first_known(kind, list(owners)))
+        users = {user for user in owners.values() if user is not None}
+        everyones = None in owners.values()
+        for row in self._scope.all(query) if everyones else self._scope.those(query, c.user_id, users):
+            lines = [hit["line"] for hit in row.hits if hit["kind"] == kind and hit["id"] in owners and hit["line"]]
+            if lines:
+                self._erase(row, lines)
+
+    def forget_turns(self, owners: Mapping[str, Collection[InteractionId]]) -> None:
+        """How these turns of some users were quoted to the users' agents."""
+        self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
+        c = injections.c
+        query = self._scope.mine(c.injection_id, c.user_id, c.ask, c.rendered)
+        for row in self._scope.those(query, c.user_id, list(owners)):
+            rendered = _unquoted(row.ask, row.rendered, set(owners[row.user_id]))
+            if rendered != row.rendered:
+                self._scope.update(injections, c.injection_id == row.injection_id, rendered=rendered)
+
+    def forget_all_turns(self) -> None:
+        """What was quoted of any turn; an injection that quoted nothing stays as it is."""
+        c = injections.c
+        users = {row.user_id for row in self._scope.all(self._scope.mine(c.user_id).distinct()) if row.user_id}
+        for user in sorted(users):
+            rows = self._scope.all(self._scope.mine(c.ask).where(c.user_id == user))
+            self.forget_turns({user: {turn for row in rows for turn in (row.ask or {}).get("quoted", ())}})
+
+    def _first_known(self, kind: Kind, ids: Sequence[str]) -> Millis:
+        """Before the first of these memories was written down, none of them can have been shown; 0: it is not known.
+
+        A day earlier, as no two clocks agree.
+        """
+        e = lineage.c
+        query = self._scope.mine(e.entity_id, sa.func.min(e.created_at)).where(e.op == "add", e.kind == str(kind))
+        found = self._scope.those(query.group_by(e.entity_id), e.entity_id, ids)
+        return Millis(min(at for _, at in found) - DAY_MS if found and len(found) == len(ids) else 0)
+
+    def _erase(self, row: Any, lines: Sequence[str]) -> None:
+        hits, rendered = _erased(row.hits, row.rendered, lines)
+        its = injections.c.injection_id == row.injection_id
+        self._scope.update(injections, its, hits=hits, rendered=rendered)
+
+
+_EXISTING = ByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
+# When a memory was last changed or deleted; stamped with the beginning of that transaction.
+_CHANGED = Statement(sa.select(orgs.c.updated_at).where(orgs.c.org_id == sa.bindparam("org")))
+_REFS = sa.table("refs", sa.column("kind", sa.Text), sa.column("id", sa.Text))
+
+
+@cache
+def _deleted(listed: Callable[..., sa.Select[Any]]) -> Statement:
+    """Of some memories, those that do not exist any more."""
+    asked, c = listed(sa.bindparam("refs", type_=sa.Text), _REFS).subquery("refs").c, search_rows.c
+    mine = (c.org_id == sa.bindparam("org", type_=sa.Text), c.kind == asked.kind, c.entity_id == asked.id)
+    there = sa.exists().where(*mine, sa.not_(c.gone))
+    return Statement(sa.select(asked.kind, asked.id).where(sa.not_(there)))
+
+
+def _without(deleted: set[Any], row: dict[str, Any]) -> dict[str, Any]:
+    lines = [hit["line"] for hit in row["hits"] if hit["line"] and (hit["kind"], hit["id"]) in deleted]
+    if not lines:
+        return row
+    hits, rendered = _erased(row["hits"], row["rendered"], lines)
+    return {**row, "hits": hits, "rendered": rendered}
+
+
+def _erased(hits: Sequence[Any], rendered: str, lines: Sequence[str]) -> tuple[list[Any], str]:
+    for line in lines:
+        rendered = rendered.replace(line, ERASED)
+    return [{**hit, "line": ""} if hit["line"] in lines else hit for hit in hits], rendered
+
+
+def _unquoted(ask: Any, rendered: str, turns: set[InteractionId]) -> str:
+    """An answer without the words of these turns: a quote is a line that begins with the handle of its turn."""
+    for turn in turns & set((ask or {}).get("quoted", ())):
+        start = f"[{turn_handle(turn)}] "
+        rendered = "\n".join(ERASED if line.startswith(start) else line for line in rendered.split("\n"))
+    return rendered
+
+
+def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Of a few memories whether their ids stand there at all, which the database sees without reading the JSON."""
+    if len(ids) > FEW:
+        return sa.true()
+    told = sa.cast(injections.c.hits, sa.Text)
+    return sa.or_(*(told.contains(json.dumps(own), autoescape=True) for own in ids))
+
+
+@cache
+def _add(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(injections).on_conflict_do_nothing())
+
+
+def _row(injection: Injection) -> dict[str, Any]:
+    return row_of(injections, injection, injection_id=injection.id)
+
+
+def _injection(row: Any) -> Injection:
+    return value_of(Injection, row, id=row.injection_id, hits=row.hits or [])

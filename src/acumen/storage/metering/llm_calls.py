@@ -1,0 +1,43 @@
+"""Calls to language models, as rows."""
+
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec.structs import asdict
+
+from acumen.model.ids import Millis
+from acumen.model.llm_call import LlmCall, Outcome, Role, Spent
+from acumen.storage.engine.scope import Scope
+from acumen.storage.tables import llm_calls
+
+
+class LlmCalls:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, call: LlmCall) -> None:
+        self._scope.add(llm_calls, [asdict(call)])
+
+    def spent(self, since: Millis) -> Spent:
+        c = llm_calls.c
+        failed = sa.func.sum(sa.case((c.outcome == Outcome.ANSWERED, 0), else_=1))
+        sums = [sa.func.sum(column) for column in (c.prompt_tokens, c.completion_tokens, c.cost_usd)]
+        columns: list[sa.ColumnElement[Any]] = [sa.func.count(), failed, *sums]
+        query = sa.select(*columns).where(c.org_id == self._scope.org, c.created_at >= since)
+        calls, failures, prompt, completion, cost = self._scope.one(query)
+        known = None if calls and cost is None else float(cost or 0.0)
+        return Spent(int(calls), int(failures or 0), int(prompt or 0), int(completion or 0), known)
+
+    def latest(self, since: Millis, limit: int) -> list[LlmCall]:
+        """The latest first."""
+        c = llm_calls.c
+        query = sa.select(*(c[name] for name in LlmCall.__struct_fields__)).order_by(c.call_id.desc())
+        rows = self._scope.rows(query.where(c.org_id == self._scope.org, c.created_at >= since).limit(limit))
+        return [LlmCall(**{**row, "role": Role(row["role"]), "outcome": Outcome(row["outcome"])}) for row in rows]
+
+    def expire(self, before: Millis) -> int:
+        return self._scope.delete(llm_calls, llm_calls.c.created_at < before)
+
+    def forget_user(self, user: str) -> int:
+        """What was spent stays counted; on whose behalf is no longer known, nor what went wrong with their words."""
+        return self._scope.update(llm_calls, llm_calls.c.user_id == user, user_id=None, request_id=None, error=None)

@@ -1,0 +1,1 @@
+"""Operations of agents, failure groups, verdicts, proposals and alerts."""

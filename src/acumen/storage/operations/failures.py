@@ -1,0 +1,259 @@
+"""Groups of failures, as rows: the shelf that grouping looks on, and what is counted of each."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.failure import WEEK_HOURS, FailureGroup, GroupState
+from acumen.model.ids import Millis
+from acumen.model.operation import Operation
+from acumen.model.times import HOUR_MS
+from acumen.storage.engine.bulk_insert import Many
+from acumen.storage.engine.compiled_statement import ByIds, Row, Statement
+from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.tables import (
+    failure_aliases,
+    failure_groups,
+    failure_hours,
+    failure_keys,
+    failure_sessions,
+    operations,
+    proposals,
+)
+
+_TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
+
+
+class WantedGroups(Struct, frozen=True):
+    """Which groups; None means any."""
+
+    states: tuple[GroupState, ...] | None = None
+    source: str | None = None
+    endpoint: str | None = None
+    since: Millis | None = None  # last seen no earlier
+
+
+class Failures:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- counting ------------------------------------------------------------------------------------------------
+
+    def held(self, ids: Sequence[str]) -> dict[str, FailureGroup]:
+        """As they stand, and nobody else changes them before COMMIT."""
+        return {row["group_id"]: _group(row) for row in _HELD.rows(self._scope.conn, self._scope.org, ids)}
+
+    def count(self, failures: Mapping[str, Sequence[Operation]]) -> dict[str, tuple[int, int]]:
+        """Of each group how many sessions are new to it, and how many failures it has in this hour, these included."""
+        s, hour = self._scope, self._scope.at - self._scope.at % HOUR_MS
+        mine = (s.org, s.at, s.at)
+        rows = [(*mine, name, hour, len(some)) for name, some in failures.items()]
+        in_hour: dict[str, int] = dict(_count_hour(s.db.insert).returned(s.conn, rows))
+        named = sorted({(name, one.session_id) for name, some in failures.items() for one in some if one.session_id})
+        new = Counter(name for (name,) in _add_sessions(s.db.insert).returned(s.conn, [(*mine, *one) for one in named]))
+        return {name: (new[name], in_hour[name]) for name in failures}
+
+    def week(self, group: FailureGroup) -> list[int]:
+        """The hours of the last week before this one, from its first on; those without a failure are zero."""
+        at = self._scope.at
+        this_hour = at - at % HOUR_MS
+        since = max(this_hour - WEEK_HOURS * HOUR_MS, group.first_seen - group.first_seen % HOUR_MS)
+        counted = self.hours([group.id], Millis(since)).get(group.id, {})
+        return [counted.get(hour, 0) for hour in range(since, this_hour, HOUR_MS)]
+
+    def hours(self, ids: Sequence[str], since: Millis) -> dict[str, dict[int, int]]:
+        """By group, how many in each hour."""
+        c = failure_hours.c
+        found: dict[str, dict[int, int]] = {}
+        for some in in_batches(ids):
+            mine = (c.org_id == self._scope.org, c.group_id.in_(some), c.hour >= since)
+            for row in self._scope.all(sa.select(c.group_id, c.hour, c.count).where(*mine)):
+                found.setdefault(row.group_id, {})[row.hour] = row.count
+        return found
+
+    def save(self, *groups: FailureGroup) -> None:
+        """What counting and a change of state leave behind."""
+        s = self._scope
+        mine = {"mine": s.org, "at": s.at}
+        _SAVE.run(s.conn, [{**mine, "group": one.id, **_saved(one)} for one in groups])
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def find(self, wanted: WantedGroups, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
+        """Those that are not merged into another, the latest first; and how many there are."""
+        c = failure_groups.c
+        alias = sa.exists().where(failure_aliases.c.org_id == c.org_id, failure_aliases.c.group_id == c.group_id)
+        where = [c.org_id == self._scope.org, ~alias, *_wanted(wanted)]
+        total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(failure_groups).where(*where))
+        page = sa.select(failure_groups).where(*where).order_by(c.last_seen.desc(), c.group_id).limit(limit)
+        return [_group(row) for row in self._scope.rows(page.offset(offset))], int(total.scalar_one())
+
+    def unsettled(self) -> list[FailureGroup]:
+        """Those whose state changes as time passes."""
+        states = [str(GroupState.NEW), str(GroupState.ESCALATING)]
+        return self._groups(failure_groups.c.state.in_(states))
+
+    def members(self, group_id: str) -> list[FailureGroup]:
+        """The group and those that are merged into it."""
+        c = failure_aliases.c
+        query = sa.select(c.group_id).where(c.org_id == self._scope.org, c.merged_into == group_id)
+        ids = [group_id, *(row.group_id for row in self._scope.all(query))]
+        return self._groups(failure_groups.c.group_id.in_(ids))
+
+    def merged(self) -> dict[str, list[FailureGroup]]:
+        """Under each group that others are merged into, those others."""
+        c = failure_aliases.c
+        into = {
+            row.group_id: row.merged_into
+            for row in self._scope.all(sa.select(c.group_id, c.merged_into).where(c.org_id == self._scope.org))
+        }
+        found: dict[str, list[FailureGroup]] = {}
+        for ids in in_batches(list(into)):
+            for group in self._groups(failure_groups.c.group_id.in_(ids)):
+                found.setdefault(into[group.id], []).append(group)
+        return found
+
+    def root_of(self, group_id: str) -> str:
+        """The group that it is merged into, or itself."""
+        found = _ROOT.one(self._scope.conn, mine=self._scope.org, group=group_id)
+        return str(found[0]) if found else group_id
+
+    def sessions_of(self, ids: Sequence[str]) -> list[str]:
+        c = failure_sessions.c
+        query = sa.select(c.session_id).distinct().where(c.org_id == self._scope.org, c.group_id.in_(ids))
+        return [row[0] for row in self._scope.all(query.order_by(c.session_id))]
+
+    # --- by hand -------------------------------------------------------------------------------------------------
+
+    def alias(self, group_id: str, into: str, actor: str) -> None:
+        self._scope.add(failure_aliases, [{"group_id": group_id, "merged_into": into, "actor": actor}])
+
+    def unalias(self, group_id: str) -> int:
+        return self._scope.delete(failure_aliases, failure_aliases.c.group_id == group_id)
+
+    # --- removing ------------------------------------------------------------------------------------------------
+
+    def expire(self, sessions_before: Millis, hours_before: Millis) -> None:
+        """Which sessions and hours they fell into; how many they were stays with the groups."""
+        self._scope.delete(failure_sessions, failure_sessions.c.created_at < sessions_before)
+        self._scope.delete(failure_hours, failure_hours.c.hour < hours_before)
+
+    def forget(self, before: Millis) -> int:
+        """Groups that were not seen since, that nobody decided on and no lesson is about. Returns how many.
+
+        Of the others, the words that were not heard since; a group is named after the first, which stay.
+        """
+        c, p, a, k = failure_groups.c, proposals.c, failure_aliases.c, failure_keys.c
+        decided = [str(GroupState.RESOLVED), str(GroupState.ARCHIVED)]
+        taught = sa.exists().where(p.org_id == c.org_id, p.group_id == c.group_id)
+        merged = sa.exists().where(a.org_id == c.org_id, sa.or_(a.group_id == c.group_id, a.merged_into == c.group_id))
+        old = self._scope.mine(c.group_id).where(c.last_seen < before, c.state.not_in(decided), ~taught, ~merged)
+        ids = [row.group_id for row in self._scope.all(old)]
+        for table in _TABLES:
+            self._scope.delete_those(table.c.group_id, ids)
+        first = k.group_id == sa.literal("grp_").concat(sa.func.substr(k.key, 1, 24))
+        self._scope.delete(failure_keys, k.updated_at < before, ~first)
+        return len(ids)
+
+    def rename(self, group_id: str, template: str) -> None:
+        self._scope.update(failure_groups, failure_groups.c.group_id == group_id, template=template)
+
+    def recount(self, gone: Mapping[str, Sequence[Operation]]) -> list[str]:
+        """After operations were removed: what stays of their groups. Returns the groups of which nothing does."""
+        return [group_id for group_id, removed in gone.items() if not self._recounted(group_id, removed)]
+
+    def _recounted(self, group_id: str, removed: Sequence[Operation]) -> bool:
+        s, c = self._scope, operations.c
+        mine = (c.org_id == s.org, c.group_id == group_id)
+        group = next(iter(self._groups(failure_groups.c.group_id == group_id)), None)
+        left = group.count - len(removed) if group else 0
+        if group is None or left <= 0:
+            for table in _TABLES:
+                s.delete(table, table.c.group_id == group_id)
+            s.delete(failure_aliases, failure_aliases.c.merged_into == group_id)
+            return False
+        for hour in {one.received_at - one.received_at % HOUR_MS for one in removed}:
+            number = sum(one.received_at - one.received_at % HOUR_MS == hour for one in removed)
+            self._less_in_hour(group_id, hour, number)
+        kept = sa.select(c.session_id).distinct().where(*mine, c.session_id.is_not(None))
+        forgotten = s.delete(
+            failure_sessions,
+            failure_sessions.c.group_id == group_id,
+            failure_sessions.c.session_id.not_in(kept.scalar_subquery()),
+        )
+        changed = sa.update(failure_groups).where(
+            failure_groups.c.org_id == s.org, failure_groups.c.group_id == group_id
+        )
+        s.conn.execute(changed.values(count=left, sessions=group.sessions - forgotten, updated_at=s.at))
+        return True
+
+    def _less_in_hour(self, group_id: str, hour: int, number: int) -> None:
+        s, c = self._scope, failure_hours.c
+        changed = sa.update(failure_hours).where(c.org_id == s.org, c.group_id == group_id, c.hour == hour)
+        s.conn.execute(changed.values(count=c.count - number, updated_at=s.at))
+        s.delete(failure_hours, c.group_id == group_id, c.count <= 0)
+
+    def _groups(self, *where: sa.ColumnElement[bool]) -> list[FailureGroup]:
+        c = failure_groups.c
+        query = sa.select(failure_groups).where(c.org_id == self._scope.org, *where)
+        return [_group(row) for row in self._scope.rows(query.order_by(c.group_id))]
+
+
+# Asked for every failure, so compiled once.
+_HELD = ByIds(failure_groups.c.group_id, held=True)
+_ROOT = Statement(
+    sa.select(failure_aliases.c.merged_into).where(
+        failure_aliases.c.org_id == sa.bindparam("mine"), failure_aliases.c.group_id == sa.bindparam("group")
+    )
+)
+_SAVED = ("state", "count", "sessions", "last_seen", "analysed_count", "analysed_at")
+_SAVE = Statement(
+    sa.update(failure_groups)
+    .where(failure_groups.c.org_id == sa.bindparam("mine"), failure_groups.c.group_id == sa.bindparam("group"))
+    .values(updated_at=sa.bindparam("at"), **{name: sa.bindparam(f"new_{name}") for name in _SAVED})
+)
+
+
+def _saved(one: FailureGroup) -> dict[str, Any]:
+    return {**{f"new_{name}": getattr(one, name) for name in _SAVED}, "new_state": one.state.value}
+
+
+_MINE = ("org_id", "created_at", "updated_at", "group_id")
+
+
+@cache
+def _count_hour(insert: Callable[[sa.Table], Any]) -> Many:
+    new, c = insert(failure_hours), failure_hours.c
+    summed = {"count": c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
+    once = new.on_conflict_do_update(index_elements=["org_id", "group_id", "hour"], set_=summed)
+    return Many(once.returning(c.group_id, c.count), (*_MINE, "hour", "count"))
+
+
+@cache
+def _add_sessions(insert: Callable[[sa.Table], Any]) -> Many:
+    once = insert(failure_sessions).prefix_with("OR IGNORE", dialect="sqlite").on_conflict_do_nothing()
+    return Many(once.returning(failure_sessions.c.group_id), (*_MINE, "session_id"))
+
+
+def _wanted(wanted: WantedGroups) -> list[sa.ColumnElement[bool]]:
+    c = failure_groups.c
+    equal = [
+        c[name] == value
+        for name, value in (("source", wanted.source), ("endpoint", wanted.endpoint))
+        if value is not None
+    ]
+    states = [c.state.in_([str(state) for state in wanted.states])] if wanted.states else []
+    since = [c.last_seen >= wanted.since] if wanted.since is not None else []
+    return [*equal, *states, *since]
+
+
+_GROUP = tuple(name for name in FailureGroup.__struct_fields__ if name not in ("id", "state", "merged_into"))
+
+
+def _group(row: Row | sa.RowMapping) -> FailureGroup:
+    values = {name: row[name] for name in _GROUP}
+    return FailureGroup(id=row["group_id"], state=GroupState(row["state"]), **values)

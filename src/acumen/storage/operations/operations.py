@@ -1,0 +1,304 @@
+"""Operations, as rows: written in batches, and never twice."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
+from operator import itemgetter
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acumen.model.ids import Millis
+from acumen.model.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
+from acumen.model.times import HOUR_MS
+from acumen.storage.engine.bulk_insert import Many
+from acumen.storage.engine.compiled_statement import ByIds, Prepared, Row, Statement
+from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.tables import findings, operations, proposals, tool_versions, ways
+
+# The column and the field, where they differ.
+_RENAMED = {"id": "op_id", "received_at": "created_at"}
+# By what a tail is narrowed, and how many values of each are offered.
+FACETS = ("source", "status", "endpoint", "agent")
+MOST_VALUES = 20
+# By so much what was done later may have been told earlier.
+OUT_OF_ORDER_MS = HOUR_MS
+_FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
+
+
+class Wanted(Struct, frozen=True):
+    """Which operations; None means any. `since` and `until` are the times of receipt, both included."""
+
+    source: str | None = None
+    kind: OperationKind | None = None
+    outcomes: bool = False  # only what tells how something ended: outcomes, verdicts and evaluations
+    status: OperationStatus | None = None
+    endpoint: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+    group_ids: tuple[str, ...] | None = None
+    way_key: str | None = None
+    ids: tuple[str, ...] | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+
+class Operations:
+    """What agents did."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def hashes(self, ids: Sequence[str]) -> dict[str, str]:
+        """Of the bodies that are stored under these ids. From here to COMMIT nobody else records for this org."""
+        self._scope.db.in_order(self._scope.conn, f"operations:{self._scope.org}")
+        return {row["op_id"]: row["body_hash"] for row in _HASHES.rows(self._scope.conn, self._scope.org, ids)}
+
+    def add(self, fresh: Sequence[Operation]) -> Millis:
+        """When they came: later than all that is stored, so that whoever reads on from there has missed nothing."""
+        s = self._scope
+        newest = _NEWEST.one(s.conn, mine=s.org)
+        later = newest[0] + 1 - s.at if newest else 0
+        at = Millis(s.at + later if 0 < later < AHEAD_MS else s.at)  # a clock that was set right is not held up
+        _add(s.db.insert).run(s.conn, [(s.org, at, at, *_made(one), *_PLAIN_OF(one)) for one in fresh])
+        return at
+
+    def count_ways(self, fresh: Sequence[Operation]) -> list[tuple[str, int, int]]:
+        """Each way that was used, with its successes before and after."""
+        s = self._scope
+        used: dict[str, list[Operation]] = {}
+        for one in fresh:
+            if one.way_key is not None and (one.succeeded or one.failed):
+                used.setdefault(one.way_key, []).append(one)
+        if not used:
+            return []
+        rows = [s.stamp(_way_row(key, used[key])) for key in sorted(used)]
+        _count_ways(s.db.insert).run(s.conn, rows)
+        after = {row["way_key"]: row["successes"] for row in _SUCCESSES.rows(s.conn, s.org, list(used))}
+        return [(row["way_key"], after[row["way_key"]] - row["successes"], after[row["way_key"]]) for row in rows]
+
+    def note_versions(self, fresh: Sequence[Operation]) -> list[tuple[str, str, str, str]]:
+        """Schemas and agent versions that were never seen at an endpoint which is known by others."""
+        s = self._scope
+        seen = {
+            (one.source, one.endpoint, one.schema_hash or "", one.agent_version or "")
+            for one in fresh
+            if one.schema_hash or one.agent_version
+        }
+        return [version for version in sorted(seen) if self._is_new_version(version, s)]
+
+    def _is_new_version(self, version: tuple[str, str, str, str], s: Scope) -> bool:
+        row = dict(zip(("source", "endpoint", "schema_hash", "agent_version"), version, strict=True))
+        return bool(_add_version(s.db.insert).run(s.conn, [s.stamp(row)]))
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def get(self, op_id: str) -> Operation | None:
+        found = self.find(Wanted(ids=(op_id,)), 1)
+        return found[0] if found else None
+
+    def find(self, wanted: Wanted, limit: int | None, *, oldest_first: bool = False) -> list[Operation]:
+        c = operations.c
+        query = sa.select(operations).where(c.org_id == self._scope.org, *_conditions(wanted))
+        order = (c.created_at, c.op_id) if oldest_first else (c.created_at.desc(), c.op_id.desc())
+        return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
+
+    def after(self, at: Millis, op_id: str, wanted: Wanted, limit: int) -> list[Operation]:
+        """Those that came after the one named, oldest first: how a tail is followed and an export paged."""
+        c = operations.c
+        later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
+        query = sa.select(operations).where(
+            c.org_id == self._scope.org, c.created_at >= at, later, *_conditions(wanted)
+        )
+        return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
+
+    def latest(self, wanted: Wanted, limit: int, among: int) -> list[Operation]:
+        """The latest first, of no more than the `among` latest: a tail that finds little looks no further."""
+        c = operations.c
+        since = sa.select(c.created_at).where(c.org_id == self._scope.org).order_by(c.created_at.desc())
+        found = self._scope.one(since.limit(1).offset(among - 1))
+        return self.find(replace(wanted, since=found[0] if found else None), limit)
+
+    def facets(self, among: int) -> dict[str, list[tuple[str, int]]]:
+        """Values of each facet among the latest, the most frequent first."""
+        c = operations.c
+        shown = sa.select(*(c[name] for name in FACETS)).where(c.org_id == self._scope.org)
+        some = shown.order_by(c.created_at.desc()).limit(among).subquery()
+        rows = self._scope.all(sa.select(*some.c, sa.func.count()).group_by(*some.c))
+        counted: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
+        for *values, number in rows:
+            for name, value in zip(FACETS, values, strict=True):
+                if value is not None:
+                    counted[name][value] += number
+        return {name: values.most_common(MOST_VALUES) for name, values in counted.items()}
+
+    def failed_before(self, calls: Sequence[Operation]) -> list[tuple[str, str, str]]:
+        """Of these calls those that failed in the same session: its id, source and endpoint, each once."""
+        wanted = {(one.session_id or "", one.source, one.endpoint) for one in calls}
+        rows = _FAILED_IN.rows(self._scope.conn, self._scope.org, sorted({call[0] for call in wanted}))
+        return sorted(wanted & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
+
+    def since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
+        """A session's calls of one endpoint, from about the first failure in it on, oldest first."""
+        failed = Wanted(session_id=session_id, status=OperationStatus.ERROR)
+        query = sa.select(sa.func.min(operations.c.created_at)).where(operations.c.org_id == self._scope.org)
+        first = self._scope.one(query.where(*_conditions(failed)))[0]
+        if first is None:
+            return []
+        since = Millis(first - OUT_OF_ORDER_MS)
+        calls = Wanted(source, OperationKind.OPERATION, endpoint=endpoint, session_id=session_id, since=since)
+        return self.find(calls, limit, oldest_first=True)
+
+    def sessions_of_call(
+        self, source: str, endpoints: Sequence[str], group_ids: Sequence[str]
+    ) -> dict[str, tuple[Millis, bool]]:
+        """Every session that made the call: when it first did, and whether one failed in one of the groups."""
+        c = operations.c
+        failed = sa.func.max(sa.case((c.group_id.in_(group_ids), 1), else_=0))
+        query = sa.select(c.session_id, sa.func.min(c.created_at), failed).where(
+            c.org_id == self._scope.org,
+            c.source == source,
+            c.endpoint.in_(endpoints),
+            c.kind == str(OperationKind.OPERATION),
+            c.session_id.is_not(None),
+        )
+        rows = self._scope.all(query.group_by(c.session_id))
+        return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
+
+    def sessions_among(self, sessions: Collection[str], wanted: Wanted) -> set[str]:
+        """Those of these sessions that have such operations."""
+        c = operations.c
+        query = self._scope.mine(c.session_id).where(*_conditions(wanted)).distinct()
+        return {row.session_id for row in self._scope.those(query, c.session_id, sessions)}
+
+    def last_of(self, source: str) -> Millis:
+        """When something of the source came last; 0 if that is no longer kept."""
+        c = operations.c
+        its = self._scope.mine(c.created_at).where(c.source == source)
+        found = self._scope.one(its.order_by(c.created_at.desc()).limit(1))
+        return Millis(found.created_at if found else 0)
+
+    # --- removing ------------------------------------------------------------------------------------------------
+
+    def expire(self, before: Millis, most: int) -> int:
+        """The oldest go first, so many at a time; what was counted of them stays counted."""
+        c = operations.c
+        ids = self._scope.mine(c.op_id).where(c.created_at < before).order_by(c.created_at).limit(most)
+        return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
+
+    def forget_ways(self, before: Millis) -> int:
+        """Ways of calling that nobody went since, and that no lesson is about."""
+        c, p = ways.c, proposals.c
+        taught = sa.exists().where(p.org_id == c.org_id, p.key == c.way_key)
+        return self._scope.delete(ways, c.updated_at < before, ~taught)
+
+    def remove(self, gone: Sequence[Operation]) -> int:
+        """As if they had never come."""
+        for one in gone:
+            if one.way_key is not None:
+                self._uncount_way(one)
+        for ids in in_batches([one.id for one in gone]):
+            self._scope.delete(findings, findings.c.op_id.in_(ids))
+            self._scope.delete(operations, operations.c.op_id.in_(ids))
+        return len(gone)
+
+    def _uncount_way(self, one: Operation) -> None:
+        c = ways.c
+        less = {"successes": c.successes - 1} if one.succeeded else {"failures": c.failures - 1}
+        if one.succeeded or one.failed:
+            changed = sa.update(ways).where(c.org_id == self._scope.org, c.way_key == one.way_key)
+            self._scope.conn.execute(changed.values(updated_at=self._scope.at, **less))
+        self._scope.delete(ways, c.way_key == one.way_key, c.successes <= 0, c.failures <= 0)
+
+
+_HASHES = ByIds(operations.c.op_id, (operations.c.op_id, operations.c.body_hash))
+_FAILED_IN = ByIds(
+    operations.c.session_id,
+    (operations.c.session_id, operations.c.source, operations.c.endpoint),
+    where=operations.c.status == sa.literal_column("'error'"),
+)
+_SUCCESSES = ByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
+
+
+_NEWEST = Statement(
+    sa.select(operations.c.created_at)
+    .where(operations.c.org_id == sa.bindparam("mine"))
+    .order_by(operations.c.created_at.desc())
+    .limit(sa.literal_column("1"))
+)
+
+
+@cache
+def _add(insert: Callable[[sa.Table], Any]) -> Many:
+    return Many(insert(operations).prefix_with("OR FAIL", dialect="sqlite"), _COLUMNS)
+
+
+@cache
+def _add_version(insert: Callable[[sa.Table], Any]) -> Prepared:
+    return Prepared(insert(tool_versions).on_conflict_do_nothing())
+
+
+@cache
+def _count_ways(insert: Callable[[sa.Table], Any]) -> Prepared:
+    new = insert(ways)
+    summed = {
+        "successes": ways.c.successes + new.excluded.successes,
+        "failures": ways.c.failures + new.excluded.failures,
+        "updated_at": new.excluded.updated_at,
+    }
+    return Prepared(new.on_conflict_do_update(index_elements=["org_id", "way_key"], set_=summed))
+
+
+def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
+    went = list(used)
+    return {
+        "way_key": key,
+        "source": went[0].source,
+        "endpoint": went[0].endpoint,
+        "successes": sum(one.succeeded for one in went),
+        "failures": sum(one.failed for one in went),
+    }
+
+
+def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+    c = operations.c
+    names = ("source", "endpoint", "agent", "session_id", "user_id", "way_key")
+    given = [(name, getattr(wanted, name)) for name in names]
+    equal = [c[name] == value for name, value in given if value is not None]
+    # Spelled out, since an index of some rows serves only those who are seen to ask for such rows.
+    words = (("kind", wanted.kind), ("status", wanted.status))
+    equal += [c[name] == sa.literal_column(f"'{value.value}'") for name, value in words if value is not None]
+    lists = ((c.group_id, wanted.group_ids), (c.op_id, wanted.ids))
+    among = [column.in_(values) for column, values in lists if values is not None]
+    since = [c.created_at >= wanted.since] if wanted.since is not None else []
+    until = [c.created_at <= wanted.until] if wanted.until is not None else []
+    ended = [c.kind != sa.literal_column("'operation'")] if wanted.outcomes else []
+    return [*equal, *among, *since, *until, *ended]
+
+
+# Drivers are slow with text that is also something else, so these are made into text before; and by its public name
+# the value of an enumeration costs as much as to bind it.
+_MADE = ("kind", "status", "attributes", "arguments")
+_PLAIN = [name for name in _FIELDS if name not in (*_MADE, "received_at")]
+_PLAIN_OF = itemgetter(*map(Operation._fields.index, _PLAIN))
+_COLUMNS = ("org_id", "created_at", "updated_at", *_MADE, *(_FIELDS[name] for name in _PLAIN))
+
+
+def _made(one: Operation) -> tuple[str | None, ...]:
+    attributes = json.dumps(one.attributes) if one.attributes else None
+    arguments = json.dumps(one.arguments) if one.arguments is not None else None
+    return one.kind._value_, one.status._value_, attributes, arguments
+
+
+def _operation(row: Row | sa.RowMapping) -> Operation:
+    values = {name: row[column] for name, column in _FIELDS.items()}
+    values["id"] = OperationId(values["id"])
+    values["kind"], values["status"] = OperationKind(row["kind"]), OperationStatus(row["status"])
+    values["attributes"] = row["attributes"] or {}
+    return Operation(**values)

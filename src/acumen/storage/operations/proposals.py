@@ -1,0 +1,136 @@
+"""What was concluded from operations, and the lessons that it suggests, as rows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from msgspec.structs import asdict
+
+from acumen.model.ids import Millis
+from acumen.model.memory import Origin
+from acumen.model.proposal import About, Analysis, AnalysisState, Proposal
+from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.tables import analyses, proposals
+
+_LATEST = 10_000
+
+
+class Lessons:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    # --- analyses ------------------------------------------------------------------------------------------------
+
+    def is_analysed(self, evidence_hash: str) -> bool:
+        c = analyses.c
+        return self._scope.one(self._scope.mine(c.analysis_id).where(c.evidence_hash == evidence_hash)) is not None
+
+    def conclude(self, analysis: Analysis) -> bool:
+        """False when the same evidence was analysed before, by whomever."""
+        told = {"evidence": list(analysis.evidence), "scopes": list(analysis.scopes), **asdict(analysis.origin)}
+        return bool(self._scope.add_new(analyses, [row_of(analyses, analysis, analysis_id=analysis.id, **told)]))
+
+    def analyses_of(self, key: str, limit: int = 100) -> list[Analysis]:
+        """The latest first."""
+        c = analyses.c
+        query = self._scope.mine(analyses).where(c.key == key).order_by(c.created_at.desc(), c.analysis_id.desc())
+        return [_analysis(row) for row in self._scope.all(query.limit(limit))]
+
+    # --- proposals -----------------------------------------------------------------------------------------------
+
+    def get(self, key: str) -> Proposal | None:
+        return next(iter(self._proposals(proposals.c.key == key)), None)
+
+    def of_playbook(self, playbook_id: int) -> Proposal | None:
+        return next(iter(self._proposals(proposals.c.playbook_id == playbook_id)), None)
+
+    def at_endpoint(self, source: str, endpoint: str) -> list[Proposal]:
+        return self._proposals(proposals.c.source == source, proposals.c.endpoint == endpoint, most=100)
+
+    def all(self) -> list[Proposal]:
+        """The latest changed first."""
+        return self._proposals()
+
+    def propose(self, proposal: Proposal) -> None:
+        told = {"evidence": list(proposal.evidence), "scopes": list(proposal.scopes)}
+        s, row = self._scope, self._scope.stamp(row_of(proposals, proposal, **told))
+        kept = {name: value for name, value in row.items() if name not in ("org_id", "key", "created_at")}
+        s.conn.execute(s.db.insert(proposals).on_conflict_do_update(index_elements=["org_id", "key"], set_=kept), row)
+
+    def decided(self, key: str, at: Millis) -> None:
+        """A person has spoken: it no longer waits, and no flag of before stands."""
+        self._scope.update(proposals, proposals.c.key == key, decided_at=at, flag=None)
+
+    def flag(self, source: str, endpoint: str, schema_hash: str, agent_version: str) -> int:
+        """Lessons about an endpoint that rest on another schema or another version of the agent."""
+        c = proposals.c
+        here = (c.source == source, c.endpoint == endpoint, c.flag.is_(None))
+        flagged = 0
+        for column, now, why in (
+            (c.schema_hash, schema_hash, "the tool's schema has changed"),
+            (c.agent_version, agent_version, "another version of the agent is at work"),
+        ):
+            if now:  # what rests on none differs from none
+                reason = f"{why} since this was learned: look at it again"
+                flagged += self._scope.update(proposals, *here, column != now, flag=reason)
+        return flagged
+
+    # --- removing ------------------------------------------------------------------------------------------------
+
+    def drop_analyses(self, op_ids: Sequence[str], keys: Sequence[str]) -> Counter[str]:
+        """Those of these keys, and those of which one of the operations is evidence; how many of each key."""
+        c = analyses.c
+        gone = sa.or_(self._scope.db.has_any(c.evidence, op_ids), c.key.in_(keys))
+        dropped = Counter(row.key for row in self._scope.all(self._scope.mine(c.key).where(gone)))
+        self._scope.delete(analyses, gone)
+        return dropped
+
+    def resting_on(self, op_ids: Sequence[str], keys: Sequence[str]) -> list[Proposal]:
+        """Proposals of these keys, and those of which one of the operations is evidence."""
+        evidence = self._scope.db.has_any(proposals.c.evidence, op_ids)
+        return self._proposals(sa.or_(evidence, proposals.c.key.in_(keys)), most=None)
+
+    def forget_scopes(self, key: str, sessions: Sequence[str]) -> None:
+        """What was concluded stays concluded, without these sessions."""
+        c = analyses.c
+        query = self._scope.mine(c.analysis_id, c.scopes).where(
+            c.key == key, self._scope.db.has_any(c.scopes, sessions)
+        )
+        for row in self._scope.all(query):
+            left = [scope for scope in row.scopes if scope not in sessions]
+            self._scope.update(analyses, c.analysis_id == row.analysis_id, scopes=left)
+
+    def drop(self, key: str) -> None:
+        self._scope.delete(proposals, proposals.c.key == key)
+
+    def expire(self, before: Millis) -> int:
+        """What was concluded before, but for the last conclusion behind each lesson."""
+        c, later, p = analyses.c, analyses.alias("later").c, proposals.c
+        newer = sa.exists().where(later.org_id == c.org_id, later.key == c.key, later.created_at > c.created_at)
+        taught = sa.exists().where(p.org_id == c.org_id, p.key == c.key)
+        return self._scope.delete(analyses, c.created_at < before, sa.or_(newer, ~taught))
+
+    def _proposals(self, *where: sa.ColumnElement[bool], most: int | None = _LATEST) -> list[Proposal]:
+        """The latest changed first."""
+        query = self._scope.mine(proposals).where(*where).order_by(proposals.c.updated_at.desc(), proposals.c.key)
+        return [_proposal(row) for row in self._scope.all(query.limit(most))]
+
+
+def _analysis(row: Any) -> Analysis:
+    return value_of(
+        Analysis,
+        row,
+        id=row.analysis_id,
+        about=About(row.about),
+        evidence=tuple(row.evidence or ()),
+        scopes=tuple(row.scopes or ()),
+        state=AnalysisState(row.state),
+        diagnosis=row.diagnosis or {},
+        origin=value_of(Origin, row),
+    )
+
+
+def _proposal(row: Any) -> Proposal:
+    told = {"evidence": tuple(row.evidence or ()), "scopes": tuple(row.scopes or ()), "detail": row.detail or {}}
+    return value_of(Proposal, row, about=About(row.about), **told)

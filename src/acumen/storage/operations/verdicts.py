@@ -1,0 +1,45 @@
+"""What auditors found, as rows."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from acumen.model.ids import Millis
+from acumen.model.verdict import Finding, Recurrence
+from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.tables import findings
+
+
+class Verdicts:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def add(self, found: Sequence[Finding]) -> None:
+        at = self._scope.at
+        self._scope.add(findings, [row_of(findings, one, created_at=at) for one in found])
+
+    def of_subject(self, subject: str, limit: int) -> list[Finding]:
+        """The latest first."""
+        return self._find(findings.c.subject == subject, limit)
+
+    def of_signature(self, signature: str, limit: int) -> list[Finding]:
+        return self._find(findings.c.signature == signature, limit)
+
+    def recurrence(self, signatures: Sequence[str]) -> list[Recurrence]:
+        """How often each was found, and at how many distinct subjects; the widest spread first."""
+        c = findings.c
+        subjects = sa.func.count(c.subject.distinct())
+        query = (
+            self._scope.mine(c.signature, sa.func.count().label("count"), subjects.label("subjects"))
+            .where(c.signature.in_(signatures))
+            .group_by(c.signature)
+            .order_by(subjects.desc(), c.signature)
+        )
+        return [Recurrence(row[0], int(row[1]), int(row[2])) for row in self._scope.all(query)]
+
+    def expire(self, before: Millis) -> int:
+        return self._scope.delete(findings, findings.c.created_at < before)
+
+    def _find(self, where: sa.ColumnElement[bool], limit: int) -> list[Finding]:
+        query = self._scope.mine(findings).where(where).order_by(findings.c.finding_id.desc())
+        return [value_of(Finding, row) for row in self._scope.all(query.limit(limit))]

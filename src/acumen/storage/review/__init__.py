@@ -1,0 +1,1 @@
+"""The review queue, its signals, and what reviewers did."""

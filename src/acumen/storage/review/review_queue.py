@@ -1,0 +1,269 @@
+"""Which memories deserve a look, judged where they are stored: of thousands only a page leaves the database."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from msgspec import Struct
+
+from acumen.model.action import Mark
+from acumen.model.conflict import OpenConflict
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.memory import Status
+from acumen.model.playbook import Approval
+from acumen.model.signal import SIGNALS, Case, Filed, Flagged, Replaced, Thresholds, Twin, Window
+from acumen.model.times import DAY_MS
+from acumen.model.usage import Use
+from acumen.storage.engine.database import Database
+from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.memories.conflicts import Conflicts
+from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.metering.usage_counters import from_day
+from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
+from acumen.storage.review.memory_flags import Flags
+from acumen.storage.review.review_signals import ORG, gap, signals
+from acumen.storage.tables import agent_playbook_sources, agent_playbooks, memory_totals, review_marks, user_playbooks
+
+# What may take a memory's place, in words.
+_REPLACED = {
+    "pointer": "{kind} {by} supersedes it",
+    "newer": "user_playbook {by} is newer and asks for something else",
+    "folded": "it was folded into the shared lesson {by}",
+}
+
+
+class Question(Struct, frozen=True):
+    """Which memories, by which rules, in which order; `user` None is everyone's, `signals` None is any."""
+
+    kinds: Sequence[Kind]
+    user: str | None
+    window: Window
+    thresholds: Thresholds
+    signals: Sequence[str] | None = None
+    by_waste: bool = False
+
+
+class Docketed(Struct, frozen=True):
+    """A page, in order; how many fit in all and what acting on them saves; and by signal, whatever was asked for."""
+
+    page: Sequence[Filed]
+    total: int
+    saving: float
+    by_signal: dict[str, int]
+
+
+class Docket:
+    def __init__(self, scope: Scope, flags: Flags, conflicts: Conflicts) -> None:
+        self._scope = scope
+        self._flags = flags
+        self._conflicts = conflicts
+
+    def page(self, asked: Question, limit: int, offset: int) -> Docketed:
+        shape = _Shape(tuple(asked.kinds), asked.user is None, asked.window.covered, asked.by_waste)
+        query = _STATEMENTS.get((self._scope.db.name, shape))
+        if query is None:
+            query = _STATEMENTS[self._scope.db.name, shape] = _statement(shape, self._scope.db)
+        wanted = SIGNALS if asked.signals is None else asked.signals
+        values = {**self._values(asked), "wanted": list(wanted), "limit": limit, "offset": offset}
+        with self._scope.db.guarded(self._scope.conn):
+            rows = self._scope.all(query, **values)
+        counts = {name: int(rows[0]._mapping[f"all_{name}"] or 0) for name in SIGNALS}  # noqa: SLF001 - public
+        return Docketed(
+            self._filed([row for row in rows if row.id is not None], asked.thresholds),
+            int(rows[0].total or 0),
+            float(rows[0].all_saving or 0),
+            {name: count for name, count in counts.items() if count},
+        )
+
+    def of(self, kind: Kind, ids: Sequence[str], asked: Question) -> list[Filed]:
+        """The cases of some memories, whether or not anything speaks against them."""
+        query, own = _memories(kind, self._scope.db, everyones=True), TABLES[kind].text_id
+        values = self._values(asked)
+        rows = (row for some in in_batches(ids) for row in self._scope.all(query.where(own.in_(some)), **values))
+        return self._filed(list(rows), asked.thresholds)
+
+    def _values(self, asked: Question) -> dict[str, Any]:
+        window, least = asked.window, asked.thresholds
+        return {
+            "org": self._scope.org,
+            "user": asked.user,
+            "at": window.at,
+            "since": window.since,
+            # Whole days: of use on the window's first day, the hours before it count too.
+            "first_day": day_of(window.since),
+            "days": window.counted_days,
+            "born_before": window.at - least.grace_days * DAY_MS,
+            "least_wasted_tokens": least.least_wasted_tokens,
+            "oversized_tokens": least.oversized_tokens,
+            "similarity": least.similarity,
+        }
+
+    # --- a page of them ----------------------------------------------------------------------------------------------
+
+    def _filed(self, rows: Sequence[Any], thresholds: Thresholds) -> list[Filed]:
+        """With what only the memories of a page are asked for: what was found in their texts, and their likes."""
+        flags: dict[MemoryRef, list[Flagged]] = {}
+        twins: dict[MemoryRef, list[Twin]] = {}
+        for kind in {Kind(row.kind) for row in rows}:
+            ids = [row.id for row in rows if row.kind == kind]
+            for flag in self._flags.of(kind, ids):
+                flags.setdefault(MemoryRef(kind, flag.id), []).append(Flagged(flag.signal, flag.detail, flag.since))
+            for pair in self._flags.pairs(kind, least=thresholds.similarity, ids=ids):
+                for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
+                    twins.setdefault(MemoryRef(kind, own), []).append(Twin(other, pair.similarity, pair.since))
+        refs = [MemoryRef(Kind(row.kind), row.id) for row in rows]
+        conflicts = self._open_conflicts(refs)
+        cases = [
+            _case(row, flags.get(ref, ()), twins.get(ref, ()), conflicts.get(ref, ()))
+            for ref, row in zip(refs, rows, strict=True)
+        ]
+        return [Filed(ref, row.user_id, row.version, case) for ref, row, case in zip(refs, rows, cases, strict=True)]
+
+    def _open_conflicts(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, list[OpenConflict]]:
+        """By the newer memory."""
+        wanted, links = set(refs), self._conflicts.of(refs, only_open=True)
+        by_newer: dict[MemoryRef, list[OpenConflict]] = {}
+        for pair in self._conflicts.described([link for link in links if link.newer in wanted]):
+            by_newer.setdefault(pair.conflict.newer, []).append(pair)
+        return by_newer
+
+
+# --- one statement for all of it -----------------------------------------------------------------------------------
+
+
+class _Shape(NamedTuple):
+    """What two questions must have in common to be the same query."""
+
+    kinds: tuple[Kind, ...]
+    everyones: bool
+    covered: bool
+    by_waste: bool
+
+
+_STATEMENTS: dict[tuple[str, _Shape], sa.Select[Any]] = {}
+
+
+def _statement(shape: _Shape, db: Database) -> sa.Select[Any]:
+    """Totals beside each row of the page: an empty page tells them too."""
+    every = sa.union_all(*(_memories(kind, db, everyones=shape.everyones) for kind in shape.kinds))
+    memory = every.cte("memory").prefix_with("MATERIALIZED")  # lest SQLite reads it anew for each signal
+    judged = _judged(sa.union_all(*signals(memory, db, covered=shape.covered)))
+    page, totals = _page(memory, judged, by_waste=shape.by_waste), _totals(judged)
+    query = sa.select(totals, page).select_from(totals.outerjoin(page, sa.true()))
+    return query.order_by(*_order(page.c, page.c.score, by_waste=shape.by_waste))
+
+
+def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
+    """All that is known of the current memories of a kind."""
+    mapping, marks = TABLES[kind], review_marks.c
+    c, own = mapping.table.c, mapping.text_id
+    known: Any = mapping.table
+    for table in (memory_totals, review_marks):
+        its = (table.c.org_id == ORG, table.c.kind == str(kind), table.c.entity_id == own)
+        known = known.outerjoin(table, sa.and_(*its))
+    known, used = from_day(gap("first_day", sa.Integer), known, db)
+    known, replaced = _replaced(kind, known)
+    query = sa.select(
+        sa.literal(str(kind)).label("kind"),
+        own.label("id"),
+        mapping.owner.label("user_id"),
+        c.version,
+        c.created_at,
+        c.updated_at,
+        *(sa.func.coalesce(count, 0).label(name) for name, count in used.items()),
+        *(memory_totals.c[name] for name in TIMES),
+        *(marks[name] for name in ("pinned", "snoozed_until", "useful_at", "dismissed")),
+        *replaced,
+    ).select_from(known)
+    query = query.where(c.org_id == ORG, c.status == str(Status.CURRENT))
+    return query if everyones else query.where(c.user_id == gap("user", sa.Text))
+
+
+def _replaced(kind: Kind, known: Any) -> tuple[Any, list[Any]]:
+    """By pointer, by a newer lesson on the same subject, or by a shared lesson it was folded into."""
+    c = TABLES[kind].table.c
+    ways: list[tuple[str, Any, Any]] = [("pointer", sa.cast(c.superseded_by, sa.Text), c.updated_at)]
+    if kind is Kind.USER_PLAYBOOK:
+        for how, other in (("newer", _newer()), ("folded", _folded())):
+            known = known.outerjoin(other, other.c.id == c.playbook_id)
+            ways.append((how, other.c.by, other.c.since))
+    columns = {
+        "replaced_by": sa.case(*((by.is_not(None), by) for _, by, _ in ways)),
+        "replaced_how": sa.case(*((by.is_not(None), how) for how, by, _ in ways)),
+        "replaced_since": sa.case(*((by.is_not(None), since) for _, by, since in ways)),
+    }
+    return known, [column.label(name) for name, column in columns.items()]
+
+
+def _newer() -> sa.Subquery:
+    """Lessons that the same user's newest one on the same subject contradicts."""
+    c = user_playbooks.c
+    newest: dict[str, Any] = {"partition_by": [c.user_id, c.subject], "order_by": [c.created_at.desc(), c.playbook_id]}
+    told = sa.select(
+        c.playbook_id.label("id"),
+        c.value,
+        c.created_at,
+        sa.cast(sa.func.first_value(c.playbook_id).over(**newest), sa.Text).label("by"),
+        sa.func.first_value(c.value).over(**newest).label("its_value"),
+        sa.func.first_value(c.created_at).over(**newest).label("since"),
+    ).where(c.org_id == ORG, c.status == str(Status.CURRENT), c.subject != "")
+    t = told.subquery("told").c
+    return sa.select(t.id, t.by, t.since).where(t.its_value != t.value, t.since > t.created_at).subquery("newer")
+
+
+def _folded() -> sa.Subquery:
+    """User playbooks that live on in a shared lesson which is in use."""
+    s, a = agent_playbook_sources.c, agent_playbooks.c
+    by, since = sa.cast(sa.func.max(s.agent_playbook_id), sa.Text), sa.func.max(s.created_at)
+    query = (
+        sa.select(s.user_playbook_id.label("id"), by.label("by"), since.label("since"))
+        .join(agent_playbooks, sa.and_(a.org_id == s.org_id, a.playbook_id == s.agent_playbook_id))
+        .where(s.org_id == ORG, a.status == str(Status.CURRENT), a.approval == str(Approval.APPROVED))
+    )
+    return query.group_by(s.user_playbook_id).subquery("folded")
+
+
+def _judged(found: sa.CompoundSelect[Any]) -> sa.CTE:
+    """Memories against which anything speaks: how much, and whether it is what is asked for."""
+    f = found.subquery("found").c
+    wanted = f.signal.in_(sa.bindparam("wanted", expanding=True))
+    columns = {
+        "score": sa.func.max(f.score),
+        "saving": sa.func.max(f.saving),
+        "fits": sa.func.max(sa.case((wanted, 1), else_=0)),
+        **{name: sa.func.max(sa.case((f.signal == name, 1), else_=0)) for name in SIGNALS},
+    }
+    named = [column.label(name) for name, column in columns.items()]
+    return sa.select(f.kind.label("its_kind"), f.id.label("its_id"), *named).group_by(f.kind, f.id).cte("judged")
+
+
+def _totals(judged: sa.CTE) -> sa.Subquery:
+    j = judged.c
+    return sa.select(
+        sa.func.sum(j.fits).label("total"),
+        sa.func.sum(sa.case((j.fits == 1, j.saving), else_=0.0)).label("all_saving"),
+        *(sa.func.sum(j[name]).label(f"all_{name}") for name in SIGNALS),
+    ).subquery("totals")
+
+
+def _page(memory: sa.CTE, judged: sa.CTE, *, by_waste: bool) -> sa.Subquery:
+    m, j = memory.c, judged.c
+    both = memory.join(judged, sa.and_(j.its_kind == m.kind, j.its_id == m.id))
+    query = sa.select(memory, j.score).select_from(both).where(j.fits == 1)
+    query = query.order_by(*_order(m, j.score, by_waste=by_waste))
+    return query.limit(gap("limit", sa.Integer)).offset(gap("offset", sa.Integer)).subquery("page")
+
+
+def _order(c: Any, score: Any, *, by_waste: bool) -> list[Any]:
+    weight = [score.desc(), (c.tokens - c.cited_tokens).desc()]
+    return [*(weight[::-1] if by_waste else weight), c.kind, c.id]
+
+
+def _case(row: Any, flags: Sequence[Flagged], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]) -> Case:
+    use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these very fields
+    mark = Mark(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
+    replaced = None
+    if row.replaced_by is not None:
+        why = _REPLACED[row.replaced_how].format(kind=row.kind, by=row.replaced_by)
+        replaced = Replaced(row.replaced_by, why, Millis(row.replaced_since))
+    return Case(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, mark, conflicts)

@@ -1,0 +1,37 @@
+"""What review and meter keep about memories, beside the memories themselves: it goes when they go."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from acumen.model.ids import Kind
+from acumen.storage.metering.injections import Injections
+from acumen.storage.review.actions import Actions
+from acumen.storage.review.memory_flags import Flags
+from acumen.storage.review.review_states import Marks
+from acumen.storage.review.saved_views import Views
+
+
+class Reviewed(Struct, frozen=True):
+    actions: Actions
+    marks: Marks
+    flags: Flags
+    injections: Injections
+    views: Views
+
+    def forget(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
+        """No words of these memories (ids, each with its owner; None: any of the kind) stay; their cost is known."""
+        ids = None if owners is None else list(owners)
+        self.actions.forget_words(kind, ids)
+        self.marks.delete(kind, ids)
+        self.flags.delete(kind, ids)
+        self.injections.forget_words(kind, owners)
+
+    def forget_user(self, user: str) -> dict[str, int]:
+        """Of this user's memories nothing stays."""
+        return {
+            "review_actions": self.actions.delete_user(user),
+            "review_marks": self.marks.delete_user(user),
+            "review_flags": self.flags.delete_user(user),
+            "saved_views": self.views.delete_user(user),
+        }

@@ -1,0 +1,48 @@
+"""What people have said about memories, as rows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from acumen.model.action import UNMARKED, Mark
+from acumen.model.ids import Kind, MemoryRef
+from acumen.storage.engine.scope import Scope, row_of
+from acumen.storage.tables import review_marks
+
+
+class Marks:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def of(self, kind: Kind, ids: Sequence[str]) -> dict[str, Mark]:
+        """Only of those that have one."""
+        c = review_marks.c
+        query = self._scope.mine(review_marks).where(c.kind == str(kind))
+        return {row.entity_id: mark_of(row) for row in self._scope.those(query, c.entity_id, ids)}
+
+    def all_of(self, kind: Kind) -> dict[str, Mark]:
+        query = self._scope.mine(review_marks).where(review_marks.c.kind == str(kind))
+        return {row.entity_id: mark_of(row) for row in self._scope.all(query)}
+
+    def put(self, ref: MemoryRef, mark: Mark, user: str | None) -> None:
+        """A mark that says nothing is no row."""
+        s, c = self._scope, review_marks.c
+        if mark == UNMARKED:
+            s.delete(review_marks, c.kind == str(ref.kind), c.entity_id == ref.id)
+            return
+        said = row_of(review_marks, mark, dismissed=dict(mark.dismissed) or None)
+        s.put(review_marks, {"kind": str(ref.kind), "entity_id": ref.id}, {"user_id": user, **said})
+
+    def delete(self, kind: Kind, ids: Sequence[str] | None = None) -> None:
+        """Of these memories; None: of all of the kind."""
+        c = review_marks.c
+        if ids is None:
+            self._scope.delete(review_marks, c.kind == str(kind))
+        else:
+            self._scope.delete_those(c.entity_id, ids, c.kind == str(kind))
+
+    def delete_user(self, user: str) -> int:
+        return self._scope.delete(review_marks, review_marks.c.user_id == user)
+
+
+def mark_of(row: Any) -> Mark:
+    return Mark(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})

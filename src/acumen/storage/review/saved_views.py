@@ -1,0 +1,25 @@
+"""Filters that people gave a name, as rows."""
+
+from acumen.storage.engine.scope import Scope
+from acumen.storage.tables import saved_views
+
+
+class Views:
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def of(self, page: str) -> dict[str, str]:
+        """Names and what follows the question mark, by name."""
+        c = saved_views.c
+        query = self._scope.mine(c.name, c.query).where(c.page == page).order_by(c.name)
+        return {row.name: row.query for row in self._scope.all(query)}
+
+    def put(self, page: str, name: str, query: str, user: str | None) -> None:
+        """Under a name there is one view; `user` is whom its filters name."""
+        self._scope.put(saved_views, {"page": page, "name": name}, {"query": query, "user_id": user})
+
+    def delete(self, page: str, name: str) -> int:
+        return self._scope.delete(saved_views, saved_views.c.page == page, saved_views.c.name == name)
+
+    def delete_user(self, user: str) -> int:
+        return self._scope.delete(saved_views, saved_views.c.user_id == user)
