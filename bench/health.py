@@ -94,7 +94,7 @@ async def _count(of_org: OrgStore, refs: list[tuple[str, str, str]], events: int
     await of_org.write(lambda tx: tx.scope.add(citing_versions, citing))
     users = [f"user-{number}" for number in range(USERS)]
     named = [MemoryRef(Kind(kind), name) for kind, name, _ in refs]
-    await of_org.write(lambda tx: tx.usage.sums.sum_again(named, users))
+    await of_org.write(lambda tx: tx.usage.counters.sum_again(named, users))
 
 
 def _row(number: int, ref: tuple[str, str, str], at: int, random: Random) -> dict[str, Any]:

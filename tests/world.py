@@ -43,7 +43,7 @@ from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import SearchRow
 from acumen.settings import Llm, Settings
-from acumen.storage.accounts.api_keys import Key
+from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import OrgStore, Store, Tx, connect
@@ -254,9 +254,9 @@ async def start(settings: Settings, embedder: Embedder, clock: Clock) -> AsyncIt
 async def give_key(app: "App", org: OrgId, role: Role, **about: Any) -> str:
     """A new key of the org; returns its secret."""
     secret = f"acm_{secrets.token_urlsafe(32)}"
-    key = replace(Key(fresh_id("key"), org, "of a test", role, secret[:8], Millis(0), None, None), **about)
+    key = replace(ApiKey(fresh_id("key"), org, "of a test", role, secret[:8], Millis(0), None, None), **about)
     await app.open_org(org)
-    await app.store.of(org).write(lambda tx: tx.keys.add(key, secret))
+    await app.store.of(org).write(lambda tx: tx.api_keys.add(key, secret))
     return secret
 
 

@@ -33,7 +33,7 @@ from acumen.observe.operations import New
 from acumen.review import watch
 from acumen.settings import load
 from acumen.storage.engine import migrate
-from acumen.storage.operations.failures import WantedGroups
+from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
 from tests.review.memories import change, learn, put_in_conflict, supersede, two_ports
 from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, kind_of
@@ -161,8 +161,8 @@ async def _many(deps: Deps, many: int, at: Millis) -> None:
     def store(tx: Tx) -> None:
         tx.scope.add(tx.profiles.mapping.table, [tx.profiles.mapping.to_row(one) for one in profiles])
         tx.search_rows.put(found_by)
-        mark = tx.search_rows.mark()
-        tx.flags.watch_from(mark.generation, mark.seq)
+        mark = tx.search_rows.version()
+        tx.memory_flags.watch_from(mark.generation, mark.seq)
 
     await deps.store.write(store)
 
@@ -302,7 +302,7 @@ async def _deeds(deps: Deps, at: Millis) -> None:
         for turn in range(3)
     ]
     await operations.record([New(one) for one in (*worked, *failed, *hostile)], deps)
-    groups, _ = await deps.store.read(lambda tx: tx.failures.find(WantedGroups(), 100))
+    groups, _ = await deps.store.read(lambda tx: tx.failures.find(FailureGroupFilter(), 100))
     for group in groups:
         await failures.explain(Failed(group.id), deps)
 

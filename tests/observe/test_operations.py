@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acumen.model.ids import now
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen_client.wire import operations as wire
 from tests.world import Org, Start, join, local
 
@@ -256,7 +256,7 @@ async def test_operations_leave_when_their_time_is_over_and_their_counts_stay(st
 
     await here.app.worker.run_due()
 
-    kept = await here.app.store.of(here.id).read(lambda tx: tx.operations.find(Wanted(), None))
+    kept = await here.app.store.of(here.id).read(lambda tx: tx.operations.find(OperationFilter(), None))
     assert [one.id for one in kept] == ["new"]
     assert (await here.send("GET", "/stats")).json()["total"] == 7
     rows = await here.rows()

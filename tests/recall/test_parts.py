@@ -308,7 +308,7 @@ async def test_what_a_user_asked_to_forget_is_not_quoted(org: Org):
     await org.sdk.update_profile(user_id="ada", profile_id=known.profile_id, status="archived")
     deps = await org.app.deps_for(org.id)
     turns = [turn.interaction_id for turn in (await org.sdk.interactions(user_id="ada")).interactions]
-    await deps.store.write(lambda tx: tx.evidence._hide("ada", turns))
+    await deps.store.write(lambda tx: tx.hidden_turns._hide("ada", turns))
 
     assert await context(org, "zebra") == ""
 

@@ -3,15 +3,15 @@
 from acumen.model.ids import Kind
 from acumen.review import alike
 from acumen.review.alike import joined
-from acumen.storage.review.memory_flags import Pair
+from acumen.storage.review.memory_flags import SimilarPair
 from tests.world import Org, profile
 
 
-def pair(left: str, right: str, similarity: float = 0.95, kind: Kind = Kind.PROFILE) -> Pair:
-    return Pair(kind, left, right, "ada", similarity, "meaning")
+def pair(left: str, right: str, similarity: float = 0.95, kind: Kind = Kind.PROFILE) -> SimilarPair:
+    return SimilarPair(kind, left, right, "ada", similarity, "meaning")
 
 
-def names(found: list[list[Pair]]) -> list[set[str]]:
+def names(found: list[list[SimilarPair]]) -> list[set[str]]:
     return [{own for pair in some for own in (pair.left, pair.right)} for some in found]
 
 

@@ -282,14 +282,14 @@ async def test_undoing_a_forget_shows_the_memory_and_its_turn_again(org: Org):
         return ref
 
     ref = await store.write(fill)
-    hidden = await store.read(lambda tx: tx.evidence.hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
+    hidden = await store.read(lambda tx: tx.hidden_turns.hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
     forgotten = (await feed(org))[0]
 
     await org.sdk.undo_memory_change(change_id=forgotten.change_id)
 
     assert hidden
     assert await status(org, ref) == "current"
-    assert not await store.read(lambda tx: tx.evidence.hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
+    assert not await store.read(lambda tx: tx.hidden_turns.hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
 
 
 async def test_an_expired_memory_that_is_restored_does_not_expire_at_once_again(org: Org):

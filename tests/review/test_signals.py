@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.action import Mark
+from acumen.model.action import ReviewState
 from acumen.model.ids import Millis
 from acumen.model.signal import Case, Flagged, Replaced, Thresholds, Twin, Window
 from acumen.model.times import DAY_MS
@@ -144,12 +144,12 @@ def test_signals_come_in_order_of_urgency():
 
 
 def test_a_pinned_memory_is_never_flagged():
-    assert names(with_(UNUSED, mark=Mark(pinned=True))) == []
+    assert names(with_(UNUSED, mark=ReviewState(pinned=True))) == []
 
 
 def test_a_snoozed_memory_is_flagged_again_when_its_time_has_come():
-    asleep = with_(UNUSED, mark=Mark(snoozed_until=Millis(NOW + 1)))
-    awake = with_(UNUSED, mark=Mark(snoozed_until=NOW))
+    asleep = with_(UNUSED, mark=ReviewState(snoozed_until=Millis(NOW + 1)))
+    awake = with_(UNUSED, mark=ReviewState(snoozed_until=NOW))
 
     assert (names(asleep), names(awake)) == ([], ["stale"])
 
@@ -157,13 +157,13 @@ def test_a_snoozed_memory_is_flagged_again_when_its_time_has_come():
 def test_who_vouches_for_a_memory_speaks_against_counts_but_not_against_text():
     flag = Flagged("oversized", {"tokens": 300, "most": 200}, NOW)
 
-    case = with_(shown(10), flags=[flag], mark=Mark(useful_at=NOW))
+    case = with_(shown(10), flags=[flag], mark=ReviewState(useful_at=NOW))
 
     assert names(case) == ["oversized"]
 
 
-def dismissed(case: Case) -> Mark:
-    return Mark(dismissed={signal.name: signal.as_dismissed() for signal in signals_of(case, WINDOW, USUAL)})
+def dismissed(case: Case) -> ReviewState:
+    return ReviewState(dismissed={signal.name: signal.as_dismissed() for signal in signals_of(case, WINDOW, USUAL)})
 
 
 @pytest.mark.parametrize("times, expected", [(10, []), (14, []), (15, ["high_cost_low_cite"])])

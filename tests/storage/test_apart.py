@@ -8,7 +8,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError
-from acumen.model.action import Action, ActionId, ActionItem, Doing, Mark
+from acumen.model.action import Action, ActionId, ActionItem, Doing, ReviewState
 from acumen.model.change import ChangeFilter
 from acumen.model.cluster import AggregationBookmark, Cluster
 from acumen.model.conflict import Conflict, ConflictState
@@ -31,9 +31,9 @@ from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
 from acumen.model.signal import Thresholds, Window
 from acumen.model.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
-from acumen.storage.accounts.api_keys import Key
-from acumen.storage.review.memory_flags import Flag, Pair
-from acumen.storage.review.review_queue import Question
+from acumen.storage.accounts.api_keys import ApiKey
+from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
+from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import OrgStore, Store, Tx
 from tests.world import (
     ADA,
@@ -61,7 +61,7 @@ def fill(tx: Tx) -> None:
     request = a_request(source="slack")
     tx.orgs.ensure()
     tx.orgs.set_config({"window_size": 3}, 0)
-    tx.keys.add(Key("key_1", tx.scope.org, "laptop", "admin", "acm_", Millis(0), None, None), "secret")
+    tx.api_keys.add(ApiKey("key_1", tx.scope.org, "laptop", "admin", "acm_", Millis(0), None, None), "secret")
     tx.conversations.add(request, [a_turn("a secret", request)])
     tx.sessions.finish(ADA, SESSION)
     tx.bookmarks.move(ADA, "profiles", InteractionId(0), TURN)
@@ -83,10 +83,14 @@ def fill(tx: Tx) -> None:
     tx.runs.start("service", "", {"user_id": "ada"}, ["ada"], RunId("run_1"))
     item = ActionItem(PROFILE, changed=True, user_id="ada", before={"mark": {}}, after={"mark": {}})
     tx.actions.add(Action(ActionId("act_1"), Doing.PIN, "local", tx.at, "a secret", items=[item]))
-    tx.marks.put(PROFILE, Mark(pinned=True), "ada")
-    tx.flags.replace(Kind.PROFILE, [], [], [Flag(Kind.PROFILE, PROFILE.id, "oversized", "ada", {"tokens": 9})])
-    tx.flags.replace_pairs(Kind.PROFILE, [], [Pair(Kind.PROFILE, PROFILE.id, PROFILE.id, "ada", 0.95, "words")])
-    tx.flags.watch_from(0, 3)
+    tx.review_states.put(PROFILE, ReviewState(pinned=True), "ada")
+    tx.memory_flags.replace(
+        Kind.PROFILE, [], [], [MemoryFlag(Kind.PROFILE, PROFILE.id, "oversized", "ada", {"tokens": 9})]
+    )
+    tx.memory_flags.replace_pairs(
+        Kind.PROFILE, [], [SimilarPair(Kind.PROFILE, PROFILE.id, PROFILE.id, "ada", 0.95, "words")]
+    )
+    tx.memory_flags.watch_from(0, 3)
     tx.experiments.start(Experiment("e1", 50, tx.at))
     tx.conflicts.add(Conflict("con_1", ADA, PROFILE, PROFILE, "a secret", tx.at))
 
@@ -101,7 +105,7 @@ async def theirs(store: Store) -> OrgStore:
 
 READS: dict[str, Callable[[Tx], Any]] = {
     "config": lambda tx: tx.orgs.config().config,
-    "keys": lambda tx: tx.keys.all(),
+    "keys": lambda tx: tx.api_keys.all(),
     "request": lambda tx: tx.conversations.request(REQUEST),
     "requests": lambda tx: tx.conversations.sessions_page(tx.conversations.requests(), 10, 0)[0],
     "by_request": lambda tx: tx.conversations.by_request([REQUEST]),
@@ -126,7 +130,7 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "past": lambda tx: tx.profiles.past(Millis(9_999_999_999_999)),
     "search rows": lambda tx: tx.search_rows.since("profile", None, 0),
     "search rows of user": lambda tx: tx.search_rows.since("turn", "ada", 0),
-    "search mark": lambda tx: tx.search_rows.mark().seq,
+    "search mark": lambda tx: tx.search_rows.version().seq,
     "without vector": lambda tx: tx.search_rows.without_vector_of("other", "turn", 10),
     "without vector counted": lambda tx: tx.search_rows.count_without_vector_of("other", "turn"),
     "lineage": lambda tx: tx.lineage.of(PROFILE),
@@ -139,28 +143,28 @@ READS: dict[str, Callable[[Tx], Any]] = {
     "conflicts of a memory": lambda tx: tx.conflicts.of([PROFILE]),
     "conflicts described": lambda tx: tx.conflicts.described([Conflict("", ADA, PROFILE, PROFILE, "", tx.at)]),
     "caused by": lambda tx: [one for one in tx.lineage.caused_by("") if one],
-    "stats": lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0)[0],
-    "citations": lambda tx: tx.usage.ranked.cited(Millis(0), 10, 0)[0],
+    "stats": lambda tx: tx.usage.top.shown(Millis(0), 10, 0)[0],
+    "citations": lambda tx: tx.usage.top.cited(Millis(0), 10, 0)[0],
     "events of a memory": lambda tx: tx.usage.events_of(PROFILE, Millis(0), 10),
-    "sessions of a memory": lambda tx: any(tx.usage.ranked.sessions_of([PROFILE], Millis(0)).values()),
+    "sessions of a memory": lambda tx: any(tx.usage.top.sessions_of([PROFILE], Millis(0)).values()),
     "latencies": lambda tx: tx.usage.latencies(9),
-    "ages": lambda tx: tx.library.ages([Millis(0)]),
+    "ages": lambda tx: tx.memory_browser.ages([Millis(0)]),
     "actions a day": lambda tx: tx.actions.per_day(0),
     "events counted": lambda tx: tx.usage.count_of(SHOWN, Millis(0)),
     "injections of a user": lambda tx: tx.injections.of_user("ada", None, 10),
-    "use of a kind": lambda tx: tx.usage.sums.of_kind("profile", Millis(0)),
-    **{f"use by {by}": lambda tx, by=by: tx.usage.sums.grouped(by, 0, 10, 0)[0] for by in GroupBy},
-    "days of a memory": lambda tx: tx.usage.sums.days_of(PROFILE, 0),
+    "use of a kind": lambda tx: tx.usage.counters.of_kind("profile", Millis(0)),
+    **{f"use by {by}": lambda tx, by=by: tx.usage.counters.grouped(by, 0, 10, 0)[0] for by in GroupBy},
+    "days of a memory": lambda tx: tx.usage.counters.days_of(PROFILE, 0),
     "those in use": lambda tx: tx.profiles.current_ids("ada"),
     "as of": lambda tx: tx.lineage.as_of(Kind.PROFILE, None, tx.at),
     "action": lambda tx: tx.actions.get(ActionId("act_1")),
     "actions": lambda tx: tx.actions.page(10, 0, PROFILE)[0],
-    "marks": lambda tx: tx.marks.all_of(Kind.PROFILE),
-    "marks of some": lambda tx: tx.marks.of(Kind.PROFILE, [PROFILE.id]),
-    "flags": lambda tx: tx.flags.of(Kind.PROFILE, [PROFILE.id]),
-    "pairs": lambda tx: tx.flags.pairs(Kind.PROFILE),
-    "docket": lambda tx: tx.docket.of(Kind.PROFILE, [PROFILE.id], Question([], None, WINDOW, Thresholds())),
-    "watched": lambda tx: tx.flags.watched()[1],
+    "marks": lambda tx: tx.review_states.all_of(Kind.PROFILE),
+    "marks of some": lambda tx: tx.review_states.of(Kind.PROFILE, [PROFILE.id]),
+    "flags": lambda tx: tx.memory_flags.of(Kind.PROFILE, [PROFILE.id]),
+    "pairs": lambda tx: tx.memory_flags.pairs(Kind.PROFILE),
+    "queue": lambda tx: tx.review_queue.of(Kind.PROFILE, [PROFILE.id], QueueFilter([], None, WINDOW, Thresholds())),
+    "watched": lambda tx: tx.memory_flags.watched()[1],
     "experiments": lambda tx: tx.experiments.all(),
     "experiment": lambda tx: tx.experiments.get("e1"),
     "active experiment": lambda tx: tx.experiments.active(),
@@ -199,7 +203,7 @@ async def test_no_read_of_another_org_finds_anything_of_ours(theirs: OrgStore, s
 
 WRITES: dict[str, Callable[[Tx], Any]] = {
     "set config": lambda tx: tx.orgs.set_config({"window_size": 9}, 0),
-    "revoke": lambda tx: tx.keys.revoke("key_1"),
+    "revoke": lambda tx: tx.api_keys.revoke("key_1"),
     "delete turn": lambda tx: tx.conversations.delete_turn(ADA, TURN),
     "delete requests": lambda tx: tx.conversations.delete_requests([REQUEST]),
     "delete session": lambda tx: tx.sessions.delete(SESSION),
@@ -216,22 +220,22 @@ WRITES: dict[str, Callable[[Tx], Any]] = {
     "erase": lambda tx: (tx.search_rows.erase_user("ada"), tx.search_rows.erase_kind("profile")),
     "forget lineage": lambda tx: tx.lineage.delete_user("ada"),
     "pause metering": lambda tx: tx.usage.pause_metering(),
-    "expire hours": lambda tx: tx.hours.expire(Millis(9_999_999_999_999)),
+    "expire hours": lambda tx: tx.hourly_counts.expire(Millis(9_999_999_999_999)),
     "expire failures": lambda tx: tx.failures.expire(Millis(9_999_999_999_999), Millis(9_999_999_999_999)),
     "expire usage": lambda tx: tx.usage.expire(Millis(9_999_999_999_999)),
     "forget words shown": lambda tx: tx.injections.forget_words(Kind.PROFILE, None),
-    "sum again": lambda tx: tx.usage.sums.sum_again([PROFILE], ["ada"]),
+    "sum again": lambda tx: tx.usage.counters.sum_again([PROFILE], ["ada"]),
     "take back": lambda tx: tx.actions.take_back(ActionId("act_1"), ActionId("act_2")),
     "stand again": lambda tx: tx.actions.stand_again(ActionId("act_1")),
-    "forget reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, {PROFILE.id: "ada"}),
-    "forget all reviewed": lambda tx: tx.reviewed.forget(Kind.PROFILE, None),
-    "forget reviewed of user": lambda tx: tx.reviewed.forget_user("ada"),
-    "mark": lambda tx: tx.marks.put(PROFILE, Mark(pinned=True), None),
-    "unmark": lambda tx: tx.marks.put(PROFILE, Mark(), None),
-    "flag": lambda tx: tx.flags.replace(Kind.PROFILE, [PROFILE.id], ["stale"], []),
-    "clear flags": lambda tx: tx.flags.clear("oversized", []),
-    "pair": lambda tx: tx.flags.replace_pairs(Kind.PROFILE, [PROFILE.id], []),
-    "watch": lambda tx: tx.flags.watch_from(5, 5),
+    "forget reviewed": lambda tx: tx.review_records.forget(Kind.PROFILE, {PROFILE.id: "ada"}),
+    "forget all reviewed": lambda tx: tx.review_records.forget(Kind.PROFILE, None),
+    "forget reviewed of user": lambda tx: tx.review_records.forget_user("ada"),
+    "mark": lambda tx: tx.review_states.put(PROFILE, ReviewState(pinned=True), None),
+    "unmark": lambda tx: tx.review_states.put(PROFILE, ReviewState(), None),
+    "flag": lambda tx: tx.memory_flags.replace(Kind.PROFILE, [PROFILE.id], ["stale"], []),
+    "clear flags": lambda tx: tx.memory_flags.clear("oversized", []),
+    "pair": lambda tx: tx.memory_flags.replace_pairs(Kind.PROFILE, [PROFILE.id], []),
+    "watch": lambda tx: tx.memory_flags.watch_from(5, 5),
     "stop experiment": lambda tx: tx.experiments.stop("e1"),
     "delete usage": lambda tx: tx.usage.delete_user("ada", ["r1"], ["s1"]),
     "count again": lambda tx: tx.usage.add([UsageEvent(SHOWN, SHOWN, tx.at)]),

@@ -10,8 +10,8 @@ from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, 
 from acumen.model.ids import Millis, SessionId
 from acumen.model.run import ItemState, Run, RunId, RunState
 from acumen.observe import outcomes
-from acumen.storage.conversations.sessions import WantedOutcomes
-from acumen.storage.metering.evaluations import Wanted
+from acumen.storage.conversations.sessions import OutcomeFilter
+from acumen.storage.metering.evaluations import EvaluationFilter
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire
@@ -50,7 +50,7 @@ async def state_outcome(asked: wire.SetSessionOutcomeRequest, call: Call) -> wir
 
 @answers(Calls.session_outcomes)
 async def get_outcomes(asked: wire.GetSessionOutcomesRequest, call: Call) -> wire.GetSessionOutcomesResponse:
-    wanted = WantedOutcomes(
+    wanted = OutcomeFilter(
         sessions=None if asked.session_ids is None else [SessionId(one) for one in asked.session_ids],
         user_id=user(asked.user_id),
         source=asked.source,
@@ -90,7 +90,7 @@ def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
 async def get_results(
     asked: wire.GetAgentSuccessEvaluationResultsRequest, call: Call
 ) -> wire.GetEvaluationResultsViewResponse:
-    wanted = Wanted(
+    wanted = EvaluationFilter(
         user_id=user(asked.user_id),
         session_id=SessionId(asked.session_id) if asked.session_id else None,
         agent_version=asked.agent_version,

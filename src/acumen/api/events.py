@@ -10,7 +10,7 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import operations as wire
@@ -27,7 +27,7 @@ async def event(asked: wire.EventRequest, call: Call) -> wire.EventResponse:
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
         raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
-    kept = await call.deps.store.read(lambda tx: tx.hours.total())
+    kept = await call.deps.store.read(lambda tx: tx.hourly_counts.total())
     return wire.EventResponse(ring_size=kept, op_id=receipt.id)
 
 
@@ -85,9 +85,9 @@ async def stats(_asked: Nothing, call: Call) -> wire.StatsResponse:
 
 
 def _stats(tx: Tx) -> wire.StatsResponse:
-    counts = tx.hours.by_source()
-    recent = tx.operations.find(Wanted(), RECENT)
-    scenario = tx.operations.find(Wanted(source="scenario"), RECENT)
+    counts = tx.hourly_counts.by_source()
+    recent = tx.operations.find(OperationFilter(), RECENT)
+    scenario = tx.operations.find(OperationFilter(source="scenario"), RECENT)
     return wire.StatsResponse(
         total=sum(one.total for one in counts),
         successes=sum(one.successes for one in counts),

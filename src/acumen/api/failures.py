@@ -14,7 +14,7 @@ from acumen.model.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
 from acumen.review.failures import OPEN, Listed, Told
-from acumen.storage.operations.failures import WantedGroups
+from acumen.storage.operations.failures import FailureGroupFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 
@@ -22,7 +22,7 @@ from acumen_client.wire import failures as wire
 @answers(Calls.failures)
 async def get_failures(asked: wire.GetFailuresRequest, call: Call) -> wire.GetFailuresResponse:
     states = tuple(GroupState(one) for one in asked.states) if asked.states else OPEN
-    wanted = WantedGroups(states=states, source=asked.source, endpoint=asked.endpoint)
+    wanted = FailureGroupFilter(states=states, source=asked.source, endpoint=asked.endpoint)
     groups, total = await call.deps.store.read(lambda tx: failures.listed(tx, wanted, asked.limit, asked.offset))
     views = [_group(one) for one in groups]
     return wire.GetFailuresResponse(groups=views, total=total, limit=asked.limit, offset=asked.offset)
@@ -31,7 +31,7 @@ async def get_failures(asked: wire.GetFailuresRequest, call: Call) -> wire.GetFa
 @answers(Calls.failure)
 async def get_failure(asked: wire.GetFailureRequest, call: Call) -> wire.FailureResponse:
     told, found = await call.deps.store.read(
-        lambda tx: (failures.told(tx, asked.group_id), tx.lessons.get(asked.group_id))
+        lambda tx: (failures.told(tx, asked.group_id), tx.proposals.get(asked.group_id))
     )
     answer = _failure(told)
     if found is not None:

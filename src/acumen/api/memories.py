@@ -301,7 +301,7 @@ _DECISIONS = {Approval.APPROVED: "approve", Approval.REJECTED: "reject"}
 async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
     decision = _DECISIONS.get(Approval(asked.playbook_status))
-    proposed = await call.deps.store.read(lambda tx: tx.lessons.of_playbook(asked.agent_playbook_id))
+    proposed = await call.deps.store.read(lambda tx: tx.proposals.of_playbook(asked.agent_playbook_id))
     if proposed is not None and decision is not None:  # no search finds it before it is approved
         await proposals.decide(asked.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
     else:

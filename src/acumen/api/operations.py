@@ -13,7 +13,7 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, OperationStatus, Receipt, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen_client.calls import Calls
 from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire
@@ -105,7 +105,7 @@ def body_hash(text: str) -> str:
 
 @answers(Calls.operations)
 async def get_operations(asked: wire.GetOperationsRequest, call: Call) -> wire.GetOperationsResponse:
-    wanted = Wanted(
+    wanted = OperationFilter(
         source=asked.source,
         kind=None if asked.kind is None else OperationKind(asked.kind),
         status=None if asked.status is None else OperationStatus(asked.status),
@@ -125,7 +125,9 @@ async def get_operations(asked: wire.GetOperationsRequest, call: Call) -> wire.G
 @answers(Calls.export_outcomes)
 async def export_outcomes(asked: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
     at, op_id = _cursor(asked.after) if asked.after else (Millis(0), "")
-    found = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, Wanted(outcomes=True), asked.limit))
+    found = await call.deps.store.read(
+        lambda tx: tx.operations.after(at, op_id, OperationFilter(outcomes=True), asked.limit)
+    )
     return _listed(found, newest=found[-1] if found else None, cursor=asked.after)
 
 

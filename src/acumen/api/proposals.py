@@ -8,7 +8,7 @@ from acumen.model.playbook import Approval
 from acumen.review import proposals
 from acumen.review.proposals import Proposed, WantedProposals
 from acumen.review.purge import purge
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse
@@ -52,7 +52,7 @@ async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.Les
 @answers(Calls.purge_operations)
 async def purge_operations(asked: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
     ids = None if asked.op_id is None else (asked.op_id,)
-    gone = await purge(Wanted(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
+    gone = await purge(OperationFilter(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
     return PurgeOperationsResponse(
         operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.kept)
     )

@@ -15,7 +15,7 @@ from acumen.meter.cost import midnight
 from acumen.model.ids import Kind
 from acumen.model.memory import Status
 from acumen.model.search import Filter
-from acumen.storage.accounts.api_keys import Key
+from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
@@ -133,7 +133,7 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
 
 @answers(Calls.keys)
 async def list_keys(_asked: Nothing, call: Call) -> wire.ListKeysResponse:
-    keys = await call.deps.store.read(lambda tx: tx.keys.all())
+    keys = await call.deps.store.read(lambda tx: tx.api_keys.all())
     return wire.ListKeysResponse(keys=[_key(key) for key in keys if key.revoked_at is None])
 
 
@@ -149,7 +149,7 @@ async def revoke_key(asked: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKey
     return wire.RevokeKeyResponse(message="Key revoked")
 
 
-def _key(key: Key) -> wire.KeyView:
+def _key(key: ApiKey) -> wire.KeyView:
     return shaped(wire.KeyView, key, key_id=key.id)
 
 
@@ -184,7 +184,7 @@ async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
-    kept = None if failed else await call.deps.store.read(lambda tx: tx.hours.total())
+    kept = None if failed else await call.deps.store.read(lambda tx: tx.hourly_counts.total())
     return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=kept)
 
 

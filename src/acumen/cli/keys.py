@@ -12,7 +12,7 @@ from acumen.door.callers import Doorkeeper
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings
-from acumen.storage.accounts.api_keys import Key
+from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.accounts.orgs import all_orgs
 from acumen_client.wire.shapes import Role
 
@@ -32,7 +32,9 @@ def create(settings: Settings, name: str, role: str, org: str | None, expires: s
     show(as_json, {**_told(key), "secret": secret}, words)
 
 
-async def _create(settings: Settings, name: str, role: Role, org: OrgId, expires_at: Millis | None) -> tuple[Key, str]:
+async def _create(
+    settings: Settings, name: str, role: Role, org: OrgId, expires_at: Millis | None
+) -> tuple[ApiKey, str]:
     async with opened(settings) as app:
         return await Doorkeeper(app).create(org, name, role, expires_at)
 
@@ -45,14 +47,14 @@ def list_all(settings: Settings, *, as_json: bool) -> None:
     show(as_json, {"keys": [_told(key) for key in keys]}, words if keys else none)
 
 
-async def _all(settings: Settings) -> list[Key]:
+async def _all(settings: Settings) -> list[ApiKey]:
     async with opened(settings) as app:
         return await _keys_of_all(app)
 
 
-async def _keys_of_all(app: App) -> list[Key]:
+async def _keys_of_all(app: App) -> list[ApiKey]:
     orgs = await app.store.read(all_orgs)
-    return [key for org in sorted(orgs) for key in await app.store.of(org).read(lambda tx: tx.keys.all())]
+    return [key for org in sorted(orgs) for key in await app.store.of(org).read(lambda tx: tx.api_keys.all())]
 
 
 def revoke(settings: Settings, key_id: str, *, as_json: bool) -> None:
@@ -61,7 +63,7 @@ def revoke(settings: Settings, key_id: str, *, as_json: bool) -> None:
     show(as_json, {"revoked": key.id, "name": key.name}, words)
 
 
-async def _revoke(settings: Settings, key_id: str) -> Key:
+async def _revoke(settings: Settings, key_id: str) -> ApiKey:
     async with opened(settings) as app:
         key = next((key for key in await _keys_of_all(app) if key.id == key_id), None)
         if key is None:
@@ -90,7 +92,7 @@ def _date(text: str) -> Millis:
     return Millis(int((day if day.tzinfo else day.replace(tzinfo=UTC)).timestamp() * 1000))
 
 
-def _told(key: Key) -> dict[str, Any]:
+def _told(key: ApiKey) -> dict[str, Any]:
     return {
         "key_id": key.id,
         "name": key.name,
@@ -103,13 +105,13 @@ def _told(key: Key) -> dict[str, Any]:
     }
 
 
-def _state(key: Key) -> str:
+def _state(key: ApiKey) -> str:
     if key.revoked_at is not None:
         return "revoked"
     return "valid" if key.valid_at(now()) else "expired"
 
 
-def _until(key: Key) -> str:
+def _until(key: ApiKey) -> str:
     return "until it is revoked" if key.expires_at is None else f"until {_when(key.expires_at)}"
 
 

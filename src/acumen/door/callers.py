@@ -14,7 +14,7 @@ from acumen.app import LOCAL_ORG, App
 from acumen.door.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.ids import Millis, OrgId, fresh_id, now
-from acumen.storage.accounts.api_keys import Key, any_exist, by_id, by_secret, hashed
+from acumen.storage.accounts.api_keys import ApiKey, any_exist, by_id, by_secret, hashed
 from acumen.storage.store import Tx
 from acumen_client.wire.shapes import Role
 
@@ -41,7 +41,7 @@ class Doorkeeper:
     def __init__(self, app: App) -> None:
         self._app = app
         self._store = app.store
-        self._known: dict[str, tuple[float, Key | None]] = {}
+        self._known: dict[str, tuple[float, ApiKey | None]] = {}
         self._keys_exist: tuple[float, bool] = (0.0, False)
 
     async def identify(self, scope: Scope) -> Caller:
@@ -75,14 +75,14 @@ class Doorkeeper:
             self._keys_exist = (time.monotonic(), exist)
         return exist
 
-    async def create(self, org: OrgId, name: str, role: Role, expires_at: Millis | None) -> tuple[Key, str]:
+    async def create(self, org: OrgId, name: str, role: Role, expires_at: Millis | None) -> tuple[ApiKey, str]:
         """The key, and its secret, which nobody can read again."""
         secret = f"acm_{secrets.token_urlsafe(32)}"
-        key = Key(fresh_id("key"), org, name, role, secret[:8], Millis(0), expires_at, None)
+        key = ApiKey(fresh_id("key"), org, name, role, secret[:8], Millis(0), expires_at, None)
 
-        def store(tx: Tx) -> Key:
-            tx.keys.add(key, secret)
-            return next(stored for stored in tx.keys.all() if stored.id == key.id)
+        def store(tx: Tx) -> ApiKey:
+            tx.api_keys.add(key, secret)
+            return next(stored for stored in tx.api_keys.all() if stored.id == key.id)
 
         await self._app.open_org(org)
         made = await self._store.of(org).write(store)
@@ -90,7 +90,7 @@ class Doorkeeper:
         return made, secret
 
     async def revoke(self, org: OrgId, key_id: str) -> None:
-        if not await self._store.of(org).write(lambda tx: tx.keys.revoke(key_id)):
+        if not await self._store.of(org).write(lambda tx: tx.api_keys.revoke(key_id)):
             raise NotFound(f"There is no key {key_id!r} to revoke.")
         self.forget()
 
@@ -99,7 +99,7 @@ class Doorkeeper:
         self._known.clear()
         self._keys_exist = (0.0, False)
 
-    async def _key(self, name: str, look: Callable[[Any], Key | None]) -> Key | None:
+    async def _key(self, name: str, look: Callable[[Any], ApiKey | None]) -> ApiKey | None:
         checked_at, key = self._known.get(name, (0.0, None))
         if time.monotonic() - checked_at > REMEMBER_SECONDS:
             key = await self._store.read(look)
@@ -109,7 +109,7 @@ class Doorkeeper:
         return key
 
 
-def _holder(key: Key | None) -> Caller:
+def _holder(key: ApiKey | None) -> Caller:
     if key is None or not key.valid_at(now()):
         raise NotAuthenticated("This key is unknown, expired or revoked.")
     return Caller(key.org_id, Role(key.role), key.name, key.id)

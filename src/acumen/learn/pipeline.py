@@ -25,7 +25,7 @@ from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Status, part_of_a_rerun
 from acumen.model.search import Filter, SearchRow
 from acumen.storage.memories.lineage import Because
-from acumen.storage.memories.search_rows import Mark
+from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.store import Tx
 
 KINDS = (Kind.PROFILE, Kind.USER_PLAYBOOK)
@@ -89,7 +89,7 @@ class _Neighbours(Struct, frozen=True):
     """Search rows of the notes, the known memories they meet, and the index versions at which these were read."""
 
     rows: list[SearchRow]
-    versions: dict[Kind, Mark]
+    versions: dict[Kind, IndexVersion]
     memories: list[Memory]
 
 

@@ -60,7 +60,7 @@ async def effect(playbook_id: int, deps: Deps) -> Effect:
 
 
 def _effect(tx: Tx, playbook_id: int) -> Effect:
-    proposal = tx.lessons.of_playbook(playbook_id)
+    proposal = tx.proposals.of_playbook(playbook_id)
     playbook = tx.agent_playbooks.get(str(playbook_id))
     if proposal is None or playbook is None:
         raise NotFound(f"There is no proposed lesson {playbook_id}.")

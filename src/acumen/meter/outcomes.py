@@ -12,7 +12,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, owner
 from acumen.model.memory import Status
 from acumen.model.times import DAY_MS
-from acumen.storage.review.memory_flags import Flag
+from acumen.storage.review.memory_flags import MemoryFlag
 from acumen.storage.store import Tx
 
 HARMFUL = "harmful"
@@ -50,18 +50,18 @@ async def propose_harmful(_fact: Hour, deps: Deps) -> None:
     found = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))
 
     def store(tx: Tx) -> None:
-        tx.flags.clear(HARMFUL, keep=[(flag.kind, flag.id) for flag in found])
+        tx.memory_flags.clear(HARMFUL, keep=[(flag.kind, flag.id) for flag in found])
         for kind in Kind:
             own = [flag for flag in found if flag.kind == kind]
-            tx.flags.replace(kind, [flag.id for flag in own], [HARMFUL], own)
+            tx.memory_flags.replace(kind, [flag.id for flag in own], [HARMFUL], own)
 
     await deps.store.write(store)
 
 
-def _harmful(tx: Tx, since: Millis, at: Millis) -> Iterable[Flag]:
+def _harmful(tx: Tx, since: Millis, at: Millis) -> Iterable[MemoryFlag]:
     for ref, (memory, seen) in lifts(tx, since, at).items():
         if seen.harms and seen.interval is not None and memory.status is Status.CURRENT:
-            yield Flag(ref.kind, ref.id, HARMFUL, owner(memory) or None, _numbers(seen, seen.interval.low))
+            yield MemoryFlag(ref.kind, ref.id, HARMFUL, owner(memory) or None, _numbers(seen, seen.interval.low))
 
 
 def _numbers(seen: Lift, low: float) -> dict[str, float]:

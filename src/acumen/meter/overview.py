@@ -10,7 +10,7 @@ from acumen.model.evaluation import Evaluation, SessionKey
 from acumen.model.figures import Attribution, Period, Totals, Wins
 from acumen.model.ids import Millis
 from acumen.model.times import DAY_MS
-from acumen.storage.metering.evaluations import Wanted
+from acumen.storage.metering.evaluations import EvaluationFilter
 from acumen.storage.store import Tx
 
 WEEK_MS = 7 * DAY_MS
@@ -72,26 +72,27 @@ async def overview(
     """`bucket` is day or week. Without `shadows` comparisons are left out."""
 
     def read(tx: Tx) -> Overview:
-        wins = tx.figures.wins(period, DAY_MS) if shadows else []
+        wins = tx.session_statistics.wins(period, DAY_MS) if shadows else []
         part = _part(tx, period, bucket, None, shadows=shadows)
-        counts = tx.figures.by_source(period)
+        counts = tx.session_statistics.by_source(period)
         listed = {source for sources in sets.values() for source in sources}
         sessions = {
-            source: tx.figures.sessions(period, [source], MOST_SESSIONS) for source in sorted(counts)[:MOST_SOURCES]
+            source: tx.session_statistics.sessions(period, [source], MOST_SESSIONS)
+            for source in sorted(counts)[:MOST_SOURCES]
         }
         by_set = {
             label: SourceSet(
                 sources,
                 _part(tx, period, bucket, sources, shadows=shadows),
-                tx.figures.sessions(period, sources, MOST_SESSIONS),
+                tx.session_statistics.sessions(period, sources, MOST_SESSIONS),
             )
             for label, sources in sets.items()
         }
         return Overview(
-            state=_state(part.now, wins, tx.figures.first_ended(), deps.now()),
+            state=_state(part.now, wins, tx.session_statistics.first_ended(), deps.now()),
             part=part,
             wins=wins,
-            recent=tx.evaluations.find(Wanted(), MOST_RECENT),
+            recent=tx.evaluations.find(EvaluationFilter(), MOST_RECENT),
             by_source=sessions,
             sets=by_set,
             unmatched=sum(count for source, count in counts.items() if source not in listed) if sets else 0,
@@ -102,7 +103,7 @@ async def overview(
 
 def _part(tx: Tx, period: Period, bucket: str, sources: Sequence[str] | None, *, shadows: bool) -> Part:
     width, origin = WIDTHS[bucket]
-    figures = tx.figures
+    figures = tx.session_statistics
     compared = dict(figures.wins(period, width, origin)) if shadows and sources is None else {}
     buckets = figures.buckets(period, width, origin, sources)
     cited = figures.attribution(period, MOST_RULES, sources)

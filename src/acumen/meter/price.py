@@ -41,7 +41,7 @@ async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offs
 
 
 def _bill(tx: Tx, by: GroupBy, first_day: int, limit: int, offset: int, model: str, price: float | None) -> Bill:
-    page, total, together = tx.usage.sums.grouped(by, first_day, limit, offset)
+    page, total, together = tx.usage.counters.grouped(by, first_day, limit, offset)
     tags = [Tag(key, use) for key, use in page]
     if by is GroupBy.MEMORY:
         refs = {key: MemoryRef(Kind(key[0]), key[1]) for key, _ in page}

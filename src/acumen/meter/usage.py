@@ -189,7 +189,7 @@ async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> Stats:
     since = Millis(deps.now() - days_back * DAY_MS)
 
     def read(tx: Tx) -> Stats:
-        found, total = tx.usage.ranked.shown(since, limit, offset)
+        found, total = tx.usage.top.shown(since, limit, offset)
         titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
         return Stats(found, total, titles, tx.usage.metered_since())
 
@@ -213,7 +213,7 @@ async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Cita
     since = Millis(deps.now() - days_back * DAY_MS)
 
     def read(tx: Tx) -> Citations:
-        found, total = tx.usage.ranked.cited(since, limit, offset)
+        found, total = tx.usage.top.cited(since, limit, offset)
         titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
         unresolved, retrieved = (tx.usage.count_of(name, since) for name in (UNRESOLVED, RETRIEVED))
         return Citations(found, total, titles, unresolved, retrieved, tx.usage.cited_since())

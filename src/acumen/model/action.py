@@ -35,7 +35,7 @@ class Doing(StrEnum):
     UNDO = "undo"
 
 
-class Mark(Struct, frozen=True):
+class ReviewState(Struct, frozen=True):
     """What a person has said about a memory. `dismissed` holds the numbers, by signal, that did not convince."""
 
     pinned: bool = False
@@ -52,7 +52,7 @@ class Mark(Struct, frozen=True):
         }
 
 
-UNMARKED = Mark()
+UNREVIEWED = ReviewState()
 
 
 class Target(Struct, frozen=True):

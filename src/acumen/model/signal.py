@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from acumen.model.action import UNMARKED, Mark
+from acumen.model.action import UNREVIEWED, ReviewState
 from acumen.model.conflict import OpenConflict
 from acumen.model.ids import MemoryRef, Millis
 from acumen.model.times import DAY_MS
@@ -108,11 +108,11 @@ class Case(NamedTuple):
     replaced: Replaced | None = None
     flags: Sequence[Flagged] = ()
     twins: Sequence[Twin] = ()
-    mark: Mark = UNMARKED
+    mark: ReviewState = UNREVIEWED
     conflicts: Sequence[OpenConflict] = ()  # those in which it is the newer memory
 
 
-class Filed(NamedTuple):
+class QueueItem(NamedTuple):
     """A case, and whose it is."""
 
     ref: MemoryRef

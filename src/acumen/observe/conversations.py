@@ -32,7 +32,7 @@ async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) ->
         said = Publication(request, turns, quiet, _quiet_at(request, deps))
     else:
         said = Publication(request, turns, Published(request.user_id, request.id), None)
-    return await deps.store.write_together(store_all, said, hold_org=False)
+    return await deps.store.write_grouped(store_all, said, hold_org=False)
 
 
 def store_all(tx: Tx, said: Sequence[Publication]) -> list[bool]:

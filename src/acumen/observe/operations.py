@@ -40,7 +40,7 @@ class New(NamedTuple):
 
 async def record(sent: Sequence[New], deps: Deps) -> list[Receipt]:
     """Stored when this returns, each once: sent again it is the same success, another under its id is a conflict."""
-    return await deps.store.write_together(store_all, [_prepared(new) for new in sent])
+    return await deps.store.write_grouped(store_all, [_prepared(new) for new in sent])
 
 
 def _prepared(new: New) -> New:
@@ -76,7 +76,7 @@ def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
     groups = _groups(tx, fresh) if fresh else {}
     if fresh:
         stored = [_in_group(new, groups) for new in fresh.values()]
-        tx.hours.count(stored, tx.operations.add(stored))
+        tx.hourly_counts.count(stored, tx.operations.add(stored))
         _count_failures(tx, [one for one in stored if one.group_id is not None])
         _notice(tx, stored)
     return [Receipt(new.operation.id, _stored(new, fresh, known), groups.get(new.operation.id)) for new in sent]
@@ -100,8 +100,8 @@ def _groups(tx: Tx, fresh: Mapping[str, New]) -> dict[str, str]:
     failures = {op_id: new.signature for op_id, new in fresh.items() if new.signature is not None}
     if not failures:
         return {}
-    tx.shelf.look_up([one.key for one in failures.values()])
-    return {op_id: group_of(one, tx.shelf) for op_id, one in failures.items()}
+    tx.failure_group_index.look_up([one.key for one in failures.values()])
+    return {op_id: group_of(one, tx.failure_group_index) for op_id, one in failures.items()}
 
 
 def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
@@ -151,7 +151,7 @@ def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
         if _worth_a_look(before, after):
             tx.jobs.add(Worked(key))
     for version in tx.operations.note_versions(stored):
-        tx.lessons.flag(*version)
+        tx.proposals.flag(*version)
 
 
 _ENDINGS = (OperationKind.OUTCOME, OperationKind.VERDICT)
@@ -192,7 +192,7 @@ async def expire(_fact: Hour, deps: Deps) -> None:
         await deps.stand_back()
 
     def counts(tx: Tx) -> None:
-        tx.hours.expire(before)
+        tx.hourly_counts.expire(before)
         tx.failures.expire(before, Millis(tx.at - KEEP_HOURS_MS))
 
     await deps.store.write(counts)
@@ -205,7 +205,7 @@ async def _forget(deps: Deps) -> None:
     before = Millis(deps.now() - days * DAY_MS)
     steps: dict[str, Callable[[Tx], int]] = {
         "groups of failures": lambda tx: tx.failures.forget(before),
-        "conclusions": lambda tx: tx.lessons.expire(before),
+        "conclusions": lambda tx: tx.proposals.expire(before),
         "findings": lambda tx: tx.verdicts.expire(before),
         "ways of calling": lambda tx: tx.operations.forget_ways(before),
     }

@@ -18,7 +18,7 @@ from acumen.recall.partition import Partition
 from acumen.recall.quotes import Excerpt, excerpt
 from acumen.recall.turns import TurnPartition
 from acumen.recall.words import terms
-from acumen.storage.memories.search_rows import Mark
+from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.metering.injections import ECHO_DAYS, ECHO_INJECTIONS
 from acumen.storage.store import Tx
 
@@ -36,7 +36,7 @@ class HeldMemories:
         self.lock = Lock()
         self._kind = kind
         self._user = user
-        self._mark = Mark(0, 0)
+        self._mark = IndexVersion(0, 0)
         self.rows: Partition[Facet] = Partition()
         self._standing: set[str] = set()
 
@@ -50,9 +50,9 @@ class HeldMemories:
 
     def catch_up(self, tx: Tx, model: str) -> None:
         """Exactly what this transaction sees, no matter which process wrote it."""
-        mark = tx.search_mark
+        mark = tx.index_version
         if mark.generation != self._mark.generation:
-            self.rows, self._standing, self._mark = Partition(), set(), Mark(mark.generation, 0)
+            self.rows, self._standing, self._mark = Partition(), set(), IndexVersion(mark.generation, 0)
         if mark.seq > self._mark.seq:
             for changed in _pages(tx, self._kind, self._user, self._mark.seq):
                 self._read(tx, changed, model)
@@ -85,7 +85,7 @@ class HeldTurns:
     def __init__(self, user: UserId) -> None:
         self.lock = Lock()
         self._user = user
-        self._mark = Mark(0, 0)
+        self._mark = IndexVersion(0, 0)
         self._last = InteractionId(0)
         self.rows: TurnPartition[Facet] = TurnPartition()
         self._excerpts: dict[str, Excerpt] = {}
@@ -107,9 +107,9 @@ class HeldTurns:
 
     def catch_up(self, tx: Tx, model: str) -> None:
         """Exactly what this transaction sees, no matter which process wrote it."""
-        mark = tx.search_mark
+        mark = tx.index_version
         if mark.generation != self._mark.generation:
-            self.rows, self._last, self._mark = TurnPartition(), InteractionId(0), Mark(mark.generation, 0)
+            self.rows, self._last, self._mark = TurnPartition(), InteractionId(0), IndexVersion(mark.generation, 0)
             self._excerpts = {}
         for turn in tx.conversations.after(self._user, self._last):
             self._put(turn)

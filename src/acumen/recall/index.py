@@ -101,7 +101,7 @@ def _texts(tx: Tx, kind: str, ids: Sequence[str]) -> dict[str, Findable]:
     """What there is under these ids, as it is to be found."""
     if kind == TURN:
         wanted = {InteractionId(int(turn_id)) for turn_id in ids}
-        turns = tx.conversations.by_ids(sorted(wanted - tx.evidence.hidden(wanted)))
+        turns = tx.conversations.by_ids(sorted(wanted - tx.hidden_turns.hidden(wanted)))
         return {str(turn.id): _turn(turn) for turn in turns}
     memories = tx.by_kind[Kind(kind)].by_ids(ids)
     return {key: Findable(kind, owner(memory), searchable(memory)) for key, memory in memories.items()}

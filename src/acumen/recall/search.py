@@ -182,7 +182,7 @@ class Search:
             listed = tx.conversations.newest(
                 ask.user_id, ask.most_recent or ask.top_k, wanted.since, wanted.until, wanted.request_id
             )
-            hidden = tx.evidence.hidden([turn.id for turn in listed])
+            hidden = tx.hidden_turns.hidden([turn.id for turn in listed])
             return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
         held = self._shelf.turns(tx, ask.user_id)
         found = _rank(tx, held, ask.wanted, understood.question, ask.top_k, ask.threshold, deps)

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.action import UNMARKED, Action, ActionId, ActionItem, Asked, Doing, Mark, Snapshot
+from acumen.model.action import UNREVIEWED, Action, ActionId, ActionItem, Asked, Doing, ReviewState, Snapshot
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.memory import Cause, Status
@@ -30,7 +30,7 @@ class _Known(Struct, frozen=True):
     """A memory and what was said about it, as they are now."""
 
     memory: Memory
-    mark: Mark
+    mark: ReviewState
 
 
 async def look(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
@@ -76,9 +76,9 @@ def _known(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, _Known]:
     found: dict[MemoryRef, _Known] = {}
     for kind in {ref.kind for ref in refs}:
         ids = [ref.id for ref in refs if ref.kind == kind]
-        marks = tx.marks.of(kind, ids)
+        marks = tx.review_states.of(kind, ids)
         for memory_id, memory in tx.by_kind[kind].by_ids(ids).items():
-            found[MemoryRef(kind, memory_id)] = _Known(memory, marks.get(memory_id, UNMARKED))
+            found[MemoryRef(kind, memory_id)] = _Known(memory, marks.get(memory_id, UNREVIEWED))
     return found
 
 
@@ -197,7 +197,7 @@ def _sides(tx: Tx, ref: MemoryRef, known: _Known, planned: Planned) -> tuple[Sna
     if planned.memory is not None:
         rows: Any = tx.by_kind[ref.kind]
         return {"memory": rows.mapping.to_row(known.memory)}, {"memory": rows.mapping.to_row(planned.memory)}
-    mark = planned.mark or UNMARKED
+    mark = planned.mark or UNREVIEWED
     return {"mark": known.mark.as_json()}, {"mark": mark.as_json()}
 
 
@@ -235,7 +235,7 @@ def _apply(
             elif planned.memory is not None:
                 tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
             if planned.mark is not None:
-                tx.marks.put(item.ref, planned.mark, item.user_id)
+                tx.review_states.put(item.ref, planned.mark, item.user_id)
         if asked.doing is Doing.DELETE:
             for kind in Kind:
                 tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
@@ -361,7 +361,7 @@ def _put_back(tx: Tx, undoing: Action, known: Mapping[MemoryRef, _Known], rows: 
             then = _memory_of(tx, item.ref, side)
             tx.memories.put_back(item.ref, known[item.ref].memory, then, rows.get(item.ref), because)
         else:
-            tx.marks.put(item.ref, Mark(**side["mark"]), item.user_id)
+            tx.review_states.put(item.ref, ReviewState(**side["mark"]), item.user_id)
     taken_back = undoing.undoes or ActionId("")
     done = tx.actions.get(taken_back)
     if not tx.actions.take_back(taken_back, undoing.id):

@@ -19,7 +19,7 @@ from acumen.review.plan import changed
 from acumen.review.purge import remove
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.memory_rows import row_id
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")
@@ -233,12 +233,12 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
         its = Filter(user_id=user, statuses=None)
         counts = {
             "session_outcomes": tx.sessions.count_stated(user),
-            **tx.reviewed.forget_user(user),
+            **tx.review_records.forget_user(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
             "profiles": tx.profiles.delete(list(tx.profiles.owned(its))),
             "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.owned(its))),
             **tx.conversations.delete_user(user),
-            "operations": remove(tx, tx.operations.find(Wanted(user_id=user), None)).operations,
+            "operations": remove(tx, tx.operations.find(OperationFilter(user_id=user), None)).operations,
             "lineage": tx.lineage.delete_user(user),
             "conflicts": tx.conflicts.delete_user(user),
             **tx.evaluations.delete_user(user),

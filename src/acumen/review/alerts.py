@@ -38,7 +38,7 @@ async def look(_fact: Minutes, deps: Deps) -> None:
 def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     """What is wrong now, by kind and subject."""
     least = deps.settings.alerts.silent_minutes * MINUTE_MS
-    heard = tx.hours.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
+    heard = tx.hourly_counts.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
     found = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in heard.items()]
     found += [escalating(group) for group in tx.failures.unsettled()]
     found += [analysis_failing(fact, tx.jobs.of_fact(fact), tx.at) for fact in ANALYSES]

@@ -6,14 +6,14 @@ from typing import Any
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.model.action import UNMARKED, Mark
+from acumen.model.action import UNREVIEWED, ReviewState
 from acumen.model.ids import Kind, Millis, UserId
 from acumen.model.memories import Memory
 from acumen.model.signal import DUPLICATE
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.queue import USUAL_DAYS, kinds
-from acumen.storage.review.memory_flags import Pair
+from acumen.storage.review.memory_flags import SimilarPair
 from acumen.storage.store import Tx
 
 
@@ -28,7 +28,7 @@ class Member(Struct, frozen=True):
 class Cluster(Struct, frozen=True):
     """Memories of one kind and owner that hang together by their pairs; the one most shown first."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[SimilarPair]
     members: Sequence[Member]
 
     @property
@@ -65,28 +65,28 @@ def _asked(deps: Deps) -> tuple[Millis, float]:
     return Millis(deps.now() - USUAL_DAYS * DAY_MS), deps.thresholds.similarity
 
 
-def _page(tx: Tx, groups: Sequence[Sequence[Pair]], since: Millis, part: slice) -> tuple[list[Cluster], int]:
+def _page(tx: Tx, groups: Sequence[Sequence[SimilarPair]], since: Millis, part: slice) -> tuple[list[Cluster], int]:
     return [_pictured(tx, some, since) for some in groups[part]], len(groups)
 
 
-def _in_use(tx: Tx, user: UserId | None, least: float) -> list[Pair]:
+def _in_use(tx: Tx, user: UserId | None, least: float) -> list[SimilarPair]:
     """Pairs of which both are in use and no person has told them apart, the most alike first."""
     found = []
     for kind in kinds(user):
-        marks = tx.marks.all_of(kind)
-        found += [pair for pair in tx.flags.pairs(kind, user, least=least) if not _told_apart(pair, marks)]
+        marks = tx.review_states.all_of(kind)
+        found += [pair for pair in tx.memory_flags.pairs(kind, user, least=least) if not _told_apart(pair, marks)]
     return sorted(found, key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
 
 
-def _told_apart(pair: Pair, marks: Mapping[str, Mark]) -> bool:
+def _told_apart(pair: SimilarPair, marks: Mapping[str, ReviewState]) -> bool:
     """Whether a person has dismissed each as a duplicate of the other."""
     return all(
-        other in marks.get(own, UNMARKED).dismissed.get(DUPLICATE, {}).get("about", ())
+        other in marks.get(own, UNREVIEWED).dismissed.get(DUPLICATE, {}).get("about", ())
         for own, other in ((pair.left, pair.right), (pair.right, pair.left))
     )
 
 
-def joined(found: Sequence[Pair]) -> list[list[Pair]]:
+def joined(found: Sequence[SimilarPair]) -> list[list[SimilarPair]]:
     """Pairs that share a memory come together; the order of the first ones stays."""
     leads: dict[tuple[Kind, str], tuple[Kind, str]] = {}
 
@@ -97,16 +97,16 @@ def joined(found: Sequence[Pair]) -> list[list[Pair]]:
 
     for pair in found:
         leads[leader((pair.kind, pair.left))] = leader((pair.kind, pair.right))
-    together: dict[tuple[Kind, str], list[Pair]] = {}
+    together: dict[tuple[Kind, str], list[SimilarPair]] = {}
     for pair in found:
         together.setdefault(leader((pair.kind, pair.left)), []).append(pair)
     return list(together.values())
 
 
-def _pictured(tx: Tx, some: Sequence[Pair], since: Millis) -> Cluster:
+def _pictured(tx: Tx, some: Sequence[SimilarPair], since: Millis) -> Cluster:
     kind = some[0].kind
     ids = list(dict.fromkeys(own for pair in some for own in (pair.left, pair.right)))
     memories: dict[str, Any] = dict(tx.by_kind[kind].by_ids(ids))
-    used = tx.usage.sums.of_kind(kind, since, ids)
+    used = tx.usage.counters.of_kind(kind, since, ids)
     members = [Member(own, memories[own], used.get(own, Use()).shown) for own in ids]
     return Cluster(some, sorted(members, key=lambda one: -one.shown))

@@ -13,8 +13,8 @@ from acumen.model.ids import Millis
 from acumen.model.operation import Operation
 from acumen.model.proposal import Analysis
 from acumen.model.times import DAY_MS, HOUR_MS
-from acumen.storage.operations.failures import WantedGroups
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.failures import FailureGroupFilter
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 EXAMPLES = 10
@@ -71,7 +71,7 @@ class Told(Struct, frozen=True):
     merged_into: str | None = None
 
 
-def listed(tx: Tx, wanted: WantedGroups, limit: int, offset: int) -> tuple[list[Listed], int]:
+def listed(tx: Tx, wanted: FailureGroupFilter, limit: int, offset: int) -> tuple[list[Listed], int]:
     groups, total = tx.failures.find(wanted, limit, offset)
     merged = tx.failures.merged()
     return [Listed(group, merged.get(group.id, ())) for group in groups], total
@@ -103,7 +103,7 @@ def told(tx: Tx, group_id: str) -> Told:
     if group is None:
         raise NotFound(f"There is no group of failures {group_id!r}.")
     found = Listed(group, [one for one in members if one.id != group_id])
-    examples = tx.operations.find(Wanted(group_ids=tuple(one.id for one in members)), EXAMPLES)
+    examples = tx.operations.find(OperationFilter(group_ids=tuple(one.id for one in members)), EXAMPLES)
     texts = {one.error_message or "" for one in examples}
     root = tx.failures.root_of(group_id)
     return Told(
@@ -111,7 +111,7 @@ def told(tx: Tx, group_id: str) -> Told:
         course=courses(tx, [found])[0],
         examples=examples,
         hazards=sorted({name for text in texts for name in hazards(text)}),
-        analyses=tx.lessons.analyses_of(group_id),
+        analyses=tx.proposals.analyses_of(group_id),
         merged_into=None if root == group_id else root,
     )
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.errors import BadInput
-from acumen.model.action import Asked, Doing, Mark, Reach
+from acumen.model.action import Asked, Doing, Reach, ReviewState
 from acumen.model.ids import Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Status
@@ -25,12 +25,12 @@ class Planned(Struct, frozen=True):
     """What becomes of one memory. `why` is set when nothing does; `gone` when it is deleted."""
 
     memory: Memory | None = None
-    mark: Mark | None = None
+    mark: ReviewState | None = None
     why: str | None = None
     gone: bool = False
 
 
-def plan(asked: Asked, memory: Memory, mark: Mark, flagged: Mapping[str, Any], at: Millis) -> Planned:
+def plan(asked: Asked, memory: Memory, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> Planned:
     """`flagged` holds, by signal, the numbers for which the memory stands in the queue now."""
     match asked.doing:
         case Doing.ARCHIVE | Doing.RESTORE | Doing.SUPERSEDE_BY | Doing.MERGE:
@@ -117,7 +117,7 @@ _ALREADY = {
 }
 
 
-def _marked(asked: Asked, mark: Mark, flagged: Mapping[str, Any], at: Millis) -> Mark:
+def _marked(asked: Asked, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> ReviewState:
     match asked.doing:
         case Doing.PIN:
             return replace(mark, pinned=True)

@@ -38,7 +38,7 @@ async def listed(wanted: WantedProposals, limit: int, deps: Deps) -> list[Propos
     """The latest changed first; those whose playbook was deleted are left out."""
 
     def read(tx: Tx) -> list[Proposed]:
-        found = tx.lessons.all()
+        found = tx.proposals.all()
         playbooks = tx.agent_playbooks.by_ids([str(one.playbook_id) for one in found])
         pairs = [(one, playbooks[str(one.playbook_id)]) for one in found if str(one.playbook_id) in playbooks]
         chosen = [pair for pair in pairs if _is_wanted(*pair, wanted)]
@@ -86,7 +86,7 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
             raise Conflict("It was changed by someone else meanwhile; read it again and retry.")
         approval, status = _DECIDED.get(decision, (now.approval, now.status))
         after = replace(now, lesson=lesson, approval=approval, status=status)
-        tx.lessons.decided(proposal.key, tx.at)
+        tx.proposals.decided(proposal.key, tx.at)
         done = _action(tx, decision, now, after, actor)
         if after == now:
             return replace(done, id=ActionId(""), items=())
@@ -113,7 +113,7 @@ _DECIDED = {
 
 
 def _existing(tx: Tx, playbook_id: int) -> tuple[Proposal, AgentPlaybook]:
-    proposal = tx.lessons.of_playbook(playbook_id)
+    proposal = tx.proposals.of_playbook(playbook_id)
     playbook = tx.agent_playbooks.get(str(playbook_id))
     if proposal is None or playbook is None:
         raise NotFound(f"There is no proposed lesson {playbook_id}.")
@@ -129,7 +129,7 @@ def _is_wanted(proposal: Proposal, playbook: AgentPlaybook, wanted: WantedPropos
 
 
 def _proposed(tx: Tx, proposal: Proposal, playbook: AgentPlaybook) -> Proposed:
-    beside = tx.lessons.at_endpoint(proposal.source, proposal.endpoint)
+    beside = tx.proposals.at_endpoint(proposal.source, proposal.endpoint)
     similar = tuple(one.playbook_id for one in beside if one.key != proposal.key)
     parts = (playbook.lesson.content, playbook.lesson.trigger, playbook.lesson.rationale, playbook.lesson.pitfall)
     found = {name: None for part in parts if part for name in hazards(part)}

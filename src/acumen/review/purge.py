@@ -14,7 +14,7 @@ from acumen.model.operation import Operation
 from acumen.model.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
 from acumen.storage.memories.lineage import Because
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 PURGED = Because("what it rested on was purged", actor="caller")
@@ -39,7 +39,7 @@ class Purged(Struct, frozen=True):
         return Purged(self.operations + other.operations, self.groups + other.groups, dropped, kept)
 
 
-async def purge(wanted: Wanted, deps: Deps) -> Purged:
+async def purge(wanted: OperationFilter, deps: Deps) -> Purged:
     """Operations, their counts, the groups that only they made, and whatever conclusions and lessons need them."""
     total = Purged()
     while True:
@@ -59,7 +59,7 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
             by_group.setdefault(one.group_id, []).append(one)
     roots = {name: tx.failures.root_of(name) for name in by_group}
     tx.operations.remove(gone)
-    tx.hours.uncount(gone)
+    tx.hourly_counts.uncount(gone)
     empty = tx.failures.recount(by_group)
     for name in by_group.keys() - set(empty):
         _reword(tx, name, by_group[name])
@@ -69,7 +69,7 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
 def _reword(tx: Tx, group_id: str, gone: Sequence[Operation]) -> None:
     """A group that stays is not known by words that only those said who are gone."""
     group = tx.failures.held([group_id])[group_id]
-    left = tx.operations.find(Wanted(group_ids=(group_id,)), ASKED)
+    left = tx.operations.find(OperationFilter(group_ids=(group_id,)), ASKED)
     if repeats_verbatim(group.template, _words(gone), _words(left)):
         tx.failures.rename(group_id, WORDLESS)
 
@@ -81,15 +81,15 @@ def _unteach(tx: Tx, gone: Sequence[Operation], roots: Mapping[str, str], empty:
     """A lesson stays with what is left of its evidence, as long as that is enough to propose it."""
     ids = [one.id for one in gone]
     ways = {one.way_key for one in gone if one.way_key is not None}
-    fewer = tx.lessons.drop_analyses(ids, empty)
-    resting = tx.lessons.resting_on(ids, sorted({*roots.values(), *ways, *fewer}))
+    fewer = tx.proposals.drop_analyses(ids, empty)
+    resting = tx.proposals.resting_on(ids, sorted({*roots.values(), *ways, *fewer}))
     kept = set()
     for before in resting:
         its = [one for one in gone if _rests(before, one, roots)]
         after = _without(tx, before, its, fewer[before.key])
         enough = len(after.scopes) >= LEAST_SESSIONS and after.count >= _least(before)
         if enough and after.evidence and not _says_what_is_gone(tx, after, its):
-            tx.lessons.propose(after)
+            tx.proposals.propose(after)
             kept.add(before.key)
         else:
             _drop(tx, before, after if enough else None)
@@ -115,23 +115,23 @@ def _without(tx: Tx, lesson: Proposal, its: Sequence[Operation], conclusions: in
     evidence = tuple(one for one in lesson.evidence if one not in ids)
     sessions = {one.session_id for one in its if one.session_id}
     lost = sorted(sessions - tx.operations.sessions_among(sessions, _all_behind(tx, lesson, evidence)))
-    tx.lessons.forget_scopes(lesson.key, lost)
+    tx.proposals.forget_scopes(lesson.key, lost)
     fewer = conclusions if lesson.about is About.RECOVERY else len(its)
     scopes = tuple(scope for scope in lesson.scopes if scope not in lost)
     return replace(lesson, evidence=evidence, scopes=scopes, count=max(lesson.count - fewer, 0))
 
 
-def _all_behind(tx: Tx, lesson: Proposal, evidence: tuple[str, ...]) -> Wanted:
+def _all_behind(tx: Tx, lesson: Proposal, evidence: tuple[str, ...]) -> OperationFilter:
     if lesson.about is About.FAILURE:
-        return Wanted(group_ids=tuple(one.id for one in tx.failures.members(lesson.key)))
-    return Wanted(way_key=lesson.key) if lesson.about is About.SUCCESS else Wanted(ids=evidence)
+        return OperationFilter(group_ids=tuple(one.id for one in tx.failures.members(lesson.key)))
+    return OperationFilter(way_key=lesson.key) if lesson.about is About.SUCCESS else OperationFilter(ids=evidence)
 
 
 def _says_what_is_gone(tx: Tx, lesson: Proposal, its: Sequence[Operation]) -> bool:
     playbook = tx.agent_playbooks.get(str(lesson.playbook_id))
     if playbook is None:
         return False
-    left = tx.operations.find(Wanted(ids=lesson.evidence), ASKED)
+    left = tx.operations.find(OperationFilter(ids=lesson.evidence), ASKED)
     said = playbook.lesson
     text = "\n".join(part for part in (said.content, said.trigger, said.rationale, said.pitfall) if part)
     names = (lesson.endpoint, lesson.source)
@@ -140,11 +140,11 @@ def _says_what_is_gone(tx: Tx, lesson: Proposal, its: Sequence[Operation]) -> bo
 
 def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:
     """What is left of its evidence, where that is enough, is read anew: nobody has approved what comes of it."""
-    tx.lessons.drop(lesson.key)
+    tx.proposals.drop(lesson.key)
     tx.memories.delete(Kind.AGENT_PLAYBOOK, [str(lesson.playbook_id)], PURGED)
     if left is None:
         return
-    tx.lessons.drop_analyses([], [lesson.key])
+    tx.proposals.drop_analyses([], [lesson.key])
     tx.failures.save(*(replace(one, analysed_count=0, analysed_at=None) for one in tx.failures.members(lesson.key)))
     for fact in _causes(left):
         tx.jobs.add(fact)

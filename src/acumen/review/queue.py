@@ -8,11 +8,11 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.signal import Filed, Thresholds, Window
+from acumen.model.signal import QueueItem, Thresholds, Window
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.signals import Signal, signals_of
-from acumen.storage.review.review_queue import Question
+from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import Tx
 
 # The window that a dismissal is judged by, and the review's own default.
@@ -78,8 +78,8 @@ async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps, rules:
 
 def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, thresholds: Thresholds) -> Queue:
     window = window_of(tx, wanted.days_back, at)
-    asked = Question(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
-    found = tx.docket.page(asked, limit, offset)
+    asked = QueueFilter(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
+    found = tx.review_queue.page(asked, limit, offset)
     titles = tx.memories.titles(one.ref for one in found.page)
     return Queue(
         candidates=[_candidate(one, titles.get(one.ref, ""), window, thresholds) for one in found.page],
@@ -95,7 +95,7 @@ def window_of(tx: Tx, days_back: int, at: Millis) -> Window:
     return Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
 
 
-def _candidate(one: Filed, title: str, window: Window, thresholds: Thresholds) -> Candidate:
+def _candidate(one: QueueItem, title: str, window: Window, thresholds: Thresholds) -> Candidate:
     case, signals = one.case, signals_of(one.case, window, thresholds)
     times = case.modified_at, case.created_at
     return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, *times, case.conflicts)
@@ -123,7 +123,7 @@ async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps)
         found = {}
         for kind in {ref.kind for ref in refs}:
             ids = [ref.id for ref in refs if ref.kind is kind]
-            for one in tx.docket.of(kind, ids, Question([kind], None, window, thresholds)):
+            for one in tx.review_queue.of(kind, ids, QueueFilter([kind], None, window, thresholds)):
                 found[one.ref] = signals_of(one.case, window, thresholds)
         return found
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from acumen.model.action import Mark
+from acumen.model.action import ReviewState
 from acumen.model.conflict import ConflictSide
 from acumen.model.ids import Millis
 from acumen.model.intervals import wilson
@@ -83,7 +83,7 @@ def _all(case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]
         yield from _of_flag(flag, case, window, thresholds)
 
 
-def _dismissed(signal: Signal, mark: Mark) -> bool:
+def _dismissed(signal: Signal, mark: ReviewState) -> bool:
     """Whether a person has seen these numbers, or nearly these, and was not convinced."""
     seen = mark.dismissed.get(signal.name)
     if seen is None:

@@ -15,8 +15,8 @@ from acumen.model.search import SearchRow
 from acumen.model.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
 from acumen.review.duplicates import near, same_words
 from acumen.review.orders import order_in
-from acumen.storage.memories.search_rows import Mark
-from acumen.storage.review.memory_flags import Flag, Pair
+from acumen.storage.memories.search_rows import IndexVersion
+from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.store import Tx
 
 AT_ONCE = 500
@@ -54,7 +54,9 @@ async def before_review(deps: Deps) -> int:
         await _look_at(seen, deps)
         return 0
     await deps.store.write(lambda tx: tx.jobs.add(ReviewOpened()))
-    return await deps.store.read(lambda tx: tx.search_rows.count_after(Mark(*tx.flags.watched()), list(Kind)))
+    return await deps.store.read(
+        lambda tx: tx.search_rows.count_after(IndexVersion(*tx.memory_flags.watched()), list(Kind))
+    )
 
 
 async def _look_at(seen: _Seen, deps: Deps) -> None:
@@ -63,16 +65,16 @@ async def _look_at(seen: _Seen, deps: Deps) -> None:
     def store(tx: Tx) -> None:
         for kind, (flags, pairs) in found.items():
             ids = seen.changed[kind]
-            tx.flags.replace(kind, ids, TEXT_SIGNALS, flags)
-            tx.flags.replace_pairs(kind, ids, pairs)
-        tx.flags.watch_from(seen.generation, seen.seq)
+            tx.memory_flags.replace(kind, ids, TEXT_SIGNALS, flags)
+            tx.memory_flags.replace_pairs(kind, ids, pairs)
+        tx.memory_flags.watch_from(seen.generation, seen.seq)
 
     await deps.store.write(store)
 
 
 def _changed(tx: Tx) -> _Seen | None:
-    generation, seq = tx.flags.watched()
-    mark = tx.search_mark
+    generation, seq = tx.memory_flags.watched()
+    mark = tx.index_version
     if generation != mark.generation:
         seq = 0
     elif seq >= mark.seq:
@@ -84,7 +86,7 @@ def _changed(tx: Tx) -> _Seen | None:
     return _Seen(mark.generation, rows[-1][2] if len(rows) == AT_ONCE else mark.seq, changed)
 
 
-def _found(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[Flag], list[Pair]]:
+def _found(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[MemoryFlag], list[SimilarPair]]:
     current = {name: memory for name, memory in tx.by_kind[kind].by_ids(ids).items() if memory.status is Status.CURRENT}
     flags = [flag for name, memory in current.items() for flag in _flags(kind, name, memory, deps)]
     users = {owner(memory) for memory in current.values()}
@@ -92,21 +94,21 @@ def _found(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[Fla
     return flags, pairs
 
 
-def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[Flag]:
+def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[MemoryFlag]:
     text, user = searchable(memory), owner(memory) or None
     found = []
     order = order_in(text)
     if order is not None:
-        found.append(Flag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
+        found.append(MemoryFlag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
     most = min(deps.thresholds.oversized_tokens, LOOKED_AT_TOKENS)
     # A token is at least one byte, so short texts need not be counted.
     tokens = count_tokens(text) if len(text.encode()) > most else 0
     if tokens > most:
-        found.append(Flag(kind, name, OVERSIZED, user, {"tokens": tokens}))
+        found.append(MemoryFlag(kind, name, OVERSIZED, user, {"tokens": tokens}))
     return found
 
 
-def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list[Pair]:
+def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list[SimilarPair]:
     """Of one user's memories: those that one of the changed ones is nearly the same as."""
     current = tx.by_kind[kind].current_ids(user)
     rows = [row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone and row.entity_id in current]
@@ -117,7 +119,8 @@ def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list
     by_meaning = _by_meaning(with_vector, changed, min(deps.thresholds.similarity, LOOKED_AT_SIMILARITY))
     named = [(*pair, "meaning") for pair in by_meaning] + [(*pair, "words") for pair in _by_words(without, changed)]
     return [
-        Pair(kind, min(left, right), max(left, right), user or None, alike, how) for left, right, alike, how in named
+        SimilarPair(kind, min(left, right), max(left, right), user or None, alike, how)
+        for left, right, alike, how in named
     ]
 
 

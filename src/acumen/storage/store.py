@@ -12,58 +12,58 @@ from acumen.model.ids import Kind, Millis, OrgId, now
 from acumen.model.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.settings import Settings
-from acumen.storage.accounts.api_keys import Keys
+from acumen.storage.accounts.api_keys import ApiKeys
 from acumen.storage.accounts.erasure import Erasure
 from acumen.storage.accounts.orgs import Orgs
 from acumen.storage.conversations.bookmarks import Bookmarks
 from acumen.storage.conversations.conversations import Conversations
-from acumen.storage.conversations.request_users import Speakers
-from acumen.storage.conversations.sessions import Sessions
+from acumen.storage.conversations.request_users import RequestUsers
+from acumen.storage.conversations.sessions import SessionRecords
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.group_commit import Together
-from acumen.storage.engine.scope import Scope
-from acumen.storage.jobs.jobs import JobLeases, Jobs
+from acumen.storage.engine.group_commit import GroupCommit
+from acumen.storage.engine.scope import OrgScope
+from acumen.storage.jobs.jobs import JobLeases, JobQueue
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.jobs.runs import Runs
 from acumen.storage.memories.aggregations import Aggregations
 from acumen.storage.memories.clusters import Clusters
 from acumen.storage.memories.conflicts import Conflicts
-from acumen.storage.memories.hidden_turns import Evidence
-from acumen.storage.memories.lesson_sources import Sources
+from acumen.storage.memories.hidden_turns import HiddenTurns
+from acumen.storage.memories.lesson_sources import LessonSources
 from acumen.storage.memories.lineage import Lineage
 from acumen.storage.memories.memories import Memories
-from acumen.storage.memories.memory_browser import Library
+from acumen.storage.memories.memory_browser import MemoryBrowser
 from acumen.storage.memories.memory_rows import MemoryRows
 from acumen.storage.memories.playbooks import AGENT_PLAYBOOKS, USER_PLAYBOOKS
 from acumen.storage.memories.profiles import PROFILES
-from acumen.storage.memories.search_rows import Mark, SearchRows
+from acumen.storage.memories.search_rows import IndexVersion, SearchRows
 from acumen.storage.metering.evaluations import Evaluations
 from acumen.storage.metering.experiments import Experiments
 from acumen.storage.metering.injections import Injections
 from acumen.storage.metering.llm_calls import LlmCalls
 from acumen.storage.metering.outcomes import Outcomes
-from acumen.storage.metering.session_statistics import Figures
+from acumen.storage.metering.session_statistics import SessionStatistics
 from acumen.storage.metering.usage import Usage
-from acumen.storage.operations.alerts import Alerts
-from acumen.storage.operations.failure_group_index import Shelf
+from acumen.storage.operations.alerts import AlertLog
+from acumen.storage.operations.failure_group_index import FailureGroupIndex
 from acumen.storage.operations.failures import Failures
-from acumen.storage.operations.hourly_counts import Hours
+from acumen.storage.operations.hourly_counts import HourlyCounts
 from acumen.storage.operations.operations import Operations
-from acumen.storage.operations.proposals import Lessons
+from acumen.storage.operations.proposals import Proposals
 from acumen.storage.operations.verdicts import Verdicts
 from acumen.storage.review.actions import Actions
-from acumen.storage.review.memory_flags import Flags
-from acumen.storage.review.review_queue import Docket
-from acumen.storage.review.review_records import Reviewed
-from acumen.storage.review.review_states import Marks
-from acumen.storage.review.saved_views import Views
+from acumen.storage.review.memory_flags import MemoryFlags
+from acumen.storage.review.review_queue import ReviewQueue
+from acumen.storage.review.review_records import ReviewRecords
+from acumen.storage.review.review_states import ReviewStates
+from acumen.storage.review.saved_views import SavedViews
 
 T = TypeVar("T")
 R = TypeVar("R")
 I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
 
 
-def _of(repository: Callable[[Scope], R]) -> "cached_property[R]":
+def _of(repository: Callable[[OrgScope], R]) -> "cached_property[R]":
     """A repository of the transaction, made when it is first asked for."""
     return cached_property(lambda tx: repository(tx.scope))
 
@@ -71,53 +71,55 @@ def _of(repository: Callable[[Scope], R]) -> "cached_property[R]":
 class Tx:
     """One transaction of one org: the repositories, by attribute."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self.scope = scope
         self.at = scope.at
 
     orgs = _of(Orgs)
-    keys = _of(Keys)
-    jobs = _of(Jobs)
+    api_keys = _of(ApiKeys)
+    jobs = _of(JobQueue)
     runs = _of(Runs)
     run_items = _of(RunItems)
     conversations = _of(Conversations)
-    speakers = _of(Speakers)
-    sessions = _of(Sessions)
+    request_users = _of(RequestUsers)
+    sessions = _of(SessionRecords)
     bookmarks = _of(Bookmarks)
     operations = _of(Operations)
-    hours = _of(Hours)
+    hourly_counts = _of(HourlyCounts)
     failures = _of(Failures)
-    shelf = _of(Shelf)
-    alerts = _of(Alerts)
+    failure_group_index = _of(FailureGroupIndex)
+    alerts = _of(AlertLog)
     verdicts = _of(Verdicts)
-    lessons = _of(Lessons)
+    proposals = _of(Proposals)
     evaluations = _of(Evaluations)
-    figures = _of(Figures)
+    session_statistics = _of(SessionStatistics)
     outcomes = _of(Outcomes)
     experiments = _of(Experiments)
     llm_calls = _of(LlmCalls)
     clusters = _of(Clusters)
     conflicts = _of(Conflicts)
-    sources = _of(Sources)
+    sources = _of(LessonSources)
     aggregations = _of(Aggregations)
     search_rows = _of(SearchRows)
-    library = _of(Library)
+    memory_browser = _of(MemoryBrowser)
     lineage = _of(Lineage)
     injections = _of(Injections)
     usage = _of(Usage)
     actions = _of(Actions)
-    marks = _of(Marks)
-    flags = _of(Flags)
-    views = _of(Views)
+    review_states = _of(ReviewStates)
+    memory_flags = _of(MemoryFlags)
+    saved_views = _of(SavedViews)
     erasure = _of(Erasure)
     profiles = cached_property(lambda tx: MemoryRows(tx.scope, PROFILES))
     user_playbooks = cached_property(lambda tx: MemoryRows(tx.scope, USER_PLAYBOOKS))
     agent_playbooks = cached_property(lambda tx: MemoryRows(tx.scope, AGENT_PLAYBOOKS))
-    evidence = cached_property(lambda tx: Evidence(tx.scope, tx.search_rows))
-    reviewed = cached_property(lambda tx: Reviewed(tx.actions, tx.marks, tx.flags, tx.injections, tx.views))
-    docket = cached_property(lambda tx: Docket(tx.scope, tx.flags, tx.conflicts))
+    hidden_turns = cached_property(lambda tx: HiddenTurns(tx.scope, tx.search_rows))
+    review_records = cached_property(
+        lambda tx: ReviewRecords(tx.actions, tx.review_states, tx.memory_flags, tx.injections, tx.saved_views)
+    )
+    review_queue = cached_property(lambda tx: ReviewQueue(tx.scope, tx.memory_flags, tx.conflicts))
     memories = cached_property(
-        lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.evidence, tx.reviewed, tx.conflicts)
+        lambda tx: Memories(tx.by_kind, tx.search_rows, tx.lineage, tx.hidden_turns, tx.review_records, tx.conflicts)
     )
 
     @cached_property
@@ -129,9 +131,9 @@ class Tx:
         }
 
     @cached_property
-    def search_mark(self) -> Mark:
+    def index_version(self) -> IndexVersion:
         """Asked once: a search looks through several kinds, and to a reader its snapshot stands still."""
-        return self.search_rows.mark()
+        return self.search_rows.version()
 
 
 class OrgStore:
@@ -162,17 +164,15 @@ class OrgStore:
 
         return await self._database.write(run, f"org:{self.org}" if hold_org else None)
 
-    async def write_together(
-        self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True
-    ) -> T:
+    async def write_grouped(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True) -> T:
         """Returns after COMMIT, in which whoever wants the same `fn` at the same time has a part."""
-        gathered = self._store.gathered.get((self.org, fn))
-        if gathered is None:
-            gathered = Together(
+        commit = self._store.group_commits.get((self.org, fn))
+        if commit is None:
+            commit = GroupCommit(
                 lambda items: self.write(lambda tx: fn(tx, items), hold_org=hold_org), self._store.most_waiting
             )
-            self._store.gathered[self.org, fn] = gathered
-        answer: T = await gathered.add(item)
+            self._store.group_commits[self.org, fn] = commit
+        answer: T = await commit.add(item)
         return answer
 
     async def scrub(self) -> None:
@@ -180,7 +180,7 @@ class OrgStore:
         await asyncio.get_running_loop().run_in_executor(None, self._database.scrub)
 
     def _tx(self, conn: sa.Connection, *, hold_org: bool) -> Tx:
-        return Tx(Scope(conn, self._database, self.org, self._clock(), hold_org))
+        return Tx(OrgScope(conn, self._database, self.org, self._clock(), hold_org))
 
 
 class Store:
@@ -189,7 +189,7 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], Millis] = now, most_waiting: int = 4096) -> None:
         self.database = database
         self.most_waiting = most_waiting
-        self.gathered: dict[tuple[OrgId, Any], Together[Any, Any]] = {}
+        self.group_commits: dict[tuple[OrgId, Any], GroupCommit[Any, Any]] = {}
         self._clock = clock
 
     def of(self, org: OrgId) -> OrgStore:

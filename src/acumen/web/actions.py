@@ -15,7 +15,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.times import DAY_MS
 from acumen.review import act, queue
-from acumen.storage.memories.memory_browser import Shelf
+from acumen.storage.memories.memory_browser import MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.diff import Piece, words_changed
@@ -128,7 +128,8 @@ def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
     """Over the time that the queue looks at, so that both tell the same."""
     window = queue.window_of(tx, queue.USUAL_DAYS, at)
     used = {
-        kind: tx.usage.sums.of_kind(kind, window.since, [ref.id for ref in refs if ref.kind == kind]) for kind in Kind
+        kind: tx.usage.counters.of_kind(kind, window.since, [ref.id for ref in refs if ref.kind == kind])
+        for kind in Kind
     }
     return sum(used[ref.kind][ref.id].tokens for ref in refs if ref.id in used[ref.kind]) / window.counted_days
 
@@ -157,7 +158,7 @@ def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str],
     """Memories that may take the place of these: those that say nearly the same."""
     own = {target.ref for target in targets}
     kind = targets[0].ref.kind
-    pairs = tx.flags.pairs(kind, ids=[ref.id for ref in own if ref.kind is kind])
+    pairs = tx.memory_flags.pairs(kind, ids=[ref.id for ref in own if ref.kind is kind])
     near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right)]
     choices = [ref for ref in dict.fromkeys(near) if ref not in own][:5]
     return tx.memories.titles([*own, *choices]), choices
@@ -248,8 +249,8 @@ async def _targets(visit: Visit) -> list[Target]:
         found = await queue.candidates(wanted_by(visit), MOST_AT_ONCE, 0, visit.deps)
         targets = [Target(one.ref, one.version) for one in found.candidates]
     elif visit.form.get("every") == "memories":
-        shelf: Shelf = await shelf_of(visit)
-        entries, _ = await visit.deps.store.read(lambda tx: tx.library.memories(shelf, MOST_AT_ONCE, 0))
+        shelf: MemoryFilter = await shelf_of(visit)
+        entries, _ = await visit.deps.store.read(lambda tx: tx.memory_browser.memories(shelf, MOST_AT_ONCE, 0))
         targets = [Target(one.ref, one.version) for one in entries]
     else:
         targets = list({target.ref: target for target in map(_target, visit.form.all("item"))}.values())

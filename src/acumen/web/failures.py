@@ -9,7 +9,7 @@ from acumen.errors import BadInput
 from acumen.model.failure import GroupState
 from acumen.review import failures
 from acumen.review.failures import OPEN, Course, Listed
-from acumen.storage.operations.failures import WantedGroups
+from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
 from acumen.web.front import ROOT
 from acumen.web.page import PER_PAGE, Visit, page
@@ -31,7 +31,7 @@ async def groups(visit: Visit) -> Response:
     state = visit.choice("state", *STATES)
     source, endpoint = visit.asked("source") or None, visit.asked("endpoint") or None
     states = OPEN if state == "open" else None if state == "any" else (GroupState(state),)
-    wanted = WantedGroups(states=states, source=source, endpoint=endpoint)
+    wanted = FailureGroupFilter(states=states, source=source, endpoint=endpoint)
 
     def read(tx: Tx) -> tuple[list[Listed], int, list[Course]]:
         found, total = failures.listed(tx, wanted, PER_PAGE, visit.offset)
@@ -52,7 +52,7 @@ async def groups(visit: Visit) -> Response:
 @page("/failures/{id}")
 async def group(visit: Visit) -> Response:
     told, proposal = await visit.deps.store.read(
-        lambda tx: (failures.told(tx, visit.path_id), tx.lessons.get(visit.path_id))
+        lambda tx: (failures.told(tx, visit.path_id), tx.proposals.get(visit.path_id))
     )
     return visit.html("failure.html", told=told, one=told.listed, group=told.listed.group, proposal=proposal)
 

@@ -7,7 +7,7 @@ from msgspec import Struct, json
 from starlette.responses import Response
 
 from acumen.meter import outcomes
-from acumen.model.action import UNMARKED, Action, Mark
+from acumen.model.action import UNREVIEWED, Action, ReviewState
 from acumen.model.conflict import OpenConflict
 from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis
@@ -18,7 +18,7 @@ from acumen.model.usage import Use
 from acumen.review import changes, conflicts, queue
 from acumen.review.changes import Change
 from acumen.review.queue import Wanted
-from acumen.storage.memories.memory_browser import Entry, Shelf
+from acumen.storage.memories.memory_browser import MemoryEntry, MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
 from acumen.web.page import PER_PAGE, Visit, page
@@ -69,27 +69,29 @@ async def library(visit: Visit) -> Response:
         versions=versions,
         statuses=STATUSES,
         sizes=SIZES,
-        views=await visit.deps.store.read(lambda tx: tx.views.of("memories")),
+        views=await visit.deps.store.read(lambda tx: tx.saved_views.of("memories")),
         asked={name: visit.asked(name) for name in FILTERS},
     )
 
 
-def _page(tx: Tx, shelf: Shelf, offset: int, since: Millis) -> tuple[tuple[list[Entry], int], Any, list[str]]:
-    found = tx.library.memories(shelf, PER_PAGE, offset)
+def _page(
+    tx: Tx, shelf: MemoryFilter, offset: int, since: Millis
+) -> tuple[tuple[list[MemoryEntry], int], Any, list[str]]:
+    found = tx.memory_browser.memories(shelf, PER_PAGE, offset)
     ids = {kind: [entry.ref.id for entry in found[0] if entry.ref.kind is kind] for kind in Kind}
     used = {
         MemoryRef(kind, name): use
         for kind, some in ids.items()
         if some
-        for name, use in tx.usage.sums.of_kind(kind, since, some).items()
+        for name, use in tx.usage.counters.of_kind(kind, since, some).items()
     }
-    return found, used, tx.library.agent_versions(VERSIONS_OFFERED)
+    return found, used, tx.memory_browser.agent_versions(VERSIONS_OFFERED)
 
 
-async def shelf_of(visit: Visit) -> Shelf:
+async def shelf_of(visit: Visit) -> MemoryFilter:
     """The filters of the URL; those that it does not have are left open."""
     kind, status = visit.asked("kind"), visit.choice("status", *STATUSES)
-    return Shelf(
+    return MemoryFilter(
         text=visit.asked("q")[:1_000].replace("\x00", "") or None,
         kind=Kind(kind) if kind in set(Kind) else None,
         statuses=None if status == "any" else (Status(status),),
@@ -111,12 +113,12 @@ async def _signalled(visit: Visit, signal: str) -> tuple[MemoryRef, ...] | None:
 @page("/memories.csv")
 async def exported(visit: Visit) -> Response:
     shelf = await shelf_of(visit)
-    entries, _ = await visit.deps.store.read(lambda tx: tx.library.memories(shelf, MOST_EXPORTED, 0))
+    entries, _ = await visit.deps.store.read(lambda tx: tx.memory_browser.memories(shelf, MOST_EXPORTED, 0))
     heads = "kind id user status agent_version version name content".split()
     return as_csv("memories.csv", heads, _lines(entries))
 
 
-def _lines(entries: Iterable[Entry]) -> Iterable[Sequence[object]]:
+def _lines(entries: Iterable[MemoryEntry]) -> Iterable[Sequence[object]]:
     for one in entries:
         about = (one.ref.kind, one.ref.id, one.user_id, one.status, one.agent_version, one.version)
         yield (*about, one.name, one.content)
@@ -141,7 +143,7 @@ class Day(Struct, frozen=True):
 
 class Life(Struct, frozen=True):
     memory: Memory
-    mark: Mark
+    mark: ReviewState
     use: Use
     days: Sequence[Day]
     versions: Sequence[Version]
@@ -179,11 +181,11 @@ async def memory(visit: Visit) -> Response:
 def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis, least: float) -> Life:
     found = memory_of(tx, ref)
     actions, _ = tx.actions.page(10, 0, ref)
-    uses = dict(tx.usage.sums.days_of(ref, since // DAY_MS))
+    uses = dict(tx.usage.counters.days_of(ref, since // DAY_MS))
     return Life(
         memory=found,
-        mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),
-        use=tx.usage.sums.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
+        mark=tx.review_states.of(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
+        use=tx.usage.counters.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
         days=[Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in _days(uses, at)],
         versions=_versions(tx, ref),
         twins=twins_of(tx, ref, found, least),
@@ -232,4 +234,4 @@ def _kin(tx: Tx, ref: MemoryRef, found: Memory) -> dict[MemoryRef, str]:
         kin[MemoryRef(ref.kind, str(found.superseded_by))] = "superseded by"
     if found.merged_into is not None:
         kin[MemoryRef(ref.kind, str(found.merged_into))] = "merged into"
-    return kin | dict(tx.library.pointing_to(ref))
+    return kin | dict(tx.memory_browser.pointing_to(ref))

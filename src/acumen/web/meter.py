@@ -16,7 +16,7 @@ from acumen.model.usage import GroupBy, Use
 from acumen.review import queue
 from acumen.review.failures import OPEN
 from acumen.review.queue import Queue, Wanted
-from acumen.storage.operations.failures import WantedGroups
+from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page
@@ -62,14 +62,14 @@ def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
         "born": born,
         "ended": tx.outcomes.sessions(since, until, None),
         "unanswered": tx.injections.unanswered(since, UNANSWERED),
-        "failing": tx.failures.find(WantedGroups(states=OPEN), 1, 0)[1],
+        "failing": tx.failures.find(FailureGroupFilter(states=OPEN), 1, 0)[1],
         **_ages(tx, until),
     }
 
 
 def _ages(tx: Tx, at: Millis) -> dict[str, Any]:
     """The oldest first, as a table."""
-    counts = tx.library.ages([Millis(at - days * DAY_MS) for days in AGES.values()])
+    counts = tx.memory_browser.ages([Millis(at - days * DAY_MS) for days in AGES.values()])
     most = max(counts.values(), default=1)
     names, places = [*AGES, "over a year"], range(len(AGES) + 2)
     rows = [

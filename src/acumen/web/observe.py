@@ -16,7 +16,7 @@ from acumen.model.usage import Injection, UsageEvent
 from acumen.review import changes
 from acumen.review.changes import ChangePage
 from acumen.storage.memories.memory_browser import SessionEntry
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import turns_of
@@ -36,7 +36,7 @@ async def sessions(visit: Visit) -> Response:
 
 
 def _listed(tx: Tx, user: str | None, session: str | None, offset: int) -> tuple[list[SessionEntry], int, object]:
-    entries, total = tx.library.sessions(user, session, PER_PAGE, offset)
+    entries, total = tx.memory_browser.sessions(user, session, PER_PAGE, offset)
     return entries, total, tx.evaluations.success_of([entry.key for entry in entries])
 
 
@@ -73,12 +73,12 @@ async def session(visit: Visit) -> Response:
 
 
 def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
-    entries, _ = tx.library.sessions(user, name, 1, 0)
+    entries, _ = tx.memory_browser.sessions(user, name, 1, 0)
     if not entries:
         raise NotFound(f"User {user[:100]!r} has no session {name[:100]!r}.")
     turns = turns_of(tx, user, name)[-MOST_TURNS:]
     injections = tx.injections.of_user(user, name, MOST_INJECTIONS)
-    failed = tx.operations.find(Wanted(session_id=name, status=OperationStatus.ERROR), MOST_FAILURES)
+    failed = tx.operations.find(OperationFilter(session_id=name, status=OperationStatus.ERROR), MOST_FAILURES)
     cited = _cited(turns, tx.usage.citations_in(user, name))
     moments = [
         *(Moment(turn.created_at, turn=turn, cited=sorted(cited[turn.id])) for turn in turns),

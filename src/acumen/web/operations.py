@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from acumen.model.operation import OperationStatus
-from acumen.storage.operations.operations import FACETS, Wanted
+from acumen.storage.operations.operations import FACETS, OperationFilter
 from acumen.web.page import Visit, page
 
 SHOWN = 100
@@ -16,7 +16,7 @@ SECONDS = 3
 async def tail(visit: Visit) -> Response:
     chosen = {name: visit.asked(name) for name in FACETS}
     status = chosen["status"]
-    wanted = Wanted(
+    wanted = OperationFilter(
         source=chosen["source"] or None,
         status=OperationStatus(status) if status in set(OperationStatus) else None,
         endpoint=chosen["endpoint"] or None,

@@ -11,7 +11,7 @@ from acumen.model.playbook import Approval
 from acumen.model.proposal import About
 from acumen.review import proposals
 from acumen.review.proposals import WantedProposals
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.web.diff import words_changed
 from acumen.web.front import ROOT
 from acumen.web.page import PER_PAGE, Visit, page
@@ -49,7 +49,7 @@ async def proposal(visit: Visit) -> Response:
     told = await proposals.of_playbook(_number(visit), visit.deps)
     near = await proposals.beside(told, visit.deps)
     words = told.playbook.lesson.searchable
-    evidence = Wanted(ids=told.proposal.evidence[:EVIDENCE])
+    evidence = OperationFilter(ids=told.proposal.evidence[:EVIDENCE])
     examples = await visit.deps.store.read(lambda tx: tx.operations.find(evidence, EVIDENCE))
     effect = await lessons.effect(_number(visit), visit.deps)
     return visit.html(

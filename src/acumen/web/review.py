@@ -8,7 +8,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.errors import NotFound
-from acumen.model.action import UNMARKED, Mark
+from acumen.model.action import UNREVIEWED, ReviewState
 from acumen.model.conflict import OpenConflict
 from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
@@ -40,7 +40,7 @@ async def review_queue(visit: Visit) -> Response:
     refs = [one.ref for one in found.candidates]
     since = Millis(visit.deps.now() - wanted.days_back * DAY_MS)
     views, sessions = await visit.deps.store.read(
-        lambda tx: (tx.views.of("review"), tx.usage.ranked.sessions_of(refs, since))
+        lambda tx: (tx.saved_views.of("review"), tx.usage.top.sessions_of(refs, since))
     )
     return visit.html(
         "review.html",
@@ -120,7 +120,7 @@ class Shown(Struct, frozen=True):
 class Panel(Struct, frozen=True):
     ref: MemoryRef
     memory: Memory
-    mark: Mark
+    mark: ReviewState
     use: Use
     signals: Sequence[Signal]
     twins: Sequence[Likeness]
@@ -157,8 +157,8 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
     return Panel(
         ref=ref,
         memory=memory,
-        mark=tx.marks.of(ref.kind, [ref.id]).get(ref.id, UNMARKED),
-        use=tx.usage.sums.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
+        mark=tx.review_states.of(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
+        use=tx.usage.counters.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
         signals=signals,
         twins=twins_of(tx, ref, memory, least),
         shown=showings(tx, ref, since, INJECTIONS_SHOWN),
@@ -167,7 +167,7 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
 
 
 def twins_of(tx: Tx, ref: MemoryRef, memory: Memory, least: float) -> list[Likeness]:
-    pairs = tx.flags.pairs(ref.kind, least=least, ids=[ref.id])
+    pairs = tx.memory_flags.pairs(ref.kind, least=least, ids=[ref.id])
     others = {pair.right if pair.left == ref.id else pair.left: pair.similarity for pair in pairs[:TWINS_SHOWN]}
     found: dict[str, Memory] = dict(tx.by_kind[ref.kind].by_ids(list(others)))
     return [

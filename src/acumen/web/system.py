@@ -18,7 +18,7 @@ from acumen.model.search import Filter
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.model.usage import SEARCHED, UNRESOLVED
 from acumen.storage.engine import backup
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 from acumen.web import charts, words
 from acumen.web.page import Visit, page
@@ -120,7 +120,7 @@ def _state(tx: Tx, visit: Visit) -> State:
 
 def _ingest(tx: Tx) -> Ingest:
     this_hour = tx.at - tx.at % HOUR_MS
-    came, overdue = tx.hours.lately(Millis(this_hour - HOUR_MS * (HOURS_SHOWN - 1))), tx.jobs.overdue_since()
+    came, overdue = tx.hourly_counts.lately(Millis(this_hour - HOUR_MS * (HOURS_SHOWN - 1))), tx.jobs.overdue_since()
     hours = [came.get(this_hour - HOUR_MS * back, 0) for back in reversed(range(HOURS_SHOWN))]
     return Ingest(
         hours=hours,
@@ -143,12 +143,12 @@ def _room(tx: Tx, visit: Visit, size: int) -> Room:
 
 def _sources(tx: Tx) -> list[Source]:
     took: dict[str, list[float]] = {}
-    for one in tx.operations.latest(Wanted(), TIMED, TIMED):
+    for one in tx.operations.latest(OperationFilter(), TIMED, TIMED):
         if one.duration_ms is not None:
             took.setdefault(one.source, []).append(one.duration_ms)
     return [
         Source(counts, charts.percentiles(took.get(counts.source, ())), len(took.get(counts.source, ())))
-        for counts in tx.hours.by_source()
+        for counts in tx.hourly_counts.by_source()
     ]
 
 

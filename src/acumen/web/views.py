@@ -26,10 +26,10 @@ async def save(visit: Visit) -> Response:
         raise BadInput(f"Give the view a name of at most {LONGEST_NAME} letters.")
 
     def store(tx: Tx) -> None:
-        known = tx.views.of(where)
+        known = tx.saved_views.of(where)
         if name not in known and len(known) >= MOST_VIEWS:
             raise BadInput(f"There are {MOST_VIEWS} views already: remove one first.")
-        tx.views.put(where, name, query, dict(asked).get("user"))
+        tx.saved_views.put(where, name, query, dict(asked).get("user"))
 
     await visit.deps.store.write(store)
     return RedirectResponse(f"{ROOT}/{where}?{query}", 303)
@@ -38,7 +38,7 @@ async def save(visit: Visit) -> Response:
 @page("/views/delete", Role.REVIEWER, "POST")
 async def delete(visit: Visit) -> Response:
     where, name = _where(visit), visit.form.get("name")
-    await visit.deps.store.write(lambda tx: tx.views.delete(where, name))
+    await visit.deps.store.write(lambda tx: tx.saved_views.delete(where, name))
     return RedirectResponse(f"{ROOT}/{where}", 303)
 
 

@@ -83,9 +83,9 @@ def _failed(group_id: str) -> Any:
 
 
 def found_group(tx: Any) -> str:
-    from acumen.storage.operations.failures import WantedGroups  # noqa: PLC0415 - only here
+    from acumen.storage.operations.failures import FailureGroupFilter  # noqa: PLC0415 - only here
 
-    (group,), _ = tx.failures.find(WantedGroups(), 1)
+    (group,), _ = tx.failures.find(FailureGroupFilter(), 1)
     return group.id
 
 

@@ -5,16 +5,16 @@ import sqlalchemy as sa
 
 from acumen.errors import Conflict
 from acumen.model.ids import Millis
-from acumen.storage.accounts.api_keys import Key, any_exist, by_secret
+from acumen.storage.accounts.api_keys import ApiKey, any_exist, by_secret
 from acumen.storage.store import OrgStore, Store
 from acumen.storage.tables import api_keys
 from tests.world import ORG
 
-KEY = Key("key_1", ORG, "laptop", "agent", "acm_abcd", Millis(0), None, None)
+KEY = ApiKey("key_1", ORG, "laptop", "agent", "acm_abcd", Millis(0), None, None)
 
 
 async def test_the_secret_of_a_key_is_not_stored(store: Store):
-    await store.of(ORG).write(lambda tx: tx.keys.add(KEY, "acm_abcdefgh-the-secret"))
+    await store.of(ORG).write(lambda tx: tx.api_keys.add(KEY, "acm_abcdefgh-the-secret"))
 
     stored = await store.read(lambda conn: str(conn.execute(sa.select(api_keys)).all()))
     assert "the-secret" not in stored
@@ -23,18 +23,18 @@ async def test_the_secret_of_a_key_is_not_stored(store: Store):
 
 
 async def test_a_key_knows_when_it_was_made(store: Store):
-    made_at = await store.of(ORG).write(lambda tx: tx.keys.add(KEY, "s") or tx.at)
+    made_at = await store.of(ORG).write(lambda tx: tx.api_keys.add(KEY, "s") or tx.at)
 
-    (key,) = await store.of(ORG).read(lambda tx: tx.keys.all())
+    (key,) = await store.of(ORG).read(lambda tx: tx.api_keys.all())
 
     assert key.created_at == made_at > 0
 
 
 async def test_a_revoked_key_is_valid_no_longer_and_can_be_revoked_once(store: Store):
-    await store.of(ORG).write(lambda tx: tx.keys.add(KEY, "s"))
+    await store.of(ORG).write(lambda tx: tx.api_keys.add(KEY, "s"))
     assert await store.read(any_exist)
 
-    revoked = [await store.of(ORG).write(lambda tx: tx.keys.revoke("key_1")) for _ in range(2)]
+    revoked = [await store.of(ORG).write(lambda tx: tx.api_keys.revoke("key_1")) for _ in range(2)]
 
     key = await store.read(lambda conn: by_secret(conn, "s"))
     assert revoked == [True, False]
@@ -43,7 +43,7 @@ async def test_a_revoked_key_is_valid_no_longer_and_can_be_revoked_once(store: S
 
 
 def test_a_key_is_valid_until_it_expires():
-    key = Key("k", ORG, "n", "agent", "", Millis(0), Millis(1_000), None)
+    key = ApiKey("k", ORG, "n", "agent", "", Millis(0), Millis(1_000), None)
 
     assert key.valid_at(Millis(999))
     assert not key.valid_at(Millis(1_000))

@@ -10,8 +10,8 @@ from acumen.model.memory import Origin, Status
 from acumen.model.playbook import Approval, Lesson
 from acumen.model.profile import TimeToLive
 from acumen.model.search import Filter, SearchRow
-from acumen.storage.memories.memories import Move
-from acumen.storage.memories.search_rows import FEW, Mark
+from acumen.storage.memories.memories import StatusMove
+from acumen.storage.memories.search_rows import FEW, IndexVersion
 from acumen.storage.store import OrgStore, Tx
 from tests.world import (
     ADA,
@@ -226,7 +226,7 @@ async def test_a_filter_admits_the_same_in_sql_and_in_memory(org_store: OrgStore
 
 async def test_every_change_is_numbered_and_read_in_the_order_of_its_commit(org_store: OrgStore):
     first = await org_store.write(lambda tx: keep(tx, a_profile("one"), words="one"))
-    mark = await org_store.read(lambda tx: tx.search_rows.mark())
+    mark = await org_store.read(lambda tx: tx.search_rows.version())
     second = await org_store.write(lambda tx: keep(tx, a_profile("two"), words="two"))
     await org_store.write(lambda tx: tx.search_rows.touch(Kind.PROFILE, first.id))
     await org_store.write(lambda tx: tx.memories.delete(Kind.PROFILE, [second.id], JUST_BECAUSE))
@@ -237,17 +237,17 @@ async def test_every_change_is_numbered_and_read_in_the_order_of_its_commit(org_
         (first.id, False, "one"),
         (second.id, True, ""),
     ]
-    assert (await org_store.read(lambda tx: tx.search_rows.mark())).seq == changed[-1][1]
+    assert (await org_store.read(lambda tx: tx.search_rows.version())).seq == changed[-1][1]
 
 
 async def test_erasing_begins_a_new_generation(org_store: OrgStore):
     await org_store.write(lambda tx: keep(tx, a_profile()))
-    before = await org_store.read(lambda tx: tx.search_rows.mark())
+    before = await org_store.read(lambda tx: tx.search_rows.version())
 
     await org_store.write(lambda tx: tx.search_rows.erase_user("ada"))
 
-    after = await org_store.read(lambda tx: tx.search_rows.mark())
-    assert after == Mark(before.generation + 1, before.seq)
+    after = await org_store.read(lambda tx: tx.search_rows.version())
+    assert after == IndexVersion(before.generation + 1, before.seq)
     assert await org_store.read(lambda tx: tx.search_rows.since(Kind.PROFILE, None, 0)) == []
 
 
@@ -277,7 +277,7 @@ async def test_many_memories_move_at_once_and_search_reads_them_anew(org_store: 
     owners = await org_store.write(fill)
     before = await org_store.read(lambda tx: tx.search_rows.latest("profile", "ada"))
 
-    moves = [Move(owners, Status.CURRENT, Status.ARCHIVED)]
+    moves = [StatusMove(owners, Status.CURRENT, Status.ARCHIVED)]
     counts = await org_store.write(lambda tx: tx.memories.set_statuses(Kind.PROFILE, moves, JUST_BECAUSE))
 
     after, listed, told = await org_store.read(

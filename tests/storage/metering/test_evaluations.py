@@ -5,7 +5,7 @@ from typing import Any
 from acumen.model.evaluation import Evaluation, EvaluationId, Judgement, Outcome, Preference, ShadowVerdict
 from acumen.model.ids import InteractionId, Millis, SessionId, UserId
 from acumen.model.memory import Origin
-from acumen.storage.metering.evaluations import Wanted
+from acumen.storage.metering.evaluations import EvaluationFilter
 from acumen.storage.store import OrgStore
 
 ADA = UserId("ada")
@@ -35,7 +35,7 @@ async def test_a_session_has_one_evaluation_and_a_later_one_takes_its_place(org_
 
     again = await org_store.write(lambda tx: tx.evaluations.put(later))
 
-    (found,) = await org_store.read(lambda tx: tx.evaluations.find(Wanted()))
+    (found,) = await org_store.read(lambda tx: tx.evaluations.find(EvaluationFilter()))
     assert again == first == found.id
     assert (found.is_success, found.created_at, found.updated_at) == (False, 2_000, 9_000)
     assert found.judged == later.judged
@@ -97,6 +97,6 @@ async def test_what_is_erased_is_the_users_alone(org_store: OrgStore):
 
     counts = await org_store.write(lambda tx: tx.evaluations.delete_user(ADA))
 
-    left = await org_store.read(lambda tx: (tx.evaluations.find(Wanted()), tx.evaluations.verdicts(10)))
+    left = await org_store.read(lambda tx: (tx.evaluations.find(EvaluationFilter()), tx.evaluations.verdicts(10)))
     assert counts == {"evaluations": 1, "shadow_verdicts": 1}
     assert ([one.user_id for one in left[0]], left[1]) == (["bob"], [])

@@ -22,7 +22,7 @@ async def test_an_event_told_twice_is_counted_once(org_store: OrgStore, clock: C
     for _ in range(2):
         await org_store.write(lambda tx: tx.usage.add([shown("e1", clock())]))
 
-    (stat,), total = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
+    (stat,), total = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
     assert (stat.shown, stat.tokens, total) == (1, 5, 1)
 
 
@@ -37,8 +37,8 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
     ]
     await org_store.write(lambda tx: tx.usage.add(events))
 
-    stats, total = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), None, 0))
-    page, _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 1, 1))
+    stats, total = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), None, 0))
+    page, _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 1, 1))
 
     assert total == 3
     assert [(one.id, one.shown, one.sessions, one.tokens) for one in stats] == [
@@ -54,7 +54,7 @@ async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
     events = [shown("e1", 1), shown("e2", 2), replace(shown("e3", 3), kind="user_playbook")]
     await org_store.write(lambda tx: tx.usage.add(events))
 
-    stats, total = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
+    stats, total = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
 
     assert [(one.kind, one.id, one.shown) for one in stats] == [("profile", "p1", 2), ("user_playbook", "p1", 1)]
     assert total == 2
@@ -63,7 +63,7 @@ async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
 async def test_stats_count_from_the_beginning_of_their_window(org_store: OrgStore):
     await org_store.write(lambda tx: tx.usage.add([shown("e1", 1_000), shown("e2", 2_000)]))
 
-    (stat,), _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(2_000), 10, 0))
+    (stat,), _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(2_000), 10, 0))
 
     assert stat.shown == 1
 
@@ -124,7 +124,7 @@ async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_the
 
     gone = await expire(org_store, Millis(DAY_MS + 7), 1_000)
 
-    (stat,), _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
+    (stat,), _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
     assert (gone, stat.first_at, stat.shown) == (1, DAY_MS, 2)
     assert await org_store.read(lambda tx: tx.usage.metered_since()) == DAY_MS
 
@@ -144,7 +144,7 @@ async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_st
     await org_store.write(lambda tx: tx.usage.add([shown(f"e{at}", at, tokens=at % 7) for at in times]))
 
     for since in (0, 1, DAY_MS // 2 + 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 2 * DAY_MS + 4, 3 * DAY_MS):
-        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.ranked.shown(Millis(since), 10, 0))
+        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.top.shown(Millis(since), 10, 0))
 
         left = [at for at in times if at >= since]
         assert [(one.shown, one.tokens) for one in stats] == ([(len(left), sum(at % 7 for at in left))] if left else [])
@@ -162,14 +162,14 @@ async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_
     await org_store.write(lambda tx: tx.usage.add([cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
     await org_store.write(lambda tx: tx.usage.add([cited("x1", at, name=ECHOED)]))
 
-    use = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"]
+    use = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(0))))["p1"]
     assert (use.shown, use.cited_shown, use.cited_tokens, use.citations) == (3, 1, 10, 3)
     assert (use.echoed_shown, use.echoes, use.wasted_tokens) == (1, 1, 20)
-    days = await org_store.read(lambda tx: tx.usage.sums.days_of(MemoryRef(Kind.PROFILE, "p1"), 2))
+    days = await org_store.read(lambda tx: tx.usage.counters.days_of(MemoryRef(Kind.PROFILE, "p1"), 2))
     assert [(day, one.shown, one.cited_shown, one.citations) for day, one in days] == [
         (2, 1, 1, 0), (3, 0, 0, 3), (5, 1, 0, 0),
     ]  # fmt: skip
-    later = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(at))))["p1"]
+    later = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(at))))["p1"]
     assert (later.cited_shown, later.citations) == (0, 3)  # the showing was before, so it counts before
 
 
@@ -178,9 +178,9 @@ async def test_a_search_without_a_session_is_credited_by_its_user_for_a_week(org
     await org_store.write(lambda tx: tx.usage.add([showing]))
 
     await org_store.write(lambda tx: tx.usage.add([cited("late", 9 * DAY_MS)]))
-    late = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
+    late = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(0))))["p1"].cited_shown
     await org_store.write(lambda tx: tx.usage.add([cited("soon", 2 * DAY_MS)]))
-    soon = (await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", Millis(0))))["p1"].cited_shown
+    soon = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(0))))["p1"].cited_shown
 
     assert (late, soon) == (0, 1)
 
@@ -195,10 +195,10 @@ async def test_erasing_a_user_leaves_sums_that_speak_of_the_others_only(org_stor
 
     gone = await org_store.write(lambda tx: tx.usage.delete_user("ada", ["r9"], []))
 
-    stats, _ = await org_store.read(lambda tx: tx.usage.ranked.shown(Millis(0), 10, 0))
+    stats, _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
     assert gone == 3
     assert {(one.id, one.shown) for one in stats} == {("7", 1), ("p-bob", 1)}
-    groups, _, together = await org_store.read(lambda tx: tx.usage.sums.grouped(GroupBy.USER, 0, 10, 0))
+    groups, _, together = await org_store.read(lambda tx: tx.usage.counters.grouped(GroupBy.USER, 0, 10, 0))
     assert ([key for key, _ in groups], together.shown) == ([("bob",)], 2)
 
 
@@ -249,7 +249,7 @@ async def test_however_events_arrive_counters_tell_what_the_events_do(org_store:
     windows = [Millis(random.randrange(2 * DAY_MS, 10 * DAY_MS)) for _ in range(6)]
     before = [await _used(org_store, since) for since in windows]
     days = [await _days(org_store, ref) for ref in refs]
-    await org_store.write(lambda tx: tx.usage.sums.sum_again(refs, []))
+    await org_store.write(lambda tx: tx.usage.counters.sum_again(refs, []))
 
     assert [await _used(org_store, since) for since in windows] == before
     assert [await _days(org_store, ref) for ref in refs] == days
@@ -273,9 +273,9 @@ async def test_a_page_of_the_most_used_is_a_part_of_them_all(org_store: OrgStore
     for since in (Millis(0), Millis(3 * DAY_MS + 7_000_000), Millis(8 * DAY_MS - 7_000_000)):
         for rank in ("shown", "cited"):
             every, total = await org_store.read(
-                lambda tx, r=rank, since=since: getattr(tx.usage.ranked, r)(since, None, 0)
+                lambda tx, r=rank, since=since: getattr(tx.usage.top, r)(since, None, 0)
             )
-            page = await org_store.read(lambda tx, r=rank, since=since: getattr(tx.usage.ranked, r)(since, 2, 1))
+            page = await org_store.read(lambda tx, r=rank, since=since: getattr(tx.usage.top, r)(since, 2, 1))
 
             assert page == (every[1:3], total)
             assert total == len(every) > 3
@@ -289,12 +289,12 @@ def _any(name: str, at: int, random: Random) -> UsageEvent:
 
 
 async def _days(org_store: OrgStore, ref: MemoryRef) -> list[tuple[int, ...]]:
-    found = await org_store.read(lambda tx: tx.usage.sums.days_of(ref, 0))
+    found = await org_store.read(lambda tx: tx.usage.counters.days_of(ref, 0))
     return [(day, use.shown, use.tokens, use.cited_shown, use.cited_tokens, use.citations) for day, use in found]
 
 
 async def _used(org_store: OrgStore, since: Millis) -> dict[str, tuple[int, ...]]:
-    used = await org_store.read(lambda tx: tx.usage.sums.of_kind("profile", since))
+    used = await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", since))
     return {
         name: (use.shown, use.citations, use.tokens, use.cited_shown, use.cited_tokens) for name, use in used.items()
     }

@@ -12,7 +12,7 @@ from acumen.model.facts import RegenerationAsked
 from acumen.model.ids import Millis
 from acumen.model.judging import USUAL_NAME
 from acumen.model.run import Run, RunId
-from acumen.storage.conversations.sessions import Ended
+from acumen.storage.conversations.sessions import EndedSession
 from acumen.storage.store import Tx
 
 SERVICE = "evaluation_regeneration"
@@ -37,9 +37,9 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
     return await deps.store.write(store), len(chosen)
 
 
-def sampled(ended: Sequence[Ended], deps: Deps) -> list[Ended]:
+def sampled(ended: Sequence[EndedSession], deps: Deps) -> list[EndedSession]:
     """What a model judges costs: at most so many of each agent version, drawn as sessions are always drawn."""
-    drawn: defaultdict[str, list[Ended]] = defaultdict(list)
+    drawn: defaultdict[str, list[EndedSession]] = defaultdict(list)
     for session in sorted(ended, key=lambda session: evaluate.chance(deps.org, *session.key)):
         drawn[session.agent_version].append(session)
     keys = {session.key for same in drawn.values() for session in same[: deps.config.judging.stratum]}

@@ -17,7 +17,7 @@ from acumen.model.memory import Origin
 from acumen.model.operation import Operation
 from acumen.model.playbook import Lesson
 from acumen.model.proposal import LEAST_CONFIDENCE, About, AnalysisState, confidence
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 MOST_EXAMPLES, MOST_OF_A_SESSION, LOOKED_AT = 10, 3, 200
@@ -63,7 +63,7 @@ async def explain(fact: Failed, deps: Deps) -> None:
         await deps.store.write(lambda tx: tx.jobs.add(fact, Millis(cooled_at)))
         return
     hashed = proposals.evidence_hash(case.group.id, [example.id for example in case.examples])
-    if not await deps.store.read(lambda tx: tx.lessons.is_analysed(hashed)):
+    if not await deps.store.read(lambda tx: tx.proposals.is_analysed(hashed)):
         await _conclude(case, deps)
 
 
@@ -74,10 +74,10 @@ def _case(tx: Tx, group_id: str) -> Case | None:
     if root is None:
         return None
     ids = tuple(member.id for member in members)
-    others = [lesson for lesson in tx.lessons.at_endpoint(root.source, root.endpoint) if lesson.key != root.id]
+    others = [lesson for lesson in tx.proposals.at_endpoint(root.source, root.endpoint) if lesson.key != root.id]
     playbooks = tx.agent_playbooks.by_ids([str(lesson.playbook_id) for lesson in others[:KNOWN]])
     known = [playbook.lesson.content for playbook in playbooks.values()]
-    latest = tx.operations.find(Wanted(group_ids=ids), LOOKED_AT)
+    latest = tx.operations.find(OperationFilter(group_ids=ids), LOOKED_AT)
     return Case(root, members, tx.failures.sessions_of(ids), diverse(latest), known)
 
 

@@ -86,17 +86,17 @@ async def conclude(
     rows = await deps.findable(proposed) if proposed else []
 
     def store(tx: Tx) -> None:
-        if tx.lessons.conclude(analysis):
+        if tx.proposals.conclude(analysis):
             also(tx)
             for row in rows:
-                tx.lessons.propose(_proposal(tx, suggestion, row))
+                tx.proposals.propose(_proposal(tx, suggestion, row))
 
     await deps.store.write(store)
 
 
 def _proposal(tx: Tx, suggestion: Suggestion, row: SearchRow) -> Proposal:
     """New under its key, or more evidence for what was proposed, approved or rejected before."""
-    known = tx.lessons.get(suggestion.key)
+    known = tx.proposals.get(suggestion.key)
     if known is None:
         return _new(tx, suggestion, row)
     _revise(tx, known, suggestion, row)

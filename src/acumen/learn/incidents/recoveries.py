@@ -87,7 +87,7 @@ async def learn(fact: Recovered, deps: Deps) -> None:
 
 async def _remember(recovery: Recovery, deps: Deps) -> None:
     failed, values = recovery.failed, {**recovery.changed, **recovery.added}
-    before = await deps.store.read(lambda tx: tx.lessons.analyses_of(recovery.key))
+    before = await deps.store.read(lambda tx: tx.proposals.analyses_of(recovery.key))
     suggestion = Suggestion(
         key=recovery.key,
         about=About.RECOVERY,

@@ -14,7 +14,7 @@ from acumen.model.memory import Origin
 from acumen.model.operation import Operation
 from acumen.model.playbook import Lesson
 from acumen.model.proposal import About
-from acumen.storage.operations.operations import Wanted
+from acumen.storage.operations.operations import OperationFilter
 
 LEAST_SUCCESSES = 3
 MOST_FAILURES = 0.2
@@ -24,7 +24,7 @@ LONGEST_VALUE = 60
 
 async def consolidate(fact: Worked, deps: Deps) -> None:
     """Propose a way of calling that works, or count that it works again."""
-    calls = await deps.store.read(lambda tx: tx.operations.find(Wanted(way_key=fact.way_key), LOOKED_AT))
+    calls = await deps.store.read(lambda tx: tx.operations.find(OperationFilter(way_key=fact.way_key), LOOKED_AT))
     suggestion = _suggestion(fact.way_key, [call for call in calls if call.succeeded], sum(c.failed for c in calls))
     if suggestion is not None:
         texts = (suggestion.evidence[0].endpoint, *suggestion.detail["arguments"])

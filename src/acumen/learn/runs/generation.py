@@ -22,7 +22,7 @@ from acumen.model.memory import Status
 from acumen.model.run import Run, RunId, RunState
 from acumen.model.search import Filter
 from acumen.storage.conversations.bookmarks import of_run
-from acumen.storage.conversations.request_users import Heard
+from acumen.storage.conversations.request_users import RequestFilter
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
@@ -58,8 +58,8 @@ class Wish(Struct, frozen=True):
         return "" if self.mode is Mode.RERUN else f"{self.mode}:{self.user_id or ''}"
 
     @property
-    def heard(self) -> Heard:
-        return Heard(
+    def heard(self) -> RequestFilter:
+        return RequestFilter(
             user_id=None if self.user_id is None else UserId(self.user_id),
             source=self.source,
             agent_versions=None if self.agent_version is None else versions_meant(self.agent_version),
@@ -97,7 +97,7 @@ async def start(service: Service, wish: Wish, deps: Deps) -> Run:
     chosen = service.chosen(wish, deps.config)
 
     def store(tx: Tx) -> Run:
-        users = tx.speakers.of(wish.heard)
+        users = tx.request_users.of(wish.heard)
         end_lost(tx, service.name)
         run = tx.runs.start(service.name, wish.subject, asdict(wish), users)
         if not users:
@@ -156,11 +156,11 @@ def _extractor_run(kind: Kind, run_id: RunId, user: UserId, extractor: Extractor
     )
 
 
-def _next_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, heard: Heard) -> Ahead | None:
+def _next_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, heard: RequestFilter) -> Ahead | None:
     return look_ahead(tx, user, seen, extractor, heard.admits)
 
 
-def _last_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, heard: Heard) -> Ahead | None:
+def _last_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, heard: RequestFilter) -> Ahead | None:
     """The newest turns, once."""
     newest = [] if seen else tx.conversations.newest(user, LOOK_AHEAD)
     requests = tx.conversations.by_request(list({turn.request_id for turn in newest}))

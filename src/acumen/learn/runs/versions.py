@@ -12,7 +12,7 @@ from acumen.model.memory import Status
 from acumen.model.run import ItemState
 from acumen.model.search import Filter
 from acumen.storage.memories.lineage import Because
-from acumen.storage.memories.memories import Move
+from acumen.storage.memories.memories import StatusMove
 from acumen.storage.store import Tx
 
 UPGRADE = Because("an upgrade to the outcome of a rerun", actor="upgrade")
@@ -67,14 +67,14 @@ def _upgrade(tx: Tx, service: Service, which: Which) -> Upgraded:
     pending = _without(unfinished, rows.owned(which.filter(Status.PENDING)))
     if not pending:
         return Upgraded(left_alone=len(unfinished))
-    promotion = Move(pending, Status.PENDING, Status.CURRENT)
+    promotion = StatusMove(pending, Status.PENDING, Status.CURRENT)
     if not which.archive_current:
         return Upgraded(tx.memories.set_statuses(kind, [promotion], UPGRADE)[0], left_alone=len(unfinished))
     users = set(pending.values()) if which.only_affected_users else None
     old = _of(users, _without(unfinished, rows.owned(which.filter(Status.ARCHIVED))))
     current = _of(users, _without(unfinished, rows.owned(which.filter(Status.CURRENT))))
     deleted = tx.memories.outdate(kind, list(old), UPGRADE)
-    moves = [Move(current, Status.CURRENT, Status.ARCHIVED), promotion]
+    moves = [StatusMove(current, Status.CURRENT, Status.ARCHIVED), promotion]
     archived, promoted = tx.memories.set_statuses(kind, moves, UPGRADE)
     return Upgraded(promoted, archived, deleted, len(unfinished))
 
@@ -93,7 +93,10 @@ def _downgrade(tx: Tx, service: Service, which: Which) -> Downgraded:
     users = set(archived.values()) if which.only_affected_users else None
     current = _of(users, rows.owned(which.filter(Status.CURRENT)))
     # Both are known before either moves, and nobody sees the one without the other: no status in between is needed.
-    moves = [Move(archived, Status.ARCHIVED, Status.CURRENT), Move(current, Status.CURRENT, Status.ARCHIVED)]
+    moves = [
+        StatusMove(archived, Status.ARCHIVED, Status.CURRENT),
+        StatusMove(current, Status.CURRENT, Status.ARCHIVED),
+    ]
     restored, demoted = tx.memories.set_statuses(service.kind, moves, DOWNGRADE)
     return Downgraded(demoted, restored)
 

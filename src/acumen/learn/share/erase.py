@@ -97,7 +97,7 @@ class SharedErasure(Struct, frozen=True):
         tx.aggregations.forget_words(list(by_id), lambda then: by_id[then["agent_playbook_id"]].concerns(_lesson(then)))
         concerned = [str(lesson) for lesson, change in by_id.items() if change.concerns_history(tx)]
         tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, concerned)
-        tx.reviewed.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(concerned))
+        tx.review_records.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(concerned))
         for change in self.changes:
             change.apply(tx)
         tx.sources.forget(self.gone)

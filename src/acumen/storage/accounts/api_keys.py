@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.ids import Millis, OrgId
-from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import api_keys
 
 
-class Key(Struct, frozen=True):
+class ApiKey(Struct, frozen=True):
     id: str
     org_id: OrgId
     name: str
@@ -30,16 +30,16 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-class Keys:
-    def __init__(self, scope: Scope) -> None:
+class ApiKeys:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def add(self, key: Key, secret: str) -> None:
+    def add(self, key: ApiKey, secret: str) -> None:
         self._scope.add(
             api_keys, [row_of(api_keys, key, key_id=key.id, key_hash=hashed(secret), created_at=self._scope.at)]
         )
 
-    def all(self) -> list[Key]:
+    def all(self) -> list[ApiKey]:
         return [_key(row) for row in self._scope.all(self._scope.mine(api_keys).order_by(api_keys.c.created_at))]
 
     def revoke(self, key_id: str) -> bool:
@@ -48,13 +48,13 @@ class Keys:
         return self._scope.update(api_keys, c.key_id == key_id, c.revoked_at.is_(None), revoked_at=self._scope.at) > 0
 
 
-def by_secret(conn: sa.Connection, secret: str) -> Key | None:
+def by_secret(conn: sa.Connection, secret: str) -> ApiKey | None:
     """The one look-up that cannot be bound to an org: it finds out which."""
     row = conn.execute(sa.select(api_keys).where(api_keys.c.key_hash == hashed(secret))).first()
     return _key(row) if row else None
 
 
-def by_id(conn: sa.Connection, key_id: str) -> Key | None:
+def by_id(conn: sa.Connection, key_id: str) -> ApiKey | None:
     """For whoever has proved before that they hold it."""
     row = conn.execute(sa.select(api_keys).where(api_keys.c.key_id == key_id)).first()
     return _key(row) if row else None
@@ -65,5 +65,5 @@ def any_exist(conn: sa.Connection) -> bool:
     return conn.execute(query.limit(1)).first() is not None
 
 
-def _key(row: Any) -> Key:
-    return value_of(Key, row, id=row.key_id)
+def _key(row: Any) -> ApiKey:
+    return value_of(ApiKey, row, id=row.key_id)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import injections, llm_calls, metadata, search_rows, usage_events
 
 # What search reads is a part of the memories, and a bill stays without the name on it.
@@ -14,7 +14,7 @@ _COUNTED = (usage_events, injections)
 
 
 class Erasure:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def ids(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> dict[str, list[str]]:

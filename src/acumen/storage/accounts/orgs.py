@@ -8,12 +8,12 @@ from msgspec import Struct
 from acumen.errors import Conflict
 from acumen.model.config import REVIEW
 from acumen.model.ids import Millis, OrgId
-from acumen.storage.engine.compiled_statement import Select
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.compiled_statement import CompiledSelect
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import orgs
 
 # Asked before every job: built once.
-_CONFIG = Select(sa.select(orgs.c.config, orgs.c.config_version).where(orgs.c.org_id == sa.bindparam("org")))
+_CONFIG = CompiledSelect(sa.select(orgs.c.config, orgs.c.config_version).where(orgs.c.org_id == sa.bindparam("org")))
 
 
 class StoredConfig(Struct, frozen=True):
@@ -24,7 +24,7 @@ class StoredConfig(Struct, frozen=True):
 
 
 class Orgs:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def ensure(self) -> None:

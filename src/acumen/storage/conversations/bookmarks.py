@@ -9,19 +9,19 @@ import sqlalchemy as sa
 from acumen.errors import Conflict
 from acumen.model.ids import InteractionId, UserId
 from acumen.model.run import RunId
-from acumen.storage.engine.compiled_statement import Statement
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.compiled_statement import PlainStatement
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import bookmarks, interactions
 
 # Asked for every window: built once.
-_LAST = Statement(
+_LAST = PlainStatement(
     sa.select(bookmarks.c.last_id).where(
         bookmarks.c.org_id == sa.bindparam("org"),
         bookmarks.c.user_id == sa.bindparam("user"),
         bookmarks.c.extractor == sa.bindparam("extractor"),
     )
 )
-_STANDS = Statement(
+_STANDS = PlainStatement(
     sa.select(interactions.c.interaction_id).where(
         interactions.c.interaction_id == sa.bindparam("turn"),
         interactions.c.org_id == sa.bindparam("org"),
@@ -31,7 +31,7 @@ _STANDS = Statement(
 
 
 @cache
-def _move(insert: Callable[[sa.Table], Any]) -> Statement:
+def _move(insert: Callable[[sa.Table], Any]) -> PlainStatement:
     """Only to a turn that there is."""
     row = [sa.bindparam(f"its_{column.name}", type_=column.type) for column in bookmarks.c]
     there = sa.exists().where(
@@ -42,7 +42,7 @@ def _move(insert: Callable[[sa.Table], Any]) -> Statement:
     new = insert(bookmarks).from_select([column.name for column in bookmarks.c], sa.select(*row).where(there))
     moved = {"last_id": new.excluded.last_id, "updated_at": new.excluded.updated_at}
     key, as_seen = ["org_id", "user_id", "extractor"], bookmarks.c.last_id == sa.bindparam("seen")
-    return Statement(new.on_conflict_do_update(index_elements=key, set_=moved, where=as_seen))
+    return PlainStatement(new.on_conflict_do_update(index_elements=key, set_=moved, where=as_seen))
 
 
 def of_run(run_id: RunId, extractor: str) -> str:
@@ -51,7 +51,7 @@ def of_run(run_id: RunId, extractor: str) -> str:
 
 
 class Bookmarks:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def of(self, user: UserId, extractor: str) -> InteractionId:

@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from acumen.errors import Conflict
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.storage.engine.compiled_statement import ByIds, Prepared, Row, Select
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, Row, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import bookmarks, interactions, requests, sessions
 
 _JSON_FIELDS = ("tools_used", "citations", "retrieved_learnings")
@@ -37,8 +37,8 @@ _LAST_TURN = (
     .scalar_subquery()
 )
 _after = _OF_USER.where(_turn_id > sa.bindparam("bookmark")).order_by(_turn_id)
-_AFTER, _SOME_AFTER = Select(_after), Select(_after.limit(sa.bindparam("most", type_=sa.Integer)))
-_BEFORE = Select(
+_AFTER, _SOME_AFTER = CompiledSelect(_after), CompiledSelect(_after.limit(sa.bindparam("most", type_=sa.Integer)))
+_BEFORE = CompiledSelect(
     _OF_USER.where(_turn_id <= sa.bindparam("bookmark"))
     .order_by(_turn_id.desc())
     .limit(sa.bindparam("most", type_=sa.Integer))
@@ -48,7 +48,7 @@ _BEFORE = Select(
 class Conversations:
     """What was said, as rows."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, request: Request, turns: Sequence[Interaction]) -> bool:
@@ -225,13 +225,13 @@ def _same_again(request: Request, stored: Request | None) -> bool:
 
 
 @cache
-def _add_once(insert: Callable[[sa.Table], Any]) -> Prepared:
-    return Prepared(insert(requests).on_conflict_do_nothing())
+def _add_once(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
+    return CompiledStatement(insert(requests).on_conflict_do_nothing())
 
 
-_ADD_TURNS = Prepared(sa.insert(interactions))
-_BY_IDS = ByIds(interactions.c.interaction_id)
-_REQUESTS = ByIds(requests.c.request_id)
+_ADD_TURNS = CompiledStatement(sa.insert(interactions))
+_BY_IDS = SelectByIds(interactions.c.interaction_id)
+_REQUESTS = SelectByIds(requests.c.request_id)
 
 
 def _between(

@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from acumen.model.conversation import Request
 from acumen.model.ids import Millis, UserId
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import requests
 
 
-class Heard(Struct, frozen=True):
+class RequestFilter(Struct, frozen=True):
     """Which requests are meant; None means any. Times are those of arrival, `until` included."""
 
     user_id: UserId | None = None
@@ -31,18 +31,18 @@ class Heard(Struct, frozen=True):
         )
 
 
-class Speakers:
-    def __init__(self, scope: Scope) -> None:
+class RequestUsers:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def of(self, heard: Heard) -> list[UserId]:
+    def of(self, heard: RequestFilter) -> list[UserId]:
         """Everybody with a request that fits and may be learned from, by name."""
         c = requests.c
         query = sa.select(c.user_id).where(c.org_id == self._scope.org, sa.not_(c.evaluation_only), *_conditions(heard))
         return [UserId(row.user_id) for row in self._scope.all(query.distinct().order_by(c.user_id))]
 
 
-def _conditions(heard: Heard) -> list[sa.ColumnElement[bool]]:
+def _conditions(heard: RequestFilter) -> list[sa.ColumnElement[bool]]:
     c = requests.c
     given: tuple[tuple[object, Callable[[], sa.ColumnElement[bool]]], ...] = (
         (heard.user_id, lambda: c.user_id == heard.user_id),

@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.storage.engine.compiled_statement import ByIds, Select
-from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.engine.compiled_statement import CompiledSelect, SelectByIds
+from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import interactions, requests, sessions
 
 
-class Grown(Struct, frozen=True):
+class GrownSession(Struct, frozen=True):
     """A session to which something was added."""
 
     session_id: SessionId
@@ -23,14 +23,14 @@ class Grown(Struct, frozen=True):
     finished: bool  # whether a request said that it is over
 
 
-class Ended(Struct, frozen=True):
+class EndedSession(Struct, frozen=True):
     """A session of the past, with the version of the agent that took part."""
 
     key: SessionKey
     agent_version: str
 
 
-class WantedOutcomes(Struct, frozen=True):
+class OutcomeFilter(Struct, frozen=True):
     """Which stated outcomes; None means "any". Times are those at which the caller says it ended."""
 
     sessions: Sequence[SessionId] | None = None
@@ -43,7 +43,7 @@ class WantedOutcomes(Struct, frozen=True):
 
 
 # Asked for every publish: built once.
-_FINISHED = ByIds(
+_FINISHED = SelectByIds(
     sessions.c.session_id,
     [sessions.c.session_id],
     where=sa.and_(sessions.c.user_id == sa.bindparam("user"), sessions.c.finished_at.is_not(None)),
@@ -51,11 +51,11 @@ _FINISHED = ByIds(
 
 
 @cache
-def _grown() -> Select:
+def _grown() -> CompiledSelect:
     i, r = interactions.c, requests.c
     last = sa.func.max(i.interaction_id).label("last_id")
     finished = sa.func.max(sa.case((r.session_finished, 1), else_=0)).label("finished")
-    return Select(
+    return CompiledSelect(
         sa.select(i.session_id, last, sa.func.max(r.created_at).label("last_at"), finished)
         .join_from(interactions, requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
         .where(i.org_id == sa.bindparam("org"), i.user_id == sa.bindparam("user"))
@@ -69,8 +69,8 @@ def _grown() -> Select:
 _DETAILS = ("value", "metadata", "contract_digest", "trajectory_digest", "through_request")
 
 
-class Sessions:
-    def __init__(self, scope: Scope) -> None:
+class SessionRecords:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def exists(self, user: UserId, session: SessionId) -> bool:
@@ -96,12 +96,12 @@ class Sessions:
         last, count, first_at = self._scope.conn.execute(query).one()
         return Extent(InteractionId(last or 0), count, Millis(first_at or 0))
 
-    def grown(self, user: UserId, seen: InteractionId) -> list[Grown]:
+    def grown(self, user: UserId, seen: InteractionId) -> list[GrownSession]:
         """Those in which a user's turns came after `seen`, in the order of their newest turns."""
         found = _grown().rows(self._scope.conn, org=self._scope.org, user=user, seen=seen)
-        return [Grown(**{**row, "finished": bool(row["finished"])}) for row in found]
+        return [GrownSession(**{**row, "finished": bool(row["finished"])}) for row in found]
 
-    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[Ended]:
+    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[EndedSession]:
         """Those whose newest request came in that time, both ends included, and that had one of these sources.
 
         The earliest first.
@@ -113,7 +113,7 @@ class Sessions:
         if sources is not None:
             query = query.having(sa.func.max(sa.case((c.source.in_(sources), 1), else_=0)) == 1)
         rows = self._scope.all(query.order_by(newest, c.user_id, c.session_id))
-        return [Ended((UserId(row.user_id), SessionId(row.session_id)), row.agent_version) for row in rows]
+        return [EndedSession((UserId(row.user_id), SessionId(row.session_id)), row.agent_version) for row in rows]
 
     def finish(self, user: UserId, session: SessionId) -> None:
         self._set(user, session, {"finished_at": self._scope.at})
@@ -149,7 +149,7 @@ class Sessions:
         row = self._scope.one(query)
         return None if row is None else _stated(row)
 
-    def outcomes(self, wanted: WantedOutcomes, limit: int, offset: int) -> list[Stated]:
+    def outcomes(self, wanted: OutcomeFilter, limit: int, offset: int) -> list[Stated]:
         """The latest first."""
         c = sessions.c
         query = self._scope.mine(sessions).where(c.outcome.is_not(None), *_outcomes(wanted))
@@ -179,7 +179,7 @@ class Sessions:
         self._scope.put(sessions, {"user_id": user, "session_id": session}, values)
 
 
-def _outcomes(wanted: WantedOutcomes) -> list[sa.ColumnElement[bool]]:
+def _outcomes(wanted: OutcomeFilter) -> list[sa.ColumnElement[bool]]:
     c = sessions.c
     asked: list[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]] = [
         (wanted.sessions, c.session_id.in_),

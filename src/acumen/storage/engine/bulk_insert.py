@@ -21,7 +21,7 @@ Values = tuple[Any, ...]
 Key = tuple[str, int, tuple[int, ...]]
 
 
-class Many:
+class BulkInsert:
     """Rows of values that drivers take as they are, in the order of the columns.
 
     A column that none of the rows fills is left out: to bind a NULL costs as much as to bind a text. Postgres is given

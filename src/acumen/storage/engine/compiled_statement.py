@@ -15,7 +15,7 @@ Row = dict[str, Any]
 Form = tuple[str, Callable[[Any], Any]]
 
 
-class Prepared:
+class CompiledStatement:
     """An INSERT or UPDATE of rows that always name the same columns; all its other values are part of its text.
 
     A gap of an UPDATE that a row is found by is called like its column, with `its_` before.
@@ -61,7 +61,7 @@ class Prepared:
         return self._forms.setdefault(dialect.name, form)
 
 
-class Statement:
+class PlainStatement:
     """A statement with named gaps for texts and numbers, which both drivers take as they are.
 
     Where a gap may not be called like the column it fills, its name begins with `its_`.
@@ -108,7 +108,7 @@ def _into(compiled: Any) -> Callable[[Row], Any]:
     return values
 
 
-class ByIds:
+class SelectByIds:
     """A SELECT of rows by their ids, within one org; of whole rows, unless only some columns are wanted.
 
     `where` is asked of them besides. Held rows are changed by nobody else before COMMIT.
@@ -127,7 +127,7 @@ class ByIds:
         self._where = [] if where is None else [where]
         self._held = held
         self._forms: dict[tuple[str, int], Form] = {}
-        self._read = _Reader(self._columns)
+        self._read = _RowReader(self._columns)
 
     def rows(self, conn: sa.Connection, org: str, ids: Sequence[Any], **more: Any) -> list[Row]:
         """Those that exist, by the names of their columns; `more` fills the gaps of `where`."""
@@ -155,19 +155,19 @@ class ByIds:
         return self._forms.setdefault((dialect.name, size), (str(compiled), _into(compiled)))
 
 
-class Select(Statement):
+class CompiledSelect(PlainStatement):
     """A SELECT of columns with named gaps, read by their names."""
 
     def __init__(self, statement: sa.Select[Any]) -> None:
         super().__init__(statement)
-        self._read = _Reader(list(statement.selected_columns))
+        self._read = _RowReader(list(statement.selected_columns))
 
     def rows(self, conn: sa.Connection, **values: Any) -> list[Row]:
         read = self._read.of(conn.dialect)
         return [read(row) for row in self.all(conn, **values)]
 
 
-class _Reader:
+class _RowReader:
     """How what a driver answers becomes a row."""
 
     def __init__(self, columns: Sequence[Any]) -> None:

@@ -13,7 +13,7 @@ O = TypeVar("O")  # noqa: E741 - what is answered
 MOST_AT_ONCE = 1_000
 
 
-class Together(Generic[I, O]):
+class GroupCommit(Generic[I, O]):
     """While one write is under way, those who come wait; the next takes them all."""
 
     def __init__(self, write: Callable[[Sequence[I]], Awaitable[Sequence[O]]], most_waiting: int) -> None:

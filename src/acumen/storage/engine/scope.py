@@ -52,7 +52,7 @@ class LockOrderViolated(RuntimeError):
     """A lock was requested too late: see the lock order at the top of this file."""
 
 
-class Scope(Struct, frozen=True):
+class OrgScope(Struct, frozen=True):
     conn: sa.Connection
     db: Database
     org: OrgId

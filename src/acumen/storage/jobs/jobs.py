@@ -1,4 +1,4 @@
-"""Jobs, as rows: written with the data that causes them, leased by workers of any process."""
+"""JobQueue, as rows: written with the data that causes them, leased by workers of any process."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from acumen.model.facts import Fact, Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, OrgId, UserId
 from acumen.model.job import Job, JobState
-from acumen.storage.engine.compiled_statement import Prepared, Row, Select, Statement
+from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import jobs
 
 # A process that is killed takes innocent jobs with it, so a job may be lost far more often than it may fail.
@@ -23,10 +23,10 @@ MOST_LOST = 100
 ABOUT_A_USER = (Published.name, SessionEnded.name)
 
 
-class Jobs:
+class JobQueue:
     """One org's jobs."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, fact: Fact, at: Millis | None = None) -> None:
@@ -224,17 +224,21 @@ def _lost() -> sa.Select[Any]:
     return sa.select(jobs).where(_is(jobs.c.state, JobState.RUNNING), jobs.c.lease_until < sa.bindparam("at"))
 
 
-def _held(query: sa.Select[Any]) -> Select:
+def _held(query: sa.Select[Any]) -> CompiledSelect:
     """So many as nobody else holds, ours until COMMIT."""
-    return Select(query.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True, of=jobs))
+    return CompiledSelect(
+        query.limit(sa.bindparam("most", type_=sa.Integer)).with_for_update(skip_locked=True, of=jobs)
+    )
 
 
 # Asked for every job: built once.
-_ANY_DUE = Statement(sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists())))
+_ANY_DUE = PlainStatement(
+    sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists()))
+)
 _DUE, _LOST = _held(_due()), _held(_lost())
 _THIS = {"org": jobs.c.org_id, "its_fact": jobs.c.fact, "its_scope": jobs.c.scope}
 _THIS_DUE = _held(_due().where(*(column == sa.bindparam(name) for name, column in _THIS.items())))
-_LEASE = Statement(
+_LEASE = PlainStatement(
     sa.update(jobs)
     .where(jobs.c.job_id == sa.bindparam("job"))
     .values(
@@ -246,7 +250,7 @@ _LEASE = Statement(
         updated_at=sa.bindparam("its_updated_at"),
     )
 )
-_FINISH = Statement(
+_FINISH = PlainStatement(
     sa.delete(jobs).where(
         jobs.c.org_id == sa.bindparam("org"),
         jobs.c.fact == sa.bindparam("its_fact"),
@@ -260,12 +264,12 @@ _FINISH = Statement(
 
 
 @cache
-def _fold_in(insert: Callable[[sa.Table], Any]) -> Prepared:
+def _fold_in(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     new = insert(jobs)
     earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
     wishes = jobs.c.wishes + new.excluded.wishes
     folded = {"wishes": wishes, "run_at": earlier, "updated_at": new.excluded.updated_at}
-    return Prepared(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
+    return CompiledStatement(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
 
 
 def _waiting_key(org: str, fact: str, scope: str) -> str:

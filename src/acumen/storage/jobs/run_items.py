@@ -7,14 +7,14 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.run import ItemState, Progress, RunId, RunItem
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import run_items
 
 _c = run_items.c
 
 
 class RunItems:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, run_id: RunId, items: Sequence[str]) -> None:

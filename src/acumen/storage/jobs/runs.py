@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from acumen.errors import OperationInTheWay
 from acumen.model.ids import fresh_id
 from acumen.model.run import Run, RunId, RunState
-from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.tables import runs
 
@@ -16,7 +16,7 @@ ERASED = "(erased)"
 
 
 class Runs:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def start(

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from acumen.model.cluster import AggregationBookmark, AggregationChange, IndexedLesson
 from acumen.model.ids import Kind, PlaybookId
 from acumen.model.memory import Status
-from acumen.storage.engine.compiled_statement import Select, Statement
-from acumen.storage.engine.scope import Scope, value_of
+from acumen.storage.engine.compiled_statement import CompiledSelect, PlainStatement
+from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import (
     aggregation_changes,
     aggregation_marks,
@@ -31,7 +31,7 @@ _LISTS = ("added", "updated", "removed")
 
 
 _m = aggregation_marks.c
-_BOOKMARK = Statement(
+_BOOKMARK = PlainStatement(
     sa.select(_m.last_id, _m.updated_at, _m.duration_ms, _m.seq, _m.basis).where(
         _m.org_id == sa.bindparam("org"), _m.agent_version == sa.bindparam("version")
     )
@@ -39,12 +39,12 @@ _BOOKMARK = Statement(
 
 
 @cache
-def _new_lessons() -> Statement:
+def _new_lessons() -> PlainStatement:
     """Asked for every publish: built once."""
     u, m, r = user_playbooks.c, aggregation_marks.c, requests.c
     seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
     skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
-    return Statement(
+    return PlainStatement(
         sa.select(u.agent_version, sa.func.count())
         .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), u.user_id.is_not(None))
         .where(u.playbook_id > sa.func.coalesce(seen, 0), sa.not_(skipped))
@@ -53,10 +53,10 @@ def _new_lessons() -> Statement:
 
 
 @cache
-def _lessons() -> Select:
+def _lessons() -> CompiledSelect:
     """By the driver, not by SQLAlchemy: an aggregation reads all lessons of a version this way."""
     u, r = user_playbooks.c, search_rows.c
-    return Select(
+    return CompiledSelect(
         sa.select(u.playbook_id, u.user_id, r.vector, r.model, r.terms, r.seq)
         .join(
             search_rows,
@@ -72,7 +72,7 @@ def _lessons() -> Select:
 
 
 class Aggregations:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- how far it has come --------------------------------------------------------------------------------------

@@ -7,17 +7,17 @@ from msgspec.structs import replace
 
 from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
-from acumen.storage.engine.scope import Scope, value_of
-from acumen.storage.memories.lesson_sources import Sources
+from acumen.storage.engine.scope import OrgScope, value_of
+from acumen.storage.memories.lesson_sources import LessonSources
 from acumen.storage.tables import agent_playbook_sources, aggregation_marks, clusters, profiles, user_playbooks
 
 _c = clusters.c
 
 
 class Clusters:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
-        self._sources = Sources(scope)
+        self._sources = LessonSources(scope)
 
     def of(self, agent_version: str, name: str) -> list[Cluster]:
         query = self._scope.mine(clusters).where(_c.agent_version == agent_version, _c.name == name)

@@ -8,15 +8,15 @@ import sqlalchemy as sa
 from acumen.model.conflict import Conflict, ConflictSide, ConflictState, OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memory import Status
-from acumen.storage.engine.compiled_statement import Select
-from acumen.storage.engine.scope import Scope, in_batches
-from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.engine.compiled_statement import CompiledSelect
+from acumen.storage.engine.scope import OrgScope, in_batches
+from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.tables import conflicts
 
 _IS_OPEN = conflicts.c.state == str(ConflictState.OPEN)
 
 # Asked by every search: built once.
-_OPEN_OF = Select(
+_OPEN_OF = CompiledSelect(
     sa.select(conflicts)
     .where(conflicts.c.org_id == sa.bindparam("org"), conflicts.c.user_id == sa.bindparam("user"), _IS_OPEN)
     .order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id)
@@ -24,7 +24,7 @@ _OPEN_OF = Select(
 
 
 class Conflicts:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, conflict: Conflict) -> bool:
@@ -77,7 +77,7 @@ class Conflicts:
     def _current(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, ConflictSide]:
         sides = {}
         for kind in {ref.kind for ref in refs}:
-            mapping, c = TABLES[kind], TABLES[kind].table.c
+            mapping, c = MEMORY_TABLES[kind], MEMORY_TABLES[kind].table.c
             said_at = c.said_at if "said_at" in c else sa.null()
             columns = (mapping.text_id.label("id"), c.content, c.created_at, said_at.label("said_at"), c.version)
             trigger = c.trigger if "trigger" in c else sa.null()

@@ -11,27 +11,27 @@ import sqlalchemy as sa
 from acumen.model.ids import InteractionId
 from acumen.model.memory import Status
 from acumen.model.search import TURN
-from acumen.storage.engine.compiled_statement import ByIds, Select
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.compiled_statement import CompiledSelect, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.memories.search_rows import SearchRows
 from acumen.storage.tables import interactions, profiles, search_rows, user_playbooks
 
 _entity = search_rows.c.entity_id
-_HIDDEN = ByIds(_entity, [_entity], where=sa.and_(search_rows.c.kind == TURN, search_rows.c.gone))
+_HIDDEN = SelectByIds(_entity, [_entity], where=sa.and_(search_rows.c.kind == TURN, search_rows.c.gone))
 
-_EXISTING = ByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
+_EXISTING = SelectByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
 
 
 @cache
-def _forgotten(table: sa.Table) -> Select:
+def _forgotten(table: sa.Table) -> CompiledSelect:
     """What a user's forgotten memories rest on."""
     c = table.c
     mine = (c.org_id == sa.bindparam("org"), c.user_id == sa.bindparam("user"))
-    return Select(sa.select(c.interaction_ids).where(*mine, c.status == sa.literal(str(Status.FORGOTTEN))))
+    return CompiledSelect(sa.select(c.interaction_ids).where(*mine, c.status == sa.literal(str(Status.FORGOTTEN))))
 
 
-class Evidence:
-    def __init__(self, scope: Scope, search: SearchRows) -> None:
+class HiddenTurns:
+    def __init__(self, scope: OrgScope, search: SearchRows) -> None:
         self._scope = scope
         self._search = search
 

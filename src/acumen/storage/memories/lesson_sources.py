@@ -7,17 +7,17 @@ import sqlalchemy as sa
 from acumen.model.ids import PlaybookId
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
-from acumen.storage.engine.compiled_statement import ByIds
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.compiled_statement import SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import agent_playbook_sources, agent_playbooks
 
 _c = agent_playbook_sources.c
 # Asked by every search that finds lessons of both kinds.
-_BY_SOURCE = ByIds(_c.user_playbook_id, [_c.agent_playbook_id, _c.user_playbook_id])
+_BY_SOURCE = SelectByIds(_c.user_playbook_id, [_c.agent_playbook_id, _c.user_playbook_id])
 
 
-class Sources:
-    def __init__(self, scope: Scope) -> None:
+class LessonSources:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, lesson: PlaybookId, members: Collection[PlaybookId]) -> None:

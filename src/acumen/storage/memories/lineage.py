@@ -9,8 +9,8 @@ from msgspec import Struct, field, to_builtins
 from acumen.model.change import ChangeFilter, ChangeKind
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, SessionId
 from acumen.model.memory import Cause, Status
-from acumen.storage.engine.compiled_statement import Prepared
-from acumen.storage.engine.scope import Scope, in_batches, org_of
+from acumen.storage.engine.compiled_statement import CompiledStatement
+from acumen.storage.engine.scope import OrgScope, in_batches, org_of
 from acumen.storage.tables import interactions, lineage, requests
 
 
@@ -80,11 +80,11 @@ def _is_of(kinds: Collection[ChangeKind]) -> sa.ColumnElement[bool]:
     return sa.or_(by_op, sa.and_(op.not_in(_KIND_OF_OP), _CHANGE.in_(others))) if others else by_op
 
 
-_RECORD = Prepared(sa.insert(lineage))
+_RECORD = CompiledStatement(sa.insert(lineage))
 
 
 class Lineage:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def record(

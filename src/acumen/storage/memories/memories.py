@@ -12,14 +12,14 @@ from acumen.model.memories import title
 from acumen.model.memory import Status
 from acumen.model.search import SearchRow
 from acumen.storage.memories.conflicts import Conflicts
-from acumen.storage.memories.hidden_turns import Evidence
+from acumen.storage.memories.hidden_turns import HiddenTurns
 from acumen.storage.memories.lineage import Because, Lineage
 from acumen.storage.memories.memory_rows import MemoryRows
 from acumen.storage.memories.search_rows import SearchRows
-from acumen.storage.review.review_records import Reviewed
+from acumen.storage.review.review_records import ReviewRecords
 
 
-class Move(Struct, frozen=True):
+class StatusMove(Struct, frozen=True):
     """Many memories, by id and owner, on their way from one status to another."""
 
     owners: Mapping[str, str | None]
@@ -35,15 +35,15 @@ class Memories:
         rows: dict[Kind, MemoryRows[Any]],
         search: SearchRows,
         lineage: Lineage,
-        evidence: Evidence,
-        reviewed: Reviewed,
+        hidden_turns: HiddenTurns,
+        review_records: ReviewRecords,
         conflicts: Conflicts,
     ) -> None:
         self._rows = rows
         self._search = search
         self._lineage = lineage
-        self._evidence = evidence
-        self._reviewed = reviewed
+        self._hidden_turns = hidden_turns
+        self._review_records = review_records
         self._conflicts = conflicts
         self._unsettled: list[Any] | None = None  # memories whose turns wait to be settled together
 
@@ -99,14 +99,14 @@ class Memories:
         found = {kind: self._rows[kind].by_ids(ids) for kind, ids in by_kind.items()}
         return {MemoryRef(kind, name): title(memory) for kind, some in found.items() for name, memory in some.items()}
 
-    def set_statuses(self, kind: Kind, moves: Sequence[Move], because: Because) -> list[int]:
+    def set_statuses(self, kind: Kind, moves: Sequence[StatusMove], because: Because) -> list[int]:
         """Of many memories at once, one move after the other; how many each moved."""
         self._search.hold()
         counts = [self._move(kind, move, because) for move in moves]
-        self._evidence.settle_all({user for move in moves for user in move.owners.values() if user})
+        self._hidden_turns.settle_all({user for move in moves for user in move.owners.values() if user})
         return counts
 
-    def _move(self, kind: Kind, move: Move, because: Because) -> int:
+    def _move(self, kind: Kind, move: StatusMove, because: Because) -> int:
         ids = list(move.owners)
         moved = self._rows[kind].set_status(ids, move.after)
         self._search.touch_all(kind, ids)
@@ -138,7 +138,7 @@ class Memories:
         found = self._rows[kind].by_ids(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
         self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
-        self._reviewed.forget(kind, owners)
+        self._review_records.forget(kind, owners)
         self._conflicts.delete_of(kind, list(owners))
         self._rows[kind].delete(list(owners))
         self._settle([memory for memory in found.values() if memory.status is Status.FORGOTTEN])
@@ -147,7 +147,7 @@ class Memories:
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""
         self._search.erase_kind(kind)
-        self._reviewed.forget(kind, None)
+        self._review_records.forget(kind, None)
         self._conflicts.delete_kind(kind)
         for every in self._rows[kind].owners(None):
             self._lineage.record_all_deleted(kind, every, because)
@@ -163,7 +163,7 @@ class Memories:
             if user := _owner(memory):
                 turns.setdefault(user, set()).update(_turns(memory))
         for user, its in turns.items():
-            self._evidence.settle(user, its)
+            self._hidden_turns.settle(user, its)
 
 
 def _turns(memory: Any) -> Sequence[InteractionId]:

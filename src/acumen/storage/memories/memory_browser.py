@@ -10,8 +10,8 @@ from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
 from acumen.model.usage import CITED, ECHOED
-from acumen.storage.engine.scope import Scope, value_of
-from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.engine.scope import OrgScope, value_of
+from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.tables import (
     agent_playbook_sources,
     injections,
@@ -24,7 +24,7 @@ from acumen.storage.tables import (
 _LESSON_COLUMNS = ("name", "trigger", "agent_version")
 
 
-class Shelf(Struct, frozen=True):
+class MemoryFilter(Struct, frozen=True):
     """Which memories; None means "any". `refs` narrows to memories that are named."""
 
     text: str | None = None
@@ -37,7 +37,7 @@ class Shelf(Struct, frozen=True):
     refs: tuple[MemoryRef, ...] | None = None
 
 
-class Entry(Struct, frozen=True):
+class MemoryEntry(Struct, frozen=True):
     """A memory in a list: enough to name it and to act on it."""
 
     ref: MemoryRef
@@ -70,21 +70,23 @@ class SessionEntry(Struct, frozen=True):
         return self.user_id, self.session_id
 
 
-class Library:
-    def __init__(self, scope: Scope) -> None:
+class MemoryBrowser:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- memories --------------------------------------------------------------------------------------------------
 
-    def memories(self, shelf: Shelf, limit: int, offset: int) -> tuple[list[Entry], int]:
+    def memories(self, shelf: MemoryFilter, limit: int, offset: int) -> tuple[list[MemoryEntry], int]:
         """The latest changed first, and how many there are in all."""
-        parts = [self._of_kind(mapping, shelf) for mapping in TABLES.values() if shelf.kind in (None, mapping.kind)]
+        parts = [
+            self._of_kind(mapping, shelf) for mapping in MEMORY_TABLES.values() if shelf.kind in (None, mapping.kind)
+        ]
         every = sa.union_all(*parts).subquery("every")
         order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
         page, total = self._scope.page(sa.select(every).order_by(*order), limit, offset)
         return [_entry(row) for row in page], total
 
-    def _of_kind(self, mapping: Any, shelf: Shelf) -> sa.Select[Any]:
+    def _of_kind(self, mapping: Any, shelf: MemoryFilter) -> sa.Select[Any]:
         c = mapping.table.c
         lesson = {name: c[name] if name in c else sa.literal("") for name in _LESSON_COLUMNS}
         query = sa.select(
@@ -101,7 +103,7 @@ class Library:
         ).where(c.org_id == self._scope.org)
         return query.where(*self._conditions(mapping, shelf, lesson))
 
-    def _conditions(self, mapping: Any, shelf: Shelf, lesson: Mapping[str, Any]) -> list[Any]:
+    def _conditions(self, mapping: Any, shelf: MemoryFilter, lesson: Mapping[str, Any]) -> list[Any]:
         c = mapping.table.c
         found = [] if shelf.statuses is None else [c.status.in_([str(status) for status in shelf.statuses])]
         for column, wanted in ((mapping.owner, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
@@ -127,7 +129,7 @@ class Library:
         shown lies before all of them, and one more.
         """
         found: dict[tuple[int, int], int] = {}
-        for mapping in TABLES.values():
+        for mapping in MEMORY_TABLES.values():
             c, t = mapping.table.c, memory_totals.c
             its = sa.and_(t.org_id == c.org_id, t.kind == str(mapping.kind), t.entity_id == mapping.text_id)
             born, used = (
@@ -144,7 +146,7 @@ class Library:
         """Those that playbooks are for."""
         parts = [
             sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
-            for mapping in (TABLES[Kind.USER_PLAYBOOK], TABLES[Kind.AGENT_PLAYBOOK])
+            for mapping in (MEMORY_TABLES[Kind.USER_PLAYBOOK], MEMORY_TABLES[Kind.AGENT_PLAYBOOK])
         ]
         every = sa.union(*parts).subquery("every")
         query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
@@ -152,7 +154,7 @@ class Library:
 
     def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
-        mapping = TABLES[ref.kind]
+        mapping = MEMORY_TABLES[ref.kind]
         c, own = mapping.table.c, mapping.parse_id(ref.id)
         found = [
             (MemoryRef(ref.kind, str(row[0])), relation)
@@ -239,6 +241,6 @@ def _bucket(time: Any, edges: Sequence[Millis]) -> Any:
     )
 
 
-def _entry(row: Any) -> Entry:
+def _entry(row: Any) -> MemoryEntry:
     told = {"ref": MemoryRef(Kind(row.kind), row.id), "status": Status(row.status)}
-    return value_of(Entry, row, **told, name=row.name or "", agent_version=row.agent_version or "")
+    return value_of(MemoryEntry, row, **told, name=row.name or "", agent_version=row.agent_version or "")

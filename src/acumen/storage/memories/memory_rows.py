@@ -13,15 +13,15 @@ from acumen.model.conversation import versions_meant
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Category, Origin, Status
 from acumen.model.search import Facet, Filter
-from acumen.storage.engine.compiled_statement import ByIds, Prepared
-from acumen.storage.engine.scope import Scope, in_batches, org_of, row_of
+from acumen.storage.engine.compiled_statement import CompiledStatement, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches, org_of, row_of
 
 M = TypeVar("M")
 
 SHARED_FACETS = ("status", "created_at", "updated_at", "source", "tags")
 
 
-class Mapping(Struct, Generic[M], frozen=True):
+class MemoryTable(Struct, Generic[M], frozen=True):
     """How one kind of memory is written as a row and read back."""
 
     kind: Kind
@@ -47,7 +47,7 @@ class Mapping(Struct, Generic[M], frozen=True):
 class MemoryRows(Generic[M]):
     """Memories of one kind, as rows."""
 
-    def __init__(self, scope: Scope, mapping: Mapping[M]) -> None:
+    def __init__(self, scope: OrgScope, mapping: MemoryTable[M]) -> None:
         self._scope = scope
         self.mapping = mapping
         self._table = mapping.table
@@ -199,21 +199,21 @@ def _in_scope(c: Any, version: str | None) -> sa.ColumnElement[bool]:
 
 
 @cache
-def _insert(id_column: sa.Column[Any], _numbered: bool) -> Prepared:  # noqa: FBT001 - rows of one always name the same columns
-    return Prepared(sa.insert(id_column.table).returning(id_column))
+def _insert(id_column: sa.Column[Any], _numbered: bool) -> CompiledStatement:  # noqa: FBT001 - rows of one always name the same columns
+    return CompiledStatement(sa.insert(id_column.table).returning(id_column))
 
 
 @cache
-def _replace(id_column: sa.Column[Any]) -> Prepared:
+def _replace(id_column: sa.Column[Any]) -> CompiledStatement:
     mine = (id_column.table.c.org_id, id_column)
-    return Prepared(
+    return CompiledStatement(
         sa.update(id_column.table).where(*(column == sa.bindparam(f"its_{column.name}") for column in mine))
     )
 
 
 @cache
-def _by_ids(column: sa.Column[Any]) -> ByIds:
-    return ByIds(column)
+def _by_ids(column: sa.Column[Any]) -> SelectByIds:
+    return SelectByIds(column)
 
 
 # Of a kind that has no such fields.

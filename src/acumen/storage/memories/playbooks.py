@@ -11,7 +11,7 @@ from acumen.model.memory import Category, Status
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.profile import NEVER, lesson_ends_at
 from acumen.model.search import Facet
-from acumen.storage.memories.memory_rows import Mapping, memory_row, reading, row_id
+from acumen.storage.memories.memory_rows import MemoryTable, memory_row, reading, row_id
 from acumen.storage.tables import agent_playbooks, user_playbooks
 
 _LESSON = Lesson.__struct_fields__
@@ -64,7 +64,7 @@ def _agent_facet(row: Any) -> Facet:
     return Facet(user_id="", approval=Approval(row.approval), expires_at=NEVER, **_shared_facets(row))
 
 
-USER_PLAYBOOKS = Mapping(
+USER_PLAYBOOKS = MemoryTable(
     kind=Kind.USER_PLAYBOOK,
     table=user_playbooks,
     id_column="playbook_id",
@@ -77,7 +77,7 @@ USER_PLAYBOOKS = Mapping(
     ),
     parse_id=row_id,
 )
-AGENT_PLAYBOOKS = Mapping(
+AGENT_PLAYBOOKS = MemoryTable(
     kind=Kind.AGENT_PLAYBOOK,
     table=agent_playbooks,
     id_column="playbook_id",

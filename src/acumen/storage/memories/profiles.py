@@ -6,7 +6,7 @@ from acumen.model.ids import Kind
 from acumen.model.memory import Category, Status
 from acumen.model.profile import Profile, TimeToLive
 from acumen.model.search import Facet
-from acumen.storage.memories.memory_rows import Mapping, memory_row, reading
+from acumen.storage.memories.memory_rows import MemoryTable, memory_row, reading
 from acumen.storage.tables import profiles
 
 
@@ -36,7 +36,7 @@ def _facet(row: Any) -> Facet:
     )
 
 
-PROFILES = Mapping(
+PROFILES = MemoryTable(
     kind=Kind.PROFILE,
     table=profiles,
     id_column="profile_id",

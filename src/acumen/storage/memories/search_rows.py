@@ -13,24 +13,24 @@ from msgspec import Struct
 
 from acumen.model.ids import Millis
 from acumen.model.search import SearchRow
-from acumen.storage.engine.compiled_statement import Prepared, Select, Statement
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import orgs, search_rows
 
 # A search that reads its scope anew takes about as long as so many rows take to be numbered.
 FEW = 500
 
 
-class Mark(Struct, frozen=True):
+class IndexVersion(Struct, frozen=True):
     """How far search has read. A higher `generation` means: forget what you hold and read anew."""
 
     generation: int
     seq: int
 
 
-_MARK = Statement(sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org")))
+_VERSION = PlainStatement(sa.select(orgs.c.generation, orgs.c.search_seq).where(orgs.c.org_id == sa.bindparam("org")))
 
-_LATEST = Statement(
+_LATEST = PlainStatement(
     sa.select(sa.func.max(search_rows.c.seq)).where(
         search_rows.c.org_id == sa.bindparam("org"),
         search_rows.c.kind == sa.bindparam("kind"),
@@ -38,12 +38,12 @@ _LATEST = Statement(
     )
 )
 _its_org = sa.update(orgs).where(orgs.c.org_id == sa.bindparam("org"))
-_ADVANCE = Statement(
+_ADVANCE = PlainStatement(
     _its_org.values(
         search_seq=orgs.c.search_seq + sa.bindparam("by"), updated_at=sa.bindparam("its_updated_at")
     ).returning(orgs.c.search_seq)
 )
-_TOUCH = Statement(
+_TOUCH = PlainStatement(
     sa.update(search_rows)
     .where(
         search_rows.c.org_id == sa.bindparam("org"),
@@ -58,17 +58,17 @@ _FIELDS = SearchRow.__struct_fields__
 
 
 @cache
-def _since(*, of_user: bool, limited: bool) -> Select:
+def _since(*, of_user: bool, limited: bool) -> CompiledSelect:
     c = search_rows.c
     columns = [c[name] for name in (*_FIELDS, "seq", "gone")]
     named = {"org": c.org_id, "kind": c.kind, **({"user": c.user_id} if of_user else {})}
     query = sa.select(*columns).where(*(column == sa.bindparam(name) for name, column in named.items()))
     query = query.where(c.seq > sa.bindparam("seq")).order_by(c.seq)
-    return Select(query.limit(sa.bindparam("most", type_=sa.Integer)) if limited else query)
+    return CompiledSelect(query.limit(sa.bindparam("most", type_=sa.Integer)) if limited else query)
 
 
 class SearchRows:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     @property
@@ -76,9 +76,9 @@ class SearchRows:
         """When the transaction began."""
         return self._scope.at
 
-    def mark(self) -> Mark:
-        row = _MARK.one(self._scope.conn, org=self._scope.org)
-        return Mark(*row) if row else Mark(0, 0)
+    def version(self) -> IndexVersion:
+        row = _VERSION.one(self._scope.conn, org=self._scope.org)
+        return IndexVersion(*row) if row else IndexVersion(0, 0)
 
     def since(
         self, kind: str, user: str | None, seq: int, limit: int | None = None
@@ -102,10 +102,10 @@ class SearchRows:
         rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
         return [(row.kind, row.entity_id, row.seq) for row in rows]
 
-    def count_after(self, mark: Mark, kinds: Sequence[str]) -> int:
+    def count_after(self, version: IndexVersion, kinds: Sequence[str]) -> int:
         """How many changed since then; all of them, if everybody has to read anew."""
         c = search_rows.c
-        after = mark.seq if mark.generation == self.mark().generation else 0
+        after = version.seq if version.generation == self.version().generation else 0
         return self._scope.count(search_rows, c.seq > after, c.kind.in_([str(kind) for kind in kinds]))
 
     def put(self, rows: Sequence[SearchRow]) -> None:
@@ -126,10 +126,10 @@ class SearchRows:
         for entity_id in ids:
             self.touch(kind, entity_id)
 
-    def latest(self, kind: str, user: str) -> Mark:
+    def latest(self, kind: str, user: str) -> IndexVersion:
         """Differs whenever something of the scope has changed."""
         found = _LATEST.one(self._scope.conn, org=self._scope.org, kind=kind, user=user)
-        return Mark(self.mark().generation, int(found[0] or 0))
+        return IndexVersion(self.version().generation, int(found[0] or 0))
 
     def hold(self) -> None:
         """Up to COMMIT nobody else of this org changes what search reads."""
@@ -174,11 +174,11 @@ class SearchRows:
 
 
 @cache
-def _put(insert: Callable[[sa.Table], Any]) -> Prepared:
+def _put(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     """Built once per database: building costs more than running."""
     new = insert(search_rows)
     changed = ("user_id", "seq", "gone", "analyser", "terms", "model", "vector", "updated_at")
-    return Prepared(
+    return CompiledStatement(
         new.on_conflict_do_update(
             index_elements=["org_id", "kind", "entity_id"], set_={name: new.excluded[name] for name in changed}
         )

@@ -21,14 +21,14 @@ from acumen.model.evaluation import (
 )
 from acumen.model.ids import Millis, SessionId, UserId
 from acumen.model.memory import Origin
-from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import evaluations, shadow_verdicts
 
 # Pairs in one statement: each takes two values.
 PAIRS_AT_ONCE = 1_000
 
 
-class Wanted(Struct, frozen=True):
+class EvaluationFilter(Struct, frozen=True):
     """Which evaluations; None means "any". Times are those at which they were first made."""
 
     user_id: UserId | None = None
@@ -39,7 +39,7 @@ class Wanted(Struct, frozen=True):
 
 
 class Evaluations:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- how sessions ended, for whoever counts by it --------------------------------------------------------------
@@ -75,7 +75,7 @@ class Evaluations:
         )
         return EvaluationId(s.conn.execute(statement).scalar_one())
 
-    def find(self, wanted: Wanted, limit: int | None = None, offset: int = 0) -> list[Evaluation]:
+    def find(self, wanted: EvaluationFilter, limit: int | None = None, offset: int = 0) -> list[Evaluation]:
         """The newest first."""
         c = evaluations.c
         query = self._scope.mine(evaluations)

@@ -7,19 +7,19 @@ import sqlalchemy as sa
 
 from acumen.errors import Conflict
 from acumen.model.experiment import Experiment
-from acumen.storage.engine.compiled_statement import Select
-from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.engine.compiled_statement import CompiledSelect
+from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import experiments
 
 ACTIVE = "active"
 # Asked before every job: built once.
-_ACTIVE = Select(
+_ACTIVE = CompiledSelect(
     sa.select(experiments).where(experiments.c.org_id == sa.bindparam("org"), experiments.c.active_key == ACTIVE)
 )
 
 
 class Experiments:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def all(self) -> list[Experiment]:

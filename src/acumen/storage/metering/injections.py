@@ -13,8 +13,8 @@ from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS, MINUTE_MS
 from acumen.model.usage import PRODUCTION, Injection, Unanswered
-from acumen.storage.engine.compiled_statement import ByIds, Prepared, Select, Statement
-from acumen.storage.engine.scope import Scope, in_batches, row_of, value_of
+from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import injections, interactions, lineage, orgs, search_rows
 
 # Text that comes back later than this was more likely said anew than repeated.
@@ -36,12 +36,12 @@ _lately = (
     .order_by(injections.c.created_at.desc())
     .limit(ECHO_INJECTIONS)
 )
-_SHOWN = Select(_lately)
-_SHOWN_IN_SESSION = Select(_lately.where(injections.c.session_id == sa.bindparam("session")))
+_SHOWN = CompiledSelect(_lately)
+_SHOWN_IN_SESSION = CompiledSelect(_lately.where(injections.c.session_id == sa.bindparam("session")))
 
 
 class Injections:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, shown: Sequence[Injection]) -> None:
@@ -165,19 +165,19 @@ class Injections:
         self._scope.update(injections, its, hits=hits, rendered=rendered)
 
 
-_EXISTING = ByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
+_EXISTING = SelectByIds(interactions.c.interaction_id, [interactions.c.interaction_id])
 # When a memory was last changed or deleted; stamped with the beginning of that transaction.
-_CHANGED = Statement(sa.select(orgs.c.updated_at).where(orgs.c.org_id == sa.bindparam("org")))
+_CHANGED = PlainStatement(sa.select(orgs.c.updated_at).where(orgs.c.org_id == sa.bindparam("org")))
 _REFS = sa.table("refs", sa.column("kind", sa.Text), sa.column("id", sa.Text))
 
 
 @cache
-def _deleted(listed: Callable[..., sa.Select[Any]]) -> Statement:
+def _deleted(listed: Callable[..., sa.Select[Any]]) -> PlainStatement:
     """Of some memories, those that do not exist any more."""
     asked, c = listed(sa.bindparam("refs", type_=sa.Text), _REFS).subquery("refs").c, search_rows.c
     mine = (c.org_id == sa.bindparam("org", type_=sa.Text), c.kind == asked.kind, c.entity_id == asked.id)
     there = sa.exists().where(*mine, sa.not_(c.gone))
-    return Statement(sa.select(asked.kind, asked.id).where(sa.not_(there)))
+    return PlainStatement(sa.select(asked.kind, asked.id).where(sa.not_(there)))
 
 
 def _without(deleted: set[Any], row: dict[str, Any]) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:
 
 
 @cache
-def _add(insert: Callable[[sa.Table], Any]) -> Prepared:
-    return Prepared(insert(injections).on_conflict_do_nothing())
+def _add(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
+    return CompiledStatement(insert(injections).on_conflict_do_nothing())
 
 
 def _row(injection: Injection) -> dict[str, Any]:

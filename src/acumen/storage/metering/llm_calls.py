@@ -7,12 +7,12 @@ from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
 from acumen.model.llm_call import LlmCall, Outcome, Role, Spent
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import llm_calls
 
 
 class LlmCalls:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, call: LlmCall) -> None:

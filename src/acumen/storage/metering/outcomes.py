@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.usage import SHOWN
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import evaluations, injections, operations, requests, usage_events
 
 # How many, and how many of them succeeded.
@@ -17,7 +17,7 @@ _SUCCESSES: sa.ColumnElement[Any] = sa.func.coalesce(sa.func.sum(sa.cast(evaluat
 
 
 class Outcomes:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def sessions(self, since: Millis, until: Millis, user: str | None) -> Counted:

@@ -11,7 +11,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
 from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import (
     agent_playbooks,
     evaluations,
@@ -32,8 +32,8 @@ _MEMORIES = {
 }
 
 
-class Figures:
-    def __init__(self, scope: Scope) -> None:
+class SessionStatistics:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- how sessions ended ----------------------------------------------------------------------------------------

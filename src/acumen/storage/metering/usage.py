@@ -9,21 +9,21 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, EVENTS, SEARCHED, SHOWN, UsageEvent
-from acumen.storage.engine.bulk_insert import Many
-from acumen.storage.engine.compiled_statement import ByIds, Statement
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.bulk_insert import BulkInsert
+from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.metering.injections import ECHO_DAYS
-from acumen.storage.metering.usage_counters import IDS_AT_ONCE, Sums
-from acumen.storage.metering.usage_rollup import Deltas, day_of
-from acumen.storage.metering.usage_top import Ranked
+from acumen.storage.metering.usage_counters import IDS_AT_ONCE, UsageCounters
+from acumen.storage.metering.usage_rollup import UsageRollup, day_of
+from acumen.storage.metering.usage_top import TopMemories
 from acumen.storage.tables import injections, orgs, usage_events
 
 
 class Usage:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
-        self.sums = Sums(scope)
-        self.ranked = Ranked(scope, self.sums)
+        self.counters = UsageCounters(scope)
+        self.top = TopMemories(scope, self.counters)
 
     def add(self, events: Sequence[UsageEvent]) -> None:
         """Events carry ids made from what they count, so the same fact counted twice is one row."""
@@ -36,12 +36,12 @@ class Usage:
         if new:
             same = (s.org, s.at, *_SAME.values())
             _ADD_EVENTS.run(s.conn, [(*_event_values(event), *same) for event in new])
-        deltas = self.sums.deltas()
+        rollup = self.counters.rollup()
         for event in new:
-            deltas.count(event)
+            rollup.count(event)
             if event.name in (CITED, ECHOED):
-                self._credit(event, deltas)
-        self.sums.add(deltas)
+                self._credit(event, rollup)
+        self.counters.add(rollup)
 
     def _unknown(self, events: Sequence[UsageEvent]) -> list[UsageEvent]:
         new = {event.id: event for event in events}
@@ -52,7 +52,7 @@ class Usage:
                 del new[row["event_id"]]
         return list(new.values())
 
-    def _credit(self, event: UsageEvent, deltas: Deltas) -> None:
+    def _credit(self, event: UsageEvent, rollup: UsageRollup) -> None:
         """The showing that a citation or an echo belongs to is the latest one in its session, or else of its user."""
         showing = self._showing(event)
         if showing is None:
@@ -65,7 +65,7 @@ class Usage:
             .values({column.name: event.at, "updated_at": self._scope.at})
         ).rowcount
         if first:
-            deltas.came_back(event, showing)
+            rollup.came_back(event, showing)
 
     def _showing(self, event: UsageEvent) -> Any:
         c = usage_events.c
@@ -167,7 +167,7 @@ class Usage:
         """What is older leaves, and counting is complete from there on."""
         gone = self._scope.delete(usage_events, usage_events.c.created_at < start)
         self._scope.delete(injections, injections.c.created_at < start)
-        self.sums.expire(day_of(start))
+        self.counters.expire(day_of(start))
         self._scope.conn.execute(
             sa.update(orgs)
             .where(orgs.c.org_id == self._scope.org, orgs.c.metered_since < start)
@@ -197,8 +197,8 @@ class Usage:
             gone += self._scope.delete(usage_events, *where)
         for where in self._of_user(injections, user, request_ids, session_ids):
             self._scope.delete(injections, *where)
-        self.sums.delete_user(user)
-        self.sums.sum_again(touched, [""])
+        self.counters.delete_user(user)
+        self.counters.sum_again(touched, [""])
         return gone
 
     def _of_user(
@@ -216,7 +216,7 @@ class Usage:
         return {MemoryRef(Kind(row.entity_type), row.entity_id) for row in rows}
 
 
-_BEGIN = Statement(
+_BEGIN = PlainStatement(
     sa.update(orgs)
     .where(orgs.c.org_id == sa.bindparam("org"), orgs.c.metered_since.is_(None))
     .values(metered_since=sa.bindparam("at"), updated_at=sa.bindparam("at"))
@@ -235,8 +235,8 @@ _EVENT_COLUMNS = (
     *("org_id", "updated_at"),
     *_SAME,
 )
-_ADD_EVENTS = Many(sa.insert(usage_events).prefix_with("OR FAIL", dialect="sqlite"), _EVENT_COLUMNS)
-_KNOWN = ByIds(usage_events.c.event_id, [usage_events.c.event_id])
+_ADD_EVENTS = BulkInsert(sa.insert(usage_events).prefix_with("OR FAIL", dialect="sqlite"), _EVENT_COLUMNS)
+_KNOWN = SelectByIds(usage_events.c.event_id, [usage_events.c.event_id])
 
 
 def _event(row: Any) -> UsageEvent:

@@ -10,47 +10,47 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
-from acumen.storage.engine.bulk_insert import Many
-from acumen.storage.engine.compiled_statement import ByIds, Prepared, Row, Statement
+from acumen.storage.engine.bulk_insert import BulkInsert
+from acumen.storage.engine.compiled_statement import CompiledStatement, PlainStatement, Row, SelectByIds
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.scope import Scope, in_batches
-from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, Deltas, day_of
+from acumen.storage.engine.scope import OrgScope, in_batches
+from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, SHOWINGS, TIMES, USER_COUNTS, UsageRollup, day_of
 from acumen.storage.tables import citing_versions, memory_days, memory_totals, usage_events, user_days
 
 IDS_AT_ONCE = 512
 
 
-class Sums:
+class UsageCounters:
     """Of a memory's use from a day on, its counters tell all that was, less how they stood when that day began."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def deltas(self) -> Deltas:
-        return Deltas(dict(_CITING.all(self._scope.conn, org=self._scope.org)))
+    def rollup(self) -> UsageRollup:
+        return UsageRollup(dict(_CITING.all(self._scope.conn, org=self._scope.org)))
 
-    def add(self, deltas: Deltas) -> None:
+    def add(self, rollup: UsageRollup) -> None:
         s = self._scope
-        if deltas.memories:
-            self._add_memories(deltas)
+        if rollup.memories:
+            self._add_memories(rollup)
         users = [
             s.stamp({"day": day, "user_id": user, "agent_version": version, **counts})
-            for (day, user, version), counts in sorted(deltas.users.items())
+            for (day, user, version), counts in sorted(rollup.users.items())
         ]
         if users:
             _add_users(s.db.insert).run(s.conn, users)
-        s.add(citing_versions, [{"agent_version": name, "since": at} for name, at in deltas.newly_citing.items()])
+        s.add(citing_versions, [{"agent_version": name, "since": at} for name, at in rollup.newly_citing.items()])
 
-    def _add_memories(self, deltas: Deltas) -> None:
+    def _add_memories(self, rollup: UsageRollup) -> None:
         """Most count on a memory's latest day. What is counted on an earlier one moves the notes of later days."""
-        s, known = self._scope, self._days_from(deltas.memories)
+        s, known = self._scope, self._days_from(rollup.memories)
         last = {key: max(days) for key, days in known.items()}
-        for kind, own, day in deltas.memories:
+        for kind, own, day in rollup.memories:
             last[kind, own] = max(day, last.get((kind, own), day))
         rows: list[tuple[Any, ...]] = []
         late: list[Row] = []
         new: dict[bool, list[Row]] = {True: [], False: []}
-        for (kind, own, day), counts in sorted(deltas.memories.items()):
+        for (kind, own, day), counts in sorted(rollup.memories.items()):
             is_late = day < last[kind, own]
             row = {"org_id": s.org, "kind": kind, "entity_id": own, "day": day, "updated_at": s.at, **counts}
             if is_late:
@@ -280,14 +280,14 @@ def _move_later_days() -> sa.Update:
     return later.values({**more, "updated_at": sa.bindparam("its_updated_at")})
 
 
-_OPEN_DAY, _OPEN_LATEST_DAY = (Statement(_open_day(is_latest=latest)) for latest in (False, True))
-_MOVE_LATER_DAYS = Statement(_move_later_days())
-_CITING = Statement(
+_OPEN_DAY, _OPEN_LATEST_DAY = (PlainStatement(_open_day(is_latest=latest)) for latest in (False, True))
+_MOVE_LATER_DAYS = PlainStatement(_move_later_days())
+_CITING = PlainStatement(
     sa.select(citing_versions.c.agent_version, citing_versions.c.since).where(
         citing_versions.c.org_id == sa.bindparam("org")
     )
 )
-_DAYS_FROM = ByIds(
+_DAYS_FROM = SelectByIds(
     memory_days.c.entity_id,
     [memory_days.c.entity_id, memory_days.c.day],
     where=sa.and_(memory_days.c.kind == sa.bindparam("kind"), memory_days.c.day >= sa.bindparam("day")),
@@ -295,7 +295,7 @@ _DAYS_FROM = ByIds(
 
 
 @cache
-def _add_memories(insert: Callable[[sa.Table], Any]) -> Many:
+def _add_memories(insert: Callable[[sa.Table], Any]) -> BulkInsert:
     new, c = insert(memory_totals).prefix_with("OR FAIL", dialect="sqlite"), memory_totals.c
     summed = {name: c[name] + new.excluded[name] for name in MEMORY_COUNTS}
     extremes = {
@@ -306,16 +306,16 @@ def _add_memories(insert: Callable[[sa.Table], Any]) -> Many:
         ),
     }
     changes = {**summed, **extremes, "updated_at": new.excluded.updated_at}
-    return Many(new.on_conflict_do_update(index_elements=list(_KEY), set_=changes), _MEMORY_COLUMNS)
+    return BulkInsert(new.on_conflict_do_update(index_elements=list(_KEY), set_=changes), _MEMORY_COLUMNS)
 
 
 @cache
-def _add_users(insert: Callable[[sa.Table], Any]) -> Prepared:
+def _add_users(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     new, c = insert(user_days), user_days.c
     summed = {name: c[name] + new.excluded[name] for name in USER_COUNTS}
     keys = ["org_id", "day", "user_id", "agent_version"]
     changes = {**summed, "updated_at": new.excluded.updated_at}
-    return Prepared(new.on_conflict_do_update(index_elements=keys, set_=changes))
+    return CompiledStatement(new.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
 def _further(old: Any, new: Any, further: Any) -> Any:

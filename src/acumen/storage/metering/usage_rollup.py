@@ -19,7 +19,7 @@ def day_of(at: int) -> int:
     return at // DAY_MS
 
 
-class Deltas:
+class UsageRollup:
     """`citing` says since when agents of a version have cited anything: from then on, what they do not cite is held
     against a memory. An agent that never cites says nothing about what it was shown.
     """

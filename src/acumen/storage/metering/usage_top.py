@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS
 from acumen.model.usage import CITED, SHOWN, CitationStat, InjectionStat
-from acumen.storage.engine.scope import Scope
-from acumen.storage.metering.usage_counters import Sums
+from acumen.storage.engine.scope import OrgScope
+from acumen.storage.metering.usage_counters import UsageCounters
 from acumen.storage.tables import memory_totals, usage_events
 
 # Of the memories that were used most at all, so many times as are asked for tell what the last of those has at least.
@@ -20,10 +20,10 @@ TRIED = 4
 At = tuple[str, str, int]
 
 
-class Ranked:
-    def __init__(self, scope: Scope, sums: Sums) -> None:
+class TopMemories:
+    def __init__(self, scope: OrgScope, counters: UsageCounters) -> None:
         self._scope = scope
-        self._sums = sums
+        self._counters = counters
 
     def shown(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionStat], int]:
         """Per memory, the most shown first; and how many memories were shown at all."""
@@ -57,7 +57,7 @@ class Ranked:
     def _first(self, count: str, last: str, since: Millis, limit: int | None, offset: int) -> tuple[list[Any], int]:
         t = memory_totals.c
         least = 0 if limit is None else self._least(count, since, limit + offset)
-        used = self._sums.by_memory(since, None, None, t[count] >= least, t[last] >= since)
+        used = self._counters.by_memory(since, None, None, t[count] >= least, t[last] >= since)
         order = (used.c[count].desc(), used.c[last].desc(), used.c.kind, used.c.entity_id)
         query = sa.select(used).where(used.c[count] > 0, used.c[last] >= since).order_by(*order)
         page = self._scope.all(query.limit(limit).offset(offset))
@@ -71,7 +71,7 @@ class Ranked:
         if tried is None:
             return 0
         midnight = Millis(-(-since // DAY_MS) * DAY_MS)
-        used = self._sums.by_memory(midnight, None, None, t[count] >= tried[0])
+        used = self._counters.by_memory(midnight, None, None, t[count] >= tried[0])
         found = self._scope.one(sa.select(used.c[count]).order_by(used.c[count].desc()).offset(place - 1).limit(1))
         return int(found[0]) if found else 0
 

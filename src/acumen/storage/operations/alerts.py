@@ -1,4 +1,4 @@
-"""Alerts and what was sent about them, as rows."""
+"""AlertLog and what was sent about them, as rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,12 +7,12 @@ import sqlalchemy as sa
 
 from acumen.model.alert import Alert, AlertKind, Delivery, DeliveryState, Problem
 from acumen.model.ids import Millis, fresh_id
-from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import alerts, deliveries
 
 
-class Alerts:
-    def __init__(self, scope: Scope) -> None:
+class AlertLog:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def open(self, problem: Problem) -> Alert | None:

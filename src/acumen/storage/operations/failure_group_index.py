@@ -7,15 +7,15 @@ import sqlalchemy as sa
 from acumen.model.failure import GroupState
 from acumen.model.signature import VERSION, Candidate, Signature
 from acumen.model.times import DAY_MS
-from acumen.storage.engine.compiled_statement import ByIds, Statement
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import failure_groups, failure_keys
 
 
-class Shelf:
+class FailureGroupIndex:
     """A bucket that gets a new group is held until COMMIT: nobody else makes one beside it."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
         self._known: dict[str, str] = {}
         self._leaves: dict[str, dict[str, str]] = {}
@@ -88,8 +88,8 @@ class Shelf:
         self._scope.add(failure_keys, [{"key": key, "group_id": group_id}])
 
 
-_BY_KEY = ByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id, failure_keys.c.updated_at))
-_HEARD = Statement(
+_BY_KEY = SelectByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id, failure_keys.c.updated_at))
+_HEARD = PlainStatement(
     sa.update(failure_keys)
     .where(failure_keys.c.org_id == sa.bindparam("mine"), failure_keys.c.key == sa.bindparam("heard"))
     .values(updated_at=sa.bindparam("at"))

@@ -12,9 +12,9 @@ from acumen.model.failure import WEEK_HOURS, FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation
 from acumen.model.times import HOUR_MS
-from acumen.storage.engine.bulk_insert import Many
-from acumen.storage.engine.compiled_statement import ByIds, Row, Statement
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.bulk_insert import BulkInsert
+from acumen.storage.engine.compiled_statement import PlainStatement, Row, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import (
     failure_aliases,
     failure_groups,
@@ -28,7 +28,7 @@ from acumen.storage.tables import (
 _TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
 
 
-class WantedGroups(Struct, frozen=True):
+class FailureGroupFilter(Struct, frozen=True):
     """Which groups; None means any."""
 
     states: tuple[GroupState, ...] | None = None
@@ -38,7 +38,7 @@ class WantedGroups(Struct, frozen=True):
 
 
 class Failures:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- counting ------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Failures:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def find(self, wanted: WantedGroups, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
+    def find(self, wanted: FailureGroupFilter, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
         """Those that are not merged into another, the latest first; and how many there are."""
         c = failure_groups.c
         alias = sa.exists().where(failure_aliases.c.org_id == c.org_id, failure_aliases.c.group_id == c.group_id)
@@ -204,14 +204,14 @@ class Failures:
 
 
 # Asked for every failure, so compiled once.
-_HELD = ByIds(failure_groups.c.group_id, held=True)
-_ROOT = Statement(
+_HELD = SelectByIds(failure_groups.c.group_id, held=True)
+_ROOT = PlainStatement(
     sa.select(failure_aliases.c.merged_into).where(
         failure_aliases.c.org_id == sa.bindparam("mine"), failure_aliases.c.group_id == sa.bindparam("group")
     )
 )
 _SAVED = ("state", "count", "sessions", "last_seen", "analysed_count", "analysed_at")
-_SAVE = Statement(
+_SAVE = PlainStatement(
     sa.update(failure_groups)
     .where(failure_groups.c.org_id == sa.bindparam("mine"), failure_groups.c.group_id == sa.bindparam("group"))
     .values(updated_at=sa.bindparam("at"), **{name: sa.bindparam(f"new_{name}") for name in _SAVED})
@@ -226,20 +226,20 @@ _MINE = ("org_id", "created_at", "updated_at", "group_id")
 
 
 @cache
-def _count_hour(insert: Callable[[sa.Table], Any]) -> Many:
+def _count_hour(insert: Callable[[sa.Table], Any]) -> BulkInsert:
     new, c = insert(failure_hours), failure_hours.c
     summed = {"count": c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
     once = new.on_conflict_do_update(index_elements=["org_id", "group_id", "hour"], set_=summed)
-    return Many(once.returning(c.group_id, c.count), (*_MINE, "hour", "count"))
+    return BulkInsert(once.returning(c.group_id, c.count), (*_MINE, "hour", "count"))
 
 
 @cache
-def _add_sessions(insert: Callable[[sa.Table], Any]) -> Many:
+def _add_sessions(insert: Callable[[sa.Table], Any]) -> BulkInsert:
     once = insert(failure_sessions).prefix_with("OR IGNORE", dialect="sqlite").on_conflict_do_nothing()
-    return Many(once.returning(failure_sessions.c.group_id), (*_MINE, "session_id"))
+    return BulkInsert(once.returning(failure_sessions.c.group_id), (*_MINE, "session_id"))
 
 
-def _wanted(wanted: WantedGroups) -> list[sa.ColumnElement[bool]]:
+def _wanted(wanted: FailureGroupFilter) -> list[sa.ColumnElement[bool]]:
     c = failure_groups.c
     equal = [
         c[name] == value

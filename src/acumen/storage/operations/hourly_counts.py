@@ -10,17 +10,17 @@ import sqlalchemy as sa
 from acumen.model.ids import Millis
 from acumen.model.operation import Operation, OperationKind, OperationStatus, SourceCounts
 from acumen.model.times import HOUR_MS
-from acumen.storage.engine.bulk_insert import Many
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.bulk_insert import BulkInsert
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import operation_hours
 
 _SORT = ("source", "kind", "status")
 
 
-class Hours:
+class HourlyCounts:
     """Of what went wrong and what went well, source by source."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def count(self, came: Iterable[Operation], at: Millis) -> None:
@@ -81,12 +81,12 @@ class Hours:
 
 
 @cache
-def _count(insert: Callable[[sa.Table], Any]) -> Many:
+def _count(insert: Callable[[sa.Table], Any]) -> BulkInsert:
     key = ("org_id", "hour", *_SORT)
     new = insert(operation_hours)
     summed = {"count": operation_hours.c.count + new.excluded.count, "updated_at": new.excluded.updated_at}
     once = new.on_conflict_do_update(index_elements=key, set_=summed)
-    return Many(once, ("org_id", "created_at", "updated_at", *key[1:], "count"))
+    return BulkInsert(once, ("org_id", "created_at", "updated_at", *key[1:], "count"))
 
 
 def _hour_of(one: Operation) -> tuple[int, str, str, str]:

@@ -14,9 +14,9 @@ from msgspec.structs import replace
 from acumen.model.ids import Millis
 from acumen.model.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.times import HOUR_MS
-from acumen.storage.engine.bulk_insert import Many
-from acumen.storage.engine.compiled_statement import ByIds, Prepared, Row, Statement
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.bulk_insert import BulkInsert
+from acumen.storage.engine.compiled_statement import CompiledStatement, PlainStatement, Row, SelectByIds
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import findings, operations, proposals, tool_versions, ways
 
 # The column and the field, where they differ.
@@ -29,7 +29,7 @@ OUT_OF_ORDER_MS = HOUR_MS
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
 
 
-class Wanted(Struct, frozen=True):
+class OperationFilter(Struct, frozen=True):
     """Which operations; None means any. `since` and `until` are the times of receipt, both included."""
 
     source: str | None = None
@@ -50,7 +50,7 @@ class Wanted(Struct, frozen=True):
 class Operations:
     """What agents did."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -93,23 +93,23 @@ class Operations:
         }
         return [version for version in sorted(seen) if self._is_new_version(version, s)]
 
-    def _is_new_version(self, version: tuple[str, str, str, str], s: Scope) -> bool:
+    def _is_new_version(self, version: tuple[str, str, str, str], s: OrgScope) -> bool:
         row = dict(zip(("source", "endpoint", "schema_hash", "agent_version"), version, strict=True))
         return bool(_add_version(s.db.insert).run(s.conn, [s.stamp(row)]))
 
     # --- reading -------------------------------------------------------------------------------------------------
 
     def get(self, op_id: str) -> Operation | None:
-        found = self.find(Wanted(ids=(op_id,)), 1)
+        found = self.find(OperationFilter(ids=(op_id,)), 1)
         return found[0] if found else None
 
-    def find(self, wanted: Wanted, limit: int | None, *, oldest_first: bool = False) -> list[Operation]:
+    def find(self, wanted: OperationFilter, limit: int | None, *, oldest_first: bool = False) -> list[Operation]:
         c = operations.c
         query = sa.select(operations).where(c.org_id == self._scope.org, *_conditions(wanted))
         order = (c.created_at, c.op_id) if oldest_first else (c.created_at.desc(), c.op_id.desc())
         return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
 
-    def after(self, at: Millis, op_id: str, wanted: Wanted, limit: int) -> list[Operation]:
+    def after(self, at: Millis, op_id: str, wanted: OperationFilter, limit: int) -> list[Operation]:
         """Those that came after the one named, oldest first: how a tail is followed and an export paged."""
         c = operations.c
         later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
@@ -118,7 +118,7 @@ class Operations:
         )
         return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
 
-    def latest(self, wanted: Wanted, limit: int, among: int) -> list[Operation]:
+    def latest(self, wanted: OperationFilter, limit: int, among: int) -> list[Operation]:
         """The latest first, of no more than the `among` latest: a tail that finds little looks no further."""
         c = operations.c
         since = sa.select(c.created_at).where(c.org_id == self._scope.org).order_by(c.created_at.desc())
@@ -146,13 +146,13 @@ class Operations:
 
     def since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
         """A session's calls of one endpoint, from about the first failure in it on, oldest first."""
-        failed = Wanted(session_id=session_id, status=OperationStatus.ERROR)
+        failed = OperationFilter(session_id=session_id, status=OperationStatus.ERROR)
         query = sa.select(sa.func.min(operations.c.created_at)).where(operations.c.org_id == self._scope.org)
         first = self._scope.one(query.where(*_conditions(failed)))[0]
         if first is None:
             return []
         since = Millis(first - OUT_OF_ORDER_MS)
-        calls = Wanted(source, OperationKind.OPERATION, endpoint=endpoint, session_id=session_id, since=since)
+        calls = OperationFilter(source, OperationKind.OPERATION, endpoint=endpoint, session_id=session_id, since=since)
         return self.find(calls, limit, oldest_first=True)
 
     def sessions_of_call(
@@ -171,7 +171,7 @@ class Operations:
         rows = self._scope.all(query.group_by(c.session_id))
         return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
 
-    def sessions_among(self, sessions: Collection[str], wanted: Wanted) -> set[str]:
+    def sessions_among(self, sessions: Collection[str], wanted: OperationFilter) -> set[str]:
         """Those of these sessions that have such operations."""
         c = operations.c
         query = self._scope.mine(c.session_id).where(*_conditions(wanted)).distinct()
@@ -217,16 +217,16 @@ class Operations:
         self._scope.delete(ways, c.way_key == one.way_key, c.successes <= 0, c.failures <= 0)
 
 
-_HASHES = ByIds(operations.c.op_id, (operations.c.op_id, operations.c.body_hash))
-_FAILED_IN = ByIds(
+_HASHES = SelectByIds(operations.c.op_id, (operations.c.op_id, operations.c.body_hash))
+_FAILED_IN = SelectByIds(
     operations.c.session_id,
     (operations.c.session_id, operations.c.source, operations.c.endpoint),
     where=operations.c.status == sa.literal_column("'error'"),
 )
-_SUCCESSES = ByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
+_SUCCESSES = SelectByIds(ways.c.way_key, (ways.c.way_key, ways.c.successes))
 
 
-_NEWEST = Statement(
+_NEWEST = PlainStatement(
     sa.select(operations.c.created_at)
     .where(operations.c.org_id == sa.bindparam("mine"))
     .order_by(operations.c.created_at.desc())
@@ -235,24 +235,24 @@ _NEWEST = Statement(
 
 
 @cache
-def _add(insert: Callable[[sa.Table], Any]) -> Many:
-    return Many(insert(operations).prefix_with("OR FAIL", dialect="sqlite"), _COLUMNS)
+def _add(insert: Callable[[sa.Table], Any]) -> BulkInsert:
+    return BulkInsert(insert(operations).prefix_with("OR FAIL", dialect="sqlite"), _COLUMNS)
 
 
 @cache
-def _add_version(insert: Callable[[sa.Table], Any]) -> Prepared:
-    return Prepared(insert(tool_versions).on_conflict_do_nothing())
+def _add_version(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
+    return CompiledStatement(insert(tool_versions).on_conflict_do_nothing())
 
 
 @cache
-def _count_ways(insert: Callable[[sa.Table], Any]) -> Prepared:
+def _count_ways(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     new = insert(ways)
     summed = {
         "successes": ways.c.successes + new.excluded.successes,
         "failures": ways.c.failures + new.excluded.failures,
         "updated_at": new.excluded.updated_at,
     }
-    return Prepared(new.on_conflict_do_update(index_elements=["org_id", "way_key"], set_=summed))
+    return CompiledStatement(new.on_conflict_do_update(index_elements=["org_id", "way_key"], set_=summed))
 
 
 def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
@@ -266,7 +266,7 @@ def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
     }
 
 
-def _conditions(wanted: Wanted) -> list[sa.ColumnElement[bool]]:
+def _conditions(wanted: OperationFilter) -> list[sa.ColumnElement[bool]]:
     c = operations.c
     names = ("source", "endpoint", "agent", "session_id", "user_id", "way_key")
     given = [(name, getattr(wanted, name)) for name in names]

@@ -10,14 +10,14 @@ from msgspec.structs import asdict
 from acumen.model.ids import Millis
 from acumen.model.memory import Origin
 from acumen.model.proposal import About, Analysis, AnalysisState, Proposal
-from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import analyses, proposals
 
 _LATEST = 10_000
 
 
-class Lessons:
-    def __init__(self, scope: Scope) -> None:
+class Proposals:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- analyses ------------------------------------------------------------------------------------------------

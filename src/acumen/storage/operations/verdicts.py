@@ -6,12 +6,12 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Millis
 from acumen.model.verdict import Finding, Recurrence
-from acumen.storage.engine.scope import Scope, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import findings
 
 
 class Verdicts:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, found: Sequence[Finding]) -> None:

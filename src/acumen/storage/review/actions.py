@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from acumen.model.action import Action, ActionId, ActionItem, Doing
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.times import DAY_MS
-from acumen.storage.engine.scope import Scope, in_batches, row_of, value_of
+from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import action_items, actions
 
 
 class Actions:
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def add(self, action: Action) -> None:

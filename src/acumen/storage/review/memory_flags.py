@@ -8,12 +8,12 @@ from msgspec import Struct
 
 from acumen.model.ids import Kind, Millis
 from acumen.model.memory import Status
-from acumen.storage.engine.scope import Scope, in_batches, row_of, value_of
-from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
+from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.tables import duplicate_pairs, memory_flags, orgs
 
 
-class Flag(Struct, frozen=True):
+class MemoryFlag(Struct, frozen=True):
     """Why one memory deserves a look; `detail` holds the numbers, `since` when it was first seen."""
 
     kind: Kind
@@ -24,7 +24,7 @@ class Flag(Struct, frozen=True):
     since: Millis = Millis(0)
 
 
-class Pair(Struct, frozen=True):
+class SimilarPair(Struct, frozen=True):
     """Two memories that say nearly the same; `left` sorts before `right`."""
 
     kind: Kind
@@ -36,13 +36,13 @@ class Pair(Struct, frozen=True):
     since: Millis = Millis(0)
 
 
-class Flags:
-    def __init__(self, scope: Scope) -> None:
+class MemoryFlags:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     # --- flags ---------------------------------------------------------------------------------------------------
 
-    def replace(self, kind: Kind, ids: Sequence[str], signals: Sequence[str], found: Iterable[Flag]) -> None:
+    def replace(self, kind: Kind, ids: Sequence[str], signals: Sequence[str], found: Iterable[MemoryFlag]) -> None:
         """What these signals say of these memories, all of it; what was known before keeps its `since`."""
         s, c = self._scope, memory_flags.c
         rows = {(flag.id, flag.signal): flag for flag in found}
@@ -64,14 +64,14 @@ class Flags:
             if (row.kind, row.entity_id) not in kept:
                 self._scope.delete(memory_flags, c.kind == row.kind, c.entity_id == row.entity_id, c.signal == signal)
 
-    def of(self, kind: Kind, ids: Sequence[str]) -> list[Flag]:
+    def of(self, kind: Kind, ids: Sequence[str]) -> list[MemoryFlag]:
         c = memory_flags.c
         query = self._scope.mine(memory_flags).where(c.kind == str(kind))
         return [_flag(row) for row in self._scope.those(query, c.entity_id, ids)]
 
     # --- pairs ---------------------------------------------------------------------------------------------------
 
-    def replace_pairs(self, kind: Kind, ids: Sequence[str], found: Iterable[Pair]) -> None:
+    def replace_pairs(self, kind: Kind, ids: Sequence[str], found: Iterable[SimilarPair]) -> None:
         """Every pair that one of these memories is part of; a pair known before keeps its time."""
         s, c = self._scope, duplicate_pairs.c
         now = {(pair.left, pair.right): pair for pair in found}
@@ -87,7 +87,7 @@ class Flags:
 
     def pairs(
         self, kind: Kind, user: str | None = None, *, least: float = 0.0, ids: Sequence[str] | None = None
-    ) -> list[Pair]:
+    ) -> list[SimilarPair]:
         """The most alike first: those of which both are in use, and that mean the same at least so much."""
         c = duplicate_pairs.c
         query = self._scope.mine(duplicate_pairs).where(c.kind == str(kind))
@@ -100,8 +100,8 @@ class Flags:
         return [_pair(row) for row in self._scope.all(query.order_by(c.similarity.desc(), c.left_id, c.right_id))]
 
     def _in_use(self, kind: Kind, named: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
-        c = TABLES[kind].table.c
-        own = c[TABLES[kind].id_column]
+        c = MEMORY_TABLES[kind].table.c
+        own = c[MEMORY_TABLES[kind].id_column]
         current = (c.org_id == self._scope.org, c.status == str(Status.CURRENT))
         return sa.exists().where(*current, own == sa.cast(named, own.type))
 
@@ -131,18 +131,18 @@ class Flags:
         return sum(self._scope.delete(table, table.c.user_id == user) for table in tables)
 
 
-def _flag_row(flag: Flag, at: Millis) -> dict[str, Any]:
+def _flag_row(flag: MemoryFlag, at: Millis) -> dict[str, Any]:
     return row_of(memory_flags, flag, entity_id=flag.id, detail=dict(flag.detail), since=flag.since or at)
 
 
-def _flag(row: Any) -> Flag:
-    return value_of(Flag, row, id=row.entity_id, kind=Kind(row.kind), detail=row.detail or {})
+def _flag(row: Any) -> MemoryFlag:
+    return value_of(MemoryFlag, row, id=row.entity_id, kind=Kind(row.kind), detail=row.detail or {})
 
 
-def _pair_row(pair: Pair) -> dict[str, Any]:
+def _pair_row(pair: SimilarPair) -> dict[str, Any]:
     return row_of(duplicate_pairs, pair, left_id=pair.left, right_id=pair.right)
 
 
-def _pair(row: Any) -> Pair:
+def _pair(row: Any) -> SimilarPair:
     sides = {"left": row.left_id, "right": row.right_id}
-    return value_of(Pair, row, **sides, kind=Kind(row.kind), since=Millis(row.created_at))
+    return value_of(SimilarPair, row, **sides, kind=Kind(row.kind), since=Millis(row.created_at))

@@ -6,21 +6,21 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.model.action import Mark
+from acumen.model.action import ReviewState
 from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
-from acumen.model.signal import SIGNALS, Case, Filed, Flagged, Replaced, Thresholds, Twin, Window
+from acumen.model.signal import SIGNALS, Case, Flagged, QueueItem, Replaced, Thresholds, Twin, Window
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.scope import Scope, in_batches
+from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.memories.conflicts import Conflicts
-from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.metering.usage_counters import from_day
 from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
-from acumen.storage.review.memory_flags import Flags
+from acumen.storage.review.memory_flags import MemoryFlags
 from acumen.storage.review.review_signals import ORG, gap, signals
 from acumen.storage.tables import agent_playbook_sources, agent_playbooks, memory_totals, review_marks, user_playbooks
 
@@ -32,7 +32,7 @@ _REPLACED = {
 }
 
 
-class Question(Struct, frozen=True):
+class QueueFilter(Struct, frozen=True):
     """Which memories, by which rules, in which order; `user` None is everyone's, `signals` None is any."""
 
     kinds: Sequence[Kind]
@@ -43,22 +43,22 @@ class Question(Struct, frozen=True):
     by_waste: bool = False
 
 
-class Docketed(Struct, frozen=True):
+class QueuePage(Struct, frozen=True):
     """A page, in order; how many fit in all and what acting on them saves; and by signal, whatever was asked for."""
 
-    page: Sequence[Filed]
+    page: Sequence[QueueItem]
     total: int
     saving: float
     by_signal: dict[str, int]
 
 
-class Docket:
-    def __init__(self, scope: Scope, flags: Flags, conflicts: Conflicts) -> None:
+class ReviewQueue:
+    def __init__(self, scope: OrgScope, flags: MemoryFlags, conflicts: Conflicts) -> None:
         self._scope = scope
         self._flags = flags
         self._conflicts = conflicts
 
-    def page(self, asked: Question, limit: int, offset: int) -> Docketed:
+    def page(self, asked: QueueFilter, limit: int, offset: int) -> QueuePage:
         shape = _Shape(tuple(asked.kinds), asked.user is None, asked.window.covered, asked.by_waste)
         query = _STATEMENTS.get((self._scope.db.name, shape))
         if query is None:
@@ -68,21 +68,21 @@ class Docket:
         with self._scope.db.guarded(self._scope.conn):
             rows = self._scope.all(query, **values)
         counts = {name: int(rows[0]._mapping[f"all_{name}"] or 0) for name in SIGNALS}  # noqa: SLF001 - public
-        return Docketed(
+        return QueuePage(
             self._filed([row for row in rows if row.id is not None], asked.thresholds),
             int(rows[0].total or 0),
             float(rows[0].all_saving or 0),
             {name: count for name, count in counts.items() if count},
         )
 
-    def of(self, kind: Kind, ids: Sequence[str], asked: Question) -> list[Filed]:
+    def of(self, kind: Kind, ids: Sequence[str], asked: QueueFilter) -> list[QueueItem]:
         """The cases of some memories, whether or not anything speaks against them."""
-        query, own = _memories(kind, self._scope.db, everyones=True), TABLES[kind].text_id
+        query, own = _memories(kind, self._scope.db, everyones=True), MEMORY_TABLES[kind].text_id
         values = self._values(asked)
         rows = (row for some in in_batches(ids) for row in self._scope.all(query.where(own.in_(some)), **values))
         return self._filed(list(rows), asked.thresholds)
 
-    def _values(self, asked: Question) -> dict[str, Any]:
+    def _values(self, asked: QueueFilter) -> dict[str, Any]:
         window, least = asked.window, asked.thresholds
         return {
             "org": self._scope.org,
@@ -100,7 +100,7 @@ class Docket:
 
     # --- a page of them ----------------------------------------------------------------------------------------------
 
-    def _filed(self, rows: Sequence[Any], thresholds: Thresholds) -> list[Filed]:
+    def _filed(self, rows: Sequence[Any], thresholds: Thresholds) -> list[QueueItem]:
         """With what only the memories of a page are asked for: what was found in their texts, and their likes."""
         flags: dict[MemoryRef, list[Flagged]] = {}
         twins: dict[MemoryRef, list[Twin]] = {}
@@ -117,7 +117,9 @@ class Docket:
             _case(row, flags.get(ref, ()), twins.get(ref, ()), conflicts.get(ref, ()))
             for ref, row in zip(refs, rows, strict=True)
         ]
-        return [Filed(ref, row.user_id, row.version, case) for ref, row, case in zip(refs, rows, cases, strict=True)]
+        return [
+            QueueItem(ref, row.user_id, row.version, case) for ref, row, case in zip(refs, rows, cases, strict=True)
+        ]
 
     def _open_conflicts(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, list[OpenConflict]]:
         """By the newer memory."""
@@ -155,7 +157,7 @@ def _statement(shape: _Shape, db: Database) -> sa.Select[Any]:
 
 def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
     """All that is known of the current memories of a kind."""
-    mapping, marks = TABLES[kind], review_marks.c
+    mapping, marks = MEMORY_TABLES[kind], review_marks.c
     c, own = mapping.table.c, mapping.text_id
     known: Any = mapping.table
     for table in (memory_totals, review_marks):
@@ -181,7 +183,7 @@ def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
 
 def _replaced(kind: Kind, known: Any) -> tuple[Any, list[Any]]:
     """By pointer, by a newer lesson on the same subject, or by a shared lesson it was folded into."""
-    c = TABLES[kind].table.c
+    c = MEMORY_TABLES[kind].table.c
     ways: list[tuple[str, Any, Any]] = [("pointer", sa.cast(c.superseded_by, sa.Text), c.updated_at)]
     if kind is Kind.USER_PLAYBOOK:
         for how, other in (("newer", _newer()), ("folded", _folded())):
@@ -261,7 +263,7 @@ def _order(c: Any, score: Any, *, by_waste: bool) -> list[Any]:
 
 def _case(row: Any, flags: Sequence[Flagged], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]) -> Case:
     use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these very fields
-    mark = Mark(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
+    mark = ReviewState(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
     replaced = None
     if row.replaced_by is not None:
         why = _REPLACED[row.replaced_how].format(kind=row.kind, by=row.replaced_by)

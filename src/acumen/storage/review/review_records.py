@@ -7,31 +7,31 @@ from msgspec import Struct
 from acumen.model.ids import Kind
 from acumen.storage.metering.injections import Injections
 from acumen.storage.review.actions import Actions
-from acumen.storage.review.memory_flags import Flags
-from acumen.storage.review.review_states import Marks
-from acumen.storage.review.saved_views import Views
+from acumen.storage.review.memory_flags import MemoryFlags
+from acumen.storage.review.review_states import ReviewStates
+from acumen.storage.review.saved_views import SavedViews
 
 
-class Reviewed(Struct, frozen=True):
+class ReviewRecords(Struct, frozen=True):
     actions: Actions
-    marks: Marks
-    flags: Flags
+    review_states: ReviewStates
+    memory_flags: MemoryFlags
     injections: Injections
-    views: Views
+    saved_views: SavedViews
 
     def forget(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
         """No words of these memories (ids, each with its owner; None: any of the kind) stay; their cost is known."""
         ids = None if owners is None else list(owners)
         self.actions.forget_words(kind, ids)
-        self.marks.delete(kind, ids)
-        self.flags.delete(kind, ids)
+        self.review_states.delete(kind, ids)
+        self.memory_flags.delete(kind, ids)
         self.injections.forget_words(kind, owners)
 
     def forget_user(self, user: str) -> dict[str, int]:
         """Of this user's memories nothing stays."""
         return {
             "review_actions": self.actions.delete_user(user),
-            "review_marks": self.marks.delete_user(user),
-            "review_flags": self.flags.delete_user(user),
-            "saved_views": self.views.delete_user(user),
+            "review_marks": self.review_states.delete_user(user),
+            "review_flags": self.memory_flags.delete_user(user),
+            "saved_views": self.saved_views.delete_user(user),
         }

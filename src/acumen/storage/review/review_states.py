@@ -3,30 +3,30 @@
 from collections.abc import Sequence
 from typing import Any
 
-from acumen.model.action import UNMARKED, Mark
+from acumen.model.action import UNREVIEWED, ReviewState
 from acumen.model.ids import Kind, MemoryRef
-from acumen.storage.engine.scope import Scope, row_of
+from acumen.storage.engine.scope import OrgScope, row_of
 from acumen.storage.tables import review_marks
 
 
-class Marks:
-    def __init__(self, scope: Scope) -> None:
+class ReviewStates:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def of(self, kind: Kind, ids: Sequence[str]) -> dict[str, Mark]:
+    def of(self, kind: Kind, ids: Sequence[str]) -> dict[str, ReviewState]:
         """Only of those that have one."""
         c = review_marks.c
         query = self._scope.mine(review_marks).where(c.kind == str(kind))
-        return {row.entity_id: mark_of(row) for row in self._scope.those(query, c.entity_id, ids)}
+        return {row.entity_id: review_state_of(row) for row in self._scope.those(query, c.entity_id, ids)}
 
-    def all_of(self, kind: Kind) -> dict[str, Mark]:
+    def all_of(self, kind: Kind) -> dict[str, ReviewState]:
         query = self._scope.mine(review_marks).where(review_marks.c.kind == str(kind))
-        return {row.entity_id: mark_of(row) for row in self._scope.all(query)}
+        return {row.entity_id: review_state_of(row) for row in self._scope.all(query)}
 
-    def put(self, ref: MemoryRef, mark: Mark, user: str | None) -> None:
+    def put(self, ref: MemoryRef, mark: ReviewState, user: str | None) -> None:
         """A mark that says nothing is no row."""
         s, c = self._scope, review_marks.c
-        if mark == UNMARKED:
+        if mark == UNREVIEWED:
             s.delete(review_marks, c.kind == str(ref.kind), c.entity_id == ref.id)
             return
         said = row_of(review_marks, mark, dismissed=dict(mark.dismissed) or None)
@@ -44,5 +44,5 @@ class Marks:
         return self._scope.delete(review_marks, review_marks.c.user_id == user)
 
 
-def mark_of(row: Any) -> Mark:
-    return Mark(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
+def review_state_of(row: Any) -> ReviewState:
+    return ReviewState(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})

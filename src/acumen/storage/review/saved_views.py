@@ -1,11 +1,11 @@
 """Filters that people gave a name, as rows."""
 
-from acumen.storage.engine.scope import Scope
+from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import saved_views
 
 
-class Views:
-    def __init__(self, scope: Scope) -> None:
+class SavedViews:
+    def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
     def of(self, page: str) -> dict[str, str]:

@@ -5,17 +5,17 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acumen.model.action import Mark
+from acumen.model.action import ReviewState
 from acumen.model.conflict import Conflict, ConflictState
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.search import Filter
-from acumen.model.signal import SIGNALS, Filed, Thresholds, Window
+from acumen.model.signal import SIGNALS, QueueItem, Thresholds, Window
 from acumen.model.times import DAY_MS
 from acumen.review.signals import Signal, signals_of
-from acumen.storage.memories.memory_tables import TABLES
+from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
-from acumen.storage.review.memory_flags import Flag, Pair
-from acumen.storage.review.review_queue import Docketed, Question
+from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
+from acumen.storage.review.review_queue import QueueFilter, QueuePage
 from acumen.storage.store import OrgStore, Tx
 from acumen.storage.tables import agent_playbook_sources, memory_days, memory_totals
 from tests.world import a_profile, a_user_playbook, an_agent_playbook
@@ -33,43 +33,44 @@ async def test_the_database_judges_as_the_rules_do(org_store: OrgStore):
 
     for user, by_waste, signals in ((None, False, None), ("ada", True, None), (None, True, ["duplicate", "stale"])):
         kinds = [kind for kind in Kind if user is None or kind is not Kind.AGENT_PLAYBOOK]
-        asked = Question(kinds, user, WINDOW, RULES, signals, by_waste)
-        docket, expected = await org_store.read(
-            lambda tx, asked=asked: (tx.docket.page(asked, 500, 0), judged(tx, asked))
+        asked = QueueFilter(kinds, user, WINDOW, RULES, signals, by_waste)
+        queue_page, expected = await org_store.read(
+            lambda tx, asked=asked: (tx.review_queue.page(asked, 500, 0), judged(tx, asked))
         )
         pages = [
-            await org_store.read(lambda tx, asked=asked, at=at: tx.docket.page(asked, 7, at)) for at in (0, 7, 500)
+            await org_store.read(lambda tx, asked=asked, at=at: tx.review_queue.page(asked, 7, at))
+            for at in (0, 7, 500)
         ]
 
-        assert found(docket) == in_order(expected, asked)
+        assert found(queue_page) == in_order(expected, asked)
         assert {signal.name for _, told in expected for signal in told} == set(SIGNALS)
-        assert [found(one) for one in pages] == [found(docket)[:7], found(docket)[7:14], []]
-        assert {(one.total, round(one.saving, 6)) for one in (docket, *pages)} == {totals(expected, asked)}
-        assert docket.by_signal == {
+        assert [found(one) for one in pages] == [found(queue_page)[:7], found(queue_page)[7:14], []]
+        assert {(one.total, round(one.saving, 6)) for one in (queue_page, *pages)} == {totals(expected, asked)}
+        assert queue_page.by_signal == {
             name: sum(name in {signal.name for signal in told} for _, told in expected) for name in SIGNALS
         }
 
 
-def found(docket: Docketed) -> list[MemoryRef]:
-    return [one.ref for one in docket.page]
+def found(queue_page: QueuePage) -> list[MemoryRef]:
+    return [one.ref for one in queue_page.page]
 
 
-Told = list[tuple[Filed, tuple[Signal, ...]]]
+Told = list[tuple[QueueItem, tuple[Signal, ...]]]
 
 
-def judged(tx: Tx, asked: Question) -> Told:
+def judged(tx: Tx, asked: QueueFilter) -> Told:
     """By the rules, memory by memory."""
-    every = [one for kind in asked.kinds for one in tx.docket.of(kind, [str(number) for number in IDS], asked)]
+    every = [one for kind in asked.kinds for one in tx.review_queue.of(kind, [str(number) for number in IDS], asked)]
     every = [one for one in every if asked.user in (None, one.user_id)]
     return [(one, told) for one in every if (told := signals_of(one.case, asked.window, asked.thresholds))]
 
 
-def fitting(told: Told, asked: Question) -> Told:
+def fitting(told: Told, asked: QueueFilter) -> Told:
     return [(one, its) for one, its in told if asked.signals is None or {s.name for s in its} & set(asked.signals)]
 
 
-def in_order(told: Told, asked: Question) -> list[MemoryRef]:
-    def weight(case: tuple[Filed, tuple[Signal, ...]]) -> Any:
+def in_order(told: Told, asked: QueueFilter) -> list[MemoryRef]:
+    def weight(case: tuple[QueueItem, tuple[Signal, ...]]) -> Any:
         one, its = case
         first, second = -its[0].score, -one.case.use.wasted_tokens
         return (*((second, first) if asked.by_waste else (first, second)), one.ref.kind, one.ref.id)
@@ -77,7 +78,7 @@ def in_order(told: Told, asked: Question) -> list[MemoryRef]:
     return [one.ref for one, _ in sorted(fitting(told, asked), key=weight)]
 
 
-def totals(told: Told, asked: Question) -> tuple[int, float]:
+def totals(told: Told, asked: QueueFilter) -> tuple[int, float]:
     fits = fitting(told, asked)
     return len(fits), round(sum(max(signal.saving for signal in its) for _, its in fits), 6)
 
@@ -88,15 +89,15 @@ def totals(told: Told, asked: Question) -> tuple[int, float]:
 def fill(tx: Tx, chance: Random) -> None:
     for kind in Kind:
         rows = [memory(kind, number, chance) for number in IDS]
-        tx.scope.add(TABLES[kind].table, rows)
+        tx.scope.add(MEMORY_TABLES[kind].table, rows)
         counted = [used(kind, row, chance) for row in rows if chance.random() < 0.7]
         tx.scope.add(memory_totals, counted)
         tx.scope.add(memory_days, [began(one, chance) for one in counted])
         flags = [flag for row in rows for flag in flagged(kind, row, chance)]
-        tx.flags.replace(kind, [flag.id for flag in flags], [], flags)
-        tx.flags.replace_pairs(kind, [], pairs(kind, rows, chance))
+        tx.memory_flags.replace(kind, [flag.id for flag in flags], [], flags)
+        tx.memory_flags.replace_pairs(kind, [], pairs(kind, rows, chance))
         for row in rows:
-            tx.marks.put(MemoryRef(kind, own(kind, row)), marked(chance), row.get("user_id"))
+            tx.review_states.put(MemoryRef(kind, own(kind, row)), marked(chance), row.get("user_id"))
     for kind in (Kind.PROFILE, Kind.USER_PLAYBOOK):
         for user in ("ada", "bob"):
             conflicts(tx, kind, user, chance)
@@ -114,17 +115,17 @@ def conflicts(tx: Tx, kind: Kind, user: str, chance: Random) -> None:
 
 
 def own(kind: Kind, row: dict[str, Any]) -> str:
-    return str(row[TABLES[kind].id_column])
+    return str(row[MEMORY_TABLES[kind].id_column])
 
 
 def memory(kind: Kind, number: int, chance: Random) -> dict[str, Any]:
     born, changed = (Millis(AT - chance.randrange(120 * 24) * DAY_MS // 24) for _ in range(2))
-    made = TABLES[kind].to_row(MAKE[kind]("x", created_at=born, updated_at=changed))
-    row = {**made, TABLES[kind].id_column: str(number) if kind is Kind.PROFILE else number}
+    made = MEMORY_TABLES[kind].to_row(MAKE[kind]("x", created_at=born, updated_at=changed))
+    row = {**made, MEMORY_TABLES[kind].id_column: str(number) if kind is Kind.PROFILE else number}
     if "user_id" in row:
         row["user_id"] = chance.choice(["ada", "bob"])
     row |= {"status": chance.choice(["current"] * 9 + ["archived"]), "subject": chance.choice(["", "tea", "pie"])}
-    row["superseded_by"] = chance.choice([None] * 9 + [row[TABLES[kind].id_column]])
+    row["superseded_by"] = chance.choice([None] * 9 + [row[MEMORY_TABLES[kind].id_column]])
     return {**row, "value": chance.choice(["yes", "no"])}
 
 
@@ -144,38 +145,38 @@ def began(counted: dict[str, Any], chance: Random) -> dict[str, Any]:
     return {**key, "day": day_of(AT) - chance.choice([10, 70]), **dict.fromkeys(MEMORY_COUNTS, 0)}
 
 
-def flagged(kind: Kind, row: dict[str, Any], chance: Random) -> list[Flag]:
+def flagged(kind: Kind, row: dict[str, Any], chance: Random) -> list[MemoryFlag]:
     details = {
         "oversized": {"tokens": chance.randrange(200, 300), "most": 200},
         "instruction_like": {"what": "hides", "words": "psst", "digest": chance.choice(["d1", "d2"])},
         "harmful": {"with_rate": 0.2, "with_n": 30, "without_rate": 0.8, "without_n": 30, "low": -0.9, "high": -0.1},
     }
     return [
-        Flag(kind, own(kind, row), name, row.get("user_id"), detail, AT)
+        MemoryFlag(kind, own(kind, row), name, row.get("user_id"), detail, AT)
         for name, detail in details.items()
         if chance.random() < 0.1
     ]
 
 
-def pairs(kind: Kind, rows: list[dict[str, Any]], chance: Random) -> list[Pair]:
+def pairs(kind: Kind, rows: list[dict[str, Any]], chance: Random) -> list[SimilarPair]:
     """Of one user's memories, as the watch finds them."""
     both = [chance.sample(rows, 2) for _ in range(EACH)]
     some = [sorted(own(kind, row) for row in (a, b)) for a, b in both if a.get("user_id") == b.get("user_id")]
     how = [(chance.choice([0.93, 0.96, 0.99]), chance.choice(["meaning", "words"])) for _ in some]
-    return [Pair(kind, left, right, None, *told) for (left, right), told in zip(some, how, strict=True)]
+    return [SimilarPair(kind, left, right, None, *told) for (left, right), told in zip(some, how, strict=True)]
 
 
-def marked(chance: Random) -> Mark:
+def marked(chance: Random) -> ReviewState:
     seen = {
         name: {"measure": chance.choice([0.5, 1.0, 60, 400]), "about": [*map(str, IDS[::3]), "d1"]} for name in SIGNALS
     }
     return chance.choice(
-        [Mark()] * 6
+        [ReviewState()] * 6
         + [
-            Mark(pinned=True),
-            Mark(snoozed_until=Millis(AT + chance.choice([-1, 1]))),
-            Mark(useful_at=Millis(AT - chance.choice([10, 70]) * DAY_MS)),
-            Mark(dismissed={name: seen[name] for name in chance.sample(SIGNALS, 3)}),
-            Mark(dismissed=seen),
+            ReviewState(pinned=True),
+            ReviewState(snoozed_until=Millis(AT + chance.choice([-1, 1]))),
+            ReviewState(useful_at=Millis(AT - chance.choice([10, 70]) * DAY_MS)),
+            ReviewState(dismissed={name: seen[name] for name in chance.sample(SIGNALS, 3)}),
+            ReviewState(dismissed=seen),
         ]
     )
