@@ -198,11 +198,11 @@ class App:
 
 def prepare(store: Store, settings: Settings) -> None:
     """The schema is what this version expects. SQLite is brought there; Postgres is a person's decision."""
-    if not migrate.needed(store.database):
-        return
-    if settings.database_url:
-        raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
-    migrate.migrate(store.database)
+    if migrate.needed(store.database):
+        if settings.database_url:
+            raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
+        migrate.migrate(store.database)
+    migrate.check_schema(store.database)
 
 
 def _injection(recalled: Recalled) -> Injection:

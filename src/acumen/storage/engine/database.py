@@ -73,6 +73,10 @@ class Database(Protocol):
 
     def version(self, conn: sa.Connection) -> str: ...
 
+    def columns(self, conn: sa.Connection) -> set[tuple[str, str]]:
+        """Every table and column of the schema, in one query."""
+        ...
+
     def problems(self, conn: sa.Connection) -> list[str]:
         """What the database says is wrong with itself; empty is good."""
         ...

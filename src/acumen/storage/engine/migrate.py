@@ -12,6 +12,9 @@ from acumen.storage.tables import metadata
 # The newest entry of the history. A test keeps it true; knowing it here spares the start from loading Alembic.
 HEAD = "0010"
 
+# Tables and columns that a refusal names.
+MOST_NAMED = 5
+
 _HISTORY = Path(__file__).parent.parent / "migrations"
 
 
@@ -31,6 +34,33 @@ def needed(database: Database) -> bool:
             f"The database is at schema {at}, newer than this version of Acumen knows ({HEAD}): use a newer Acumen."
         )
     return at != HEAD
+
+
+def check_schema(database: Database) -> None:
+    """Refuses a database that lacks a table or column of the revision it is stamped with; others may be there."""
+    with database.engine().connect() as conn:
+        stored = database.columns(conn)
+    missing = _missing(stored)
+    if missing:
+        listed = ", ".join(missing[:MOST_NAMED]) + (
+            f" and {len(missing) - MOST_NAMED} more" * (len(missing) > MOST_NAMED)
+        )
+        raise BadSettings(
+            f"The database is stamped with schema {HEAD} but does not match it: missing {listed}. "
+            "Restore a backup of this database, or configure another one (ACUMEN_DATA or ACUMEN_DATABASE_URL)."
+        )
+
+
+def _missing(stored: set[tuple[str, str]]) -> list[str]:
+    """Tables, and columns of the tables that are there."""
+    tables = {table for table, _ in stored}
+    missing = []
+    for table in metadata.sorted_tables:
+        if table.name not in tables:
+            missing.append(f"table {table.name}")
+        else:
+            missing += [f"column {table.name}.{c.name}" for c in table.c if (table.name, c.name) not in stored]
+    return missing
 
 
 def migrate(database: Database) -> None:

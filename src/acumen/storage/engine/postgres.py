@@ -125,6 +125,10 @@ class Postgres:
     def version(self, conn: sa.Connection) -> str:
         return f"PostgreSQL {conn.execute(sa.text('SHOW server_version')).scalar_one()}"
 
+    def columns(self, conn: sa.Connection) -> set[tuple[str, str]]:
+        query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+        return {(row[0], row[1]) for row in conn.exec_driver_sql(query)}
+
     def problems(self, conn: sa.Connection) -> list[str]:
         conn.execute(sa.text("SELECT 1"))
         return []

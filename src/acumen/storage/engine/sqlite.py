@@ -125,6 +125,10 @@ class Sqlite:
     def version(self, conn: sa.Connection) -> str:
         return f"SQLite {conn.exec_driver_sql('SELECT sqlite_version()').scalar_one()}"
 
+    def columns(self, conn: sa.Connection) -> set[tuple[str, str]]:
+        query = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'"
+        return {(row[0], row[1]) for row in conn.exec_driver_sql(query)}
+
     def problems(self, conn: sa.Connection) -> list[str]:
         found = conn.exec_driver_sql("PRAGMA quick_check").scalars().all()
         return [str(line) for line in found if line != "ok"]
