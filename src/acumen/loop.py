@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from acumen.deps import Deps
-from acumen.errors import Conflict
+from acumen.jobs.retry import retry_on_conflict
 from acumen.learn import memories, pipeline
 from acumen.learn.evaluate import evaluate, regenerate
 from acumen.learn.incidents import failures, recoveries, successes
@@ -114,9 +114,4 @@ def _tell(raised: Sequence[Exception]) -> None:
 
 async def _take(step: Step, fact: Fact, deps: Deps) -> None:
     """A step that another worker has overtaken begins anew from where that one stands."""
-    for _ in range(OVERTAKEN):
-        try:
-            return await step(fact, deps)
-        except Conflict:
-            continue
-    return await step(fact, deps)
+    await retry_on_conflict(lambda: step(fact, deps), OVERTAKEN)

@@ -1,11 +1,10 @@
 """Erasure, over REST: of one memory or turn, of many, of all, of everything known of a user."""
 
-import contextlib
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from acumen.api.call import Call, answers
-from acumen.errors import Conflict
+from acumen.jobs.retry import retry_on_conflict
 from acumen.learn.share import erase
 from acumen.learn.share.erase import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
@@ -151,12 +150,12 @@ async def _unsharing(
     plan: Callable[[], Awaitable[SharedErasure]], carry_out: Callable[[SharedErasure], Awaitable[T]]
 ) -> tuple[T, SharedErasure]:
     """Erases what users taught together with what shared lessons owe to it; anew when those were changed meanwhile."""
-    for _ in range(OVERTAKEN):
+
+    async def erase_planned() -> tuple[T, SharedErasure]:
         unshared = await plan()
-        with contextlib.suppress(Conflict):
-            return await carry_out(unshared), unshared
-    unshared = await plan()
-    return await carry_out(unshared), unshared
+        return await carry_out(unshared), unshared
+
+    return await retry_on_conflict(erase_planned, OVERTAKEN)
 
 
 def _deleted(count: int | None = None) -> wire.DeletedResponse:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.jobs.retry import retry_on_conflict
 from acumen.model.action import Action, ActionItem, Doing
 from acumen.model.evaluation import SessionKey, items_of
 from acumen.model.facts import SessionQuiet
@@ -47,12 +48,8 @@ async def edit(
     ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None = None, actor: str = "caller"
 ) -> None:
     """Only the fields named in `changes` move; their words are searchable when this returns, and it can be undone."""
-    for _ in range(OVERTAKEN):
-        try:
-            return await _edit(ref, changes, deps, user, actor)
-        except Conflict:  # learning has touched it meanwhile: what the caller named is put on top of that
-            continue
-    return await _edit(ref, changes, deps, user, actor)
+    # Learning may change the memory in between: the caller's changes are then applied on top of that.
+    await retry_on_conflict(lambda: _edit(ref, changes, deps, user, actor), OVERTAKEN)
 
 
 async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None, actor: str) -> None:
