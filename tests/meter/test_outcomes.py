@@ -1,13 +1,13 @@
 """Did it help: sessions are compared, and a memory that surely harms is proposed for a look, never touched."""
 
 import pytest
-from tests.storage.test_evaluations import an_evaluation
 
 from acumen.meter import outcomes
 from acumen.model.facts import Hour
 from acumen.model.ids import Millis, OrgId
 from acumen.model.usage import SHOWN, UsageEvent
 from acumen_client.errors import NotFound
+from tests.storage.metering.test_evaluations import an_evaluation
 from tests.world import Org
 
 

@@ -1,11 +1,11 @@
 """Holdouts: an arm never changes, the holdout is shown nothing and told why, and results come with doubt."""
 
 import pytest
-from tests.storage.test_evaluations import an_evaluation
 
 from acumen.model.experiment import HOLDOUT, TREATMENT, Experiment
 from acumen.model.ids import Millis, OrgId
 from acumen_client.errors import Conflict, NotFound
+from tests.storage.metering.test_evaluations import an_evaluation
 from tests.world import Org, profile, said
 
 
