@@ -139,7 +139,7 @@ class Llm(Section):
     provider: str = Field(
         "",
         pattern="^(|openai|anthropic|openrouter|gemini|minimax|deepseek|dashscope|zai|moonshot|xai)$",
-        description="Whose model it is when no URL is given; `docs/models.md` lists them.",
+        description="Whose model it is when no URL is given; `docs/guides/use-a-model.md` lists them.",
     )
     api_key: str = Field("", repr=False, description="Key of the provider or endpoint; a local one needs none.")
     model: str = Field("", description="Model for every role; empty is the provider's usual one.")
@@ -247,7 +247,7 @@ def _sentence(wrong: ValidationError) -> str:
         path = ".".join(str(step) for step in error["loc"])
         variable = PREFIX + "__".join(str(step).upper() for step in error["loc"])
         if error["type"] == "extra_forbidden":
-            parts.append(f"There is no setting {path} ({variable}); docs/settings.md lists all of them.")
+            parts.append(f"There is no setting {path} ({variable}); docs/reference/settings.md lists all of them.")
         else:
             given = "(hidden)" if path.endswith(_HIDDEN) else repr(error["input"])
             parts.append(f"Setting {path} ({variable}) is {given}: {error['msg']}.")

@@ -1,4 +1,4 @@
-"""The client of Acumen: publish what an agent did, recall what was learned."""
+"""The Python client of Acumen: publish what an agent did, recall what was learned."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -83,3 +83,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""Every endpoint of the API, described once: the server routes by this table, the clients have it as their methods."""
+"""Every endpoint of the API, described once: the server routes by this table, the clients expose it as methods."""
 
 from typing import Any
 
@@ -37,17 +37,17 @@ def _some(**fields: Any) -> ConfigUpdate:
 
 
 class Calls:
-    """What both clients can do: each method's name, the endpoint it calls, who may, what for, and the two shapes."""
+    """The methods of both clients: endpoint, role, summary, then the models of request and answer."""
 
     # --- observe ---------------------------------------------------------------------------------------------------
 
-    publish = post("publish_interaction", AGENT, "Store some turns of a session; success means they are on disk.")(
+    publish = post("publish_interaction", AGENT, "Publish turns of a session. Returns once they are stored on disk.")(
         observe.PublishUserInteractionRequest, observe.PublishUserInteractionResponse
     )
     finalize_session = post(
-        "finalize_session", AGENT, "End a session, so that what it taught is learned now.", exclude_none=False
+        "finalize_session", AGENT, "End a session, so that it is learned from now.", exclude_none=False
     )(observe.FinalizeSessionRequest, observe.FinalizeSessionResponse)
-    learning_status = get("learning_status", READER, "Tell whether a published request has been learned from.")(
+    learning_status = get("learning_status", READER, "Show whether a published request has been learned from.")(
         observe.LearningStatusRequest, observe.LearningStatusResponse
     )
     requests = post("get_requests", READER, "List sessions with their requests and turns, newest session first.")(
@@ -65,47 +65,56 @@ class Calls:
     rerun_profiles = post(
         "rerun_profile_generation",
         REVIEWER,
-        "Make profiles anew from all that was said; they wait as pending.",
+        "Rebuild profiles from the conversation history, as pending versions.",
         repeatable=False,
     )(learn.RerunProfileGenerationRequest, learn.RerunProfileGenerationResponse)
     rerun_playbooks = post(
         "rerun_playbook_generation",
         REVIEWER,
-        "Make user playbooks anew from all that was said; they wait as pending.",
+        "Rebuild user playbooks from the conversation history, as pending versions.",
         repeatable=False,
     )(learn.RerunPlaybookGenerationRequest, learn.RerunPlaybookGenerationResponse)
     generate_profiles = post(
-        "manual_profile_generation", REVIEWER, "Read each user's last window for profiles now.", repeatable=False
+        "manual_profile_generation", REVIEWER, "Extract profiles from each user's latest window now.", repeatable=False
     )(learn.ManualProfileGenerationRequest, learn.ManualProfileGenerationResponse)
     generate_playbooks = post(
-        "manual_playbook_generation", REVIEWER, "Read each user's last window for playbooks now.", repeatable=False
+        "manual_playbook_generation",
+        REVIEWER,
+        "Extract playbooks from each user's latest window now.",
+        repeatable=False,
     )(learn.ManualPlaybookGenerationRequest, learn.ManualPlaybookGenerationResponse)
     upgrade_profiles = post(
-        "upgrade_all_profiles", ADMIN, "Make pending profiles current, and archive the current ones."
+        "upgrade_all_profiles", ADMIN, "Make pending profiles current and archive the current ones."
     )(learn.UpgradeProfilesRequest, learn.UpgradeProfilesResponse)
-    downgrade_profiles = post("downgrade_all_profiles", ADMIN, "Go back to the archived profiles.", repeatable=False)(
+    downgrade_profiles = post("downgrade_all_profiles", ADMIN, "Restore the archived profiles.", repeatable=False)(
         learn.DowngradeProfilesRequest, learn.DowngradeProfilesResponse
     )
     upgrade_user_playbooks = post(
-        "upgrade_all_user_playbooks", ADMIN, "Make pending user playbooks current, and archive the current ones."
+        "upgrade_all_user_playbooks", ADMIN, "Make pending user playbooks current and archive the current ones."
     )(learn.UpgradeUserPlaybooksRequest, learn.UpgradeUserPlaybooksResponse)
     downgrade_user_playbooks = post(
-        "downgrade_all_user_playbooks", ADMIN, "Go back to the archived user playbooks.", repeatable=False
+        "downgrade_all_user_playbooks", ADMIN, "Restore the archived user playbooks.", repeatable=False
     )(learn.DowngradeUserPlaybooksRequest, learn.DowngradeUserPlaybooksResponse)
-    operation_status = get("get_operation_status", READER, "Tell how far the last run of a service is.")(
+    operation_status = get("get_operation_status", READER, "Show the progress of the last run of a service.")(
         learn.GetOperationStatusRequest, learn.GetOperationStatusResponse
     )
-    cancel_operation = post("cancel_operation", REVIEWER, "Stop what runs, at its next window.")(
+    cancel_operation = post("cancel_operation", REVIEWER, "Cancel a run, or all runs, before the next window.")(
         learn.CancelOperationRequest, learn.CancelOperationResponse
     )
-    provenance = post("get_learning_provenance", READER, "Tell from which words a memory was learned.")(
+    provenance = post("get_learning_provenance", READER, "Show the turns that a memory was learned from.")(
         learn.GetLearningProvenanceRequest, learn.LearningProvenanceViewResponse
     )
     provenance_by_address = get(
-        "read_learning_provenance", READER, "The same, to be asked by address.", path="/api/get_learning_provenance"
+        "read_learning_provenance",
+        READER,
+        "Show the turns that a memory was learned from, by GET.",
+        path="/api/get_learning_provenance",
     )(learn.GetLearningProvenanceRequest, learn.LearningProvenanceViewResponse)
     profile_change_log = get(
-        "profile_change_log", READER, "List what was added, removed and mentioned again, and why.", exclude_none=False
+        "profile_change_log",
+        READER,
+        "List profiles that were added, removed or mentioned again, and why.",
+        exclude_none=False,
     )(learn.ProfileChangeLogRequest, learn.ProfileChangeLogViewResponse)
 
     # --- operations ------------------------------------------------------------------------------------------------
@@ -113,71 +122,71 @@ class Calls:
     record_operations = post(
         "record_operations",
         AGENT,
-        "Store what agents did, up to a thousand at once; each is told to be on disk, or why not.",
+        "Record up to 1,000 operations. Reports for each whether it was stored, or why not.",
     )(operation_shapes.RecordOperationsRequest, operation_shapes.RecordOperationsResponse)
-    event = post(
-        "event", AGENT, "Store one operation in the shape of the earlier observer.", path="/event", repeatable=False
-    )(operation_shapes.EventRequest, operation_shapes.EventResponse)
-    stats = get("stats", READER, "Count operations by source, and show the latest.", path="/stats")(
+    event = post("event", AGENT, "Record one operation in the legacy format.", path="/event", repeatable=False)(
+        operation_shapes.EventRequest, operation_shapes.EventResponse
+    )
+    stats = get("stats", READER, "Count operations by source and show the latest.", path="/stats")(
         Nothing, operation_shapes.StatsResponse
     )
-    operations = post("get_operations", READER, "List operations, or follow them as they come.")(
+    operations = post("get_operations", READER, "List operations, or follow them live.")(
         operation_shapes.GetOperationsRequest, operation_shapes.GetOperationsResponse
     )
     export_outcomes = get(
-        "export_outcomes", READER, "Read outcomes, verdicts and evaluations page by page, oldest first."
+        "export_outcomes", READER, "Export outcomes, verdicts and evaluations page by page, oldest first."
     )(operation_shapes.ExportOutcomesRequest, operation_shapes.GetOperationsResponse)
     record_verdict = post(
         "record_verdict",
         AGENT,
-        "Store an auditor's verdict on a subject, and tell how often its findings were found elsewhere.",
+        "Record an auditor's verdict on a subject, and count how often its findings occurred elsewhere.",
     )(verdicts.RecordVerdictRequest, verdicts.RecordVerdictResponse)
-    verdict_history = get("verdict_history", READER, "What was found at a subject, or where a signature was found.")(
+    verdict_history = get("verdict_history", READER, "List the findings on a subject, or the subjects with a finding.")(
         verdicts.VerdictHistoryRequest, verdicts.VerdictHistoryResponse
     )
-    failures = post("get_failures", READER, "List groups of failures, the latest first.")(
+    failures = post("get_failures", READER, "List failure groups, latest first.")(
         failure_shapes.GetFailuresRequest, failure_shapes.GetFailuresResponse
     )
     failure = get(
         "get_failure",
         READER,
-        "Tell all about one group of failures: its course, examples, analyses and proposed lesson.",
+        "Show one failure group: trend, examples, analyses and proposed lesson.",
         path="/api/failures/{group_id}",
     )(failure_shapes.GetFailureRequest, failure_shapes.FailureResponse)
-    change_failure = post(
-        "change_failure", REVIEWER, "Merge groups of failures, take a merge back, resolve, archive or reopen one."
-    )(failure_shapes.ChangeFailureRequest, failure_shapes.ChangeFailureResponse)
-    proposals = post("get_proposals", READER, "List the lessons that operations suggest, with what they rest on.")(
+    change_failure = post("change_failure", REVIEWER, "Merge, unmerge, resolve, archive or reopen failure groups.")(
+        failure_shapes.ChangeFailureRequest, failure_shapes.ChangeFailureResponse
+    )
+    proposals = post("get_proposals", READER, "List the lessons proposed from operations, with their evidence.")(
         failure_shapes.GetProposalsRequest, failure_shapes.GetProposalsResponse
     )
     decide_proposal = post("decide_proposal", REVIEWER, "Approve, edit or reject a proposed lesson.")(
         failure_shapes.DecideProposalRequest, failure_shapes.DecideProposalResponse
     )
-    lesson_effect = get(
-        "lesson_effect", READER, "Tell whether sessions that were shown a lesson fail less in the way it is about."
-    )(failure_shapes.LessonEffectRequest, failure_shapes.LessonEffectResponse)
-    alerts = post(
-        "get_alerts", READER, "List what is wrong: sources gone silent, failures that escalate, analysis that fails."
-    )(alert_shapes.GetAlertsRequest, alert_shapes.GetAlertsResponse)
+    lesson_effect = get("lesson_effect", READER, "Compare the failure rate of sessions with and without a lesson.")(
+        failure_shapes.LessonEffectRequest, failure_shapes.LessonEffectResponse
+    )
+    alerts = post("get_alerts", READER, "List active alerts: silent sources, escalating failures, failing analysis.")(
+        alert_shapes.GetAlertsRequest, alert_shapes.GetAlertsResponse
+    )
     purge_operations = post(
-        "purge_operations", ADMIN, "Remove everything derived from one operation, one session or one source."
+        "purge_operations", ADMIN, "Delete everything derived from an operation, a session or a source."
     )(operation_shapes.PurgeOperationsRequest, operation_shapes.PurgeOperationsResponse)
 
     # --- recall ----------------------------------------------------------------------------------------------------
 
-    search = post("search", READER, "Find memories of all kinds, and the text to put before a model.")(
+    search = post("search", READER, "Search memories of all kinds and render the context to add to a prompt.")(
         recall.UnifiedSearchRequest, recall.UnifiedSearchViewResponse
     )
-    search_profiles = post("search_profiles", READER, "Find profiles of a user.")(
+    search_profiles = post("search_profiles", READER, "Search the profiles of a user.")(
         recall.SearchUserProfileRequest, recall.SearchProfilesViewResponse
     )
-    search_user_playbooks = post("search_user_playbooks", READER, "Find playbooks learned from users.")(
+    search_user_playbooks = post("search_user_playbooks", READER, "Search user playbooks.")(
         recall.SearchUserPlaybookRequest, recall.SearchUserPlaybooksViewResponse
     )
-    search_agent_playbooks = post("search_agent_playbooks", READER, "Find playbooks shared by all users.")(
+    search_agent_playbooks = post("search_agent_playbooks", READER, "Search agent playbooks, which all users share.")(
         recall.SearchAgentPlaybookRequest, recall.SearchAgentPlaybooksViewResponse
     )
-    search_interactions = post("search_interactions", READER, "Find turns of a user.")(
+    search_interactions = post("search_interactions", READER, "Search the turns of a user.")(
         recall.SearchInteractionRequest, recall.SearchInteractionsViewResponse
     )
 
@@ -192,10 +201,10 @@ class Calls:
     profile_statistics = get("get_profile_statistics", READER, "Count profiles by status.")(
         Nothing, memories.GetProfileStatisticsResponse
     )
-    user_playbooks = post("get_user_playbooks", READER, "List playbooks learned from users.")(
+    user_playbooks = post("get_user_playbooks", READER, "List user playbooks.")(
         memories.GetUserPlaybooksRequest, memories.GetUserPlaybooksResponse
     )
-    agent_playbooks = post("get_agent_playbooks", READER, "List playbooks shared by all users.")(
+    agent_playbooks = post("get_agent_playbooks", READER, "List agent playbooks, which all users share.")(
         memories.GetAgentPlaybooksRequest, memories.GetAgentPlaybooksResponse
     )
     add_profiles = post("add_user_profile", AGENT, "Add profiles by hand.", repeatable=False)(
@@ -264,24 +273,24 @@ class Calls:
     delete_all_agent_playbooks = post(
         "delete_all_agent_playbooks", ADMIN, "Delete every agent playbook.", method="DELETE"
     )(Nothing, erasure.BulkDeleteResponse)
-    clear_user_data = post("clear_user_data", ADMIN, "Erase everything known of a user.")(
+    clear_user_data = post("clear_user_data", ADMIN, "Erase all data of a user.")(
         erasure.ClearUserDataRequest, erasure.ClearUserDataResponse
     )
     storage_stats = get("storage_stats", READER, "Count the memories of a user.")(
         memories.StorageStatsRequest, memories.StorageStatsResponse
     )
 
-    # --- lessons shared by all users -------------------------------------------------------------------------------
+    # --- aggregation -------------------------------------------------------------------------------------------------
 
     run_playbook_aggregation = post(
         "run_playbook_aggregation",
         REVIEWER,
-        "Make one shared playbook of user playbooks that say the same, and wait for it.",
+        "Aggregate similar user playbooks into agent playbooks and wait for the result.",
     )(aggregation.RunPlaybookAggregationRequest, aggregation.RunPlaybookAggregationResponse)
     submit_playbook_aggregation = post(
         "submit_playbook_aggregation",
         REVIEWER,
-        "The same in the background; sent twice under one request_id, it is one.",
+        "Start an aggregation in the background. Idempotent per request_id.",
         path="/api/playbook_aggregation_operations",
         exclude_none=False,
         status=202,
@@ -289,62 +298,62 @@ class Calls:
     playbook_aggregation_operation = get(
         "get_playbook_aggregation_operation",
         READER,
-        "Tell how far an aggregation is.",
+        "Show the progress of an aggregation.",
         path="/api/playbook_aggregation_operations/{operation_id}",
         exclude_none=False,
     )(aggregation.GetPlaybookAggregationOperationRequest, aggregation.PlaybookAggregationOperation)
     playbook_aggregation_changes = get(
         "playbook_aggregation_change_logs",
         READER,
-        "List what aggregations added, updated and removed, as it was then.",
+        "List the agent playbooks that aggregations added, updated and removed.",
         exclude_none=False,
     )(aggregation.PlaybookAggregationChangeLogRequest, aggregation.PlaybookAggregationChangeLogResponse)
 
     # --- meter and review ------------------------------------------------------------------------------------------
 
-    injection_stats = post("get_injection_stats", READER, "Tell how often each memory was shown, and what that cost.")(
+    injection_stats = post("get_injection_stats", READER, "Count injections and injected tokens per memory.")(
         meter.GetInjectionStatsRequest, meter.GetInjectionStatsResponse
     )
     memory_review = post(
-        "get_memory_review", READER, "List the memories that deserve a person's look, and why.", exclude_none=False
+        "get_memory_review", READER, "List the memories that need review, and why.", exclude_none=False
     )(review.GetMemoryReviewRequest, review.GetMemoryReviewResponse)
 
-    # --- how sessions end ------------------------------------------------------------------------------------------
+    # --- outcomes and evaluation -------------------------------------------------------------------------------------
 
-    state_outcome = post("session_outcome", AGENT, "State how a session ended; it goes before any judge's guess.")(
-        evaluations.SetSessionOutcomeRequest, evaluations.SetSessionOutcomeResponse
+    state_outcome = post(
+        "session_outcome", AGENT, "Report the outcome of a session. It takes precedence over evaluation."
+    )(evaluations.SetSessionOutcomeRequest, evaluations.SetSessionOutcomeResponse)
+    session_outcomes = post("get_session_outcomes", READER, "List reported session outcomes, latest first.")(
+        evaluations.GetSessionOutcomesRequest, evaluations.GetSessionOutcomesResponse
     )
-    session_outcomes = post(
-        "get_session_outcomes", READER, "List how sessions ended, as their callers stated it, the latest first."
-    )(evaluations.GetSessionOutcomesRequest, evaluations.GetSessionOutcomesResponse)
     evaluation_results = post(
-        "get_agent_success_evaluation_results", READER, "List how sessions ended and why, newest first."
+        "get_agent_success_evaluation_results", READER, "List evaluated session outcomes with reasons, newest first."
     )(evaluations.GetAgentSuccessEvaluationResultsRequest, evaluations.GetEvaluationResultsViewResponse)
     grade_on_demand = post(
         "grade_on_demand",
         AGENT,
-        "Judge a session now.",
+        "Evaluate a session now.",
         path="/api/evaluations/grade_on_demand",
         exclude_none=False,
     )(evaluations.GradeOnDemandRequest, evaluations.GradeOnDemandResponse)
     regenerate_evaluations = post(
         "regenerate_evaluations",
         REVIEWER,
-        "Judge the sessions of some time anew, in the background.",
+        "Evaluate the sessions of a time range again, in the background.",
         path="/api/evaluations/regenerate",
         repeatable=False,
     )(evaluations.RegenerateRequest, evaluations.RegenerateStartResponse)
     evaluation_regeneration = get(
         "get_evaluation_regeneration",
         READER,
-        "Tell how far a regeneration is.",
+        "Show the progress of a regeneration.",
         path="/api/evaluations/regenerate/{job_id}",
         exclude_none=False,
     )(evaluations.RegenerationRequest, evaluations.RegenerateStatusResponse)
     cancel_evaluation_regeneration = post(
         "cancel_evaluation_regeneration",
         REVIEWER,
-        "Stop a regeneration before its next session.",
+        "Cancel a regeneration before its next session.",
         path="/api/evaluations/regenerate/{job_id}",
         method="DELETE",
         where="query",
@@ -352,17 +361,17 @@ class Calls:
     recent_shadow_comparisons = get(
         "recent_shadow_comparisons",
         READER,
-        "List answers that were compared with their shadows, newest first.",
+        "List shadow comparisons, newest first.",
         path="/api/evaluations/shadow_comparisons/recent",
         exclude_none=False,
     )(evaluations.RecentShadowComparisonsRequest, evaluations.GetRecentShadowComparisonsResponse)
     evaluation_overview = post(
         "get_evaluation_overview",
         READER,
-        "Add up how sessions ended, against the time before, and by the memories that were cited.",
+        "Summarize session outcomes, compared with the previous period and by cited memory.",
         exclude_none=False,
     )(overview.GetEvaluationOverviewRequest, overview.GetEvaluationOverviewResponse)
-    dashboard_stats = post("get_dashboard_stats", READER, "Add up what was said, learned and judged, day by day.")(
+    dashboard_stats = post("get_dashboard_stats", READER, "Count interactions, memories and evaluations per day.")(
         overview.GetDashboardStatsRequest, overview.GetDashboardStatsResponse
     )
 
@@ -371,27 +380,27 @@ class Calls:
     review_memories = post(
         "review_memories",
         REVIEWER,
-        "Act on memories, or see what an action would change; what was done can be undone.",
+        "Apply a review action to memories, or preview it. Actions can be undone.",
         path="/api/memory_review/actions",
         repeatable=False,
     )(review.ReviewMemoriesRequest, review.ReviewMemoriesResponse)
     undo_review = post(
         "undo_review",
         REVIEWER,
-        "Take an action back, unless a newer change stands in the way.",
+        "Undo a review action, unless the memory was changed again since.",
         path="/api/memory_review/undo",
         repeatable=False,
     )(review.UndoReviewRequest, review.ReviewMemoriesResponse)
     review_actions = get(
         "get_review_actions",
         READER,
-        "List who did what to memories, with what they were before and after.",
+        "List the audit log: who changed which memories, with before and after.",
         path="/api/memory_review/actions",
     )(review.GetReviewActionsRequest, review.GetReviewActionsResponse)
     memory_changes = post(
         "get_memory_changes",
         READER,
-        "List what was learned, refined, superseded, put in conflict, forgotten or expired, and the words behind it.",
+        "List memory changes (learned, refined, superseded, conflict, forgotten, expired) with their source turns.",
     )(changes.GetMemoryChangesRequest, changes.GetMemoryChangesResponse)
     undo_memory_change = post(
         "undo_memory_change",
@@ -408,27 +417,27 @@ class Calls:
         "Settle a conflict: keep the newer memory, the older one, or both; it can be undone.",
         repeatable=False,
     )(review.SettleConflictRequest, review.ReviewMemoriesResponse)
-    memory_duplicates = post("get_memory_duplicates", READER, "List memories that say nearly the same.")(
+    memory_duplicates = post("get_memory_duplicates", READER, "List duplicate memories.")(
         review.GetDuplicatesRequest, review.GetDuplicatesResponse
     )
     cite = post("cite", AGENT, "Count memories as cited, by handle or id.")(meter.CiteRequest, meter.CiteResponse)
-    playbook_application_stats = post(
-        "get_playbook_application_stats", READER, "Tell how often agents cited each memory."
-    )(meter.GetPlaybookApplicationStatsRequest, meter.GetPlaybookApplicationStatsResponse)
-    memory_costs = post("get_memory_costs", READER, "Put a price tag on memories, users, agent versions or days.")(
+    playbook_application_stats = post("get_playbook_application_stats", READER, "Count citations per memory.")(
+        meter.GetPlaybookApplicationStatsRequest, meter.GetPlaybookApplicationStatsResponse
+    )
+    memory_costs = post("get_memory_costs", READER, "Show the cost per memory, user, agent version or day.")(
         meter.GetMemoryCostsRequest, meter.GetMemoryCostsResponse
     )
     memory_lift = post(
         "get_memory_lift",
         READER,
-        "Compare sessions with a memory to those without it, and after it to before.",
+        "Compare outcomes of sessions with and without a memory, and before and after it.",
         exclude_none=False,
     )(meter.GetMemoryLiftRequest, meter.GetMemoryLiftResponse)
-    injection = post("get_injection", READER, "Show a past search again: what was asked, found and rendered.")(
+    injection = post("get_injection", READER, "Show a past injection: query, results and rendered context.")(
         meter.GetInjectionRequest, meter.GetInjectionResponse
     )
     compare_injection = post(
-        "compare_injection", READER, "Ask a past search's question of the memories as they were at two moments."
+        "compare_injection", READER, "Replay a past search on the memories of two points in time."
     )(meter.CompareInjectionRequest, meter.CompareInjectionResponse)
 
     # --- experiments -----------------------------------------------------------------------------------------------
@@ -443,7 +452,7 @@ class Calls:
     start_retrieval_experiment = post(
         "start_retrieval_experiment",
         ADMIN,
-        "Start a holdout: so many percent of the users are shown no memories.",
+        "Start a holdout: the given percentage of users receives no memories.",
         path="/api/retrieval_experiments",
         exclude_none=False,
         repeatable=False,
@@ -451,7 +460,7 @@ class Calls:
     stop_retrieval_experiment = post(
         "stop_retrieval_experiment",
         ADMIN,
-        "Stop the holdout that runs.",
+        "Stop the running holdout.",
         path="/api/retrieval_experiments/stop",
         exclude_none=False,
         repeatable=False,
@@ -459,61 +468,63 @@ class Calls:
     retrieval_experiment_results = get(
         "get_retrieval_experiment_results",
         READER,
-        "Compare the users who are shown memories with those who are not.",
+        "Compare users who receive memories with the holdout.",
         path="/api/retrieval_experiments/{experiment_id}/results",
         exclude_none=False,
     )(experiments.GetRetrievalExperimentResultsRequest, experiments.RetrievalExperimentResultsResponse)
 
     # --- configuration ---------------------------------------------------------------------------------------------
 
-    config = get("get_config", READER, "Read the configuration; secrets are masked.", exclude_none=False)(
+    config = get("get_config", READER, "Read the configuration. Secrets are masked.", exclude_none=False)(
         Nothing, Config
     )
     set_config = post(
         "set_config",
         ADMIN,
-        "Replace the configuration; a masked secret stays as it is.",
+        "Replace the configuration. Masked secrets are kept.",
         shape=Config,
         exclude_none=False,
     )(_whole, SetConfigResponse)
     update_config = post(
-        "update_config", ADMIN, "Replace some fields of the configuration.", shape=ConfigUpdate, exclude_none=False
+        "update_config", ADMIN, "Change the given fields of the configuration.", shape=ConfigUpdate, exclude_none=False
     )(_some, SetConfigResponse)
 
     # --- system ----------------------------------------------------------------------------------------------------
 
-    whoami = get("whoami", READER, "Tell whose key this is and where its data lives.")(Nothing, system.WhoamiResponse)
+    whoami = get("whoami", READER, "Show the org and role of the API key, and where its data is stored.")(
+        Nothing, system.WhoamiResponse
+    )
     my_config = get("my_config", ADMIN, "Show where this org's data is stored.")(Nothing, system.MyConfigResponse)
     status = get("status", READER, "Show jobs, dead letters, store, embedder, counts and coverage.")(
         Nothing, system.StatusResponse
     )
-    keys = get("list_keys", ADMIN, "List keys, without their secrets.", path="/api/keys")(
+    keys = get("list_keys", ADMIN, "List API keys, without their secrets.", path="/api/keys")(
         Nothing, system.ListKeysResponse
     )
-    create_key = post("create_key", ADMIN, "Make a key; its secret is shown once.", path="/api/keys", repeatable=False)(
-        system.CreateKeyRequest, system.CreateKeyResponse
+    create_key = post(
+        "create_key", ADMIN, "Create an API key. Its secret is shown once.", path="/api/keys", repeatable=False
+    )(system.CreateKeyRequest, system.CreateKeyResponse)
+    revoke_key = post("revoke_key", ADMIN, "Revoke an API key immediately.", path="/api/keys", method="DELETE")(
+        system.RevokeKeyRequest, system.RevokeKeyResponse
     )
-    revoke_key = post(
-        "revoke_key", ADMIN, "Revoke a key; it stops working at once.", path="/api/keys", method="DELETE"
-    )(system.RevokeKeyRequest, system.RevokeKeyResponse)
-    version = get("version", PUBLIC, "Tell the versions of server and API.", path="/meta/version", exclude_none=False)(
+    version = get("version", PUBLIC, "Show the versions of server and API.", path="/meta/version", exclude_none=False)(
         Nothing, system.VersionResponse
     )
-    welcome = get("welcome", PUBLIC, "Say hello.", path="/")(Nothing, system.WelcomeResponse)
-    health = get("health", PUBLIC, "Tell whether everything required works.", path="/health")(
+    welcome = get("welcome", PUBLIC, "Show a welcome message.", path="/")(Nothing, system.WelcomeResponse)
+    health = get("health", PUBLIC, "Check that all required services work.", path="/health")(
         Nothing, system.ReadinessResponse
     )
-    health_live = get("health_live", PUBLIC, "Tell that the process runs.", path="/health/live")(
+    health_live = get("health_live", PUBLIC, "Check that the process is running.", path="/health/live")(
         Nothing, system.AliveResponse
     )
-    health_ready = get("health_ready", PUBLIC, "Tell whether requests can be served.", path="/health/ready")(
+    health_ready = get("health_ready", PUBLIC, "Check that requests can be served.", path="/health/ready")(
         Nothing, system.ReadinessResponse
     )
-    healthz = get("healthz", PUBLIC, "Tell that the process runs, under the name some probes expect.", path="/healthz")(
-        Nothing, system.AliveResponse
-    )
+    healthz = get(
+        "healthz", PUBLIC, "Check that the process is running (alias for Kubernetes-style probes).", path="/healthz"
+    )(Nothing, system.AliveResponse)
 
 
-ENDPOINTS: tuple[Endpoint[..., Any], ...] = tuple(
+ENDPOINTS: "tuple[Endpoint[..., Any], ...]" = tuple(
     endpoint for endpoint in vars(Calls).values() if isinstance(endpoint, Endpoint)
 )

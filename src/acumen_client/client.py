@@ -1,13 +1,16 @@
 """Two clients, one list of calls: `Client` blocks, `AsyncClient` awaits, and only `send` differs."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import time
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 from pydantic import BaseModel, ValidationError
+from typing_extensions import Self
 
 from acumen_client.calls import Calls
 from acumen_client.endpoint import Endpoint
@@ -24,7 +27,7 @@ DEFAULT_TIMEOUT = 60.0
 
 
 class Client(Calls):
-    """Talks to a server and waits for its answers. Without arguments it reads ACUMEN_URL and ACUMEN_KEY."""
+    """The blocking client. Without arguments it reads ACUMEN_URL and ACUMEN_KEY."""
 
     def __init__(
         self,
@@ -32,7 +35,7 @@ class Client(Calls):
         key: str | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
-        retry: "Retry | None" = None,
+        retry: Retry | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = _address(url or os.environ.get("ACUMEN_URL") or DEFAULT_URL)
@@ -40,7 +43,7 @@ class Client(Calls):
         self._http = httpx.Client(base_url=self.url, headers=headers_of(key), timeout=timeout, transport=transport)
 
     def send(self, endpoint: Endpoint[..., A], request: BaseModel) -> A:
-        """Send a request that is already built."""
+        """Send a request model to an endpoint and return the answer. Raises `AcumenError`."""
         message = _message(self._http, endpoint, request)
         for attempt in range(self._retry.attempts):
             try:
@@ -54,7 +57,7 @@ class Client(Calls):
         return _answer(endpoint, request, outcome)
 
     def session(self, user_id: str, session_id: str | None = None, **about: str) -> Session:
-        """One conversation of one user; `about` may give `source` and `agent_version`."""
+        """Start or continue a session of a user. `about` takes `source` and `agent_version`."""
         return Session(self, user_id, session_id, **about)
 
     def close(self) -> None:
@@ -68,7 +71,7 @@ class Client(Calls):
 
 
 class AsyncClient(Calls):
-    """The same, for code that awaits."""
+    """The async client: the same methods, to be awaited."""
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class AsyncClient(Calls):
         key: str | None = None,
         *,
         timeout: float = DEFAULT_TIMEOUT,
-        retry: "Retry | None" = None,
+        retry: Retry | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self.url = _address(url or os.environ.get("ACUMEN_URL") or DEFAULT_URL)
@@ -84,7 +87,7 @@ class AsyncClient(Calls):
         self._http = httpx.AsyncClient(base_url=self.url, headers=headers_of(key), timeout=timeout, transport=transport)
 
     async def send(self, endpoint: Endpoint[..., A], request: BaseModel) -> A:
-        """Send a request that is already built."""
+        """Send a request model to an endpoint and return the answer. Raises `AcumenError`."""
         message = _message(self._http, endpoint, request)
         for attempt in range(self._retry.attempts):
             try:
@@ -98,7 +101,7 @@ class AsyncClient(Calls):
         return _answer(endpoint, request, outcome)
 
     def session(self, user_id: str, session_id: str | None = None, **about: str) -> AsyncSession:
-        """One conversation of one user; `about` may give `source` and `agent_version`."""
+        """Start or continue a session of a user. `about` takes `source` and `agent_version`."""
         return AsyncSession(self, user_id, session_id, **about)
 
     async def close(self) -> None:
@@ -118,7 +121,7 @@ _UNAVAILABLE = 503
 _NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Retry:
     """When to try again: `attempts` in all, waiting as the server says, or else longer each time (seconds)."""
 

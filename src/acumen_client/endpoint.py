@@ -1,26 +1,33 @@
 """What an endpoint is: how it is reached, what it takes, what it answers, and who may ask."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from inspect import Parameter, Signature, cleandoc, signature
+from types import MethodType
 from typing import (
     TYPE_CHECKING,
+    Annotated,
     Any,
     Generic,
     Literal,
-    ParamSpec,
     Protocol,
-    Self,
     TypedDict,
     TypeVar,
-    Unpack,
+    Union,
     cast,
+    get_args,
+    get_origin,
     overload,
 )
 from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+from typing_extensions import ParamSpec, Self, Unpack
 
 from acumen_client.errors import BadInput, in_words
 from acumen_client.wire.shapes import InQuery, Nothing, Role
@@ -35,7 +42,47 @@ Method = Literal["GET", "POST", "PUT", "DELETE"]
 Where = Literal["body", "query"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class _Signature:
+    """The signature of an endpoint as a method, made when it is read. The class `Endpoint` keeps its own."""
+
+    def __get__(self, endpoint: Endpoint[..., Any] | None, owner: type) -> Signature:
+        if endpoint is None:
+            raise AttributeError("__signature__")
+        itself = Parameter("self", Parameter.POSITIONAL_ONLY)
+        return Signature([itself, *_parameters(endpoint)], return_annotation=endpoint.answer_model)
+
+
+def _parameters(endpoint: Endpoint[..., Any]) -> Iterable[Parameter]:
+    if endpoint.shape is not None:
+        return signature(endpoint.request).parameters.values()
+    fields = endpoint.request_model.model_fields.items()
+    return [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=_default(field), annotation=_plain(field.annotation))
+        for name, field in fields
+    ]
+
+
+def _default(field: FieldInfo) -> Any:
+    """Shown as `...` where it is made for each request."""
+    if field.is_required():
+        return Parameter.empty
+    if field.default_factory is None:
+        return field.default
+    return [] if field.default_factory is list else ...
+
+
+def _plain(annotation: Any) -> Any:
+    """A type without its constraints: `Annotated[str, ...]` is shown as `str`."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _plain(arguments[0])
+    if not arguments or origin is Literal:
+        return annotation
+    plain = tuple(_plain(argument) for argument in arguments)
+    return Union[plain] if origin is Union else origin[plain]
+
+
+@dataclass(frozen=True)
 class Endpoint(Generic[P, A]):
     """One endpoint. `request` builds the request, and so lends its parameters to the clients' method."""
 
@@ -57,23 +104,39 @@ class Endpoint(Generic[P, A]):
     # What a success is answered with: 202 where the work is only begun.
     status: Literal[200, 202] = 200
 
+    __signature__ = _Signature()
+
     @overload
     def __get__(self, client: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, client: "Client", owner: type) -> Callable[P, A]: ...
+    def __get__(self, client: Client, owner: type) -> Callable[P, A]: ...
     @overload
-    def __get__(self, client: "AsyncClient", owner: type) -> Callable[P, Awaitable[A]]: ...
-    def __get__(self, client: "Client | AsyncClient | None", owner: type) -> Any:
+    def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[A]]: ...
+    def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:
         """As a method of a client: its parameters are the fields of the request, its result is the answer."""
-        if client is None:
-            return self
+        return self if client is None else MethodType(self, client)
 
-        def call(*args: P.args, **kwargs: P.kwargs) -> A | Awaitable[A]:
-            return client.send(self, self.built(*args, **kwargs))
+    def __call__(self, client: Client | AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> A | Awaitable[A]:
+        return client.send(self, self.built(*args, **kwargs))
 
-        call.__doc__ = self.summary
-        call.__name__ = self.name
-        return call
+    def __set_name__(self, owner: type, name: str) -> None:
+        """`help()` and `inspect` read these, as they do of any method."""
+        for attribute, value in (
+            ("__name__", name),
+            ("__qualname__", f"{owner.__qualname__}.{name}"),
+            ("__module__", owner.__module__),
+            ("__doc__", self.description),
+        ):
+            object.__setattr__(self, attribute, value)
+
+    @property
+    def description(self) -> str:
+        """The summary, what the request says of itself, and how the endpoint is reached."""
+        about = vars(self.request_model).get("__doc__") if not self.takes_nothing else None
+        access = "Needs no key." if self.role is Role.PUBLIC else f"Needs a key with role {self.role} or higher."
+        return "\n\n".join(
+            filter(None, [self.summary, about and cleandoc(about), f"{self.method} {self.path}. {access}"])
+        )
 
     def built(self, *args: P.args, **kwargs: P.kwargs) -> BaseModel:
         """The request, or `BadInput` before anything is sent. Its fields may come as one dictionary, too."""

@@ -13,6 +13,7 @@ AcumenError
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Union
 
 from pydantic import ValidationError
 
@@ -107,7 +108,7 @@ def in_words(wrong: ValidationError, called: Mapping[str, str] = _AS_THEY_ARE) -
     return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
-def _place(parts: Sequence[str | int], called: Mapping[str, str]) -> str:
+def _place(parts: Sequence[Union[str, int]], called: Mapping[str, str]) -> str:
     return ".".join(called.get(str(part), str(part)) for part in parts)
 
 

@@ -17,18 +17,22 @@ Operations travel in the background, in batches. When the server is away they wa
 dropped and counted. The ids are made here, so whatever is sent twice is stored once.
 """
 
+from __future__ import annotations
+
 import functools
 import inspect
 import os
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import httpx
+from typing_extensions import ParamSpec, Self
 
 from acumen_client.client import DEFAULT_URL, headers_of
+from acumen_client.compat import aclosing
 from acumen_client.outbox import LAST_FLUSH_SECONDS, TIMEOUT_SECONDS, Counts, Outbox
 from acumen_client.secret_names import is_secret
 from acumen_client.spool import Spool
@@ -192,6 +196,6 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 
 
 def _short(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float):
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     return (value if isinstance(value, str) else repr(value))[:_LONGEST]

@@ -1,5 +1,7 @@
 """Operations on their way to the server: sent in the background, in batches; on disk while the server is away."""
 
+from __future__ import annotations
+
 import atexit
 import json
 import logging
@@ -20,7 +22,7 @@ TIMEOUT_SECONDS = 10.0
 LAST_FLUSH_SECONDS = 5.0
 
 
-@dataclass(slots=True)
+@dataclass
 class Counts:
     """What became of the operations: none is lost without being counted here."""
 

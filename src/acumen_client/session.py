@@ -1,10 +1,14 @@
 """One conversation, in the words an agent thinks in: say, ask for context, finish, tell how it ended."""
 
+from __future__ import annotations
+
 import asyncio
 import time
 import uuid
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Union
+
+from typing_extensions import Self
 
 from acumen_client import handles
 from acumen_client.errors import BadInput
@@ -29,7 +33,7 @@ LONGEST_WAIT_SECONDS = 60.0
 _UNDER_WAY = ("pending", "processing")
 
 # What can be cited: a handle or an id of something that was in the context, or a memory that an answer carried.
-Citable = str | int | Citation | ProfileView | UserPlaybookView | AgentPlaybookView | InjectedMemory | RetrievedLearning
+Citable = Union[str, int, Citation, ProfileView, UserPlaybookView, AgentPlaybookView, InjectedMemory, RetrievedLearning]
 
 
 class Conversation:
@@ -92,21 +96,20 @@ def _by_user(role: str) -> bool:
 
 def citation_of(memory: Citable) -> Citation:
     """Raises `BadInput` for what is neither a name nor a memory."""
-    match memory:
-        case Citation():
-            return memory
-        case str() | int():
-            return Citation(real_id=str(memory))
-        case ProfileView():
-            return Citation(kind="profile", real_id=memory.profile_id)
-        case UserPlaybookView():
-            return Citation(kind="user_playbook", real_id=str(memory.user_playbook_id))
-        case AgentPlaybookView():
-            return Citation(kind="agent_playbook", real_id=str(memory.agent_playbook_id))
-        case InjectedMemory():
-            return Citation(kind=memory.kind.value, real_id=memory.id)
-        case RetrievedLearning():
-            return Citation(kind=memory.kind, real_id=memory.learning_id)
+    if isinstance(memory, Citation):
+        return memory
+    if isinstance(memory, (str, int)):
+        return Citation(real_id=str(memory))
+    if isinstance(memory, ProfileView):
+        return Citation(kind="profile", real_id=memory.profile_id)
+    if isinstance(memory, UserPlaybookView):
+        return Citation(kind="user_playbook", real_id=str(memory.user_playbook_id))
+    if isinstance(memory, AgentPlaybookView):
+        return Citation(kind="agent_playbook", real_id=str(memory.agent_playbook_id))
+    if isinstance(memory, InjectedMemory):
+        return Citation(kind=memory.kind.value, real_id=memory.id)
+    if isinstance(memory, RetrievedLearning):
+        return Citation(kind=memory.kind, real_id=memory.learning_id)
     raise BadInput(f"{type(memory).__name__} cannot be cited: give a handle, an id or a memory.")
 
 
@@ -126,7 +129,7 @@ def learnings_in(found: UnifiedSearchViewResponse) -> Iterator[RetrievedLearning
 class Session(Conversation):
     """A conversation through a `Client`. As a context manager it finishes itself."""
 
-    def __init__(self, client: "Client", user_id: str, session_id: str | None = None, **about: str) -> None:
+    def __init__(self, client: Client, user_id: str, session_id: str | None = None, **about: str) -> None:
         super().__init__(user_id, session_id, **about)
         self._client = client
 
@@ -174,7 +177,7 @@ class Session(Conversation):
 class AsyncSession(Conversation):
     """The same, for code that awaits."""
 
-    def __init__(self, client: "AsyncClient", user_id: str, session_id: str | None = None, **about: str) -> None:
+    def __init__(self, client: AsyncClient, user_id: str, session_id: str | None = None, **about: str) -> None:
         super().__init__(user_id, session_id, **about)
         self._client = client
 

@@ -1,5 +1,7 @@
 """Where operations wait on disk while the server is away."""
 
+from __future__ import annotations
+
 import json
 import os
 import time
@@ -29,7 +31,7 @@ class Spool:
             return False
         return True
 
-    def batches(self) -> "list[tuple[Path, list[dict[str, Any]]]]":
+    def batches(self) -> list[tuple[Path, list[dict[str, Any]]]]:
         found = []
         for path in sorted(self._folder.glob("*.json")):
             with suppress(OSError, ValueError):

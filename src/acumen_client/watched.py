@@ -1,14 +1,17 @@
 """One operation under way, and what its reply comes down to."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import httpx
+from typing_extensions import Self
 
 _LONGEST = 2_000
 
@@ -73,7 +76,7 @@ class Watched:
 def summary(body: Any) -> str:
     """What came back, in a few words."""
     if isinstance(body, dict):
-        if isinstance(body.get("sql_matches"), list | int) and "results" in body:
+        if isinstance(body.get("sql_matches"), (list, int)) and "results" in body:
             return f"hybrid: {_many(body['sql_matches'])} sql -> {_many(body['results'])} results"
         if "rows" in body:
             return f"{body.get('row_count') or _many(body['rows'])} rows"

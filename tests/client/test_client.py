@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import pydoc
 from typing import Any
 
 import httpx
@@ -147,7 +148,7 @@ def test_without_any_setting_the_server_is_here_and_wants_no_key(monkeypatch: py
 def test_every_endpoint_is_a_method_that_says_what_it_is_for():
     methods = [getattr(client(Server()), name) for name in vars(Calls) if not name.startswith("_")]
 
-    assert [method.__doc__ for method in methods] == [endpoint.summary for endpoint in ENDPOINTS]
+    assert [str(method.__doc__).splitlines()[0] for method in methods] == [endpoint.summary for endpoint in ENDPOINTS]
 
 
 def test_what_was_left_out_before_sending_is_among_the_warnings():
@@ -338,10 +339,33 @@ async def test_the_async_client_raises_the_same_errors():
             await acumen.learning_status(request_id="r1")
 
 
-def test_a_method_tells_what_it_does():
-    acumen = client(Server())
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_help_on_a_method_shows_its_parameters_and_what_it_does(kind: type[Client] | type[AsyncClient]):
+    shown = pydoc.plain(pydoc.render_doc(kind("http://acumen.test").search))
 
-    assert inspect.getdoc(acumen.search) == "Find memories of all kinds, and the text to put before a model."
+    assert "search(*, query: str," in shown
+    assert "top_k: int = " in shown
+    assert "Annotated" not in shown
+    assert "-> acumen_client.wire.recall.UnifiedSearchViewResponse" in shown
+    assert "Search memories of all kinds and render the context to add to a prompt." in shown
+    assert "POST /api/search. Needs a key with role reader or higher." in shown
+
+
+def test_help_on_the_class_lists_its_endpoints_as_methods():
+    shown = pydoc.plain(pydoc.render_doc(Client))
+
+    assert "delete_session(self, /, *, session_id: str" in shown
+
+
+@pytest.mark.parametrize("name", [name for name in vars(Calls) if not name.startswith("_")])
+def test_the_signature_of_a_method_is_its_request(name: str):
+    endpoint = getattr(Calls, name)
+    signature = inspect.signature(getattr(client(Server()), name))
+
+    assert endpoint.__name__ == name
+    assert signature.return_annotation is endpoint.answer_model
+    if endpoint.shape is None:
+        assert list(signature.parameters) == list(endpoint.request_model.model_fields)
 
 
 @pytest.mark.parametrize("client", [Client, AsyncClient])

@@ -33,3 +33,7 @@ def test_the_shapes_come_without_the_http_library():
 
 def test_the_package_says_that_it_is_typed():
     assert (Path(acumen_client.__file__).parent / "py.typed").exists()
+
+
+def test_dir_lists_every_public_name():
+    assert set(acumen_client.__all__) <= set(dir(acumen_client))

@@ -30,7 +30,7 @@ def test_every_setting_is_documented_with_its_default_and_its_reason(name: str, 
 
     row = f"| `{name}` | `{variable}` | `{default if default != '' else '(empty)'}` | {reason} |"
 
-    assert row in (ROOT / "docs/settings.md").read_text()
+    assert row in (ROOT / "docs/reference/settings.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

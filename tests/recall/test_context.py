@@ -235,6 +235,14 @@ def test_memories_of_one_topic_come_newest_first_and_others_keep_their_places():
     assert [line.ref.id for line in context.shown] == ["new", "between", "old"]
 
 
+def test_relevant_memories_are_rendered_newest_first():
+    lines = [of("every two weeks", 1, 0.9, at=1), of("every week", 1, 0.6, at=2)]
+
+    context = compose([], lines, None, 400, count_tokens, SHARES)
+
+    assert context.text.index("every week") < context.text.index("every two weeks")
+
+
 def test_lines_of_a_block_are_rendered_together_or_not_at_all():
     block = [of("one", 30, 0.9, block="c"), of("two", 30, 0.9, block="c"), of("small", 2, 0.1)]
 

@@ -190,13 +190,31 @@ async def test_no_line_is_rendered_twice(org: Org):
     assert [(left.id, left.reason) for left in found.left_out] == [("p2", "says the same as another line")]
 
 
-async def test_a_quote_without_the_words_of_a_memory_has_no_stray_punctuation(org: Org):
+async def test_words_of_a_memory_are_left_out_of_a_quote_and_marked_without_stray_punctuation(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile("I keep a zebra called Zoe.", profile_id="p1", said_at=MAY)])
     await talk(org, "The zebra food is in the blue shed. I keep a zebra called Zoe! Lock the zebra gate at night.")
 
     found = await org.sdk.search(query="zebra food and the gate", user_id="ada")
 
-    assert "The zebra food is in the blue shed. Lock the zebra gate at night." in found.context
+    assert "The zebra food is in the blue shed. … Lock the zebra gate at night." in found.context
+
+
+async def test_a_quote_does_not_repeat_a_lesson_that_has_a_trigger(org: Org):
+    lesson = {"content": "Never feed the zebra at noon.", "trigger": "feeding", "pitfall": "Feeding the zebra at noon."}
+    await org.sdk.add_user_playbooks(user_playbooks=[{"user_id": "ada", "agent_version": "v1", **lesson}])
+    await talk(org, "Never feed the zebra at noon.", "The zebra food is in the blue shed.")
+
+    found = await org.sdk.search(query="feed the zebra at noon", user_id="ada")
+
+    assert found.context.count("Never feed the zebra at noon") == 1
+    assert "The zebra food is in the blue shed." in found.context
+
+
+async def test_a_title_before_a_name_does_not_end_a_quoted_sentence(org: Org):
+    filler = "The weather was fine and the bus was late as it always is on such a day. " * 5
+    await talk(org, filler + "Speaking of boundaries, I see Dr. Smith for therapy every week.")
+
+    assert "I see Dr. Smith for therapy every week." in await context(org, "therapy with Dr. Smith")
 
 
 async def test_only_a_stated_end_keeps_a_fact_out_of_the_context_not_a_date_that_is_past(org: Org):

@@ -190,7 +190,7 @@ def model(settings: Settings) -> Finding:
     try:
         answered = asyncio.run(ping(settings.llm, MODEL_PATIENCE_SECONDS))
     except BadSettings as wrong:
-        return Finding("fail", "Model", str(wrong), "Correct the [llm] settings; docs/models.md tells how.")
+        return Finding("fail", "Model", str(wrong), "Correct the [llm] settings; docs/guides/use-a-model.md tells how.")
     except ModelUnavailable as wrong:
         fix = f"{_model_fix(wrong)} Until then Acumen learns by rules."
         return Finding("warn", "Model", str(wrong), fix)

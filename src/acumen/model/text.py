@@ -113,3 +113,13 @@ def stem(word: str) -> str:
 
 # A stemmer serves one thread at a time.
 _STEMMER, _STEMMING = Stemmer.Stemmer("english"), Lock()
+
+
+_ABBREVIATION = later(
+    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
+)
+
+
+def ends_with_abbreviation(text: str) -> bool:
+    """Whether its last full stop belongs to a word ("Dr.", "e.g.") rather than to the end of a sentence."""
+    return _ABBREVIATION.search(text[-12:]) is not None

@@ -175,7 +175,8 @@ class _Page:
 
     def fill_quotes(self, choose: Choose, share: int) -> None:
         room = min(share, self.room)
-        known = [Shown(item.ref, item.text) for item in (*self._standing, *self._relevant)]
+        rendered = (*self._standing, *self._relevant)
+        known = [Shown(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
         self._quotes = choose(room, known) if room > 0 else []
         if self._quotes:
             self.quoted_tokens = sum(self._count(line) + 1 for line in [HEADING, *quoted_lines(self._quotes)])
@@ -222,8 +223,7 @@ class _Page:
 
     def _text(self) -> str:
         lines = self._standing_lines()
-        by_kind = sorted(self._relevant, key=lambda item: list(HEADINGS).index(item.ref.kind))
-        for kind, items in groupby(_together(by_kind), key=lambda pair: pair[0]):
+        for kind, items in groupby(_by_kind_and_date(self._relevant), key=lambda pair: pair[0]):
             lines += [HEADINGS[kind], *(item.line for _, item in items)]
         if self._quotes:
             lines += [HEADING, *quoted_lines(self._quotes)]
@@ -232,6 +232,11 @@ class _Page:
         return "\n".join([CONTEXT_OPEN, *lines, CONTEXT_CLOSE]) if lines else ""
 
 
-def _together(candidates: Sequence[Candidate]) -> list[tuple[Kind, Candidate]]:
-    """Each under the kind of the first line of its block: the sides of a conflict may be of two kinds."""
-    return [(block[0].ref.kind, item) for block in _blocks(candidates) for item in block]
+def _by_kind_and_date(candidates: Sequence[Candidate]) -> list[tuple[Kind, Candidate]]:
+    """Kinds in the order of their headings, newest first within a kind, so that an updated value precedes the old one.
+
+    A block stays together, under the kind of its first line: the sides of a conflict may be of two kinds.
+    """
+    kinds = list(HEADINGS)
+    blocks = sorted(_blocks(candidates), key=lambda block: (kinds.index(block[0].ref.kind), -block[0].at))
+    return [(block[0].ref.kind, item) for block in blocks for item in block]

@@ -39,6 +39,7 @@ class Candidate(Struct, frozen=True):
     topic: str = ""  # memories of one topic are rendered newest first
     block: str = ""  # lines of one block are rendered together or not at all
     text: str = ""  # without date and handle
+    statements: tuple[str, ...] = ()  # what it says, part by part: a quote need not repeat them
     preferred: bool = False  # over others that say the same
 
 
@@ -53,6 +54,7 @@ def candidate(memory: Memory, ref: MemoryRef, score: float, *, waits: bool = Fal
         at=dated(memory),
         topic="" if isinstance(memory, AgentPlaybook) else memory.subject,
         text=text,
+        statements=_statements(memory),
         preferred=own,
     )
 
@@ -73,6 +75,12 @@ def dated(memory: Memory) -> Millis:
 
 def text_of(memory: Memory) -> str:
     return one_line(memory.content if isinstance(memory, Profile) else _lesson(memory.lesson))
+
+
+def _statements(memory: Memory) -> tuple[str, ...]:
+    if isinstance(memory, Profile):
+        return (one_line(memory.content),)
+    return tuple(one_line(part) for part in (memory.lesson.content, memory.lesson.pitfall) if part)
 
 
 def is_unapproved(memory: Memory) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 
+from acumen.model.text import ends_with_abbreviation
 from acumen.recall.threads import is_agent
 
 # Some thirty-five words. Measured on LongMemEval: a fact said in passing drowns in the vector of a longer text.
@@ -16,7 +17,14 @@ _END = re.compile(r"(?<=[.!?])\s+|\n+|(?<=[。！？।])")
 
 
 def sentences(text: str) -> list[str]:
-    return [sentence for sentence in _END.split(text.strip()) if sentence.strip()]
+    """A full stop of an abbreviation ("Dr. Smith") ends no sentence."""
+    joined: list[str] = []
+    for part in _END.split(text.strip()):
+        if joined and ends_with_abbreviation(joined[-1]):
+            joined[-1] = f"{joined[-1]} {part}"
+        elif part.strip():
+            joined.append(part)
+    return joined
 
 
 def of_turn(role: str, text: str) -> list[str]:
@@ -27,7 +35,7 @@ def of_turn(role: str, text: str) -> list[str]:
 def passages(text: str, most: int = MOST) -> list[str]:
     """The first few passages, of whole sentences where these fit; a short text is one passage."""
     found: list[str] = []
-    for sentence in _END.split(text.strip()[: 2 * LENGTH * most]):
+    for sentence in sentences(text.strip()[: 2 * LENGTH * most]):
         for piece in _pieces(sentence.strip()):
             if found and len(found[-1]) + len(piece) < LENGTH:
                 found[-1] = f"{found[-1]} {piece}"

@@ -61,6 +61,7 @@ LEAST_ROOM = 12
 
 # Punctuation of a sentence whose words were taken out.
 _STRAY = re.compile(r"(?<!\S)[.,;:!?…]+(?:\s|$)")
+_BLANK = re.compile(r"\s{2,}")
 _IMITATES = re.compile(r"\W*(?:agent|user)\s*:", re.IGNORECASE)
 
 
@@ -273,7 +274,9 @@ def _unknown(piece: Piece, memories: Mapping[str, Shown]) -> str:
         return text
     if any(piece.words in words for words in memories):
         return ""
-    left = _STRAY.sub("", " ".join(without_echoes(text, said).text.split()))
+    # A piece is one line with single spaces: more of them are words that were blanked.
+    parts = [_STRAY.sub("", part).strip() for part in _BLANK.split(without_echoes(text, said).text)]
+    left = GAP.join(part for part in parts if part)
     words = len(left.split())
     return left if left == text or words >= max(FEWEST_LEFT, WORTH * len(text.split())) else ""
 

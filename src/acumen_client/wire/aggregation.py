@@ -1,6 +1,6 @@
 """Aggregation: playbooks of several users that say the same become one for all users of an agent."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Optional
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
@@ -35,7 +35,7 @@ class PlaybookAggregationResult(Answer):
     clusters_found: int = 0
     user_playbooks_processed: int = 0
     playbooks_generated: int = 0
-    skipped: str | None = None
+    skipped: Optional[str] = None
     playbooks_updated: int = 0
     playbooks_grown: int = 0
     playbooks_removed: int = 0
@@ -45,8 +45,8 @@ class PlaybookAggregationResult(Answer):
 
 class RunPlaybookAggregationResponse(Done):
     message: str = ""
-    operation_id: str | None = None
-    result: PlaybookAggregationResult | None = None
+    operation_id: Optional[str] = None
+    result: Optional[PlaybookAggregationResult] = None
 
 
 class SubmitPlaybookAggregationRequest(Request):
@@ -68,12 +68,12 @@ class PlaybookAggregationOperation(Answer):
     status: Literal["queued", "running", "retrying", "succeeded", "failed"]
     created_at: int
     updated_at: int
-    started_at: int | None = None
-    completed_at: int | None = None
+    started_at: Optional[int] = None
+    completed_at: Optional[int] = None
     attempts: int = 0
-    next_attempt_at: int | None = None
-    error: str | None = None
-    result: PlaybookAggregationResult | None = None
+    next_attempt_at: Optional[int] = None
+    error: Optional[str] = None
+    result: Optional[PlaybookAggregationResult] = None
     total: int = 0
     done: int = 0
 
@@ -91,10 +91,10 @@ class AgentPlaybookSnapshot(Answer):
     playbook_name: str = ""
     agent_version: str = ""
     content: str = ""
-    trigger: str | None = None
-    rationale: str | None = None
-    pitfall: str | None = None
-    blocking_issue: BlockingIssue | None = None
+    trigger: Optional[str] = None
+    rationale: Optional[str] = None
+    pitfall: Optional[str] = None
+    blocking_issue: Optional[BlockingIssue] = None
     playbook_status: PlaybookStatus = PlaybookStatus.PENDING
     playbook_metadata: str = ""
 

@@ -1,6 +1,6 @@
 """Alerts: what is wrong with what we observe, and what was sent about it."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Optional
 
 from pydantic import Field
 
@@ -14,8 +14,8 @@ class DeliveryView(Answer):
     event: str
     state: Literal["waiting", "sent", "failed"]
     attempts: int = 0
-    status_code: int | None = None
-    last_error: str | None = None
+    status_code: Optional[int] = None
+    last_error: Optional[str] = None
     created_at: int
     updated_at: int
 
@@ -28,7 +28,7 @@ class AlertView(Answer):
     subject: str
     said: str
     opened_at: int
-    closed_at: int | None = None
+    closed_at: Optional[int] = None
     detail: dict[str, Any] = Field(default_factory=dict)
     deliveries: list[DeliveryView] = Field(default_factory=list)
 

@@ -1,10 +1,11 @@
 """Changes to memories: what was learned, refined, superseded, put in conflict, forgotten or expired, and why."""
 
-from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import Answer, Done, Label, MaybeId, MemoryKind, Request, RowId, When
 
 
@@ -32,12 +33,12 @@ class GetMemoryChangesRequest(Request):
     """
 
     user_id: MaybeId = None
-    kinds: Annotated[list[ChangeKind], Field(max_length=50)] | None = None
-    since: When | None = None
-    until: When | None = None
+    kinds: Optional[Annotated[list[ChangeKind], Field(max_length=50)]] = None
+    since: Optional[When] = None
+    until: Optional[When] = None
     session_id: MaybeId = None
     limit: Annotated[int, Field(gt=0, le=1_000)] = 50
-    cursor: RowId | None = None
+    cursor: Optional[RowId] = None
 
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:
@@ -54,8 +55,8 @@ class OtherMemory(Answer):
     relation: str
     kind: MemoryKind
     id: str
-    text: str | None = None
-    status: str | None = None
+    text: Optional[str] = None
+    status: Optional[str] = None
 
 
 class MemoryChange(Answer):
@@ -70,28 +71,28 @@ class MemoryChange(Answer):
     change: ChangeKind
     kind: MemoryKind
     id: str
-    user_id: str | None = None
-    before: str | None = None
-    after: str | None = None
-    other: OtherMemory | None = None
-    cause: str | None = None
+    user_id: Optional[str] = None
+    before: Optional[str] = None
+    after: Optional[str] = None
+    other: Optional[OtherMemory] = None
+    cause: Optional[str] = None
     reason: str = ""
-    quote: str | None = None
-    session_id: str | None = None
-    interaction_id: int | None = None
+    quote: Optional[str] = None
+    session_id: Optional[str] = None
+    interaction_id: Optional[int] = None
     actor: str = ""
-    conflict_id: str | None = None
-    conflict_state: str | None = None
+    conflict_id: Optional[str] = None
+    conflict_state: Optional[str] = None
     undoable: bool = False
-    refusal: str | None = None
-    undone_by: str | None = None
+    refusal: Optional[str] = None
+    undone_by: Optional[str] = None
 
 
 class GetMemoryChangesResponse(Done):
     """Newest first. Without `next_cursor` it is the last page."""
 
     changes: list[MemoryChange] = Field(default_factory=list)
-    next_cursor: int | None = None
+    next_cursor: Optional[int] = None
 
 
 class UndoMemoryChangeRequest(Request):
@@ -108,6 +109,6 @@ class UndoMemoryChangeResponse(Done):
 
     action_id: str
     change: MemoryChange
-    successor: OtherMemory | None = None
-    conflict_id: str | None = None
-    msg: str | None = None
+    successor: Optional[OtherMemory] = None
+    conflict_id: Optional[str] = None
+    msg: Optional[str] = None

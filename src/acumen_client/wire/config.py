@@ -1,9 +1,10 @@
 """The configuration of an org as a whole: what may be set, how one and many agree, and what is masked."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Optional
 
 from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.sections import (
     WINDOW_AND_STRIDE,
@@ -109,34 +110,34 @@ def _unless_said() -> Any:
 class Config(Section):
     """Everything an org can set. A null extractor is switched off; other nulls mean the default."""
 
-    storage_config: StorageConfig | None
+    storage_config: Optional[StorageConfig]
     storage_config_test: StorageConfigTest = StorageConfigTest.UNKNOWN
-    agent_context_prompt: Text | None = None
-    tool_can_use: Annotated[list[ToolUseConfig] | None, Field(max_length=1_000)] = None
-    profile_extractor_config: ProfileExtractorConfig | None = Field(default_factory=_default_profile_extractor)
-    profile_extractor_configs: Annotated[list[ProfileExtractorConfig] | None, Field(max_length=100)] = _unless_said()
-    user_playbook_extractor_config: UserPlaybookExtractorConfig | None = Field(
+    agent_context_prompt: Optional[Text] = None
+    tool_can_use: Annotated[Optional[list[ToolUseConfig]], Field(max_length=1_000)] = None
+    profile_extractor_config: Optional[ProfileExtractorConfig] = Field(default_factory=_default_profile_extractor)
+    profile_extractor_configs: Annotated[Optional[list[ProfileExtractorConfig]], Field(max_length=100)] = _unless_said()
+    user_playbook_extractor_config: Optional[UserPlaybookExtractorConfig] = Field(
         default_factory=_default_playbook_extractor
     )
-    user_playbook_extractor_configs: Annotated[list[UserPlaybookExtractorConfig] | None, Field(max_length=100)] = (
+    user_playbook_extractor_configs: Annotated[Optional[list[UserPlaybookExtractorConfig]], Field(max_length=100)] = (
         _unless_said()
     )
-    agent_success_config: AgentSuccessConfig | None = Field(default_factory=_default_success)
-    extraction_preset: ExtractionPreset | None = None
+    agent_success_config: Optional[AgentSuccessConfig] = Field(default_factory=_default_success)
+    extraction_preset: Optional[ExtractionPreset] = None
     window_size: Positive = 10
     # Every new turn is read at once: a correction is worth most in the very next request.
     stride_size: Positive = 1
     extraction_idle_timeout_seconds: NotNegative = 21_600
-    api_key_config: APIKeyConfig | None = None
-    llm_config: LLMConfig | None = None
-    retrieval_experiment_config: RetrievalExperimentConfig | None = None
+    api_key_config: Optional[APIKeyConfig] = None
+    llm_config: Optional[LLMConfig] = None
+    retrieval_experiment_config: Optional[RetrievalExperimentConfig] = None
     retrieval_experiment_history: list[RetrievalExperimentRecord] = Field(default_factory=list)
     retrieval_floor: RetrievalFloorConfig = Field(default_factory=RetrievalFloorConfig)
     playbook_optimizer_config: PlaybookOptimizerConfig = Field(default_factory=PlaybookOptimizerConfig)
     lineage_gc: LineageGCConfig = Field(default_factory=LineageGCConfig)
     expiry_reclamation: ExpiryReclamationConfig = Field(default_factory=ExpiryReclamationConfig)
     governance_retention: GovernanceRetentionConfig = Field(default_factory=GovernanceRetentionConfig)
-    memory_review_config: MemoryReviewConfig | None = _unless_said()
+    memory_review_config: Optional[MemoryReviewConfig] = _unless_said()
     pending_tool_call_config: PendingToolCallConfig = Field(default_factory=PendingToolCallConfig)
     skip_should_run_check: bool = False
     enable_document_expansion: bool = False
@@ -144,7 +145,7 @@ class Config(Section):
     eval_sample_n_per_stratum: Positive = 200
     eval_concurrency_limit: Positive = 10
     shadow_comparison_judge_prompt_version: NonEmpty = "v1.1.0"
-    reflection_config: ReflectionConfig | None = Field(default=None, exclude=True)
+    reflection_config: Optional[ReflectionConfig] = Field(default=None, exclude=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -267,7 +268,7 @@ class ConfigUpdate(Shape):
 
 
 class SetConfigResponse(Done):
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 # --- secrets -------------------------------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """Erasure: of one memory or turn, of many, of everything known of a user."""
 
-from typing import Annotated, Self
+from typing import Annotated, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.shapes import Done, Id, Request, RowId, Str, Text
 
@@ -84,4 +85,4 @@ class ClearUserDataResponse(Done):
     deleted_ids: dict[str, list[str]] = Field(default_factory=dict)
     rewritten_agent_playbooks: list[int] = Field(default_factory=list)
     retired_agent_playbooks: list[int] = Field(default_factory=list)
-    message: str | None = None
+    message: Optional[str] = None

@@ -1,11 +1,12 @@
 """Evaluations: how sessions ended, as judged and as stated, one by one and added up."""
 
 from datetime import datetime
-from enum import StrEnum
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import (
     Answer,
     Done,
@@ -45,9 +46,9 @@ class SetSessionOutcomeRequest(Tolerant):
     outcome: SessionOutcomeKind
     occurred_at: Seconds
     user_id: MaybeId = None
-    label: Annotated[Label, Field(max_length=128)] | None = None
-    value: Annotated[float, Field(allow_inf_nan=False)] | None = None
-    metadata: JsonObject | None = None
+    label: Optional[Annotated[Label, Field(max_length=128)]] = None
+    value: Optional[Annotated[float, Field(allow_inf_nan=False)]] = None
+    metadata: Optional[JsonObject] = None
 
 
 class SetSessionOutcomeResponse(Done):
@@ -55,24 +56,24 @@ class SetSessionOutcomeResponse(Done):
 
     recorded: bool = False
     message: str = ""
-    user_id: str | None = None
-    source: str | None = None
-    outcome_id: str | None = None
-    outcome_revision: int | None = None
-    outcome_contract_digest: str | None = None
-    finalized_trajectory_digest: str | None = None
+    user_id: Optional[str] = None
+    source: Optional[str] = None
+    outcome_id: Optional[str] = None
+    outcome_revision: Optional[int] = None
+    outcome_contract_digest: Optional[str] = None
+    finalized_trajectory_digest: Optional[str] = None
 
 
 class GetSessionOutcomesRequest(Request):
     """`start_time` and `end_time` are epoch seconds and look at when the sessions ended."""
 
-    session_ids: Annotated[list[Id], Field(max_length=100)] | None = None
+    session_ids: Optional[Annotated[list[Id], Field(max_length=100)]] = None
     user_id: MaybeId = None
-    source: Source | None = None
-    outcome: SessionOutcomeKind | None = None
-    label: Label | None = None
-    start_time: Seconds | None = None
-    end_time: Seconds | None = None
+    source: Optional[Source] = None
+    outcome: Optional[SessionOutcomeKind] = None
+    label: Optional[Label] = None
+    start_time: Optional[Seconds] = None
+    end_time: Optional[Seconds] = None
     top_k: Annotated[int, Field(ge=1, le=1_000)] = 100
     offset: Offset = 0
 
@@ -82,21 +83,21 @@ class SessionOutcomeRecord(Answer):
     `finalized_trajectory_digest` the very words that the session had then.
     """
 
-    outcome_id: str | None = None
-    outcome_revision: int | None = None
+    outcome_id: Optional[str] = None
+    outcome_revision: Optional[int] = None
     user_id: str
     session_id: str
     outcome: SessionOutcomeKind
     occurred_at: int
     source: str
-    label: str | None = None
-    value: float | None = None
-    metadata: dict[str, Any] | None = None
-    outcome_contract_digest: str | None = None
-    finalized_trajectory_digest: str | None = None
+    label: Optional[str] = None
+    value: Optional[float] = None
+    metadata: Optional[dict[str, Any]] = None
+    outcome_contract_digest: Optional[str] = None
+    finalized_trajectory_digest: Optional[str] = None
     created_at: int
     is_inferred: bool = False
-    trajectory_through_request_id: str | None = None
+    trajectory_through_request_id: Optional[str] = None
 
 
 class GetSessionOutcomesResponse(Done):
@@ -120,7 +121,7 @@ class GetAgentSuccessEvaluationResultsRequest(TimeRange):
 
     limit: HowMany = 100
     offset: Offset = 0
-    agent_version: Label | None = None
+    agent_version: Optional[Label] = None
     user_id: MaybeId = None
     session_id: MaybeId = None
 
@@ -136,31 +137,31 @@ class EvaluationResultView(Answer):
     agent_version: str
     session_id: str
     is_success: bool
-    failure_type: str | None = None
-    failure_reason: str | None = None
-    evaluation_name: str | None = None
+    failure_type: Optional[str] = None
+    failure_reason: Optional[str] = None
+    evaluation_name: Optional[str] = None
     created_at: int
-    regular_vs_shadow: RegularVsShadow | None = None
+    regular_vs_shadow: Optional[RegularVsShadow] = None
     number_of_correction_per_session: int = 0
-    user_turns_to_resolution: int | None = None
+    user_turns_to_resolution: Optional[int] = None
     is_escalated: bool = False
-    tags: list[str] | None = None
-    judged_success: bool | None = None
-    stated_outcome: SessionOutcomeKind | None = None
-    confidence: float | None = None
+    tags: Optional[list[str]] = None
+    judged_success: Optional[bool] = None
+    stated_outcome: Optional[SessionOutcomeKind] = None
+    confidence: Optional[float] = None
     engine: str = ""
-    model: str | None = None
+    model: Optional[str] = None
     signals: list[str] = Field(default_factory=list)
     source: str = ""
-    ended_at: int | None = None
-    updated_at: int | None = None
+    ended_at: Optional[int] = None
+    updated_at: Optional[int] = None
 
 
 class GetEvaluationResultsViewResponse(Done):
     """Newest first."""
 
     agent_success_evaluation_results: list[EvaluationResultView] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 class GradeOnDemandRequest(Request):
@@ -169,17 +170,17 @@ class GradeOnDemandRequest(Request):
     session_id: Id
     agent_version: Label = ""
     user_id: MaybeId = None
-    evaluation_name: NonEmpty | None = None
+    evaluation_name: Optional[NonEmpty] = None
 
 
 class GradeOnDemandResponse(Answer):
     """`cached`: judged within a day, and nothing was said since. `skipped_reason` says why there is no result."""
 
     session_id: str
-    result_id: int | None = None
+    result_id: Optional[int] = None
     cached: bool = False
-    skipped_reason: str | None = None
-    retrieved_learning_status: str | None = None
+    skipped_reason: Optional[str] = None
+    retrieved_learning_status: Optional[str] = None
 
 
 # --- regeneration --------------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ class GradeOnDemandResponse(Answer):
 class RegenerateRequest(Request):
     """Sessions whose last request came from `from_ts` to `to_ts`, both included, in epoch seconds."""
 
-    evaluation_name: NonEmpty | None = None
+    evaluation_name: Optional[NonEmpty] = None
     from_ts: Seconds
     to_ts: Seconds
 
@@ -223,7 +224,7 @@ class RegenerateStatusResponse(Answer):
     failed: int
     failures: list[RegenerateFailure]
     started_at: float
-    finished_at: float | None
+    finished_at: Optional[float]
     total_candidates: int = 0
     sampled_count: int = 0
     concurrency_limit: int = 0
@@ -248,7 +249,7 @@ class RecentShadowComparisonsRequest(Request):
 class ShadowComparisonOutput(Answer):
     better_request: Literal["1", "2", "tie"]
     is_significantly_better: bool
-    comparison_reason: str | None = None
+    comparison_reason: Optional[str] = None
 
 
 class ShadowComparisonVerdict(Answer):
@@ -262,7 +263,7 @@ class ShadowComparisonVerdict(Answer):
     output: ShadowComparisonOutput
     judge_prompt_version: str
     created_at: datetime
-    regular_vs_shadow: RegularVsShadow | None = None
+    regular_vs_shadow: Optional[RegularVsShadow] = None
     engine: str = ""
 
 

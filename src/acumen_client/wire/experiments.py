@@ -1,6 +1,6 @@
 """Holdout experiments: some users are shown nothing, so that what memories are worth can be measured."""
 
-from typing import Annotated
+from typing import Annotated, Optional
 
 from pydantic import Field
 
@@ -20,7 +20,7 @@ class StopRetrievalExperimentRequest(Request):
 class RetrievalExperimentListResponse(Answer):
     """The latest first."""
 
-    active_experiment: RetrievalExperimentRecord | None = None
+    active_experiment: Optional[RetrievalExperimentRecord] = None
     experiments: list[RetrievalExperimentRecord] = Field(default_factory=list)
 
 
@@ -36,11 +36,11 @@ class RetrievalExperimentArmMetrics(Answer):
     published_session_count: int = 0
     evaluated_user_count: int = 0
     evaluated_session_count: int = 0
-    success_rate: float | None = None
-    average_corrections: float | None = None
-    average_turns_to_resolution: float | None = None
-    escalation_rate: float | None = None
-    average_output_tokens: float | None = None
+    success_rate: Optional[float] = None
+    average_corrections: Optional[float] = None
+    average_turns_to_resolution: Optional[float] = None
+    escalation_rate: Optional[float] = None
+    average_output_tokens: Optional[float] = None
     output_token_session_count: int = 0
 
 
@@ -52,8 +52,8 @@ class RetrievalExperimentResultsResponse(Answer):
     experiment: RetrievalExperimentRecord
     treatment: RetrievalExperimentArmMetrics
     holdout: RetrievalExperimentArmMetrics
-    success_rate_lift_percentage_points: float | None = None
-    relative_success_lift: float | None = None
-    confidence_interval_95_percentage_points: tuple[float, float] | None = None
-    evaluated_session_coverage: float | None = None
+    success_rate_lift_percentage_points: Optional[float] = None
+    relative_success_lift: Optional[float] = None
+    confidence_interval_95_percentage_points: Optional[tuple[float, float]] = None
+    evaluated_session_coverage: Optional[float] = None
     unattributed_evaluated_session_count: int = 0

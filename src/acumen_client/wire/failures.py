@@ -1,8 +1,9 @@
 """Failures that are one and the same, and the lessons that operations suggest."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.operations import MOST_AT_ONCE, Name, OperationView, Summary
 from acumen_client.wire.shapes import Answer, Done, HowMany, Id, MaybeId, Offset, Page, Request, RowId
@@ -30,9 +31,9 @@ class FailureGroupView(Answer):
 class GetFailuresRequest(Request):
     """The latest first. Archived and resolved ones only when asked for."""
 
-    states: Annotated[list[GroupState], Field(max_length=10)] | None = None
-    source: Name | None = None
-    endpoint: Name | None = None
+    states: Optional[Annotated[list[GroupState], Field(max_length=10)]] = None
+    source: Optional[Name] = None
+    endpoint: Optional[Name] = None
     limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = 100
     offset: Offset = 0
 
@@ -66,7 +67,7 @@ class FailureResponse(Done):
     examples: list[OperationView] = Field(default_factory=list)
     hazards: list[str] = Field(default_factory=list)
     analyses: list[AnalysisView] = Field(default_factory=list)
-    proposal: "ProposalView | None" = None
+    proposal: Optional["ProposalView"] = None
 
 
 class ChangeFailureRequest(Request):
@@ -98,19 +99,19 @@ class ProposalView(Answer):
     about: Literal["failure", "recovery", "success"]
     approval: Literal["pending", "approved", "rejected"]
     content: str
-    trigger: str | None = None
-    rationale: str | None = None
-    pitfall: str | None = None
+    trigger: Optional[str] = None
+    rationale: Optional[str] = None
+    pitfall: Optional[str] = None
     source: str
     endpoint: str
-    group_id: str | None = None
+    group_id: Optional[str] = None
     evidence: list[str] = Field(default_factory=list)
     distinct_sessions: int = 0
     count: int = 0
     replays: int = 1
     confidence: float = 0.0
     engine: str = ""
-    flag: str | None = None
+    flag: Optional[str] = None
     hazards: list[str] = Field(default_factory=list)
     similar: list[int] = Field(default_factory=list)
     detail: dict[str, Any] = Field(default_factory=dict)
@@ -118,8 +119,8 @@ class ProposalView(Answer):
 
 
 class GetProposalsRequest(Request):
-    approval: Literal["pending", "approved", "rejected"] | None = None
-    about: Literal["failure", "recovery", "success"] | None = None
+    approval: Optional[Literal["pending", "approved", "rejected"]] = None
+    about: Optional[Literal["failure", "recovery", "success"]] = None
     flagged: bool = False
     limit: HowMany = 100
 
@@ -133,10 +134,10 @@ class DecideProposalRequest(Request):
 
     agent_playbook_id: RowId
     decision: Literal["approve", "reject", "edit"]
-    content: Summary | None = None
-    trigger: Summary | None = None
-    rationale: Summary | None = None
-    pitfall: Summary | None = None
+    content: Optional[Summary] = None
+    trigger: Optional[Summary] = None
+    rationale: Optional[Summary] = None
+    pitfall: Optional[Summary] = None
 
     @model_validator(mode="after")
     def _an_edit_says_something(self) -> Self:
@@ -150,7 +151,7 @@ class DecideProposalResponse(Done):
     """`action_id` is what takes the decision back; absent when nothing had to change."""
 
     proposal: ProposalView
-    action_id: str | None = None
+    action_id: Optional[str] = None
 
 
 class LessonEffectRequest(Request):
@@ -162,9 +163,9 @@ class RateView(Answer):
 
     sessions: int
     failed: int
-    rate: float | None = None
-    low: float | None = None
-    high: float | None = None
+    rate: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
 
 
 class LessonEffectResponse(Done):
@@ -175,7 +176,7 @@ class LessonEffectResponse(Done):
     not_shown: RateView
     before: RateView
     after: RateView
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
+    difference: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
     verdict: Literal["helps", "no_effect_seen", "harms", "not_enough_data"]

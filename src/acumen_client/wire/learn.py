@@ -1,10 +1,10 @@
 """Learn: make memories anew, move between versions, watch and stop what runs, tell where memories came from."""
 
-from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional
 
 from pydantic import BeforeValidator, Field
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.memories import ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView
 from acumen_client.wire.shapes import (
@@ -23,7 +23,7 @@ from acumen_client.wire.shapes import (
     blank_is_none,
 )
 
-MaybeLabel = Annotated[Label | None, BeforeValidator(blank_is_none)]
+MaybeLabel = Annotated[Optional[Label], BeforeValidator(blank_is_none)]
 
 # --- making memories anew ------------------------------------------------------------------------------------------
 
@@ -32,8 +32,8 @@ class RerunProfileGenerationRequest(TimeRange):
     """All that was said, or what the filters admit. Times are those at which requests arrived."""
 
     user_id: MaybeId = None
-    source: Source | None = None
-    extractor_names: Tags | None = None
+    source: Optional[Source] = None
+    extractor_names: Optional[Tags] = None
     # Wait, a minute at most, until the run is over.
     wait_for_response: Annotated[bool, InQuery()] = False
 
@@ -44,7 +44,7 @@ class RerunPlaybookGenerationRequest(TimeRange):
     user_id: MaybeId = None
     agent_version: MaybeLabel = None
     playbook_name: MaybeLabel = None
-    source: Source | None = None
+    source: Optional[Source] = None
     wait_for_response: Annotated[bool, InQuery()] = False
 
 
@@ -52,8 +52,8 @@ class ManualProfileGenerationRequest(Request):
     """Each user's last window, or that of one user."""
 
     user_id: MaybeId = None
-    source: Source | None = None
-    extractor_names: Tags | None = None
+    source: Optional[Source] = None
+    extractor_names: Optional[Tags] = None
     wait_for_response: Annotated[bool, InQuery()] = False
 
 
@@ -61,33 +61,33 @@ class ManualPlaybookGenerationRequest(Request):
     user_id: MaybeId = None
     agent_version: MaybeLabel = None
     playbook_name: MaybeLabel = None
-    source: Source | None = None
+    source: Optional[Source] = None
     wait_for_response: Annotated[bool, InQuery()] = False
 
 
 class GenerationStarted(Done):
     """`run_id` tells this run from the ones before it; the counts are there when a caller has waited for the end."""
 
-    msg: str | None = None
+    msg: Optional[str] = None
     run_id: str = ""
 
 
 class RerunProfileGenerationResponse(GenerationStarted):
-    profiles_generated: int | None = None
+    profiles_generated: Optional[int] = None
     operation_id: str = "rerun_profile_generation"
 
 
 class RerunPlaybookGenerationResponse(GenerationStarted):
-    playbooks_generated: int | None = None
+    playbooks_generated: Optional[int] = None
     operation_id: str = "rerun_playbook_generation"
 
 
 class ManualProfileGenerationResponse(GenerationStarted):
-    profiles_generated: int | None = None
+    profiles_generated: Optional[int] = None
 
 
 class ManualPlaybookGenerationResponse(GenerationStarted):
-    playbooks_generated: int | None = None
+    playbooks_generated: Optional[int] = None
 
 
 # --- versions ------------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class UpgradeProfilesRequest(Request):
     """With ids, nothing but the profiles named moves."""
 
     user_id: MaybeId = None
-    profile_ids: MemoryIds | None = None
+    profile_ids: Optional[MemoryIds] = None
     only_affected_users: bool = False
 
 
@@ -182,18 +182,18 @@ class OperationStatusInfo(Answer):
     status: OperationStatus
     state: str
     run_id: str
-    mode: str | None = None
+    mode: Optional[str] = None
     started_at: int
-    completed_at: int | None = None
+    completed_at: Optional[int] = None
     total_users: int = 0
     processed_users: int = 0
     failed_users: int = 0
-    current_user_id: str | None = None
+    current_user_id: Optional[str] = None
     processed_user_ids: list[str] = Field(default_factory=list)
     failed_user_ids: list[FailedUser] = Field(default_factory=list)
     request_params: dict[str, Any] = Field(default_factory=dict)
     stats: dict[str, Any] = Field(default_factory=dict)
-    error_message: str | None = None
+    error_message: Optional[str] = None
     cancel_asked: bool = False
     progress_percentage: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
 
@@ -203,21 +203,21 @@ class GetOperationStatusRequest(Request):
 
 
 class GetOperationStatusResponse(Done):
-    operation_status: OperationStatusInfo | None = None
-    msg: str | None = None
+    operation_status: Optional[OperationStatusInfo] = None
+    msg: Optional[str] = None
 
 
 class CancelOperationRequest(Request):
     """Without a name, everything that runs."""
 
-    service_name: Annotated[Service | None, BeforeValidator(blank_is_none)] = None
+    service_name: Annotated[Optional[Service], BeforeValidator(blank_is_none)] = None
 
 
 class CancelOperationResponse(Done):
     """The runs stop at their next window; those that had not begun are over."""
 
     cancelled_services: list[str] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 # --- where a memory came from ----------------------------------------------------------------------------------------
@@ -232,9 +232,9 @@ class EvidenceView(Answer):
     """The words a memory rests on: characters `start` to `end` of a turn; null where only the turn is known."""
 
     interaction_id: int
-    start: int | None = None
-    end: int | None = None
-    text: str | None = None
+    start: Optional[int] = None
+    end: Optional[int] = None
+    text: Optional[str] = None
 
 
 class LineageView(Answer):
@@ -260,16 +260,16 @@ class LearningProvenanceViewResponse(Done):
     target_kind: MemoryKind
     target_id: str
     provenance_status: Literal["exact", "best_effort", "unavailable"] = "unavailable"
-    trigger_request_id: str | None = None
+    trigger_request_id: Optional[str] = None
     interactions: list[InteractionView] = Field(default_factory=list)
     source_user_playbooks: list[SourceUserPlaybookProvenanceView] = Field(default_factory=list)
     evidence: list[EvidenceView] = Field(default_factory=list)
     lineage: list[LineageView] = Field(default_factory=list)
-    engine: str | None = None
-    model: str | None = None
-    prompt_hash: str | None = None
-    confidence: float | None = None
-    msg: str | None = None
+    engine: Optional[str] = None
+    model: Optional[str] = None
+    prompt_hash: Optional[str] = None
+    confidence: Optional[float] = None
+    msg: Optional[str] = None
 
 
 class ProfileChangeLogRequest(Request):

@@ -1,9 +1,10 @@
 """Memories: profiles and playbooks, as they are shown, added, changed and deleted."""
 
 import json
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Optional, Union
 
 from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.shapes import (
     LARGEST_INT,
@@ -44,22 +45,22 @@ class MemoryView(Answer):
 
     status: ShownStatus = None
     tags: list[str] = Field(default_factory=list)
-    updated_at: int | None = None
-    engine: str | None = None
-    confidence: float | None = None
-    mentions: int | None = None
-    notes: str | None = None
-    score: float | None = None
-    reasons: dict[str, float] | None = None
+    updated_at: Optional[int] = None
+    engine: Optional[str] = None
+    confidence: Optional[float] = None
+    mentions: Optional[int] = None
+    notes: Optional[str] = None
+    score: Optional[float] = None
+    reasons: Optional[dict[str, float]] = None
 
 
 class StatementView(MemoryView):
     """A memory taken from what a user said. `standing`: it belongs into every prompt, whatever is asked."""
 
-    said_at: int | None = None
-    valid_from: int | None = None
-    valid_until: int | None = None
-    category: MemoryCategory | None = None
+    said_at: Optional[int] = None
+    valid_from: Optional[int] = None
+    valid_until: Optional[int] = None
+    category: Optional[MemoryCategory] = None
     standing: bool = False
 
 
@@ -71,17 +72,17 @@ class ProfileView(StatementView):
     content: str
     last_modified_timestamp: int
     generated_from_request_id: str = ""
-    created_at: int | None = None
+    created_at: Optional[int] = None
     profile_time_to_live: TimeToLive = TimeToLive.INFINITY
     expiration_timestamp: int = NEVER
-    custom_features: dict[str, Any] | None = None
-    source: str | None = None
-    extractor_names: list[str] | None = None
-    source_span: str | None = None
+    custom_features: Optional[dict[str, Any]] = None
+    source: Optional[str] = None
+    extractor_names: Optional[list[str]] = None
+    source_span: Optional[str] = None
     source_interaction_ids: list[int] = Field(default_factory=list)
-    superseded_by: str | None = None
-    merged_into: str | None = None
-    version: int | None = None
+    superseded_by: Optional[str] = None
+    merged_into: Optional[str] = None
+    version: Optional[int] = None
 
 
 class BlockingIssue(Answer):
@@ -96,26 +97,26 @@ class PlaybookView(MemoryView):
     playbook_name: str = ""
     created_at: int
     content: str = ""
-    trigger: str | None = None
-    rationale: str | None = None
-    pitfall: str | None = None
-    blocking_issue: BlockingIssue | None = None
-    scoped_version: str | None = None
-    superseded_by: int | None = None
-    merged_into: int | None = None
-    version: int | None = None
+    trigger: Optional[str] = None
+    rationale: Optional[str] = None
+    pitfall: Optional[str] = None
+    blocking_issue: Optional[BlockingIssue] = None
+    scoped_version: Optional[str] = None
+    superseded_by: Optional[int] = None
+    merged_into: Optional[int] = None
+    version: Optional[int] = None
 
 
 class UserPlaybookView(PlaybookView, StatementView):
     """A lesson learned from one user."""
 
     user_playbook_id: int = 0
-    user_id: str | None = None
+    user_id: Optional[str] = None
     request_id: str = ""
-    source: str | None = None
+    source: Optional[str] = None
     source_interaction_ids: list[int] = Field(default_factory=list)
-    source_span: str | None = None
-    playbook_metadata: dict[str, Any] | None = None
+    source_span: Optional[str] = None
+    playbook_metadata: Optional[dict[str, Any]] = None
 
 
 class AgentPlaybookView(PlaybookView):
@@ -132,12 +133,12 @@ class AgentPlaybookView(PlaybookView):
 class GetUserProfilesRequest(TimeRange):
     user_id: Id
     profile_id: MaybeId = None
-    query: Text | None = None
+    query: Optional[Text] = None
     top_k: HowMany = 30
-    source: Source | None = None
-    profile_time_to_live: TimeToLive | None = None
-    status_filter: StatusFilter | None = None
-    tags: Tags | None = None
+    source: Optional[Source] = None
+    profile_time_to_live: Optional[TimeToLive] = None
+    status_filter: Optional[StatusFilter] = None
+    tags: Optional[Tags] = None
 
 
 # What a text may be that travels in a URL: percent-encoded it still fits into one.
@@ -153,14 +154,14 @@ class GetAllProfilesRequest(Request):
     """Over all users; times are epoch seconds and count against `date_field`."""
 
     limit: HowMany = 100
-    status_filter: Annotated[StatusWord | None, BeforeValidator(_no_filter)] = None
+    status_filter: Annotated[Optional[StatusWord], BeforeValidator(_no_filter)] = None
     profile_id: MaybeId = None
     user_id: MaybeId = None
-    query: InUrl | None = None
-    source: Source | None = None
-    profile_time_to_live: Annotated[TimeToLive | None, BeforeValidator(_no_filter)] = None
-    start_time: Seconds | None = None
-    end_time: Seconds | None = None
+    query: Optional[InUrl] = None
+    source: Optional[Source] = None
+    profile_time_to_live: Annotated[Optional[TimeToLive], BeforeValidator(_no_filter)] = None
+    start_time: Optional[Seconds] = None
+    end_time: Optional[Seconds] = None
     date_field: Literal["last_modified_timestamp", "created_at"] = "last_modified_timestamp"
     include_tombstones: bool = False
 
@@ -173,7 +174,7 @@ class GetAllProfilesRequest(Request):
 
 class GetProfilesResponse(Done):
     user_profiles: list[ProfileView] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 class GetProfileStatisticsResponse(Done):
@@ -181,7 +182,7 @@ class GetProfileStatisticsResponse(Done):
     pending_count: int = 0
     archived_count: int = 0
     expiring_soon_count: int = 0
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 class StorageStatsRequest(Request):
@@ -191,44 +192,44 @@ class StorageStatsRequest(Request):
 class StorageStatsResponse(Done):
     profile_count: int = 0
     playbook_count: int = 0
-    oldest_profile_modified: When | None = None
-    newest_profile_modified: When | None = None
-    msg: str | None = None
+    oldest_profile_modified: Optional[When] = None
+    newest_profile_modified: Optional[When] = None
+    msg: Optional[str] = None
 
 
 class GetUserPlaybooksRequest(TimeRange):
     limit: HowMany = 100
-    user_playbook_id: RowId | None = None
+    user_playbook_id: Optional[RowId] = None
     user_id: MaybeId = None
     request_id: MaybeId = None
-    query: Text | None = None
-    playbook_name: Label | None = None
-    agent_version: Label | None = None
-    status_filter: StatusFilter | None = None
-    tags: Tags | None = None
+    query: Optional[Text] = None
+    playbook_name: Optional[Label] = None
+    agent_version: Optional[Label] = None
+    status_filter: Optional[StatusFilter] = None
+    tags: Optional[Tags] = None
 
 
 class GetUserPlaybooksResponse(Done):
     user_playbooks: list[UserPlaybookView] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 class GetAgentPlaybooksRequest(TimeRange):
     limit: HowMany = 100
-    agent_playbook_id: RowId | None = None
-    query: Text | None = None
-    playbook_name: Label | None = None
-    agent_version: Label | None = None
-    status_filter: StatusFilter | None = None
-    playbook_status_filter: ApprovalFilter | None = None
-    tags: Tags | None = None
+    agent_playbook_id: Optional[RowId] = None
+    query: Optional[Text] = None
+    playbook_name: Optional[Label] = None
+    agent_version: Optional[Label] = None
+    status_filter: Optional[StatusFilter] = None
+    playbook_status_filter: Optional[ApprovalFilter] = None
+    tags: Optional[Tags] = None
     request_id: MaybeId = None
     session_id: MaybeId = None
 
 
 class GetAgentPlaybooksResponse(Done):
     agent_playbooks: list[AgentPlaybookView] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 # --- adding --------------------------------------------------------------------------------------------------------
@@ -240,24 +241,24 @@ class NewMemory(Request):
     The last seven fields are sent by older clients and are the server's to decide: accepted, and not used.
     """
 
-    status: StatusWord | None = None
+    status: Optional[StatusWord] = None
     tags: Tags = Field(default_factory=list)
-    source_span: Text | None = None
-    notes: Text | None = None
-    expanded_terms: Text | None = None
-    reader_angle: Text | None = None
+    source_span: Optional[Text] = None
+    notes: Optional[Text] = None
+    expanded_terms: Optional[Text] = None
+    reader_angle: Optional[Text] = None
     embedding: Annotated[list[float], Field(max_length=8_192)] = Field(default_factory=list)
-    merged_into: Str | int | None = None
-    superseded_by: Str | int | None = None
-    governance_subject_ref: Str | None = None
-    retired_at: Seconds | None = None
+    merged_into: Optional[Union[Str, int]] = None
+    superseded_by: Optional[Union[Str, int]] = None
+    governance_subject_ref: Optional[Str] = None
+    retired_at: Optional[Seconds] = None
 
 
 class NewStatement(NewMemory):
     """When it was said, what sort of statement it is, and whether it belongs into every prompt."""
 
-    said_at: Seconds | None = None
-    category: MemoryCategory | None = None
+    said_at: Optional[Seconds] = None
+    category: Optional[MemoryCategory] = None
     standing: bool = False
 
 
@@ -269,12 +270,12 @@ class NewProfile(NewStatement):
     user_id: Id
     content: Text
     profile_id: MaybeId = None
-    last_modified_timestamp: Seconds | None = None
+    last_modified_timestamp: Optional[Seconds] = None
     generated_from_request_id: Annotated[Str, Field(max_length=255)] = ""
     profile_time_to_live: TimeToLive = TimeToLive.INFINITY
     expiration_timestamp: Seconds = NEVER
-    custom_features: JsonObject | None = None
-    source: Source | None = None
+    custom_features: Optional[JsonObject] = None
+    source: Optional[Source] = None
     extractor_names: Tags = Field(default_factory=list)
     source_interaction_ids: RowIds = Field(default_factory=list)
 
@@ -293,12 +294,12 @@ class NewBlockingIssue(Request):
 class NewPlaybook(NewMemory):
     agent_version: Label = ""
     playbook_name: Label = ""
-    created_at: Seconds | None = None
+    created_at: Optional[Seconds] = None
     content: Text = ""
-    trigger: Text | None = None
-    rationale: Text | None = None
-    pitfall: Text | None = None
-    blocking_issue: NewBlockingIssue | None = None
+    trigger: Optional[Text] = None
+    rationale: Optional[Text] = None
+    pitfall: Optional[Text] = None
+    blocking_issue: Optional[NewBlockingIssue] = None
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
@@ -328,9 +329,9 @@ class NewUserPlaybook(NewPlaybook, NewStatement):
     user_playbook_id: NewRowId = 0
     user_id: MaybeId = None
     request_id: Annotated[Str, Field(max_length=255)] = ""
-    source: Source | None = None
+    source: Optional[Source] = None
     source_interaction_ids: RowIds = Field(default_factory=list)
-    playbook_metadata: Metadata | None = None
+    playbook_metadata: Optional[Metadata] = None
 
 
 class NewAgentPlaybook(NewPlaybook):
@@ -352,7 +353,7 @@ class AddAgentPlaybookRequest(Request):
 
 
 class AddedResponse(Done):
-    message: str | None = None
+    message: Optional[str] = None
     added_count: int = 0
 
 
@@ -366,35 +367,35 @@ class UpdateUserProfileRequest(Request):
 
     user_id: Id
     profile_id: Id
-    content: Text | None = None
-    custom_features: JsonObject | None = None
-    status: Annotated[StatusWord | None, BeforeValidator(_no_filter)] = None
+    content: Optional[Text] = None
+    custom_features: Optional[JsonObject] = None
+    status: Annotated[Optional[StatusWord], BeforeValidator(_no_filter)] = None
     superseded_by: MaybeId = None
 
 
 class UpdatePlaybook(Request):
     """Fields that are null or missing stay as they are; an archived one returns with status `current`."""
 
-    playbook_name: Label | None = None
-    content: Text | None = None
-    trigger: Text | None = None
-    rationale: Text | None = None
-    pitfall: Text | None = None
-    status: Annotated[StatusWord | None, BeforeValidator(_no_filter)] = None
-    superseded_by: RowId | None = None
+    playbook_name: Optional[Label] = None
+    content: Optional[Text] = None
+    trigger: Optional[Text] = None
+    rationale: Optional[Text] = None
+    pitfall: Optional[Text] = None
+    status: Annotated[Optional[StatusWord], BeforeValidator(_no_filter)] = None
+    superseded_by: Optional[RowId] = None
 
 
 class UpdateUserPlaybookRequest(UpdatePlaybook):
     """A playbook replaced by another says so in its metadata: `{"superseded_by": id}`."""
 
     user_playbook_id: RowId
-    playbook_metadata: Metadata | None = None
+    playbook_metadata: Optional[Metadata] = None
 
 
 class UpdateAgentPlaybookRequest(UpdatePlaybook):
     agent_playbook_id: RowId
-    playbook_status: PlaybookStatus | None = None
-    playbook_metadata: Text | None = None
+    playbook_status: Optional[PlaybookStatus] = None
+    playbook_metadata: Optional[Text] = None
 
 
 class UpdatePlaybookStatusRequest(Request):
@@ -403,4 +404,4 @@ class UpdatePlaybookStatusRequest(Request):
 
 
 class UpdatedResponse(Done):
-    msg: str | None = None
+    msg: Optional[str] = None

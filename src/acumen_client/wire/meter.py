@@ -1,10 +1,10 @@
 """Meter: how often each memory was shown, what that cost, whether it helped, and what was shown word for word."""
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Optional
 
 from pydantic import Field
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.observe import Citation, fresh_request_id
 from acumen_client.wire.shapes import (
     Answer,
@@ -33,12 +33,12 @@ class InjectionStat(Answer):
 
     entity_type: MemoryKind
     entity_id: str
-    title: str | None = None
+    title: Optional[str] = None
     surfaced_count: int = 0
     distinct_session_count: int = 0
     total_prompt_tokens: int = 0
-    first_injected_at: int | None = None
-    last_injected_at: int | None = None
+    first_injected_at: Optional[int] = None
+    last_injected_at: Optional[int] = None
     last_session_id: str = ""
 
 
@@ -49,8 +49,8 @@ class GetInjectionStatsResponse(Page):
     """
 
     stats: list[InjectionStat] = Field(default_factory=list)
-    covered_since: int | None = None
-    msg: str | None = None
+    covered_since: Optional[int] = None
+    msg: Optional[str] = None
 
 
 class CiteRequest(Request):
@@ -87,8 +87,8 @@ class PlaybookApplicationStat(Answer):
     kind: MemoryKind
     title: str = ""
     applied_count: int
-    last_applied_at: int | None = None
-    last_interaction_id: int | None = None
+    last_applied_at: Optional[int] = None
+    last_interaction_id: Optional[int] = None
 
 
 class GetPlaybookApplicationStatsResponse(Page):
@@ -101,8 +101,8 @@ class GetPlaybookApplicationStatsResponse(Page):
     stats: list[PlaybookApplicationStat] = Field(default_factory=list)
     unresolved_count: int = 0
     retrieved_count: int = 0
-    covered_since: int | None = None
-    msg: str | None = None
+    covered_since: Optional[int] = None
+    msg: Optional[str] = None
 
 
 # --- price tags ----------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ class GetMemoryCostsRequest(Request):
 
     days_back: Days = 30
     group_by: CostGroup = CostGroup.MEMORY
-    model: Label | None = None
+    model: Optional[Label] = None
     limit: HowMany = 100
     offset: Offset = 0
 
@@ -134,12 +134,12 @@ class MemoryCost(Answer):
     that nobody cited: uncited is weak evidence, not proof.
     """
 
-    entity_type: MemoryKind | None = None
-    entity_id: str | None = None
-    title: str | None = None
-    user_id: str | None = None
-    agent_version: str | None = None
-    day: str | None = None
+    entity_type: Optional[MemoryKind] = None
+    entity_id: Optional[str] = None
+    title: Optional[str] = None
+    user_id: Optional[str] = None
+    agent_version: Optional[str] = None
+    day: Optional[str] = None
     shown_count: int = 0
     shown_tokens: int = 0
     echoed_count: int = 0
@@ -147,11 +147,11 @@ class MemoryCost(Answer):
     cited_count: int = 0
     cited_tokens: int = 0
     wasted_tokens: int = 0
-    wasted_share: float | None = None
-    usd: float | None = None
-    wasted_usd: float | None = None
-    search_count: int | None = None
-    zero_hit_count: int | None = None
+    wasted_share: Optional[float] = None
+    usd: Optional[float] = None
+    wasted_usd: Optional[float] = None
+    search_count: Optional[int] = None
+    zero_hit_count: Optional[int] = None
 
 
 class GetMemoryCostsResponse(Page):
@@ -164,11 +164,11 @@ class GetMemoryCostsResponse(Page):
     costs: list[MemoryCost] = Field(default_factory=list)
     all_together: MemoryCost = Field(default_factory=MemoryCost)
     model: str = ""
-    usd_per_million_tokens: float | None = None
+    usd_per_million_tokens: Optional[float] = None
     since: int = 0
-    covered_since: int | None = None
-    cited_since: int | None = None
-    msg: str | None = None
+    covered_since: Optional[int] = None
+    cited_since: Optional[int] = None
+    msg: Optional[str] = None
 
 
 # --- did it help ---------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class SessionGroup(Answer):
 
     session_count: int = 0
     success_count: int = 0
-    success_rate: float | None = None
+    success_rate: Optional[float] = None
 
 
 class Comparison(Answer):
@@ -196,9 +196,9 @@ class Comparison(Answer):
 
     here: SessionGroup
     there: SessionGroup
-    difference: float | None = None
-    low: float | None = None
-    high: float | None = None
+    difference: Optional[float] = None
+    low: Optional[float] = None
+    high: Optional[float] = None
     verdict: str
 
 
@@ -210,7 +210,7 @@ class GetMemoryLiftResponse(Done):
 
     with_and_without: Comparison
     after_and_before: Comparison
-    covered_since: int | None = None
+    covered_since: Optional[int] = None
 
 
 # --- replay --------------------------------------------------------------------------------------------------------
@@ -225,8 +225,8 @@ class InjectedMemory(Answer):
 
     kind: MemoryKind
     id: str
-    score: float | None = None
-    reasons: dict[str, float] | None = None
+    score: Optional[float] = None
+    reasons: Optional[dict[str, float]] = None
     shown: bool = False
     line: str = ""
     tokens: int = 0
@@ -237,18 +237,18 @@ class GetInjectionResponse(Done):
 
     injection_id: str
     created_at: int
-    user_id: str | None = None
-    session_id: str | None = None
-    request_id: str | None = None
-    agent_version: str | None = None
+    user_id: Optional[str] = None
+    session_id: Optional[str] = None
+    request_id: Optional[str] = None
+    agent_version: Optional[str] = None
     caller_type: str
     query: str
-    ask: dict[str, Any] | None = None
+    ask: Optional[dict[str, Any]] = None
     context: str
     context_tokens: int
-    degraded: str | None = None
-    experiment_id: str | None = None
-    experiment_arm: str | None = None
+    degraded: Optional[str] = None
+    experiment_id: Optional[str] = None
+    experiment_arm: Optional[str] = None
     memories: list[InjectedMemory] = Field(default_factory=list)
 
 
@@ -277,4 +277,4 @@ class CompareInjectionResponse(Done):
     vanished: list[str] = Field(default_factory=list)
     reworded: list[str] = Field(default_factory=list)
     diff: str = ""
-    msg: str | None = None
+    msg: Optional[str] = None

@@ -2,11 +2,12 @@
 
 import uuid
 from collections.abc import Sequence
-from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Optional
 
 from pydantic import BeforeValidator, Field, model_validator
+from typing_extensions import Self
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import (
     Answer,
     Done,
@@ -57,7 +58,7 @@ class Citation(Tolerant):
     Without a `kind`, `real_id` is a handle (`m48217`) or an id of a memory that was lately injected for this user.
     """
 
-    kind: Literal["playbook", "profile", "user_playbook", "agent_playbook"] | None = None
+    kind: Optional[Literal["playbook", "profile", "user_playbook", "agent_playbook"]] = None
     real_id: Label
     tag: Label = ""
     title: Label = ""
@@ -68,8 +69,8 @@ class RetrievedLearning(Tolerant):
 
     kind: Literal["profile", "user_playbook", "agent_playbook"]
     learning_id: Annotated[str, Field(min_length=1, max_length=1_000), BeforeValidator(storable)]
-    exposure_receipt: Annotated[str, Field(max_length=8_192), BeforeValidator(storable)] | None = None
-    exposure_receipt_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    exposure_receipt: Optional[Annotated[str, Field(max_length=8_192), BeforeValidator(storable)]] = None
+    exposure_receipt_digest: Optional[Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]] = None
 
 
 Citations = Annotated[list[Citation], Field(max_length=1_000)]
@@ -91,7 +92,7 @@ CONTENT_FIELDS = (
 class InteractionData(Tolerant):
     """One turn. Without `created_at` it is dated on arrival."""
 
-    created_at: Seconds | None = None
+    created_at: Optional[Seconds] = None
     role: Label = "User"
     content: Text = ""
     shadow_content: Text = ""
@@ -179,7 +180,7 @@ class PublishUserInteractionRequest(Tolerant):
     evaluation_only: bool = False
     override_learning_stall: bool = False
     retrieval_experiment_id: MaybeId = None
-    retrieval_experiment_arm: ExperimentArm | None = None
+    retrieval_experiment_arm: Optional[ExperimentArm] = None
     wait_for_response: Annotated[bool, InQuery()] = False
 
     @model_validator(mode="after")
@@ -228,16 +229,16 @@ class PublishUserInteractionResponse(Done):
 
     message: str = ""
     warnings: list[str] = Field(default_factory=list)
-    request_id: str | None = None
-    endpoint_url: str | None = None
-    storage_type: str | None = None
-    storage_label: str | None = None
-    profiles_added: int | None = None
-    profiles_updated: int | None = None
-    playbooks_added: int | None = None
-    playbooks_updated: int | None = None
-    learning_status: str | None = None
-    learning_reason: str | None = None
+    request_id: Optional[str] = None
+    endpoint_url: Optional[str] = None
+    storage_type: Optional[str] = None
+    storage_label: Optional[str] = None
+    profiles_added: Optional[int] = None
+    profiles_updated: Optional[int] = None
+    playbooks_added: Optional[int] = None
+    playbooks_updated: Optional[int] = None
+    learning_status: Optional[str] = None
+    learning_reason: Optional[str] = None
 
 
 class FinalizeSessionRequest(Request):
@@ -256,9 +257,9 @@ class LearningStatusRequest(Request):
 
 class LearningStatusResponse(Answer):
     status: Literal["pending", "processing", "done", "failed", "not_tracked"]
-    reason: str | None = None
+    reason: Optional[str] = None
     # What failed last, and in which extractor; the others have read.
-    error: str | None = None
+    error: Optional[str] = None
 
 
 class InteractionView(Answer):
@@ -277,8 +278,8 @@ class InteractionView(Answer):
     expert_content: str = ""
     tools_used: list[dict[str, Any]] = Field(default_factory=list)
     retrieved_learnings: list[dict[str, Any]] = Field(default_factory=list)
-    score: float | None = None
-    reasons: dict[str, float] | None = None
+    score: Optional[float] = None
+    reasons: Optional[dict[str, float]] = None
 
 
 class GetInteractionsRequest(TimeRange):
@@ -292,7 +293,7 @@ class GetAllInteractionsRequest(Request):
 
 class GetInteractionsResponse(Done):
     interactions: list[InteractionView] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 class GetRequestsRequest(TimeRange):
@@ -303,7 +304,7 @@ class GetRequestsRequest(TimeRange):
     user_id: MaybeId = None
     request_id: MaybeId = None
     session_id: MaybeId = None
-    source: Source | None = None
+    source: Optional[Source] = None
     top_k: HowMany = 30
     offset: Offset = 0
 
@@ -316,8 +317,8 @@ class RequestView(Answer):
     agent_version: str = ""
     session_id: str
     evaluation_only: bool = False
-    retrieval_experiment_id: str | None = None
-    retrieval_experiment_arm: ExperimentArm | None = None
+    retrieval_experiment_id: Optional[str] = None
+    retrieval_experiment_arm: Optional[ExperimentArm] = None
 
 
 class RequestDataView(Answer):
@@ -333,4 +334,4 @@ class SessionView(Answer):
 class GetRequestsResponse(Done):
     sessions: list[SessionView] = Field(default_factory=list)
     has_more: bool = False
-    msg: str | None = None
+    msg: Optional[str] = None

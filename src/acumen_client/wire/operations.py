@@ -1,9 +1,10 @@
 """Operations: what agents did and how it ended."""
 
+import re
 import time
 from datetime import datetime
 from random import getrandbits
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Optional, Union
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 from pydantic_core.core_schema import json_or_python_schema
+from typing_extensions import Self
 
 from acumen_client.wire.shapes import (
     LATEST_SECOND,
@@ -45,7 +47,7 @@ def moment(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        read = datetime.fromisoformat(value)
+        read = datetime.fromisoformat(re.sub("[Zz]$", "+00:00", value))  # Python 3.9 does not know Z
     except ValueError:
         raise ValueError("must be epoch seconds or ISO 8601 with a zone") from None
     if read.tzinfo is None:
@@ -87,31 +89,31 @@ class NewOperation(Shape):
     endpoint: Name  # or the name of a tool
     kind: OperationKind = "operation"
     status: OperationStatus
-    agent: Short | None = None
-    agent_version: Short | None = None
+    agent: Optional[Short] = None
+    agent_version: Optional[Short] = None
     session_id: MaybeId = None
     user_id: MaybeId = None
     request_id: MaybeId = None
     trace_id: MaybeId = None
     span_id: MaybeId = None
     parent_span_id: MaybeId = None
-    started_at: Moment | None = None
-    duration_ms: Millis | None = None
-    error_type: Short | None = None
-    error_message: ErrorText | None = None
+    started_at: Optional[Moment] = None
+    duration_ms: Optional[Millis] = None
+    error_type: Optional[Short] = None
+    error_message: Optional[ErrorText] = None
     fingerprint: Annotated[list[Name], Field(max_length=20)] = Field(default_factory=list)
-    input_summary: Summary | None = None
-    output_summary: Summary | None = None
-    arguments: SmallObject | None = None
-    tool_schema: JsonObject | None = None
-    tokens_in: Count | None = None
-    tokens_out: Count | None = None
-    tokens_cached: Count | None = None
-    tokens_reasoning: Count | None = None
-    cost_usd: Annotated[float, Field(ge=0, le=1e9)] | None = None
-    model: Short | None = None
-    rescue_attempted: bool | None = None
-    rescue_succeeded: bool | None = None
+    input_summary: Optional[Summary] = None
+    output_summary: Optional[Summary] = None
+    arguments: Optional[SmallObject] = None
+    tool_schema: Optional[JsonObject] = None
+    tokens_in: Optional[Count] = None
+    tokens_out: Optional[Count] = None
+    tokens_cached: Optional[Count] = None
+    tokens_reasoning: Optional[Count] = None
+    cost_usd: Optional[Annotated[float, Field(ge=0, le=1e9)]] = None
+    model: Optional[Short] = None
+    rescue_attempted: Optional[bool] = None
+    rescue_succeeded: Optional[bool] = None
     attributes: SmallObject = Field(default_factory=dict)
 
 
@@ -143,7 +145,7 @@ class RecordOperationsRequest(Request):
     """Up to a thousand. One that cannot be used is refused by itself; the others are kept."""
 
     operations: Annotated[
-        list[Annotated[Plain | NewOperation | Any, Field(union_mode="left_to_right")]],
+        list[Annotated[Union[Plain, NewOperation, Any], Field(union_mode="left_to_right")]],
         Field(min_length=1, max_length=MOST_AT_ONCE),
     ]
 
@@ -152,11 +154,11 @@ class OperationResult(Answer):
     """`known` is the same success again; `conflict` means that the id belongs to another operation."""
 
     index: int
-    op_id: str | None = None
+    op_id: Optional[str] = None
     result: Literal["stored", "known", "conflict", "refused"]
-    group_id: str | None = None
-    clock_skew_ms: int | None = None
-    reason: str | None = None
+    group_id: Optional[str] = None
+    clock_skew_ms: Optional[int] = None
+    reason: Optional[str] = None
 
 
 class RecordOperationsResponse(Done):
@@ -177,27 +179,27 @@ class EventRequest(Shape):
 
     op_id: MaybeId = None
     source: Name = "scenario"
-    endpoint: Name | None = None
-    timestamp: Moment | None = None
-    success: bool | None = None
-    ok: bool | None = None
-    duration_ms: Millis | None = None
-    audit_duration_ms: Millis | None = None
-    input_summary: Summary | None = None
-    output_summary: Summary | None = None
-    one_liner: Summary | None = None
-    error: ErrorText | None = None
+    endpoint: Optional[Name] = None
+    timestamp: Optional[Moment] = None
+    success: Optional[bool] = None
+    ok: Optional[bool] = None
+    duration_ms: Optional[Millis] = None
+    audit_duration_ms: Optional[Millis] = None
+    input_summary: Optional[Summary] = None
+    output_summary: Optional[Summary] = None
+    one_liner: Optional[Summary] = None
+    error: Optional[ErrorText] = None
     session_id: MaybeId = None
     user_id: MaybeId = None
-    staffer_id: Short | None = None
-    sig_hash: Short | None = None
-    event_kind: Short | None = None
-    role: Short | None = None
-    city: Short | None = None
-    state: Short | None = None
-    count: Count | None = None
-    rescue_attempted: bool | None = None
-    rescue_succeeded: bool | None = None
+    staffer_id: Optional[Short] = None
+    sig_hash: Optional[Short] = None
+    event_kind: Optional[Short] = None
+    role: Optional[Short] = None
+    city: Optional[Short] = None
+    state: Optional[Short] = None
+    count: Optional[Count] = None
+    rescue_attempted: Optional[bool] = None
+    rescue_succeeded: Optional[bool] = None
 
     @model_validator(mode="after")
     def _says_how_it_ended(self) -> Self:
@@ -217,12 +219,12 @@ class EventResponse(Answer):
 
 class RecentOperation(Answer):
     ts: float
-    ok: bool | None = None
+    ok: Optional[bool] = None
     source: str = ""
     endpoint: str = ""
-    staffer: str | None = None
-    kind: str | None = None
-    role: str | None = None
+    staffer: Optional[str] = None
+    kind: Optional[str] = None
+    role: Optional[str] = None
 
 
 class SourceStats(Answer):
@@ -256,45 +258,45 @@ class OperationView(Answer):
     kind: OperationKind
     status: OperationStatus
     received_at: float
-    started_at: float | None = None
-    duration_ms: float | None = None
-    clock_skew_ms: int | None = None
-    agent: str | None = None
-    agent_version: str | None = None
-    session_id: str | None = None
-    user_id: str | None = None
-    request_id: str | None = None
-    trace_id: str | None = None
-    span_id: str | None = None
-    parent_span_id: str | None = None
-    error_type: str | None = None
-    error_message: str | None = None
-    input_summary: str | None = None
-    output_summary: str | None = None
-    arguments: dict[str, Any] | None = None
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    tokens_cached: int | None = None
-    tokens_reasoning: int | None = None
-    cost_usd: float | None = None
-    model: str | None = None
-    rescue_attempted: bool | None = None
-    rescue_succeeded: bool | None = None
-    group_id: str | None = None
+    started_at: Optional[float] = None
+    duration_ms: Optional[float] = None
+    clock_skew_ms: Optional[int] = None
+    agent: Optional[str] = None
+    agent_version: Optional[str] = None
+    session_id: Optional[str] = None
+    user_id: Optional[str] = None
+    request_id: Optional[str] = None
+    trace_id: Optional[str] = None
+    span_id: Optional[str] = None
+    parent_span_id: Optional[str] = None
+    error_type: Optional[str] = None
+    error_message: Optional[str] = None
+    input_summary: Optional[str] = None
+    output_summary: Optional[str] = None
+    arguments: Optional[dict[str, Any]] = None
+    tokens_in: Optional[int] = None
+    tokens_out: Optional[int] = None
+    tokens_cached: Optional[int] = None
+    tokens_reasoning: Optional[int] = None
+    cost_usd: Optional[float] = None
+    model: Optional[str] = None
+    rescue_attempted: Optional[bool] = None
+    rescue_succeeded: Optional[bool] = None
+    group_id: Optional[str] = None
     attributes: dict[str, Any] = Field(default_factory=dict)
 
 
 class GetOperationsRequest(Request):
     """The latest first; with `after`, those that came after that cursor, oldest first: how a tail is followed."""
 
-    source: Name | None = None
-    endpoint: Name | None = None
-    kind: OperationKind | None = None
-    status: OperationStatus | None = None
+    source: Optional[Name] = None
+    endpoint: Optional[Name] = None
+    kind: Optional[OperationKind] = None
+    status: Optional[OperationStatus] = None
     session_id: MaybeId = None
     user_id: MaybeId = None
     group_id: MaybeId = None
-    after: Label | None = None
+    after: Optional[Label] = None
     limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = 100
 
 
@@ -302,13 +304,13 @@ class GetOperationsResponse(Done):
     """`cursor` names the newest of them, for the next `after`."""
 
     operations: list[OperationView] = Field(default_factory=list)
-    cursor: str | None = None
+    cursor: Optional[str] = None
 
 
 class ExportOutcomesRequest(Request):
     """Outcomes, verdicts and evaluations, oldest first, page by page."""
 
-    after: Label | None = None
+    after: Optional[Label] = None
     limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = MOST_AT_ONCE
 
 
@@ -320,7 +322,7 @@ class PurgeOperationsRequest(Request):
 
     op_id: MaybeId = None
     session_id: MaybeId = None
-    source: Name | None = None
+    source: Optional[Name] = None
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:

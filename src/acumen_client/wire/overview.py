@@ -1,8 +1,9 @@
 """How sessions end and what is learned, added up."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.evaluations import EvaluationResultView
 from acumen_client.wire.shapes import Answer, Days, Done, NonEmpty, Request, Seconds, Source
@@ -39,7 +40,7 @@ class HeroBucket(Answer):
 
     ts: int
     regular_rate: float
-    shadow_rate: float | None
+    shadow_rate: Optional[float]
     regular_n: int
     shadow_n: int
     avg_corrections: float = 0.0
@@ -51,8 +52,8 @@ class HeroBlock(Answer):
 
     state: Literal["full", "early", "shadow_off", "empty"]
     regular_success_rate_pp: float
-    shadow_success_rate_pp: float | None
-    delta_pp: float | None
+    shadow_success_rate_pp: Optional[float]
+    delta_pp: Optional[float]
     buckets: list[HeroBucket]
 
 
@@ -69,8 +70,8 @@ class PercentWithDelta(Answer):
 class BehaviorSuccessMetric(Answer):
     """Success without the sessions that failed because a system did."""
 
-    current: float | None = None
-    delta_pp: float | None = None
+    current: Optional[float] = None
+    delta_pp: Optional[float] = None
     eligible_sessions: int = 0
     excluded_system_errors: int = 0
 
@@ -198,7 +199,7 @@ class TimeSeriesDataPoint(Answer):
 
     timestamp: int
     value: float
-    count: int | None = None
+    count: Optional[int] = None
 
 
 class PeriodStats(Answer):
@@ -222,5 +223,5 @@ class DashboardStats(Answer):
 
 
 class GetDashboardStatsResponse(Done):
-    stats: DashboardStats | None = None
-    msg: str | None = None
+    stats: Optional[DashboardStats] = None
+    msg: Optional[str] = None

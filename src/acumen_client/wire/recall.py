@@ -1,8 +1,9 @@
 """Recall: search the memories, or the conversations they came from."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.memories import AgentPlaybookView, ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView
@@ -63,25 +64,25 @@ class UnifiedSearchRequest(Request):
 
     query: NonEmpty
     top_k: TopOfHundred = 5
-    threshold: Share | None = None
-    agent_version: Label | None = None
-    playbook_name: Label | None = None
+    threshold: Optional[Share] = None
+    agent_version: Optional[Label] = None
+    playbook_name: Optional[Label] = None
     user_id: MaybeId = None
-    source: Source | None = None
-    tags: Tags | None = None
+    source: Optional[Source] = None
+    tags: Optional[Tags] = None
     entity_types: Annotated[
-        list[Literal["profiles", "user_playbooks", "agent_playbooks"]] | None, Field(max_length=50)
+        Optional[list[Literal["profiles", "user_playbooks", "agent_playbooks"]]], Field(max_length=50)
     ] = None
-    agent_playbook_status_filter: ApprovalFilter | None = None
-    conversation_history: Annotated[list[ConversationTurn] | None, Field(max_length=1_000)] = None
+    agent_playbook_status_filter: Optional[ApprovalFilter] = None
+    conversation_history: Annotated[Optional[list[ConversationTurn]], Field(max_length=1_000)] = None
     enable_reformulation: bool = False
     enable_agent_answer: bool = False
     search_mode: SearchMode = SearchMode.HYBRID
     request_id: MaybeId = None
     session_id: MaybeId = None
-    interaction_id: RowId | None = None
-    max_tokens: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    context: ContextShares | None = None
+    interaction_id: Optional[RowId] = None
+    max_tokens: Optional[Annotated[int, Field(ge=0, le=1_000_000)]] = None
+    context: Optional[ContextShares] = None
     cite: bool = False
     agent_version_only: bool = False
     caller_type: CallerType = CallerType.PRODUCTION_AGENT
@@ -99,11 +100,11 @@ class LeftOut(Answer):
 class SearchAnswer(Done):
     """What every search tells. `injection_id` names this showing, for those who report its use later."""
 
-    msg: str | None = None
-    injection_id: str | None = None
+    msg: Optional[str] = None
+    injection_id: Optional[str] = None
     degraded: bool = False
-    search_mode_effective: str | None = None
-    experiment: ExperimentAssignment | None = None
+    search_mode_effective: Optional[str] = None
+    experiment: Optional[ExperimentAssignment] = None
 
 
 class UnifiedSearchViewResponse(SearchAnswer):
@@ -116,20 +117,20 @@ class UnifiedSearchViewResponse(SearchAnswer):
     profiles: list[ProfileView] = Field(default_factory=list)
     agent_playbooks: list[AgentPlaybookView] = Field(default_factory=list)
     user_playbooks: list[UserPlaybookView] = Field(default_factory=list)
-    reformulated_query: str | None = None
-    context: str | None = None
-    context_tokens: int | None = None
-    standing: str | None = None
+    reformulated_query: Optional[str] = None
+    context: Optional[str] = None
+    context_tokens: Optional[int] = None
+    standing: Optional[str] = None
     left_out: list[LeftOut] = Field(default_factory=list)
 
 
 class SearchOneKind(TimeRange):
     """What the searches of a single kind share."""
 
-    query: Text | None = None
-    source: Source | None = None
-    tags: Tags | None = None
-    threshold: Share | None = None
+    query: Optional[Text] = None
+    source: Optional[Source] = None
+    tags: Optional[Tags] = None
+    threshold: Optional[Share] = None
     enable_reformulation: bool = False
     search_mode: SearchMode = SearchMode.HYBRID
     request_id: MaybeId = None
@@ -141,16 +142,16 @@ class SearchUserProfileRequest(SearchOneKind):
     user_id: Id
     generated_from_request_id: MaybeId = None
     top_k: HowMany = 10
-    custom_feature: Str | None = None
-    extractor_name: Label | None = None
+    custom_feature: Optional[Str] = None
+    extractor_name: Optional[Label] = None
 
 
 class SearchUserPlaybookRequest(SearchOneKind):
     user_id: MaybeId = None
-    agent_version: Label | None = None
+    agent_version: Optional[Label] = None
     agent_version_only: bool = False
-    playbook_name: Label | None = None
-    status_filter: StatusFilter | None = None
+    playbook_name: Optional[Label] = None
+    status_filter: Optional[StatusFilter] = None
     top_k: TopOfHundred = 10
 
 
@@ -158,21 +159,21 @@ class SearchAgentPlaybookRequest(SearchOneKind):
     """`user_id` filters nothing: it tells who will see the result."""
 
     user_id: MaybeId = None
-    agent_version: Label | None = None
+    agent_version: Optional[Label] = None
     agent_version_only: bool = False
-    playbook_name: Label | None = None
-    status_filter: StatusFilter | None = None
-    playbook_status_filter: ApprovalFilter | None = None
+    playbook_name: Optional[Label] = None
+    status_filter: Optional[StatusFilter] = None
+    playbook_status_filter: Optional[ApprovalFilter] = None
     top_k: HowMany = 10
 
 
 class SearchInteractionRequest(TimeRange):
     user_id: Id
     request_id: MaybeId = None
-    query: Text | None = None
-    top_k: HowMany | None = None
-    most_recent_k: HowMany | None = None
-    threshold: Share | None = None
+    query: Optional[Text] = None
+    top_k: Optional[HowMany] = None
+    most_recent_k: Optional[HowMany] = None
+    threshold: Optional[Share] = None
     search_mode: SearchMode = SearchMode.HYBRID
 
 

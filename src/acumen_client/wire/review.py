@@ -1,10 +1,11 @@
 """Review: which memories deserve a person's look, and why."""
 
-from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import (
     Answer,
     Days,
@@ -63,7 +64,7 @@ class GetMemoryReviewRequest(OfOneOrAll):
     """`signal_filter` null keeps all signals, an empty list none."""
 
     days_back: Days = 60
-    signal_filter: Annotated[list[Signal], Field(max_length=50)] | None = None
+    signal_filter: Optional[Annotated[list[Signal], Field(max_length=50)]] = None
     sort: ReviewOrder = ReviewOrder.SCORE
 
 
@@ -77,8 +78,8 @@ class MemoryReviewCandidate(Answer):
     entity_type: MemoryKind = MemoryKind.USER_PLAYBOOK
     entity_id: str
     title: str = ""
-    user_id: str | None = None
-    version: int | None = None
+    user_id: Optional[str] = None
+    version: Optional[int] = None
     signals: list[Signal] = Field(default_factory=list)
     reasons: dict[Signal, str] = Field(default_factory=dict)
     since: dict[Signal, int] = Field(default_factory=dict)
@@ -92,9 +93,9 @@ class MemoryReviewCandidate(Answer):
     saving_tokens_per_day: float = 0.0
     related_ids: list[str] = Field(default_factory=list)
     conflict_ids: list[str] = Field(default_factory=list)
-    last_injected_at: int | None = None
-    last_cited_at: int | None = None
-    last_modified_at: int | None = None
+    last_injected_at: Optional[int] = None
+    last_cited_at: Optional[int] = None
+    last_modified_at: Optional[int] = None
 
 
 class GetMemoryReviewResponse(Page):
@@ -103,10 +104,10 @@ class GetMemoryReviewResponse(Page):
     candidates: list[MemoryReviewCandidate] = Field(default_factory=list)
     signal_counts: dict[Signal, int] = Field(default_factory=dict)
     saving_tokens_per_day: float = 0.0
-    covered_since: int | None = None
+    covered_since: Optional[int] = None
     insufficient_history: bool = False
     being_counted: int = 0  # memories that were not looked at yet: their texts, and whether others say the same
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 # --- acting --------------------------------------------------------------------------------------------------------
@@ -134,25 +135,25 @@ class ReviewItem(Request):
 
     kind: MemoryKind
     id: Id
-    version: RowId | None = None
+    version: Optional[RowId] = None
 
 
 class MemoryChanges(Request):
     """New values for an edit; what is null stays. A profile has only content and tags."""
 
-    content: Text | None = None
-    trigger: Text | None = None
-    rationale: Text | None = None
-    pitfall: Text | None = None
-    playbook_name: Label | None = None
-    tags: Tags | None = None
+    content: Optional[Text] = None
+    trigger: Optional[Text] = None
+    rationale: Optional[Text] = None
+    pitfall: Optional[Text] = None
+    playbook_name: Optional[Label] = None
+    tags: Optional[Tags] = None
 
 
 class NewScope(Request):
     """One of the two. For `everyone`, a user's lesson becomes a shared one, approved; the user's own is archived."""
 
     everyone: bool = False
-    agent_version: Label | None = None
+    agent_version: Optional[Label] = None
 
 
 class ReviewMemoriesRequest(Request):
@@ -167,11 +168,11 @@ class ReviewMemoriesRequest(Request):
     items: Annotated[list[ReviewItem], Field(min_length=1, max_length=1_000)]
     dry_run: bool = False
     reason: Label = ""
-    changes: MemoryChanges | None = None
+    changes: Optional[MemoryChanges] = None
     superseded_by: MaybeId = None
     into: MaybeId = None
-    until: Seconds | None = None
-    scope: NewScope | None = None
+    until: Optional[Seconds] = None
+    scope: Optional[NewScope] = None
     confirm: Label = ""
 
 
@@ -180,22 +181,22 @@ class ReviewedItem(Answer):
 
     kind: MemoryKind
     id: str
-    user_id: str | None = None
+    user_id: Optional[str] = None
     changed: bool
-    why: str | None = None
+    why: Optional[str] = None
     changes: dict[str, list[Any]] = Field(default_factory=dict)
 
 
 class ReviewMemoriesResponse(Done):
     """`action_id` names it for an undo; null for a dry run, and when nothing changed."""
 
-    action_id: str | None = None
+    action_id: Optional[str] = None
     action: str
     dry_run: bool = False
     changed_count: int = 0
     unchanged_count: int = 0
     items: list[ReviewedItem] = Field(default_factory=list)
-    msg: str | None = None
+    msg: Optional[str] = None
 
 
 class UndoReviewRequest(Request):
@@ -205,7 +206,7 @@ class UndoReviewRequest(Request):
 class GetReviewActionsRequest(Request):
     """Of all memories, or of the one that `kind` and `id` name together."""
 
-    kind: MemoryKind | None = None
+    kind: Optional[MemoryKind] = None
     id: MaybeId = None
     limit: HowMany = 50
     offset: Offset = 0
@@ -225,8 +226,8 @@ class ReviewActionEntry(Answer):
     actor: str
     at: int
     reason: str = ""
-    undoes: str | None = None
-    undone_by: str | None = None
+    undoes: Optional[str] = None
+    undone_by: Optional[str] = None
     undoable: bool = False
     changed_count: int = 0
     unchanged_count: int = 0
@@ -262,8 +263,8 @@ class MemoryConflict(Answer):
     conflict_id: str
     user_id: str
     reason: str = ""
-    quote: str | None = None
-    interaction_id: int | None = None
+    quote: Optional[str] = None
+    interaction_id: Optional[int] = None
     since: int
     newer: ConflictSide
     older: ConflictSide
@@ -311,7 +312,7 @@ class DuplicatePair(Answer):
     """Two memories that say nearly the same, by meaning or by words. Proposed; nothing is merged by itself."""
 
     kind: MemoryKind
-    user_id: str | None = None
+    user_id: Optional[str] = None
     similarity: float
     found_by: str
     since: int

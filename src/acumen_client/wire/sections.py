@@ -1,11 +1,13 @@
 """The parts of an org's configuration: their fields, their bounds, and the older names they are still known by."""
 
 import re
-from enum import IntEnum, StrEnum
-from typing import Annotated, Any, ClassVar, Literal, Self
+from enum import IntEnum
+from typing import Annotated, Any, ClassVar, Literal, Optional, Union
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, model_validator
+from typing_extensions import Self
 
+from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import Label, NonEmpty, Request, Seconds, Share, Str, Text, WebUrl, storable
 
 Positive = Annotated[int, Field(gt=0, le=2**31 - 1)]
@@ -39,7 +41,7 @@ class Section(Request):
 
 class StorageConfigSQLite(Section):
     storage_type: Literal["sqlite"] = Field(default="sqlite", alias="type")
-    db_path: Str | None = None
+    db_path: Optional[Str] = None
 
 
 class StorageConfigSupabase(Section):
@@ -47,20 +49,20 @@ class StorageConfigSupabase(Section):
     url: NonEmpty
     key: NonEmpty
     db_url: NonEmpty
-    schema_name: Str | None = Field(default=None, alias="schema")
-    read_url: NonEmpty | None = None
-    read_key: NonEmpty | None = None
+    schema_name: Optional[Str] = Field(default=None, alias="schema")
+    read_url: Optional[NonEmpty] = None
+    read_key: Optional[NonEmpty] = None
 
 
 class StorageConfigPostgres(Section):
     storage_type: Literal["postgres"] = Field(default="postgres", alias="type")
     db_url: NonEmpty
-    schema_name: Str | None = Field(default=None, alias="schema")
+    schema_name: Optional[Str] = Field(default=None, alias="schema")
     pool_size: Positive = 10
     pool_acquire_timeout: LongerMoment = 30.0
-    read_db_url: NonEmpty | None = None
-    read_pool_size: Positive | None = None
-    read_pool_acquire_timeout: LongerMoment | None = None
+    read_db_url: Optional[NonEmpty] = None
+    read_pool_size: Optional[Positive] = None
+    read_pool_acquire_timeout: Optional[LongerMoment] = None
 
 
 class StorageConfigManaged(Section):
@@ -70,7 +72,7 @@ class StorageConfigManaged(Section):
     schema_present: bool = True
 
 
-StorageConfig = StorageConfigSQLite | StorageConfigSupabase | StorageConfigPostgres | StorageConfigManaged
+StorageConfig = Union[StorageConfigSQLite, StorageConfigSupabase, StorageConfigPostgres, StorageConfigManaged]
 
 
 class StorageConfigTest(IntEnum):
@@ -87,12 +89,12 @@ class AzureOpenAIConfig(Section):
     api_key: NonEmpty
     endpoint: WebUrl
     api_version: Str = "2024-02-15-preview"
-    deployment_name: Str | None = None
+    deployment_name: Optional[Str] = None
 
 
 class OpenAIConfig(Section):
-    api_key: Str | None = None
-    azure_config: AzureOpenAIConfig | None = None
+    api_key: Optional[Str] = None
+    azure_config: Optional[AzureOpenAIConfig] = None
 
     @model_validator(mode="after")
     def _has_a_way_in(self) -> Self:
@@ -108,7 +110,7 @@ class KeyOnly(Section):
 
 
 class DashScopeConfig(KeyOnly):
-    api_base: WebUrl | None = None
+    api_base: Optional[WebUrl] = None
 
 
 class CustomEndpointConfig(KeyOnly):
@@ -119,28 +121,28 @@ class CustomEndpointConfig(KeyOnly):
 
 
 class APIKeyConfig(Section):
-    custom_endpoint: CustomEndpointConfig | None = None
-    openai: OpenAIConfig | None = None
-    anthropic: KeyOnly | None = None
-    openrouter: KeyOnly | None = None
-    gemini: KeyOnly | None = None
-    minimax: KeyOnly | None = None
-    deepseek: KeyOnly | None = None
-    dashscope: DashScopeConfig | None = None
-    zai: KeyOnly | None = None
-    moonshot: KeyOnly | None = None
-    xai: KeyOnly | None = None
+    custom_endpoint: Optional[CustomEndpointConfig] = None
+    openai: Optional[OpenAIConfig] = None
+    anthropic: Optional[KeyOnly] = None
+    openrouter: Optional[KeyOnly] = None
+    gemini: Optional[KeyOnly] = None
+    minimax: Optional[KeyOnly] = None
+    deepseek: Optional[KeyOnly] = None
+    dashscope: Optional[DashScopeConfig] = None
+    zai: Optional[KeyOnly] = None
+    moonshot: Optional[KeyOnly] = None
+    xai: Optional[KeyOnly] = None
 
 
 class LLMConfig(Section):
     """Which model does what, and what it may use in a day (UTC); null leaves the choice to the server."""
 
-    should_run_model_name: Str | None = None
-    generation_model_name: Str | None = None
-    embedding_model_name: Str | None = None
-    pre_retrieval_model_name: Str | None = None
-    generation_timeout_seconds: Positive | None = None
-    daily_token_budget: NotNegative | None = None
+    should_run_model_name: Optional[Str] = None
+    generation_model_name: Optional[Str] = None
+    embedding_model_name: Optional[Str] = None
+    pre_retrieval_model_name: Optional[Str] = None
+    generation_timeout_seconds: Optional[Positive] = None
+    daily_token_budget: Optional[NotNegative] = None
 
 
 # --- what is learned -----------------------------------------------------------------------------------------------
@@ -159,22 +161,22 @@ class Extractor(Section):
 
     older_names: ClassVar[dict[str, str]] = _OLDER_OVERRIDES
 
-    tagging_definition_prompt: Text | None = None
-    request_sources_enabled: Texts | None = None
-    window_size_override: Positive | None = None
-    stride_size_override: Positive | None = None
+    tagging_definition_prompt: Optional[Text] = None
+    request_sources_enabled: Optional[Texts] = None
+    window_size_override: Optional[Positive] = None
+    stride_size_override: Optional[Positive] = None
 
 
 class NamedExtractor(Extractor):
     """One of the extractors of its kind. Its name is what its memories carry and its bookmarks are kept under."""
 
-    extractor_name: NonEmpty | None = None
+    extractor_name: Optional[NonEmpty] = None
     extraction_definition_prompt: Prompt
-    context_prompt: Text | None = None
+    context_prompt: Optional[Text] = None
     # Reads only when somebody asks for it.
     manual_trigger: bool = False
     # With a model: a correction, a rule or "remember …" is read at once, not with the next four user turns.
-    read_corrections_at_once: bool | None = Field(default=None, exclude_if=lambda value: value is None)
+    read_corrections_at_once: Optional[bool] = Field(default=None, exclude_if=lambda value: value is None)
 
 
 class ProfileExtractorConfig(NamedExtractor):
@@ -183,7 +185,7 @@ class ProfileExtractorConfig(NamedExtractor):
         "profile_content_definition_prompt": "extraction_definition_prompt",
     }
 
-    should_extract_profile_prompt_override: Text | None = None
+    should_extract_profile_prompt_override: Optional[Text] = None
 
 
 # The least cosine that was measured to be good, and what older clients say in its place when nobody has said anything.
@@ -229,17 +231,17 @@ class UserPlaybookExtractorConfig(NamedExtractor):
     }
 
     aggregation_config: PlaybookAggregatorConfig = Field(default_factory=PlaybookAggregatorConfig)
-    deduplication_config: DeduplicationConfig | None = None
+    deduplication_config: Optional[DeduplicationConfig] = None
 
 
 class AgentSuccessConfig(Extractor):
     """What counts as success, and which share of sessions is judged by it."""
 
-    evaluation_name: NonEmpty | None = None
+    evaluation_name: Optional[NonEmpty] = None
     success_definition_prompt: Prompt
     sampling_rate: Share = 0.05
-    evaluation_only_sampling_rate: Share | None = None
-    retrieved_learning_sampling_rate: Share | None = None
+    evaluation_only_sampling_rate: Optional[Share] = None
+    retrieved_learning_sampling_rate: Optional[Share] = None
 
 
 class ToolUseConfig(Section):
@@ -293,13 +295,13 @@ class PlaybookOptimizerConfig(Section):
     min_commit_likert: Annotated[int, Field(ge=1, le=5)] = 4
     use_merge: bool = True
     max_merge_invocations: NotNegative = 5
-    reflection_model: Str | None = None
-    webhook_url: Str | None = None
-    webhook_auth_header: Str | None = None
+    reflection_model: Optional[Str] = None
+    webhook_url: Optional[Str] = None
+    webhook_auth_header: Optional[Str] = None
     webhook_timeout_seconds: Positive = 60
     webhook_max_retries: NotNegative = 3
     webhook_backoff_base_seconds: Moment = 1.0
-    assistant_script_path: Str | None = None
+    assistant_script_path: Optional[Str] = None
     assistant_script_args: Texts = Field(default_factory=list)
     scheduler_jitter_seconds: Moment = 1.0
     cooldown_after_aborts_seconds: NotNegative = 3_600
@@ -327,10 +329,10 @@ class ExpiryReclamationConfig(Section):
 class MemoryReviewConfig(Section):
     """From which numbers on a memory deserves a look; null leaves one to the server."""
 
-    least_wasted_tokens: NotNegative | None = None
-    grace_days: Annotated[int, Field(ge=0, le=3_650)] | None = None
-    oversized_tokens: Positive | None = None
-    similarity: Annotated[float, Field(gt=0, le=1)] | None = None
+    least_wasted_tokens: Optional[NotNegative] = None
+    grace_days: Optional[Annotated[int, Field(ge=0, le=3_650)]] = None
+    oversized_tokens: Optional[Positive] = None
+    similarity: Optional[Annotated[float, Field(gt=0, le=1)]] = None
 
 
 class GovernanceRetentionConfig(Section):
@@ -340,11 +342,11 @@ class GovernanceRetentionConfig(Section):
 
 
 class PendingToolCallToolOverrideConfig(Section):
-    max_pending_followups_per_scope: Positive | None = None
-    pending_ttl_seconds: Positive | None = None
-    dedup_cache_seconds: Positive | None = None
-    prior_answer_valid_seconds: Positive | None = None
-    similarity_threshold: Share | None = None
+    max_pending_followups_per_scope: Optional[Positive] = None
+    pending_ttl_seconds: Optional[Positive] = None
+    dedup_cache_seconds: Optional[Positive] = None
+    prior_answer_valid_seconds: Optional[Positive] = None
+    similarity_threshold: Optional[Share] = None
 
 
 class PendingToolCallConfig(Section):
@@ -366,7 +368,7 @@ class ReflectionConfig(Section):
     """A step that clients up to 0.2.14 still configure. It is read and not kept."""
 
     enabled: bool = True
-    model: Str | None = None
+    model: Optional[Str] = None
     post_horizon_size: NotNegative = 3
     max_revisions_per_pass: Positive = 8
 
@@ -383,7 +385,7 @@ class RetrievalExperimentConfig(Section):
 
 class RetrievalExperimentRecord(RetrievalExperimentConfig):
     started_at: Seconds
-    ended_at: Seconds | None = None
+    ended_at: Optional[Seconds] = None
 
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:

@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime
-from enum import StrEnum
+from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, ClassVar, Self, get_args
+from typing import Annotated, Any, ClassVar, Optional, get_args
 from urllib.parse import urlsplit
 
 from pydantic import (
@@ -17,6 +16,9 @@ from pydantic import (
     StringConstraints,
     model_validator,
 )
+from typing_extensions import Self
+
+from acumen_client.compat import UTC, StrEnum
 
 # What a signed 64-bit database column can hold.
 LARGEST_INT = 2**63 - 1
@@ -75,7 +77,7 @@ def _parts_of(value: Any) -> Iterator[Any]:
         if isinstance(part, dict):
             yield from part
             waiting += [(inner, depth + 1) for inner in part.values()]
-        elif isinstance(part, list | tuple):
+        elif isinstance(part, (list, tuple)):
             waiting += [(inner, depth + 1) for inner in part]
         else:
             yield part
@@ -86,7 +88,7 @@ def _check_part(part: Any) -> None:
         raise ValueError("must contain finite numbers only")
     if isinstance(part, int) and abs(part) > LARGEST_JSON_INT:
         raise ValueError("must not contain integers of more than 300 digits")
-    if part is not None and not isinstance(part, str | int | float):
+    if part is not None and not isinstance(part, (str, int, float)):
         raise ValueError(f"must be plain JSON, and {type(part).__name__} is not")
     storable(part)
 
@@ -129,7 +131,7 @@ NonEmpty = Annotated[
 ]
 # Four bytes a character at most, so two of them fit one index entry of every database we use.
 Id = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255), BeforeValidator(storable)]
-MaybeId = Annotated[Id | None, BeforeValidator(blank_is_none)]
+MaybeId = Annotated[Optional[Id], BeforeValidator(blank_is_none)]
 Source = Annotated[str, Field(max_length=128, pattern=r"^([a-z0-9][a-z0-9._:-]{0,127})?$"), BeforeValidator(storable)]
 Tags = Annotated[list[Annotated[str, Field(max_length=255), BeforeValidator(storable)]], Field(max_length=100)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(plain_json)]
@@ -267,8 +269,8 @@ class OperationInTheWayBody(ErrorBody):
 class TimeRange(Request):
     """From `start_time` on, up to but not including `end_time`. A time without a zone is UTC."""
 
-    start_time: When | None = None
-    end_time: When | None = None
+    start_time: Optional[When] = None
+    end_time: Optional[When] = None
 
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:
@@ -331,7 +333,7 @@ class PlaybookStatus(StrEnum):
 
 StatusWord = Annotated[Status, BeforeValidator(_status_word)]
 StatusFilter = Annotated[list[StatusWord], BeforeValidator(_as_list), Field(max_length=50)]
-ShownStatus = Annotated[Status | None, BeforeValidator(_current_is_none)]
+ShownStatus = Annotated[Optional[Status], BeforeValidator(_current_is_none)]
 ApprovalFilter = Annotated[list[PlaybookStatus], BeforeValidator(_as_list), Field(max_length=50)]
 
 

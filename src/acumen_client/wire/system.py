@@ -1,6 +1,6 @@
 """The system itself: who am I, is it well, what is it doing, who holds keys."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional
 
 from pydantic import AfterValidator, Field
 
@@ -10,17 +10,17 @@ from acumen_client.wire.shapes import Answer, Done, Id, NonEmpty, Request, Role,
 
 class WhoamiResponse(Done):
     org_id: str
-    storage_type: str | None = None
-    storage_label: str | None = None
+    storage_type: Optional[str] = None
+    storage_label: Optional[str] = None
     storage_configured: bool = False
-    role: Role | None = None
-    key_name: str | None = None
+    role: Optional[Role] = None
+    key_name: Optional[str] = None
     message: str = ""
 
 
 class MyConfigResponse(Done):
-    storage_config: dict[str, Any] | None = None
-    storage_type: str | None = None
+    storage_config: Optional[dict[str, Any]] = None
+    storage_type: Optional[str] = None
     message: str = ""
 
 
@@ -34,7 +34,7 @@ class WelcomeResponse(Answer):
     service: str = "acumen"
     version: str = ""
     status: str = "ok"
-    docs: str | None = None
+    docs: Optional[str] = None
 
 
 class AliveResponse(Answer):
@@ -44,8 +44,8 @@ class AliveResponse(Answer):
 class ReadinessCheck(Answer):
     status: Literal["passed", "failed", "pending", "not_checked"]
     required: bool = True
-    reason: str | None = None
-    checked_at: When | None = None
+    reason: Optional[str] = None
+    checked_at: Optional[When] = None
 
 
 class ReadinessResponse(Answer):
@@ -54,7 +54,7 @@ class ReadinessResponse(Answer):
     """
 
     status: Literal["healthy", "unhealthy"] = "healthy"
-    ops_in_ring: int | None = None
+    ops_in_ring: Optional[int] = None
     checks: dict[str, ReadinessCheck] = Field(default_factory=dict)
 
 
@@ -67,7 +67,7 @@ class JobCount(Answer):
     kind: str
     state: str
     count: int
-    oldest_at: int | None = None
+    oldest_at: Optional[int] = None
 
 
 class DeadLetter(Answer):
@@ -77,22 +77,22 @@ class DeadLetter(Answer):
     kind: str
     cause: str
     attempts: int = 0
-    failed_at: int | None = None
+    failed_at: Optional[int] = None
 
 
 class StoreStatus(Answer):
     kind: str
     label: str = ""
     ok: bool = True
-    size_bytes: int | None = None
-    detail: str | None = None
+    size_bytes: Optional[int] = None
+    detail: Optional[str] = None
 
 
 class EmbedderStatus(Answer):
     name: str
     ready: bool
-    dimensions: int | None = None
-    detail: str | None = None
+    dimensions: Optional[int] = None
+    detail: Optional[str] = None
 
 
 class ModelStatus(Answer):
@@ -104,9 +104,9 @@ class ModelStatus(Answer):
     calls_today: int = 0
     failed_today: int = 0
     tokens_today: int = 0
-    cost_today_usd: float | None = None  # None: of none of today's calls the price is known
-    daily_tokens: int | None = None
-    degraded: str | None = None
+    cost_today_usd: Optional[float] = None  # None: of none of today's calls the price is known
+    daily_tokens: Optional[int] = None
+    degraded: Optional[str] = None
 
 
 class MemoryCount(Answer):
@@ -119,7 +119,7 @@ class Coverage(Answer):
     """How far the derived data follows the stored data. `counts_lost` is since the server was started."""
 
     metering_enabled: bool = True
-    metered_since: int | None = None
+    metered_since: Optional[int] = None
     counts_lost: int = 0
     unread_interactions: int = 0
     memories_without_vector: int = 0
@@ -127,7 +127,7 @@ class Coverage(Answer):
 
 class StatusResponse(Done):
     version: str = ""
-    started_at: int | None = None
+    started_at: Optional[int] = None
     jobs: list[JobCount] = Field(default_factory=list)
     dead_letters: list[DeadLetter] = Field(default_factory=list)
     dead_letter_count: int = 0
@@ -150,8 +150,8 @@ class KeyView(Answer):
     role: Role
     hint: str = ""
     created_at: int
-    expires_at: int | None = None
-    last_used_at: int | None = None
+    expires_at: Optional[int] = None
+    last_used_at: Optional[int] = None
 
 
 class ListKeysResponse(Done):
@@ -169,7 +169,7 @@ class CreateKeyRequest(Request):
 
     name: Annotated[NonEmpty, Field(max_length=255)]
     role: Annotated[Role, AfterValidator(_held_by_someone)]
-    expires_at: Seconds | None = None
+    expires_at: Optional[Seconds] = None
 
 
 class CreateKeyResponse(Done):

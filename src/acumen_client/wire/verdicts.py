@@ -1,8 +1,9 @@
 """Verdicts: an auditor's word on a subject, and how often the same was found elsewhere."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Optional
 
 from pydantic import Field, model_validator
+from typing_extensions import Self
 
 from acumen_client.wire.operations import Millis, Name, SmallObject, Summary, fresh_operation_id
 from acumen_client.wire.shapes import Answer, Done, HowMany, Id, MaybeId, Request
@@ -13,15 +14,15 @@ class FindingIn(Request):
 
     severity: Literal["info", "warn", "block"]
     message: Summary
-    signature: Name | None = None
+    signature: Optional[Name] = None
 
 
 class RecordVerdictRequest(Request):
     subject: Name
     overall: Literal["approve", "request_changes", "block"]
     findings: Annotated[list[FindingIn], Field(max_length=1_000)] = Field(default_factory=list)
-    one_liner: Summary | None = None
-    duration_ms: Millis | None = None
+    one_liner: Optional[Summary] = None
+    duration_ms: Optional[Millis] = None
     source: Name = "auditor"
     op_id: Id = Field(default_factory=fresh_operation_id)
     session_id: MaybeId = None
@@ -48,8 +49,8 @@ class RecordVerdictResponse(Done):
 class VerdictHistoryRequest(Request):
     """Of a subject, or of a signature."""
 
-    subject: Name | None = None
-    signature: Name | None = None
+    subject: Optional[Name] = None
+    signature: Optional[Name] = None
     limit: HowMany = 100
 
     @model_validator(mode="after")
