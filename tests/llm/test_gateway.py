@@ -20,6 +20,7 @@ from acumen.errors import (
     ModelUnavailable,
     ModelUnusable,
 )
+from acumen.llm import talk
 from acumen.llm.gateway import Gateway, Llm
 from acumen.llm.prompt import Prompt, Question
 from acumen.model.llm_call import LlmCall, Outcome, Role
@@ -812,3 +813,7 @@ def _waits(monkeypatch: Any) -> list[float]:
 
     monkeypatch.setattr(talk.asyncio, "sleep", sleep)
     return waited
+
+
+def test_the_time_a_model_may_take_is_limited_by_the_setting_alone():
+    assert talk._client().timeout.read is None

@@ -142,10 +142,13 @@ async def _first_served(endpoint: Endpoint, client: httpx2.AsyncClient) -> str |
 
 
 def _client() -> httpx2.AsyncClient:
-    """Goes to the configured address and nowhere else: follows no redirect, asks no proxy."""
+    """Goes to the configured address and nowhere else: follows no redirect, asks no proxy.
+
+    It waits for a reply as long as its caller does: `llm.request_seconds` is the only limit.
+    """
     for teller in ("httpx2", "openai", "anthropic"):  # they would tell the address, which may hold a secret
         logging.getLogger(teller).setLevel(logging.WARNING)
-    timeout = httpx2.Timeout(60.0, connect=CONNECT_SECONDS)
+    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
     plain = {"Accept-Encoding": PLAIN}  # what is packed has no length until it is unpacked
     return httpx2.AsyncClient(
         transport=_Bounded(), headers=plain, timeout=timeout, follow_redirects=False, trust_env=False

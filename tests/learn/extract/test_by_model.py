@@ -140,6 +140,14 @@ async def test_a_pitfall_that_repeats_the_instruction_is_dropped(pitfall: str):
     assert note.lesson.pitfall is None
 
 
+@pytest.mark.parametrize("trigger", ["When booking hotels", "When needed"])
+async def test_a_rule_is_not_limited_to_a_situation_that_the_user_did_not_name(trigger: str):
+    note = await only_note({**LESSON, "trigger": trigger})
+
+    assert note.lesson.trigger is None
+    assert note.standing
+
+
 async def test_a_pitfall_a_rationale_or_a_trigger_that_nobody_said_is_dropped():
     note = await only_note(
         {**LESSON, "pitfall": "Used emojis", "rationale": "Customers complained", "trigger": "Answer in French"}

@@ -310,16 +310,22 @@ def _named_before(turn: Turn, shown: Shown) -> set[str]:
 
 
 def _lesson(content: str, edit: Edit, turn: Turn, shown: Shown) -> Lesson:
-    trigger = _clean(edit.trigger)
-    acted = [each for each in shown.transcript.turns.values() if each.id <= turn.id and not each.by_user]
+    before = [each for each in shown.transcript.turns.values() if each.id <= turn.id]
+    acted = [each for each in before if not each.by_user]
     blocked = None if edit.blocking_issue == "none" else {"kind": edit.blocking_issue, "details": content}
     return Lesson(
         content,
-        None if _repeats(trigger, content) else trigger,
+        _situation(_clean(edit.trigger), content, [each for each in before if each.by_user]),
         _grounded(_clean(edit.rationale), content, [turn]),
         _grounded(_clean(edit.pitfall), content, acted),  # what the agent did wrong, in its own words or tool calls
         blocked,
     )
+
+
+def _situation(trigger: str, content: str, turns: Sequence[Turn]) -> str | None:
+    """A trigger that the user's turns name: an invented one ("When answering") would hide a standing rule."""
+    named = names(trigger) & names("\n".join(turn.text for turn in turns))
+    return trigger if named and not _repeats(trigger, content) else None
 
 
 def _grounded(text: str, content: str, turns: Sequence[Turn]) -> str | None:

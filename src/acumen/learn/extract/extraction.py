@@ -38,5 +38,8 @@ def _gated(window: Window, deps: Deps) -> bool:
 
 
 async def _worth_reading(window: Window, extractors: Mapping[Kind, Extractor], deps: Deps) -> bool:
-    votes = [await gate.vote(window, extractor, deps.llm) for extractor in extractors.values() if deps.llm]
-    return any(votes)
+    """The first extractor for which the model votes yes decides: the others are not asked."""
+    for extractor in extractors.values():
+        if deps.llm and await gate.vote(window, extractor, deps.llm):
+            return True
+    return False

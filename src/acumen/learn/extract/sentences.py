@@ -46,7 +46,7 @@ _CODE_MARK = later(r"[{}\[\]();=<>|\\$_*^~]")
 # Where a sentence ends: a full stop before a space, a line break, a semicolon. Quotes and inline code are stepped over.
 _STEP = later(
     r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)'
-    r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？]|[.!?]+(?=[A-Z][a-z]))"
+    r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？।]|[.!?]+(?=[A-Z][a-z]))"
 )
 _ABBREVIATION = later(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
