@@ -24,12 +24,12 @@ from acumen.llm.scripted import Script
 from acumen.model.config import DEFAULT_WINDOW, PLAYBOOKS, PROFILES
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Kind, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
-from acumen.model.llm_call import LlmCall, Role
+from acumen.model.llm_call import LlmCall, ModelRole
 from acumen.model.llm_choice import LlmChoice
 from acumen.model.memories import Memory
 from acumen.model.playbook import UserPlaybook
 from acumen.model.profile import Profile
-from acumen.settings import Llm as LlmSettings
+from acumen.settings import LlmSettings
 from bench.figures import Figure, Run
 from bench.retrieval import data_folder, locomo
 
@@ -143,7 +143,7 @@ async def _read(windows: Sequence[Window], url: str | None) -> Calls:
 def _gateway(url: str | None) -> Gateway:
     if url:
         return Gateway(LlmSettings(url=url, request_seconds=600, total_seconds=900))
-    return Gateway(LlmSettings(url="http://127.0.0.1:9/v1"), Script().says(Role.EXTRACTION, _edits).connect)
+    return Gateway(LlmSettings(url="http://127.0.0.1:9/v1"), Script().says(ModelRole.EXTRACTION, _edits).connect)
 
 
 async def _read_window(window: Window, llm: Llm, calls: Calls) -> None:

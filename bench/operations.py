@@ -144,10 +144,10 @@ def _took(server: Server, method: str, path: str, run: Run) -> float:
 
 
 def grouping(run: Run) -> Iterator[Figure]:
-    from acumen.observe.grouping import Memory, group_of, signature  # noqa: PLC0415 - the other lines need no more
+    from acumen.observe.grouping import InMemoryGroupIndex, group_of, signature  # noqa: PLC0415 - the other lines need no more
 
     lines = list(labelled(run.many(20_000, 500), seed=11))
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
     began = time.perf_counter()
     groups = [group_of(signature("agent", "tool", "Error", line.message), shelf) for line in lines]
     took = time.perf_counter() - began
@@ -163,8 +163,8 @@ def grouping(run: Run) -> Iterator[Figure]:
 
 
 def _of_format(name: str, run: Run) -> Score:
-    from acumen.observe.grouping import Memory, group_of, signature  # noqa: PLC0415 - as above
+    from acumen.observe.grouping import InMemoryGroupIndex, group_of, signature  # noqa: PLC0415 - as above
 
-    lines, shelf = list(lines_of(name, run.many(2_000, 200), seed=12)), Memory()
+    lines, shelf = list(lines_of(name, run.many(2_000, 200), seed=12)), InMemoryGroupIndex()
     groups = [group_of(signature(name, "log", None, line.message), shelf) for line in lines]
     return score([line.label for line in lines], groups)

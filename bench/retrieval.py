@@ -24,8 +24,8 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from acumen.llm.embed import NAME, Embedder, load_embedder
-from acumen.model.search import Mode
-from acumen.recall.partition import Question
+from acumen.model.search import RankingMode
+from acumen.recall.partition import RankQuery
 from acumen.recall.passages import of_turn
 from acumen.recall.turns import TurnPartition
 from bench.figures import CannotMeasure, Figure, Run, Target, at_least
@@ -142,14 +142,14 @@ def longmemeval(data: Path) -> Iterator[Corpus]:
 SETS = {"locomo": locomo, "longmemeval": longmemeval}
 
 
-def tallies(corpora: Sequence[Corpus], meanings: Meanings, mode: Mode = Mode.HYBRID) -> dict[str, Tally]:
+def tallies(corpora: Sequence[Corpus], meanings: Meanings, mode: RankingMode = RankingMode.HYBRID) -> dict[str, Tally]:
     """Per category and, under `overall`, of all questions that have an answer."""
     found: dict[str, Tally] = defaultdict(Tally)
     for corpus in corpora:
         partition = _indexed(corpus, meanings)
         vectors = meanings.of([asked.text for asked in corpus.asked])
         for asked, vector in zip(corpus.asked, vectors, strict=True):
-            ranks, score = _answer(partition, Question.of(asked.text, vector, mode), asked)
+            ranks, score = _answer(partition, RankQuery.of(asked.text, vector, mode), asked)
             groups = [asked.category, *(["overall"] if asked.answerable else [])]
             for group in groups if asked.gold or not asked.answerable else []:
                 found[group].ranks.append(ranks)
@@ -167,7 +167,7 @@ def _indexed(corpus: Corpus, meanings: Meanings) -> TurnPartition[None]:
     return partition
 
 
-def _answer(partition: TurnPartition[None], question: Question, asked: Asked) -> tuple[list[int], float]:
+def _answer(partition: TurnPartition[None], question: RankQuery, asked: Asked) -> tuple[list[int], float]:
     hits = partition.rank(question, DEPTH)
     places = [int(hit.entity_id) for hit in hits]
     ranks = [places.index(gold) + 1 if gold in places else 0 for gold in sorted(asked.gold)]
@@ -226,7 +226,7 @@ def main() -> dict[str, dict[str, dict[str, float]]]:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help=f"folder of the data sets (or {DATA})")
     parser.add_argument("--only", choices=sorted(SETS))
-    parser.add_argument("--mode", choices=list(Mode), default=Mode.HYBRID, type=Mode)
+    parser.add_argument("--mode", choices=list(RankingMode), default=RankingMode.HYBRID, type=RankingMode)
     parser.add_argument("--corpora", default="", help="only these, by number from 1, such as 4-5")
     parser.add_argument("--json", type=Path, help="write the figures here too")
     given = parser.parse_args()

@@ -31,7 +31,7 @@ from acumen.model.ids import (
     now,
 )
 from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.search import Filter, Mode
+from acumen.model.search import Filter, RankingMode
 from acumen.model.times import DAY_MS
 from acumen.observe import conversations
 from acumen.recall import experiments
@@ -153,7 +153,7 @@ async def _session(number: int, planted: Sequence[Planted], app: App, random: Ra
         " ".join(one.word for one in met),
         10,
         {Kind.AGENT_PLAYBOOK: Filter(approvals=(Approval.APPROVED,))},
-        mode=Mode.FTS,
+        mode=RankingMode.FTS,
         user_id=user,
         session_id=session,
     )

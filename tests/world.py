@@ -42,7 +42,7 @@ from acumen.model.ids import (
 from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.profile import Profile
 from acumen.model.search import SearchRow
-from acumen.settings import Llm, Settings
+from acumen.settings import LlmSettings, Settings
 from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.memories.lineage import Because
@@ -206,7 +206,7 @@ def make_app(
     app = App(settings, clock)
     if script is not None:
         given = {"url": "http://127.0.0.1:9/v1", **settings.llm.model_dump(exclude_defaults=True)}
-        app.gateway = Gateway(Llm.model_validate(given), connect=script.connect)
+        app.gateway = Gateway(LlmSettings.model_validate(given), connect=script.connect)
     if settings.recall.embeddings:
         app.meaning._embedder = embedder
     return app

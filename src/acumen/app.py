@@ -16,9 +16,9 @@ from acumen.llm import providers
 from acumen.llm.gateway import Gateway
 from acumen.llm.meaning import Meaning
 from acumen.meter import usage
-from acumen.meter.cost import Ledger
+from acumen.meter.cost import StoredLedger
 from acumen.model import config as org_config
-from acumen.model.config import Config
+from acumen.model.config import OrgConfig
 from acumen.model.facts import Fact, Hour, Minutes
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job
@@ -116,7 +116,7 @@ class App:
             self._deps[org] = (time.monotonic(), deps)
         return deps
 
-    def deps(self, org: OrgId, config: Config) -> Deps:
+    def deps(self, org: OrgId, config: OrgConfig) -> Deps:
         """Without asking the database, which may be what is being asked about."""
         return Deps(
             org=org,
@@ -127,7 +127,7 @@ class App:
             now=self._clock,
             settings=self.settings,
             config=config,
-            llm=self.gateway.of(config.llm, Ledger(self.store.of(org))),
+            llm=self.gateway.of(config.llm, StoredLedger(self.store.of(org))),
             stand_back=self.worker.stand_back,
             renewed=lambda: self.deps_for(org),
         )
@@ -135,7 +135,7 @@ class App:
     def forget_config(self, org: OrgId) -> None:
         self._deps.pop(org, None)
 
-    async def _config(self, org: OrgId) -> Config:
+    async def _config(self, org: OrgId) -> OrgConfig:
         stored, experiment = await self.store.of(org).read(lambda tx: (tx.orgs.config(), tx.experiments.active()))
         return replace(org_config.from_stored(stored.config), experiment=experiment)
 

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from acumen.llm.gateway import Llm
 from acumen.llm.meaning import Meaning
-from acumen.model.config import Config
+from acumen.model.config import OrgConfig
 from acumen.model.ids import Kind, Millis, OrgId, UserId
 from acumen.model.search import SearchRow
 from acumen.model.signal import Thresholds
@@ -55,7 +55,7 @@ class Deps(Struct, frozen=True):
     alike: FindAlike
     now: Callable[[], Millis]
     settings: Settings
-    config: Config
+    config: OrgConfig
     llm: Llm | None  # None: no language model is configured; rules do its work
     stand_back: Callable[[], Awaitable[None]]  # lets callers who wait go first; asked between pieces of long work
     renewed: Callable[[], Awaitable["Deps"]]  # the same by now: long work outlasts a change of the config

@@ -33,7 +33,7 @@ class Limits(Section):
     )
 
 
-class Jobs(Section):
+class JobSettings(Section):
     """How background work is carried."""
 
     workers: int = Field(4, ge=0, le=64, description="Jobs run at once inside `acumen serve`; 0 runs none there.")
@@ -58,7 +58,7 @@ class Observe(Section):
     )
 
 
-class Alerts(Section):
+class AlertSettings(Section):
     """When a person should hear that something is wrong, and where."""
 
     every_minutes: int = Field(5, ge=1, le=60, description="How often to look whether something is wrong.")
@@ -79,7 +79,7 @@ class Alerts(Section):
         return self
 
 
-class Recall(Section):
+class RecallSettings(Section):
     """How memories are found and shown."""
 
     cache_mb: int = Field(512, ge=8, description="Memory for search partitions; the least recently used go first.")
@@ -99,7 +99,7 @@ class Meter(Section):
     model: str = Field("gpt-5-mini", description="Whose price counts when a question about costs names no model.")
 
 
-class Review(Section):
+class ReviewSettings(Section):
     """When a memory deserves a look."""
 
     least_wasted_tokens: int = Field(
@@ -112,7 +112,7 @@ class Review(Section):
     )
 
 
-class Evaluation(Section):
+class EvaluationSettings(Section):
     """When sessions are judged."""
 
     quiet_seconds: int = Field(
@@ -132,7 +132,7 @@ class Web(Section):
     )
 
 
-class Llm(Section):
+class LlmSettings(Section):
     """The language model, if there is one. Without one, rules do its work."""
 
     url: str = Field("", description="An OpenAI-compatible endpoint, such as `http://127.0.0.1:11434/v1`.")
@@ -175,15 +175,15 @@ class Settings(Section):
     log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="How much to log.")
     drain_seconds: int = Field(10, ge=0, description="How long SIGTERM waits for requests and jobs under way.")
     limits: Limits = Limits()
-    jobs: Jobs = Jobs()
+    jobs: JobSettings = JobSettings()
     observe: Observe = Observe()
-    alerts: Alerts = Alerts()
-    recall: Recall = Recall()
+    alerts: AlertSettings = AlertSettings()
+    recall: RecallSettings = RecallSettings()
     meter: Meter = Meter()
-    llm: Llm = Llm()
-    evaluation: Evaluation = Evaluation()
+    llm: LlmSettings = LlmSettings()
+    evaluation: EvaluationSettings = EvaluationSettings()
     web: Web = Web()
-    review: Review = Review()
+    review: ReviewSettings = ReviewSettings()
 
     @property
     def data_dir(self) -> Path:

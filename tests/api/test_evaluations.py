@@ -8,7 +8,7 @@ import pytest
 
 from acumen.llm.scripted import Script
 from acumen.model.ids import now
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen.model.run import RunId
 from acumen_client import BadInput, Conflict, NotFound
 from acumen_client.wire.evaluations import EvaluationResultView, SetSessionOutcomeResponse
@@ -329,7 +329,7 @@ async def test_sessions_of_the_past_are_judged_anew(org: Org):
 
 
 async def test_a_model_judges_so_many_of_each_agent_version_anew_and_no_more(start: Start):
-    script = Script().says(Role.JUDGE, {"is_success": False, "failure_reason": "It was late."})
+    script = Script().says(ModelRole.JUDGE, {"is_success": False, "failure_reason": "It was late."})
     org = local(await start(script=script, llm={"gate": False}))
     await org.sdk.update_config(eval_sample_n_per_stratum=2)
     for number in range(5):

@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from acumen.api.views import shaped
-from acumen_client.wire.shapes import Answer
+from acumen_client.wire.shapes import AnswerModel
 
 
 class Thing(Struct, frozen=True):
@@ -13,7 +13,7 @@ class Thing(Struct, frozen=True):
     ours: str = "not for the wire"
 
 
-class ThingView(Answer):
+class ThingView(AnswerModel):
     thing_id: int
     name: str
     made_at: int

@@ -15,7 +15,7 @@ from acumen_client.wire.memories import (
 )
 from acumen_client.wire.observe import FinalizeSessionRequest, GetRequestsRequest, InteractionData, ToolUsed
 from acumen_client.wire.recall import UnifiedSearchRequest
-from acumen_client.wire.shapes import LATEST_SECOND, Role, Status
+from acumen_client.wire.shapes import LATEST_SECOND, MemoryStatus, Role
 from acumen_client.wire.system import CreateKeyRequest
 
 
@@ -155,7 +155,12 @@ def test_a_range_of_seconds_must_end_after_it_starts():
 def test_current_has_three_spellings_in_a_filter():
     request = GetUserPlaybooksRequest.model_validate({"status_filter": [None, "None", "current", "archived"]})
 
-    assert request.status_filter == [Status.CURRENT, Status.CURRENT, Status.CURRENT, Status.ARCHIVED]
+    assert request.status_filter == [
+        MemoryStatus.CURRENT,
+        MemoryStatus.CURRENT,
+        MemoryStatus.CURRENT,
+        MemoryStatus.ARCHIVED,
+    ]
 
 
 @pytest.mark.parametrize("status", [None, ""])
@@ -169,7 +174,7 @@ def test_an_update_without_a_status_leaves_it_as_it_is(status: str | None):
 def test_an_update_may_make_a_memory_current_again(status: str):
     request = UpdateUserPlaybookRequest.model_validate({"user_playbook_id": 1, "status": status})
 
-    assert request.status is Status.CURRENT
+    assert request.status is MemoryStatus.CURRENT
 
 
 @pytest.mark.parametrize("metadata", [{"superseded_by": 7}, '{"superseded_by": 7}'])
@@ -186,7 +191,9 @@ def test_metadata_that_is_no_object_is_refused(metadata: str):
 
 
 def test_a_current_memory_is_shown_without_a_status():
-    view = ProfileView(profile_id="p", user_id="ada", content="c", last_modified_timestamp=1, status=Status.CURRENT)
+    view = ProfileView(
+        profile_id="p", user_id="ada", content="c", last_modified_timestamp=1, status=MemoryStatus.CURRENT
+    )
 
     assert "status" not in view.model_dump(exclude_none=True)
 

@@ -10,11 +10,11 @@ from acumen.jobs.worker import Worker
 from acumen.model.facts import Published
 from acumen.model.ids import RequestId, UserId
 from acumen.model.job import Job
-from acumen.settings import Jobs
+from acumen.settings import JobSettings
 from acumen.storage.store import Store
 from tests.world import ORG, Clock
 
-QUICK = Jobs(attempts=3, backoff_seconds=1, poll_seconds=0.01, workers=2)
+QUICK = JobSettings(attempts=3, backoff_seconds=1, poll_seconds=0.01, workers=2)
 
 
 async def add(store: Store, user: str = "ada", request: str = "r1") -> None:
@@ -169,7 +169,7 @@ async def test_news_wake_a_worker_before_its_next_look(store: Store):
     async def run(_job: Job) -> None:
         ran.set()
 
-    worker = Worker(store, run, Jobs(poll_seconds=60))
+    worker = Worker(store, run, JobSettings(poll_seconds=60))
     stop = asyncio.Event()
     serving = asyncio.create_task(worker.serve(stop))
     await asyncio.sleep(0.05)

@@ -22,10 +22,10 @@ from acumen.errors import (
 )
 from acumen.llm import talk
 from acumen.llm.gateway import Gateway, Llm
-from acumen.llm.prompt import Prompt, Question
-from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.llm.prompt import ModelQuestion, Prompt
+from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.llm_choice import LlmChoice
-from acumen.settings import Llm as LlmSettings
+from acumen.settings import LlmSettings
 from tests.model_server import (
     MODEL,
     ModelServer,
@@ -84,7 +84,7 @@ QUICK = {"backoff_seconds": 0.01}
 HASTE = {"request_seconds": 1.0}
 
 
-def a_question(talk: str = "hello", **more: Any) -> Question[Vote]:
+def a_question(talk: str = "hello", **more: Any) -> ModelQuestion[Vote]:
     return PROMPT.question({"talk": talk, "rule": "what matters"}, **more)
 
 
@@ -143,7 +143,7 @@ async def test_those_who_ask_at_once_share_one_look_at_what_an_endpoint_serves(s
 
     assert answers == [True] * 8
     assert server.listed == 1
-    assert {(call.model, call.outcome) for call in door.book.calls} == {(MODEL, Outcome.ANSWERED)}
+    assert {(call.model, call.outcome) for call in door.book.calls} == {(MODEL, CallOutcome.ANSWERED)}
 
 
 async def test_one_who_gives_up_does_not_take_the_look_from_the_others(server: ModelServer, door_to: DoorTo):
@@ -196,7 +196,7 @@ async def test_each_role_may_have_a_model_of_its_own(server: ModelServer, door_t
 
     await door.ask()
 
-    assert door.llm.route.models[Role.EXTRACTION] == "big"
+    assert door.llm.route.models[ModelRole.EXTRACTION] == "big"
     assert server.asked[0].body["model"] == "small"
 
 
@@ -208,7 +208,7 @@ async def test_every_call_is_written_down_with_its_tokens_its_prompt_and_on_whos
     await door.ask(user_id="ada", request_id="r1")
 
     call = door.call
-    assert (call.role, call.model, call.outcome, call.attempts) == (Role.GATE, MODEL, Outcome.ANSWERED, 1)
+    assert (call.role, call.model, call.outcome, call.attempts) == (ModelRole.GATE, MODEL, CallOutcome.ANSWERED, 1)
     assert (call.prompt_tokens, call.completion_tokens) == (100, 10)
     assert (call.prompt_hash, call.user_id, call.request_id) == (PROMPT.hash, "ada", "r1")
     assert call.duration_ms > 0
@@ -282,7 +282,7 @@ async def test_an_answer_of_the_wrong_shape_is_sent_back(server: ModelServer, wr
     door = door_to(server)
 
     assert await door.ask()
-    assert (door.call.attempts, door.call.outcome) == (2, Outcome.ANSWERED)
+    assert (door.call.attempts, door.call.outcome) == (2, CallOutcome.ANSWERED)
     assert door.call.prompt_tokens == 200
 
 
@@ -305,7 +305,7 @@ async def test_a_reply_that_is_not_shaped_as_the_protocol_says_is_asked_for_agai
     door = door_to(server)
 
     assert await door.ask()
-    assert (door.call.attempts, door.call.outcome) == (2, Outcome.ANSWERED)
+    assert (door.call.attempts, door.call.outcome) == (2, CallOutcome.ANSWERED)
 
 
 @pytest.mark.parametrize(
@@ -320,7 +320,7 @@ async def test_replies_that_never_are_shaped_as_the_protocol_says_cannot_be_used
     with pytest.raises(ModelUnusable):
         await door.ask()
 
-    assert (door.call.outcome, door.call.attempts) == (Outcome.UNUSABLE, 2)
+    assert (door.call.outcome, door.call.attempts) == (CallOutcome.UNUSABLE, 2)
 
 
 @pytest.mark.parametrize("text", ["{" * 900_000, '{"a":' * 150_000])
@@ -341,7 +341,7 @@ async def test_answers_that_never_have_the_right_shape_are_paid_for_and_written_
     with pytest.raises(ModelUnusable):
         await door.ask()
 
-    assert (door.call.outcome, door.call.attempts) == (Outcome.UNUSABLE, 3)
+    assert (door.call.outcome, door.call.attempts) == (CallOutcome.UNUSABLE, 3)
     assert (door.call.prompt_tokens, door.call.completion_tokens) == (300, 30)
 
 
@@ -368,7 +368,7 @@ async def test_a_server_that_keeps_failing_is_given_up_after_so_many_attempts(se
     with pytest.raises(ModelFailed):
         await door.ask()
 
-    assert (len(server.asked), door.call.outcome) == (3, Outcome.FAILED)
+    assert (len(server.asked), door.call.outcome) == (3, CallOutcome.FAILED)
 
 
 async def test_a_server_that_says_when_to_come_back_is_asked_then(
@@ -396,7 +396,7 @@ async def test_a_server_that_asks_for_more_patience_than_there_is_is_left_alone_
     door.clock.now = 3601
 
     assert await door.ask()
-    assert [call.outcome for call in door.book.calls] == [Outcome.LIMITED, Outcome.ANSWERED]
+    assert [call.outcome for call in door.book.calls] == [CallOutcome.LIMITED, CallOutcome.ANSWERED]
 
 
 async def test_a_server_that_asks_for_years_is_tried_again_after_an_hour(server: ModelServer, door_to: DoorTo):
@@ -445,7 +445,7 @@ async def test_a_refusal_is_not_repeated(server: ModelServer, status: int, door_
     with pytest.raises(ModelFailed):
         await door.ask()
 
-    assert (door.call.outcome, len(server.asked)) == (Outcome.REFUSED, 1)
+    assert (door.call.outcome, len(server.asked)) == (CallOutcome.REFUSED, 1)
 
 
 async def test_a_question_that_is_refused_in_words_too_does_not_cost_the_next_its_schema(
@@ -493,20 +493,20 @@ async def test_whatever_goes_wrong_once_is_tried_again(server: ModelServer, beha
 @pytest.mark.parametrize(
     "behaviour,outcome",
     [
-        (hangs, Outcome.TIMED_OUT),
-        (drips, Outcome.TIMED_OUT),
-        (resets, Outcome.FAILED),
-        (breaks_off, Outcome.FAILED),
-        (replies(b'{"choices": "\xff\xfe"}'), Outcome.UNUSABLE),
-        (replies(b"<html>"), Outcome.UNUSABLE),
-        (replies(b"{}"), Outcome.UNUSABLE),
-        (refuses(429), Outcome.LIMITED),
-        (refuses(500), Outcome.FAILED),
+        (hangs, CallOutcome.TIMED_OUT),
+        (drips, CallOutcome.TIMED_OUT),
+        (resets, CallOutcome.FAILED),
+        (breaks_off, CallOutcome.FAILED),
+        (replies(b'{"choices": "\xff\xfe"}'), CallOutcome.UNUSABLE),
+        (replies(b"<html>"), CallOutcome.UNUSABLE),
+        (replies(b"{}"), CallOutcome.UNUSABLE),
+        (refuses(429), CallOutcome.LIMITED),
+        (refuses(500), CallOutcome.FAILED),
     ],
     ids=["hangs", "drips", "resets", "breaks off", "not utf-8", "not json", "nothing in it", "limits", "fails"],
 )
 async def test_whatever_goes_wrong_for_good_ends_in_one_kind_of_error(
-    server: ModelServer, behaviour: Any, outcome: Outcome, door_to: DoorTo
+    server: ModelServer, behaviour: Any, outcome: CallOutcome, door_to: DoorTo
 ):
     server.then(behaviour)
     door = door_to(server, attempts=2, **(HASTE if behaviour in (hangs, drips) else {}))
@@ -525,7 +525,7 @@ async def test_a_reply_without_end_is_not_read_to_its_end_nor_asked_for_again(se
     with pytest.raises(ModelUnusable, match=r"\(unusable\): more than 1048576 bytes\.$"):
         await door.ask()
 
-    assert (door.call.outcome, len(server.asked)) == (Outcome.UNUSABLE, 1)
+    assert (door.call.outcome, len(server.asked)) == (CallOutcome.UNUSABLE, 1)
 
 
 async def test_a_packed_reply_is_not_unpacked(server: ModelServer, door_to: DoorTo):
@@ -545,7 +545,7 @@ async def test_a_total_time_holds_whatever_the_attempts(server: ModelServer, doo
     with pytest.raises(ModelFailed, match=r"within 0\.3 s"):
         await door.ask()
 
-    assert door.call.outcome is Outcome.TIMED_OUT
+    assert door.call.outcome is CallOutcome.TIMED_OUT
     assert door.call.attempts < 10
 
 
@@ -576,7 +576,7 @@ async def test_one_who_is_told_to_stop_stops_and_the_call_is_still_written_down(
     with pytest.raises(asyncio.CancelledError):
         await asking
 
-    assert door.call.outcome is Outcome.STOPPED
+    assert door.call.outcome is CallOutcome.STOPPED
     assert door.call.prompt_tokens > 0
 
 
@@ -737,8 +737,8 @@ async def test_a_provider_has_its_usual_models_quick_ones_for_what_must_be_quick
 
     assert llm is not None
     assert llm.route.endpoint.host == "api.anthropic.com"
-    assert llm.route.models[Role.GATE] == "claude-haiku-4-5"
-    assert llm.route.models[Role.EXTRACTION] == "claude-sonnet-5"
+    assert llm.route.models[ModelRole.GATE] == "claude-haiku-4-5"
+    assert llm.route.models[ModelRole.EXTRACTION] == "claude-sonnet-5"
 
 
 async def test_a_provider_whose_package_is_missing_says_what_to_install(
@@ -750,17 +750,17 @@ async def test_a_provider_whose_package_is_missing_says_what_to_install(
     with pytest.raises(ModelFailed, match=r"acumen\[anthropic\]"):
         await door.ask()
 
-    assert (door.call.outcome, door.call.attempts) == (Outcome.FAILED, 0)
+    assert (door.call.outcome, door.call.attempts) == (CallOutcome.FAILED, 0)
 
 
 async def test_what_an_org_has_chosen_goes_before_what_the_server_has(server: ModelServer, door_to: DoorTo):
-    choice = LlmChoice("endpoint", server.url, "sk-of-org", model="theirs", models={Role.GATE: "endpoint/quick"})
+    choice = LlmChoice("endpoint", server.url, "sk-of-org", model="theirs", models={ModelRole.GATE: "endpoint/quick"})
     door = door_to(server, choice, url="http://127.0.0.1:9/v1", model="ours", gate_model="ours-too")
 
     await door.ask()
 
     assert server.asked[0].body["model"] == "quick"
-    assert door.llm.route.models[Role.JUDGE] == "theirs"
+    assert door.llm.route.models[ModelRole.JUDGE] == "theirs"
 
 
 async def test_a_server_may_keep_its_orgs_from_bringing_models_of_their_own(server: ModelServer, door_to: DoorTo):

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from acumen.llm.prompt import Prompt
 from acumen.llm.tokens import count_tokens
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 
 SOURCES = Path(__file__).parents[2] / "src" / "acumen"
 FILES = sorted(SOURCES.rglob("prompts/*.md"))
@@ -39,7 +39,7 @@ def filled(prompt: Prompt[Any], value: str):
 def test_every_prompt_renders_with_nothing_left_open(path: Path):
     question = filled(prompt_of(path), "a value")
 
-    assert question.role in Role
+    assert question.role in ModelRole
     assert "{{" not in question.instructions + question.shown
     assert question.shown.strip()
 

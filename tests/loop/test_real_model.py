@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from acumen.llm.ping import ping
 from acumen.llm.prompt import Prompt
-from acumen.model.llm_call import Role
-from acumen.settings import Llm
+from acumen.model.llm_call import ModelRole
+from acumen.settings import LlmSettings
 from tests import smollm
 from tests.world import Start, local, once, said
 
@@ -52,7 +52,7 @@ async def test_a_publish_travels_through_gate_extraction_and_judge_with_typed_an
 
     assert isinstance(judged.value.is_success, bool)
     calls = (await org.rows())["llm_calls"]
-    assert {call["role"] for call in calls} == {Role.GATE, Role.EXTRACTION, Role.JUDGE}
+    assert {call["role"] for call in calls} == {ModelRole.GATE, ModelRole.EXTRACTION, ModelRole.JUDGE}
     assert {(call["model"], call["outcome"]) for call in calls} == {(smollm.NAME, "answered")}
     assert all(call["prompt_tokens"] > 20 and call["completion_tokens"] > 0 for call in calls)
     known = (await org.sdk.profiles(user_id="ada")).user_profiles
@@ -61,4 +61,4 @@ async def test_a_publish_travels_through_gate_extraction_and_judge_with_typed_an
 
 
 async def test_the_doctor_finds_it_by_its_url_alone(endpoint: str):
-    assert await ping(Llm(url=endpoint, **PATIENCE), within=240.0) == smollm.NAME
+    assert await ping(LlmSettings(url=endpoint, **PATIENCE), within=240.0) == smollm.NAME

@@ -8,7 +8,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from acumen.learn.evaluate.evaluate import chance
 from acumen.llm.scripted import Script
 from acumen.model.ids import SessionId, UserId
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen_client.wire.evaluations import EvaluationResultView
 from tests.world import Clock, Org, Start, local, said
 
@@ -234,7 +234,7 @@ FAILED = {
 
 
 async def test_a_model_judges_where_there_is_one(start: Start):
-    script = Script().says(Role.JUDGE, FAILED)
+    script = Script().says(ModelRole.JUDGE, FAILED)
     org = local(await start(script=script))
     await org.sdk.update_config(**success_config(sampling_rate=1.0), agent_context_prompt="A bakery.")
     await org.sdk.publish(**said(*ASKED, "My password is hunter2butlonger!"), session_finished=True)
@@ -245,7 +245,7 @@ async def test_a_model_judges_where_there_is_one(start: Start):
     assert (found.is_success, found.failure_type, found.failure_reason) == (False, "wrong_tool", "It searched the web.")
     assert (found.engine, found.model, found.confidence) == ("model", "scripted", 0.8)
     assert (found.number_of_correction_per_session, found.user_turns_to_resolution) == (2, None)
-    (asked,) = script.asked_for(Role.JUDGE)
+    (asked,) = script.asked_for(ModelRole.JUDGE)
     assert "It helped." in asked.instructions
     assert "A bakery." in asked.instructions
     assert "When do you open?" in asked.shown
@@ -255,7 +255,7 @@ async def test_a_model_judges_where_there_is_one(start: Start):
 @pytest.mark.parametrize("broken", [ModelHTTPError(500, "scripted"), "not json", {"is_success": "perhaps"}])
 async def test_rules_take_over_when_the_model_fails_and_say_so(start: Start, broken: Any):
     settings = {"attempts": 1, "repairs": 0}
-    org = local(await start(script=Script().says(Role.JUDGE, broken), llm=settings))
+    org = local(await start(script=Script().says(ModelRole.JUDGE, broken), llm=settings))
     await org.sdk.update_config(**success_config(sampling_rate=1.0))
     await org.sdk.publish(**said(*ASKED), session_finished=True)
     await org.app.worker.run_due()
@@ -267,7 +267,7 @@ async def test_rules_take_over_when_the_model_fails_and_say_so(start: Start, bro
 
 
 async def test_by_default_a_model_judges_a_twentieth_and_rules_the_rest(start: Start):
-    script = Script().says(Role.JUDGE, FAILED)
+    script = Script().says(ModelRole.JUDGE, FAILED)
     org = local(await start(script=script, evaluation={"quiet_seconds": 0}, llm={"gate": False}))
     drawn = next(f"s{n}" for n in range(1_000) if chance("self-host-org", "ada", f"s{n}") < 0.05)
     other = next(f"s{n}" for n in range(1_000) if chance("self-host-org", "ada", f"s{n}") >= 0.05)
@@ -294,7 +294,7 @@ async def test_a_model_compares_an_answer_with_its_shadow(start: Start):
         return {"better": "1" if west_first else "2", "significantly": True, "reason": "west is right"}
 
     judge: Any = lambda shown: prefers_west(shown) if "Answer 1" in shown else {**FAILED, "is_success": True}  # noqa: E731
-    org = local(await start(script=Script().says(Role.JUDGE, judge)))
+    org = local(await start(script=Script().says(ModelRole.JUDGE, judge)))
     await org.sdk.update_config(**success_config(sampling_rate=1.0))
     for number in range(4):
         await org.sdk.publish(

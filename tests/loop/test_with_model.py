@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen_client.wire.config import MASK
 from tests.model_server import model_server, refuses, says, waits_for
 from tests.world import Org, Start, local, said
@@ -59,7 +59,7 @@ async def calls(org: Org) -> list[dict[str, Any]]:
 
 
 async def test_a_rerun_tells_how_much_of_it_rules_read_in_the_models_place(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads, DOWN), llm={"attempts": 1})
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, reads, DOWN), llm={"attempts": 1})
     await org.sdk.publish(**said(SAYS))
     await org.learn()
 
@@ -71,7 +71,7 @@ async def test_a_rerun_tells_how_much_of_it_rules_read_in_the_models_place(start
 
 
 async def test_what_the_model_reads_is_learned_with_its_name_and_its_words(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, reads))
     await org.sdk.publish(**said(SAYS, request_id="r1"))
 
     await org.learn()
@@ -87,7 +87,7 @@ async def test_what_the_model_reads_is_learned_with_its_name_and_its_words(start
 
 
 async def test_every_question_is_billed_to_the_request_that_caused_it(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, reads))
     await org.sdk.publish(**said(SAYS, request_id="r1"))
 
     await org.learn()
@@ -100,20 +100,20 @@ async def test_every_question_is_billed_to_the_request_that_caused_it(start: Sta
 
 
 async def test_where_the_rules_find_nothing_the_model_votes_before_it_reads(start: Start):
-    script = Script().says(Role.GATE, {"worth_reading": False}).says(Role.EXTRACTION, reads)
+    script = Script().says(ModelRole.GATE, {"worth_reading": False}).says(ModelRole.EXTRACTION, reads)
     org = await with_model(start, script)
     await org.sdk.publish(**said("What is the capital of France?"))
     await org.sdk.finalize_session(user_id="ada", session_id="s1")
 
     await org.learn()
 
-    assert len(script.asked_for(Role.GATE)) == 2
-    assert script.asked_for(Role.EXTRACTION) == []
+    assert len(script.asked_for(ModelRole.GATE)) == 2
+    assert script.asked_for(ModelRole.EXTRACTION) == []
 
 
 @pytest.mark.parametrize("how", ["forced", "configured", "switched off"])
 async def test_the_vote_is_skipped_where_somebody_wants_the_reading(start: Start, how: str):
-    script = Script().says(Role.EXTRACTION, reads)
+    script = Script().says(ModelRole.EXTRACTION, reads)
     org = await with_model(start, script, llm={"gate": how != "switched off"})
     if how == "configured":
         await org.sdk.update_config(skip_should_run_check=True)
@@ -122,8 +122,8 @@ async def test_the_vote_is_skipped_where_somebody_wants_the_reading(start: Start
 
     await org.learn()
 
-    assert len(script.asked_for(Role.EXTRACTION)) == 1
-    assert script.asked_for(Role.GATE) == []
+    assert len(script.asked_for(ModelRole.EXTRACTION)) == 1
+    assert script.asked_for(ModelRole.GATE) == []
 
 
 async def test_a_model_updates_a_memory_that_it_was_shown_and_the_old_words_stay_in_history(start: Start):
@@ -133,7 +133,7 @@ async def test_a_model_updates_a_memory_that_it_was_shown_and_the_old_words_stay
     def answer(shown: str) -> dict[str, Any]:
         return {"edits": [{**fido, "turn": 2}, fido] if "Fido" in shown else [rex]}
 
-    script = Script().says(Role.EXTRACTION, answer)
+    script = Script().says(ModelRole.EXTRACTION, answer)
     org = await with_model(start, script, llm={"gate": False})
     for sentence in ("Rex is with me.", "It is Fido now: Fido is with me, not Rex."):
         await org.sdk.publish(**said(sentence, force_extraction=True))
@@ -148,7 +148,7 @@ async def test_a_model_updates_a_memory_that_it_was_shown_and_the_old_words_stay
 
 
 async def test_a_model_reads_four_user_turns_at_a_time_and_corrections_at_once(start: Start):
-    script = Script().says(Role.EXTRACTION, {"edits": []})
+    script = Script().says(ModelRole.EXTRACTION, {"edits": []})
     org = await with_model(start, script, llm={"gate": False})
     asked = []
     for sentence in (
@@ -160,13 +160,13 @@ async def test_a_model_reads_four_user_turns_at_a_time_and_corrections_at_once(s
     ):
         await org.sdk.publish(**said(sentence))
         await org.learn()
-        asked.append(len(script.asked_for(Role.EXTRACTION)))
+        asked.append(len(script.asked_for(ModelRole.EXTRACTION)))
 
     assert asked == [0, 0, 0, 1, 2]
 
 
 async def test_an_org_that_sets_a_stride_is_read_by_it(start: Start):
-    script = Script().says(Role.EXTRACTION, {"edits": []})
+    script = Script().says(ModelRole.EXTRACTION, {"edits": []})
     org = await with_model(start, script, llm={"gate": False})
     each = {"extraction_definition_prompt": "x", "stride_size_override": 1}
     await org.sdk.update_config(profile_extractor_config=each, user_playbook_extractor_config=each)
@@ -174,7 +174,7 @@ async def test_an_org_that_sets_a_stride_is_read_by_it(start: Start):
         await org.sdk.publish(**said(sentence))
         await org.learn()
 
-    assert len(script.asked_for(Role.EXTRACTION)) == 2
+    assert len(script.asked_for(ModelRole.EXTRACTION)) == 2
 
 
 async def test_a_turn_of_commands_costs_nothing(start: Start):
@@ -188,7 +188,7 @@ async def test_a_turn_of_commands_costs_nothing(start: Start):
 
 
 async def test_when_the_model_fails_the_rules_take_over_and_say_why(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, DOWN), llm={"backoff_seconds": 0.01})
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, DOWN), llm={"backoff_seconds": 0.01})
     await org.sdk.publish(**said(SAYS))
 
     await org.learn()
@@ -203,7 +203,7 @@ async def test_when_the_model_fails_the_rules_take_over_and_say_why(start: Start
 
 
 async def test_past_the_budget_of_a_day_the_rules_go_on_and_the_status_says_so(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, reads))
     await org.sdk.update_config(llm_config={"daily_token_budget": 100})
     for sentence in (SAYS, "Always answer in French."):
         await org.sdk.publish(**said(sentence))
@@ -221,7 +221,7 @@ async def test_past_the_budget_of_a_day_the_rules_go_on_and_the_status_says_so(s
 
 
 async def test_an_org_does_not_lift_the_budget_of_the_server_and_health_tells_that_it_is_spent(start: Start):
-    script = Script().says(Role.EXTRACTION, reads)
+    script = Script().says(ModelRole.EXTRACTION, reads)
     org = await with_model(start, script, llm={"daily_tokens": 1})
     await org.sdk.publish(**said(SAYS))
     await org.learn()
@@ -238,7 +238,7 @@ async def test_an_org_does_not_lift_the_budget_of_the_server_and_health_tells_th
 
 
 async def test_a_model_that_refuses_shows_in_health_though_it_is_still_asked(start: Start):
-    script = Script().says(Role.EXTRACTION, ModelHTTPError(401, "scripted"))
+    script = Script().says(ModelRole.EXTRACTION, ModelHTTPError(401, "scripted"))
     org = await with_model(start, script)
     await org.sdk.publish(**said(SAYS))
 
@@ -252,7 +252,7 @@ async def test_a_model_that_refuses_shows_in_health_though_it_is_still_asked(sta
 
 
 async def test_a_new_day_has_a_new_budget(start: Start, clock: Any):
-    script = Script().says(Role.EXTRACTION, reads)
+    script = Script().says(ModelRole.EXTRACTION, reads)
     org = await with_model(start, script)
     await org.sdk.update_config(llm_config={"daily_token_budget": 1})
     await org.sdk.publish(**said(SAYS))
@@ -267,7 +267,7 @@ async def test_a_new_day_has_a_new_budget(start: Start, clock: Any):
 
 
 async def test_a_model_that_keeps_failing_shows_in_health_and_status_and_is_left_alone(start: Start):
-    script = Script().says(Role.EXTRACTION, DOWN)
+    script = Script().says(ModelRole.EXTRACTION, DOWN)
     org = await with_model(start, script, llm={"attempts": 1, "breaker_failures": 1})
     for sentence in (SAYS, "Always answer in French."):
         await org.sdk.publish(**said(sentence))
@@ -332,7 +332,7 @@ async def test_a_key_that_is_only_masked_does_not_follow_its_endpoint_to_another
 
 
 async def test_a_user_who_is_erased_is_erased_from_the_bill_too(start: Start):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads))
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, reads))
     await org.sdk.publish(**said(SAYS, request_id="r1"))
     await org.learn()
 
@@ -344,7 +344,7 @@ async def test_a_user_who_is_erased_is_erased_from_the_bill_too(start: Start):
 
 
 async def test_old_bills_are_thrown_away_with_other_counts(start: Start, clock: Any):
-    org = await with_model(start, Script().says(Role.EXTRACTION, reads), meter={"keep_days": 10})
+    org = await with_model(start, Script().says(ModelRole.EXTRACTION, reads), meter={"keep_days": 10})
     await org.sdk.publish(**said(SAYS))
     await org.learn()
 
@@ -371,8 +371,8 @@ async def test_secrets_reach_neither_the_model_nor_a_memory(start: Start):
 
 
 async def test_a_search_is_put_to_stand_by_itself_when_asked_to(start: Start):
-    script = Script().says(Role.REFORMULATION, {"standalone_query": "which city does the user live in"})
-    org = await with_model(start, script.says(Role.EXTRACTION, reads))
+    script = Script().says(ModelRole.REFORMULATION, {"standalone_query": "which city does the user live in"})
+    org = await with_model(start, script.says(ModelRole.EXTRACTION, reads))
     await org.sdk.publish(**said(SAYS))
     await org.learn()
     history = [{"role": "user", "content": "I need a florist near me."}, {"role": "assistant", "content": "Sure!"}]
@@ -383,7 +383,7 @@ async def test_a_search_is_put_to_stand_by_itself_when_asked_to(start: Start):
 
     assert found.reformulated_query == "which city does the user live in"
     assert found.profiles[0].content == "The user lives in Lyon."
-    assert "florist" in script.asked_for(Role.REFORMULATION)[0].shown
+    assert "florist" in script.asked_for(ModelRole.REFORMULATION)[0].shown
     assert [call["user_id"] for call in await calls(org) if call["role"] == "reformulation"] == ["ada"]
 
 
@@ -398,7 +398,7 @@ async def test_a_search_that_does_not_ask_for_it_is_not_rewritten(start: Start):
 
 
 async def test_a_search_goes_on_as_it_is_when_the_model_does_not_answer_or_is_not_there(start: Start):
-    broken = await with_model(start, Script().says(Role.REFORMULATION, DOWN), llm={"backoff_seconds": 0.01})
+    broken = await with_model(start, Script().says(ModelRole.REFORMULATION, DOWN), llm={"backoff_seconds": 0.01})
     none = local(await start())
 
     for org in (broken, none):

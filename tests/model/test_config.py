@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acumen.model.config import PLAYBOOKS, PROFILES, Config, from_stored
+from acumen.model.config import PLAYBOOKS, PROFILES, OrgConfig, from_stored
 from acumen_client.wire import config as wire
 
 
@@ -16,7 +16,7 @@ def stored(**fields: Any) -> dict[str, Any]:
 def test_an_org_that_has_set_nothing_reads_every_turn_at_once():
     config = from_stored(None)
 
-    assert config == Config((PROFILES,), (PLAYBOOKS,), 21_600)
+    assert config == OrgConfig((PROFILES,), (PLAYBOOKS,), 21_600)
     assert [(one.name, one.bookmark, one.window, one.stride) for one in config.extractors] == [
         ("profiles", "profiles", 10, 1),
         ("playbooks", "playbooks", 10, 1),

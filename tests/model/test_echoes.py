@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, Shown, without_echoes
+from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, RenderedMemory, without_echoes
 from acumen.model.ids import Kind, MemoryRef
 
 PARIS = MemoryRef(Kind.PROFILE, "paris")
 CATS = MemoryRef(Kind.PROFILE, "cats")
-SHOWN = [Shown(PARIS, "- User lives in Paris."), Shown(CATS, "- User has three cats.")]
+SHOWN = [RenderedMemory(PARIS, "- User lives in Paris."), RenderedMemory(CATS, "- User has three cats.")]
 
 
 def test_a_memory_that_comes_back_is_blanked_and_named():
@@ -39,7 +39,7 @@ def test_only_whole_words_in_order_are_an_echo():
 
 
 def test_few_words_may_come_back_by_chance():
-    assert without_echoes("likes green tea", [Shown(PARIS, "- likes green tea")]).echoed == ()
+    assert without_echoes("likes green tea", [RenderedMemory(PARIS, "- likes green tea")]).echoed == ()
 
 
 def test_a_whole_context_is_blanked_even_where_nothing_is_remembered_of_it():
@@ -72,8 +72,8 @@ TEXT = st.text(st.sampled_from("ab .\n") | st.characters(), max_size=60) | st.sa
 )
 
 
-@given(TEXT, st.lists(TEXT.map(lambda text: Shown(PARIS, text)), max_size=3))
-def test_every_character_stays_in_its_place_or_becomes_a_space(text: str, shown: list[Shown]):
+@given(TEXT, st.lists(TEXT.map(lambda text: RenderedMemory(PARIS, text)), max_size=3))
+def test_every_character_stays_in_its_place_or_becomes_a_space(text: str, shown: list[RenderedMemory]):
     heard = without_echoes(text, shown)
 
     assert len(heard.text) == len(text)
@@ -84,6 +84,6 @@ def test_every_character_stays_in_its_place_or_becomes_a_space(text: str, shown:
 def test_what_was_shown_is_always_recognised(words: list[str], before: str, after: str):
     memory = " ".join(words)
 
-    heard = without_echoes(f"{before} {memory} {after}", [Shown(PARIS, f"- {memory}.")])
+    heard = without_echoes(f"{before} {memory} {after}", [RenderedMemory(PARIS, f"- {memory}.")])
 
     assert heard.echoed == (PARIS,)

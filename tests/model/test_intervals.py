@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.intervals import Cluster, clustered, newcombe, wilson
+from acumen.model.intervals import UserSample, clustered, newcombe, wilson
 
 cases = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -45,8 +45,8 @@ def test_nothing_seen_says_nothing():
 
 
 def test_users_whose_sessions_all_end_alike_make_the_interval_wider():
-    spread = [Cluster(10, 5)] * 20
-    alike = [Cluster(10, 10)] * 10 + [Cluster(10, 0)] * 10
+    spread = [UserSample(10, 5)] * 20
+    alike = [UserSample(10, 10)] * 10 + [UserSample(10, 0)] * 10
 
     (_, narrow), (_, wide) = clustered(spread, spread), clustered(alike, alike)
 
@@ -55,4 +55,4 @@ def test_users_whose_sessions_all_end_alike_make_the_interval_wider():
 
 
 def test_one_user_in_an_arm_is_no_arm():
-    assert clustered([Cluster(100, 50)], [Cluster(10, 5)] * 5) is None
+    assert clustered([UserSample(100, 50)], [UserSample(10, 5)] * 5) is None

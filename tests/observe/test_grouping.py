@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acumen.model.secrets import redact
-from acumen.observe.grouping import ANY, MOST_PER_BUCKET, OVERFLOW, Memory, group_of, signature
+from acumen.observe.grouping import ANY, MOST_PER_BUCKET, OVERFLOW, InMemoryGroupIndex, group_of, signature
 from bench.failures.labelled import labelled
 from bench.failures.logs import FORMATS, lines_of
 from bench.failures.score import score
@@ -18,8 +18,8 @@ from tests.world import Org, join
 WORDS = st.lists(st.sampled_from("disk memory queue worker token file table order".split()), min_size=3, max_size=8)
 
 
-def groups_of(messages: Sequence[str], shelf: Memory | None = None) -> list[str]:
-    shelf = shelf or Memory()
+def groups_of(messages: Sequence[str], shelf: InMemoryGroupIndex | None = None) -> list[str]:
+    shelf = shelf or InMemoryGroupIndex()
     return [group_of(signature("mcp", "read", "Error", message), shelf) for message in messages]
 
 
@@ -30,7 +30,7 @@ def test_the_same_failures_in_the_same_order_make_the_same_groups(messages: list
 
 @given(st.lists(WORDS.map(" ".join), max_size=30))
 def test_what_was_grouped_once_stays_in_its_group(messages: list[str]):
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
 
     first = groups_of(messages, shelf)
 
@@ -80,7 +80,7 @@ def test_words_that_say_how_it_went_tell_failures_apart(one: str, other: str):
 
 
 def test_a_place_that_differs_stands_open_in_the_template():
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
 
     groups_of(["the file alpha is not there at all", "the file beta is not there at all"], shelf)
 
@@ -92,7 +92,7 @@ def test_numbers_are_the_same_in_whatever_digits_they_are_written():
 
 
 def test_what_a_template_says_is_enough_to_belong_to_it():
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
     said = "moved AppToken{{{0}}} of Token{{{1}}} with Record{{{2}}} of the app and hides it now"
     groups_of([said.format("deadbeef", "cafebabe", "feedface"), *[said.format("1a", "2b", "3c")] * 2], shelf)
 
@@ -104,7 +104,7 @@ def test_another_code_is_another_cause():
 
 
 def test_source_endpoint_and_type_keep_failures_apart():
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
     where = [("a", "x", "E"), ("b", "x", "E"), ("a", "y", "E"), ("a", "x", "F")]
 
     found = {group_of(signature(*place, "it broke"), shelf) for place in where}
@@ -113,7 +113,7 @@ def test_source_endpoint_and_type_keep_failures_apart():
 
 
 def test_a_fingerprint_says_which_are_one():
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
 
     def group(message: str, *fingerprint: str) -> str:
         return group_of(signature("a", "x", "E", message, fingerprint), shelf)
@@ -125,7 +125,7 @@ def test_a_fingerprint_says_which_are_one():
 
 
 def test_what_does_not_fit_is_told_to_be_more_than_is_told_apart():
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
 
     letters = "abcdefghijklmnopqrstuvwxyz"
     words = [f"{one}{two}" for one in letters for two in letters]
@@ -155,7 +155,7 @@ async def test_stored_groups_are_those_that_memory_makes(org: Org):
         told = await record(org, *(failed(line.message) for line in lines[start : start + 25]))
         ids += [one["group_id"] for one in told["results"]]
 
-    shelf = Memory()
+    shelf = InMemoryGroupIndex()
     same = [group_of(signature("mcp", "read_file", "IOError", redact(line.message)), shelf) for line in lines]
 
     assert ids == same

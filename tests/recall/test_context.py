@@ -10,7 +10,7 @@ from acumen.model.handles import memory_handle
 from acumen.model.ids import InteractionId, Kind, MemoryRef
 from acumen.model.memory import Category
 from acumen.recall.context import CITE, DUPLICATE, OVER_BUDGET, UNAPPROVED, Shares, compose, fit
-from acumen.recall.lines import Candidate, by_stability, candidate
+from acumen.recall.lines import ContextCandidate, by_stability, candidate
 from acumen.recall.quotes import Quote
 from tests.world import a_profile, a_user_playbook, an_agent_playbook
 
@@ -24,7 +24,7 @@ MAY = 1_777_900_000_000  # 2026-05-04
 LINES = st.lists(WORDS | st.text(max_size=30), min_size=1, max_size=12).map(" ".join)
 CANDIDATES = st.lists(
     st.builds(
-        Candidate,
+        ContextCandidate,
         st.builds(MemoryRef, st.sampled_from(list(Kind)), st.integers(0, 10_000).map(str)),
         LINES.map(lambda text: f"- {' '.join(text.split())}"),
         st.floats(0, 1),
@@ -37,7 +37,7 @@ CANDIDATES = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(CANDIDATES, st.integers(0, 40) | st.integers(0, 400))
-def test_a_context_never_has_more_tokens_than_its_budget(candidates: list[Candidate], budget: int):
+def test_a_context_never_has_more_tokens_than_its_budget(candidates: list[ContextCandidate], budget: int):
     context = fit(candidates, budget, count_tokens)
 
     assert count_tokens(context.text) == context.tokens <= budget
@@ -49,7 +49,7 @@ def test_a_context_never_has_more_tokens_than_its_budget(candidates: list[Candid
 
 @settings(max_examples=50, deadline=None)
 @given(CANDIDATES)
-def test_with_room_for_all_nothing_is_left_out(candidates: list[Candidate]):
+def test_with_room_for_all_nothing_is_left_out(candidates: list[ContextCandidate]):
     context = fit(candidates, 1_000_000, count_tokens)
 
     assert context.left_out == ()
@@ -57,7 +57,7 @@ def test_with_room_for_all_nothing_is_left_out(candidates: list[Candidate]):
 
 @settings(max_examples=100, deadline=None)
 @given(CANDIDATES, st.integers(20, 300))
-def test_nothing_that_is_left_out_would_still_fit(candidates: list[Candidate], budget: int):
+def test_nothing_that_is_left_out_would_still_fit(candidates: list[ContextCandidate], budget: int):
     """But for a few tokens: the cost of a line beside others is estimated, and never too low."""
     context = fit(candidates, budget, count_tokens)
 
@@ -67,8 +67,8 @@ def test_nothing_that_is_left_out_would_still_fit(candidates: list[Candidate], b
 
 
 def test_the_best_come_first_and_smaller_ones_fill_what_is_left():
-    def of(name: str, words: int, score: float) -> Candidate:
-        return Candidate(MemoryRef(Kind.PROFILE, name), "- " + "word " * words, score, text=name)
+    def of(name: str, words: int, score: float) -> ContextCandidate:
+        return ContextCandidate(MemoryRef(Kind.PROFILE, name), "- " + "word " * words, score, text=name)
 
     context = fit([of("small", 3, 0.1), of("best", 10, 0.9), of("huge", 500, 0.5)], 60, count_tokens)
 
@@ -78,7 +78,7 @@ def test_the_best_come_first_and_smaller_ones_fill_what_is_left():
 
 def test_what_waits_for_approval_is_left_out_however_well_it_fits():
     ready, waiting = (
-        Candidate(MemoryRef(Kind.AGENT_PLAYBOOK, name), "- words", 0.9, name == "2", text=name) for name in "12"
+        ContextCandidate(MemoryRef(Kind.AGENT_PLAYBOOK, name), "- words", 0.9, name == "2", text=name) for name in "12"
     )
 
     context = fit([waiting, ready], 1_000, count_tokens)
@@ -89,7 +89,7 @@ def test_what_waits_for_approval_is_left_out_however_well_it_fits():
 
 def test_what_is_left_out_is_told_best_first():
     lines = [
-        Candidate(MemoryRef(Kind.PROFILE, str(score)), "- some words", score, text=str(score))
+        ContextCandidate(MemoryRef(Kind.PROFILE, str(score)), "- some words", score, text=str(score))
         for score in (0.2, 0.9, 0.5)
     ]
 
@@ -104,7 +104,7 @@ def test_nothing_found_is_no_text():
 
 def test_each_kind_stands_under_its_heading():
     lines = [
-        Candidate(MemoryRef(kind, "1"), f"- {kind}", 0.5, text=str(kind))
+        ContextCandidate(MemoryRef(kind, "1"), f"- {kind}", 0.5, text=str(kind))
         for kind in (Kind.AGENT_PLAYBOOK, Kind.PROFILE, Kind.USER_PLAYBOOK)
     ]
 
@@ -149,9 +149,9 @@ def test_all_parts_together_never_have_more_tokens_than_the_budget(standing, rel
         assert context.text.splitlines()[-2] == CITE
 
 
-def of(name: str, words: int, score: float = 0.5, **more) -> Candidate:
+def of(name: str, words: int, score: float = 0.5, **more) -> ContextCandidate:
     text = f"{name} " * words
-    return Candidate(MemoryRef(Kind.PROFILE, name), f"- {text}", score, **{"text": text, **more})
+    return ContextCandidate(MemoryRef(Kind.PROFILE, name), f"- {text}", score, **{"text": text, **more})
 
 
 def test_the_standing_part_takes_no_more_than_its_share_and_lists_what_did_not_fit():

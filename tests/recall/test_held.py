@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from acumen.llm.embed import DIMS
 from acumen.model.ids import Kind
-from acumen.model.search import TURN, Mode, SearchRow
-from acumen.recall.held import HeldMemories, HeldTurns, Shelf
+from acumen.model.search import TURN, RankingMode, SearchRow
+from acumen.recall.held import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.index import ANALYSER
-from acumen.recall.partition import Question
+from acumen.recall.partition import RankQuery
 from acumen.storage.store import OrgStore
 from tests.world import (
     ADA,
@@ -99,8 +99,8 @@ async def test_words_of_an_older_analyser_are_analysed_anew(org_store: OrgStore)
     held = HeldMemories(Kind.PROFILE, ADA)
     await caught_up(org_store, held)
 
-    assert [hit.entity_id for hit in held.rows.rank(Question.of("zebras"), 10)] == [memory.id]
-    assert held.rows.rank(Question.of("long ago"), 10) == []
+    assert [hit.entity_id for hit in held.rows.rank(RankQuery.of("zebras"), 10)] == [memory.id]
+    assert held.rows.rank(RankQuery.of("long ago"), 10) == []
 
 
 @pytest.mark.parametrize("model, known", [("model-a", True), ("model-b", False)])
@@ -110,7 +110,7 @@ async def test_a_vector_of_another_model_is_not_compared(org_store: OrgStore, mo
     held = HeldMemories(Kind.PROFILE, ADA)
     await caught_up(org_store, held, model)
 
-    hits = held.rows.rank(Question.of("", np.ones(DIMS, np.float32), Mode.VECTOR), 10)
+    hits = held.rows.rank(RankQuery.of("", np.ones(DIMS, np.float32), RankingMode.VECTOR), 10)
 
     assert bool(hits) == known
 
@@ -156,7 +156,7 @@ async def test_the_least_recently_asked_are_put_away_when_there_is_no_room(org_s
     users = ["ada", "bob", "cyd"]
     for user in users:
         await org_store.write(lambda tx, user=user: keep(tx, a_profile(user=user)))
-    shelf = Shelf(most_bytes=1)
+    shelf = IndexCache(most_bytes=1)
 
     def ask(tx, user: str) -> HeldMemories:
         held = shelf.memories(tx, Kind.PROFILE, user)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from acumen.llm.embed import Embedder, load_embedder
-from acumen.model.search import Found, Mode
+from acumen.model.search import Found, RankingMode
 from acumen.recall import fuse
-from acumen.recall.partition import Partition, Question
+from acumen.recall.partition import Partition, RankQuery
 from acumen.recall.rows import FEW_DEAD
 from acumen.recall.vectors import Aim
 from acumen.recall.words import terms
@@ -49,24 +49,24 @@ def vectors(count: int, seed: int = 0) -> NDArray[np.float32]:
 
 
 def test_the_row_that_holds_most_of_the_question_comes_first() -> None:
-    assert keys(lessons().rank(Question.of("restarting workers after migrations"), 5))[0] == "migrations"
+    assert keys(lessons().rank(RankQuery.of("restarting workers after migrations"), 5))[0] == "migrations"
 
 
 @pytest.mark.parametrize("asked", ["ERR_CONN_42", "err_conn_42?", "conn 42", "us-west-2"])
 def test_an_id_finds_its_row(asked: str) -> None:
     expected = "region" if "west" in asked else "code"
 
-    assert keys(lessons().rank(Question.of(asked, mode=Mode.FTS), 5))[0] == expected
+    assert keys(lessons().rank(RankQuery.of(asked, mode=RankingMode.FTS), 5))[0] == expected
 
 
 @pytest.mark.parametrize("asked", ["how do I bake bread", "who are you", "", "?!"])
 def test_nothing_relevant_is_an_answer(asked: str) -> None:
-    assert lessons().rank(Question.of(asked), 5) == []
+    assert lessons().rank(RankQuery.of(asked), 5) == []
 
 
 def test_full_text_needs_a_shared_word_that_is_not_a_function_word() -> None:
-    assert lessons().rank(Question.of("when the and to", mode=Mode.FTS), 5) == []
-    assert keys(lessons().rank(Question.of("the rate", mode=Mode.FTS), 5)) == ["rollback"]
+    assert lessons().rank(RankQuery.of("when the and to", mode=RankingMode.FTS), 5) == []
+    assert keys(lessons().rank(RankQuery.of("the rate", mode=RankingMode.FTS), 5)) == ["rollback"]
 
 
 def test_a_word_of_asking_counts_less_than_a_word_of_the_subject() -> None:
@@ -74,7 +74,7 @@ def test_a_word_of_asking_counts_less_than_a_word_of_the_subject() -> None:
     partition.put("subject", "guitar", None, None)
     partition.put("asking", "recommend", None, None)
 
-    hits = partition.rank(Question.of("recommend a guitar"), 5)
+    hits = partition.rank(RankQuery.of("recommend a guitar"), 5)
 
     assert keys(hits) == ["subject", "asking"]
     assert hits[0].score > hits[1].score
@@ -85,11 +85,11 @@ def test_a_sign_asked_for_alone_is_found_within_a_text_without_spaces() -> None:
     partition.put("tea", "我喜欢喝绿茶", None, None)
     partition.put("coffee", "我喜欢喝咖啡", None, None)
 
-    assert keys(partition.rank(Question.of("茶"), 5)) == ["tea"]
+    assert keys(partition.rank(RankQuery.of("茶"), 5)) == ["tea"]
 
 
 def test_scores_lie_between_nothing_and_one_and_come_with_reasons() -> None:
-    hits = lessons().rank(Question.of("health endpoint deployment"), 5)
+    hits = lessons().rank(RankQuery.of("health endpoint deployment"), 5)
 
     assert all(0 < hit.score <= 1 for hit in hits)
     assert hits[0].reasons == {"fts": pytest.approx(hits[0].score, abs=1e-3)}
@@ -104,7 +104,7 @@ def test_meaning_finds_what_shares_no_word() -> None:
     for key, vector in zip(DEPLOYING, matrix, strict=False):
         assert partition.set_vector(key, vector)
 
-    hits = partition.rank(Question.of("which place do my services live in", matrix[0]), 5)
+    hits = partition.rank(RankQuery.of("which place do my services live in", matrix[0]), 5)
 
     assert keys(hits) == ["region"]
     assert hits[0].reasons["fts"] == 0
@@ -117,15 +117,15 @@ def test_each_mode_asks_only_its_own_arm() -> None:
     partition.put("said", "green tea", matrix[0], None)
     partition.put("meant", "something else", matrix[1], None)
 
-    by_words = partition.rank(Question.of("green tea", matrix[1], Mode.FTS), 5)
-    by_meaning = partition.rank(Question.of("green tea", matrix[1], Mode.VECTOR), 5)
+    by_words = partition.rank(RankQuery.of("green tea", matrix[1], RankingMode.FTS), 5)
+    by_meaning = partition.rank(RankQuery.of("green tea", matrix[1], RankingMode.VECTOR), 5)
 
     assert (keys(by_words), list(by_words[0].reasons)) == (["said"], ["fts"])
     assert (keys(by_meaning), list(by_meaning[0].reasons)) == (["meant"], ["vector"])
 
 
 def test_a_question_by_meaning_alone_without_a_vector_finds_nothing() -> None:
-    assert lessons().rank(Question.of("health endpoint", None, Mode.VECTOR), 5) == []
+    assert lessons().rank(RankQuery.of("health endpoint", None, RankingMode.VECTOR), 5) == []
 
 
 def test_words_and_meaning_together_beat_either() -> None:
@@ -135,7 +135,7 @@ def test_words_and_meaning_together_beat_either() -> None:
     partition.put("both", "green tea in the evening", matrix[0], None)
     partition.put("meaning", "an infusion of leaves", matrix[0], None)
 
-    hits = partition.rank(Question.of("green tea", matrix[0]), 5)
+    hits = partition.rank(RankQuery.of("green tea", matrix[0]), 5)
 
     assert keys(hits)[0] == "both"
     assert {"both", "meaning", "words"} == set(keys(hits))
@@ -145,7 +145,7 @@ def test_a_threshold_draws_another_line() -> None:
     partition, matrix = Partition[None](), vectors(2)
     partition.put("near", "a", matrix[0], None)
     partition.put("far", "b", matrix[0] + 3 * matrix[1], None)
-    question = Question.of("?", matrix[0])
+    question = RankQuery.of("?", matrix[0])
 
     assert keys(partition.rank(question, 5, threshold=0.01)) == ["near", "far"]
     assert keys(partition.rank(question, 5, threshold=0.4)) == ["near"]
@@ -156,7 +156,7 @@ def test_a_threshold_is_a_cosine_and_hides_no_word_match(threshold: float) -> No
     partition, matrix = Partition[None](), vectors(2)
     partition.put("word", "zebra", matrix[1], None)
     partition.put("nothing", "horse", -matrix[0], None)
-    question = Question.of("zebra", matrix[0])
+    question = RankQuery.of("zebra", matrix[0])
 
     assert keys(partition.rank(question, 5, threshold=threshold)) == ["word"]
 
@@ -185,7 +185,7 @@ def meant(embedder: Embedder) -> Partition[None]:
     ],
 )
 def test_a_paraphrase_finds_its_row(meant: Partition[None], embedder: Embedder, asked: str, first: str) -> None:
-    assert keys(meant.rank(Question.of(asked, embedder.embed_one(asked)), 5))[:1] == [first]
+    assert keys(meant.rank(RankQuery.of(asked, embedder.embed_one(asked)), 5))[:1] == [first]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_paraphrase_finds_its_row(meant: Partition[None], embedder: Embedder, 
     ],
 )
 def test_what_has_nothing_to_do_with_any_row_finds_none(meant: Partition[None], embedder: Embedder, asked: str) -> None:
-    assert meant.rank(Question.of(asked, embedder.embed_one(asked)), 5) == []
+    assert meant.rank(RankQuery.of(asked, embedder.embed_one(asked)), 5) == []
 
 
 # ---------- putting, dropping
@@ -210,8 +210,8 @@ def test_a_row_put_again_is_found_by_its_new_words_only() -> None:
 
     partition.put("region", "User prefers green tea", None, None)
 
-    assert keys(partition.rank(Question.of("green tea"), 5)) == ["region"]
-    assert "region" not in keys(partition.rank(Question.of("us-east-1 production"), 5))
+    assert keys(partition.rank(RankQuery.of("green tea"), 5)) == ["region"]
+    assert "region" not in keys(partition.rank(RankQuery.of("us-east-1 production"), 5))
     assert len(partition) == len(DEPLOYING)
 
 
@@ -221,7 +221,7 @@ def test_a_dropped_row_is_gone() -> None:
     assert partition.drop("region")
 
     assert "region" not in partition
-    assert partition.rank(Question.of("us-east-1"), 5) == []
+    assert partition.rank(RankQuery.of("us-east-1"), 5) == []
     assert not partition.drop("region")
     assert not partition.set_vector("region", vectors(1)[0])
 
@@ -231,7 +231,7 @@ def test_among_equals_the_newest_comes_first() -> None:
     for number in range(200):
         partition.put(str(number), "the same words", None, None)
 
-    hits = partition.rank(Question.of("same words"), 3)
+    hits = partition.rank(RankQuery.of("same words"), 3)
 
     assert keys(hits) == ["199", "198", "197"]
 
@@ -243,7 +243,7 @@ def test_a_partition_that_changes_for_long_does_not_grow() -> None:
         partition.put(str(number % 50), f"note {number}", matrix[number % 64], None)
 
     assert partition.bytes < 50 * FEW_DEAD * 20
-    assert keys(partition.rank(Question.of(f"note {20 * FEW_DEAD - 1}"), 1)) == [str((20 * FEW_DEAD - 1) % 50)]
+    assert keys(partition.rank(RankQuery.of(f"note {20 * FEW_DEAD - 1}"), 1)) == [str((20 * FEW_DEAD - 1) % 50)]
 
 
 def test_bytes_grow_with_the_rows() -> None:
@@ -256,7 +256,7 @@ def test_bytes_grow_with_the_rows() -> None:
 
 
 def test_no_limit_no_hits() -> None:
-    assert lessons().rank(Question.of("health"), 0) == []
+    assert lessons().rank(RankQuery.of("health"), 0) == []
 
 
 # ---------- properties
@@ -268,8 +268,8 @@ puts = st.tuples(st.just("put"), st.integers(0, 9), texts, vector_numbers)
 drops = st.tuples(st.just("drop"), st.integers(0, 9), st.just(""), st.none())
 histories = st.lists(puts | drops, max_size=30)
 MEANINGS = vectors(8, seed=4)
-questions = st.tuples(texts, st.integers(0, 7), st.sampled_from(list(Mode))).map(
-    lambda asked: Question.of(asked[0], MEANINGS[asked[1]], asked[2])
+questions = st.tuples(texts, st.integers(0, 7), st.sampled_from(list(RankingMode))).map(
+    lambda asked: RankQuery.of(asked[0], MEANINGS[asked[1]], asked[2])
 )
 
 
@@ -295,7 +295,7 @@ def seen(hits: Sequence[Found]) -> list[tuple[str, float]]:
 
 @given(histories, questions)
 def test_how_a_partition_came_to_be_does_not_matter(
-    history: list[tuple[str, int, str, int | None]], question: Question
+    history: list[tuple[str, int, str, int | None]], question: RankQuery
 ) -> None:
     grown, fresh = played(history), played(last_of(history))
 
@@ -305,7 +305,7 @@ def test_how_a_partition_came_to_be_does_not_matter(
 @settings(max_examples=10)
 @given(histories, questions)
 def test_a_swept_partition_answers_as_before(
-    history: list[tuple[str, int, str, int | None]], question: Question
+    history: list[tuple[str, int, str, int | None]], question: RankQuery
 ) -> None:
     partition = played(history)
     before = seen(partition.rank(question, 20))
@@ -320,7 +320,7 @@ def test_a_swept_partition_answers_as_before(
 
 @given(histories, questions, st.sampled_from(WORDS))
 def test_a_filter_leaves_out_what_it_refuses_and_nothing_else(
-    history: list[tuple[str, int, str, int | None]], question: Question, word: str
+    history: list[tuple[str, int, str, int | None]], question: RankQuery, word: str
 ) -> None:
     partition = played(history)
 
@@ -332,7 +332,7 @@ def test_a_filter_leaves_out_what_it_refuses_and_nothing_else(
 
 @given(histories, questions, st.integers(1, 5))
 def test_a_smaller_limit_shows_the_beginning_of_the_same_ranking(
-    history: list[tuple[str, int, str, int | None]], question: Question, limit: int
+    history: list[tuple[str, int, str, int | None]], question: RankQuery, limit: int
 ) -> None:
     partition = played(history)
 
@@ -341,7 +341,7 @@ def test_a_smaller_limit_shows_the_beginning_of_the_same_ranking(
 
 @given(histories, questions)
 def test_scores_are_those_of_plain_arithmetic(
-    history: list[tuple[str, int, str, int | None]], question: Question
+    history: list[tuple[str, int, str, int | None]], question: RankQuery
 ) -> None:
     rows = last_of(history)
 
@@ -351,7 +351,7 @@ def test_scores_are_those_of_plain_arithmetic(
     assert {hit.entity_id: hit.score for hit in found} == pytest.approx(expected, abs=0.01)
 
 
-def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: Question) -> dict[str, float]:
+def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: RankQuery) -> dict[str, float]:
     """BM25 and cosine as one would write them down, one row at a time."""
     bags = {str(key): terms(text) for _, key, text, _ in rows}
     mean = max(sum(map(len, bags.values())) / max(len(bags), 1), 1)
@@ -368,11 +368,11 @@ def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: Que
     return scores
 
 
-def plain_score(words: float, cosine: float, mode: Mode, *, known: bool) -> float:
+def plain_score(words: float, cosine: float, mode: RankingMode, *, known: bool) -> float:
     share = min(max((cosine - fuse.UNRELATED) / (fuse.PARAPHRASE - fuse.UNRELATED), 0), 1)
-    if mode == Mode.FTS:
+    if mode == RankingMode.FTS:
         return words
-    if mode == Mode.VECTOR:
+    if mode == RankingMode.VECTOR:
         return share
     trust = fuse.CHANCE + (1 - fuse.CHANCE) * min(share / fuse.AGREES, 1)
     return (1 - fuse.MEANING) * words * trust + fuse.MEANING * share if known else words
@@ -394,7 +394,7 @@ def test_a_filter_that_few_rows_pass_finds_the_best_of_them_among_many(seed: int
     for number, vector in enumerate(matrix):
         partition.put(str(number), "", vector, number, words=[])
 
-    hits = partition.rank(Question([], question, Mode.VECTOR), 3, lambda number: number in passing)
+    hits = partition.rank(RankQuery([], question, RankingMode.VECTOR), 3, lambda number: number in passing)
 
     best = sorted((_cosine(matrix[row], question) for row in passing), reverse=True)[:3]
     found = sorted((_cosine(matrix[int(key)], question) for key in keys(hits)), reverse=True)
@@ -409,7 +409,7 @@ def test_rows_that_lie_closer_together_than_the_rounded_question_tells_apart_com
         partition.put(str(number), "", vector, number, words=[])
     asked = random.standard_normal((20, 384)).astype(np.float32)
 
-    found = [keys(partition.rank(Question([], one, Mode.VECTOR), 10, None, 0.0)) for one in asked]
+    found = [keys(partition.rank(RankQuery([], one, RankingMode.VECTOR), 10, None, 0.0)) for one in asked]
 
     near = [partition._vectors.near(Aim.at(one)) for one in asked]
     true = [(-one.exact(np.arange(1000))).argsort()[:10] for one in near]
@@ -424,7 +424,7 @@ def test_of_rows_that_do_not_answer_or_answer_alike_the_filter_is_asked_for_few(
         partition.put(str(number), "bread" if number % 100 else "tea", None, number)
     asked: list[int] = []
 
-    hits = partition.rank(Question.of(words), 2, lambda number: bool(asked.append(number)) or True)
+    hits = partition.rank(RankQuery.of(words), 2, lambda number: bool(asked.append(number)) or True)
 
     assert keys(hits) == ["200", "100"]
     assert len(asked) <= most

@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.model.ids import Kind, UserId
-from acumen.model.search import Filter, Mode
+from acumen.model.search import Filter, RankingMode
 from acumen.recall.search import Ask, AskTurns
 from tests.world import ADA, Org, profile, said
 
@@ -34,7 +34,7 @@ async def ask(org: Org, query: str | None, **more) -> list[str]:
 async def test_words_find_their_memory_in_any_script(org: Org, memory: str, query: str):
     await org.sdk.add_profiles(user_profiles=[profile(memory), profile("Something else entirely, about gardening")])
 
-    assert await ask(org, query, mode=Mode.FTS) == [memory]
+    assert await ask(org, query, mode=RankingMode.FTS) == [memory]
 
 
 async def test_without_a_question_the_latest_are_listed_and_nothing_is_ready_to_inject(org: Org):
@@ -95,7 +95,7 @@ async def test_a_search_of_nothing_is_empty(org: Org):
 async def test_a_very_long_question_is_answered(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile("Likes zebras")])
 
-    assert await ask(org, "zebras " + "and so on " * 5_000, mode=Mode.FTS) == ["Likes zebras"]
+    assert await ask(org, "zebras " + "and so on " * 5_000, mode=RankingMode.FTS) == ["Likes zebras"]
 
 
 async def test_turns_of_a_session_speak_for_each_other_and_others_stay_out(org: Org):

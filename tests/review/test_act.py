@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acumen.errors import BadInput as Refused
-from acumen.model.action import ActionId, Asked, Doing, Target
+from acumen.model.action import ActionId, ActionKind, ActionRequest, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
 from acumen.model.times import DAY_MS
 from acumen.review import act
@@ -408,30 +408,39 @@ NAMES = ("a", "b", "c")
 targets = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True)
 steps = st.one_of(
     st.tuples(
-        st.sampled_from([Doing.ARCHIVE, Doing.RESTORE, Doing.PIN, Doing.UNPIN, Doing.SNOOZE, Doing.MARK_USEFUL]),
+        st.sampled_from(
+            [
+                ActionKind.ARCHIVE,
+                ActionKind.RESTORE,
+                ActionKind.PIN,
+                ActionKind.UNPIN,
+                ActionKind.SNOOZE,
+                ActionKind.MARK_USEFUL,
+            ]
+        ),
         targets,
         st.just(""),
     ),
-    st.tuples(st.just(Doing.EDIT), targets, st.sampled_from(["red", "blue"])),
-    st.tuples(st.sampled_from([Doing.MERGE, Doing.SUPERSEDE_BY]), targets, st.sampled_from(NAMES)),
+    st.tuples(st.just(ActionKind.EDIT), targets, st.sampled_from(["red", "blue"])),
+    st.tuples(st.sampled_from([ActionKind.MERGE, ActionKind.SUPERSEDE_BY]), targets, st.sampled_from(NAMES)),
 )
 
 
-def asked(doing: Doing, names: list[str], word: str, at: Millis) -> Asked:
-    return Asked(
+def asked(doing: ActionKind, names: list[str], word: str, at: Millis) -> ActionRequest:
+    return ActionRequest(
         doing,
         [Target(MemoryRef(Kind.PROFILE, name)) for name in names],
         actor="a test",
-        changes={"tags": [word]} if doing is Doing.EDIT else {},
-        successor=word if doing in {Doing.MERGE, Doing.SUPERSEDE_BY} else None,
-        until=Millis(at + DAY_MS) if doing is Doing.SNOOZE else None,
+        changes={"tags": [word]} if doing is ActionKind.EDIT else {},
+        successor=word if doing in {ActionKind.MERGE, ActionKind.SUPERSEDE_BY} else None,
+        until=Millis(at + DAY_MS) if doing is ActionKind.SNOOZE else None,
     )
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(steps, min_size=1, max_size=8))
 async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows(
-    app: Any, sequence: list[tuple[Doing, list[str], str]]
+    app: Any, sequence: list[tuple[ActionKind, list[str], str]]
 ):
     org = await join(app)
     await remember(org, *NAMES)
@@ -442,7 +451,7 @@ async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows
         try:
             done.append((await act.act(asked(doing, names, word, deps.now()), {}, deps)).id)
         except Refused:
-            assert doing in {Doing.MERGE, Doing.SUPERSEDE_BY}
+            assert doing in {ActionKind.MERGE, ActionKind.SUPERSEDE_BY}
 
     for action_id in reversed(done):
         if action_id:

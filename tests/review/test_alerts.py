@@ -19,7 +19,7 @@ from acumen.llm.scripted import Script
 from acumen.model.alert import silent
 from acumen.model.facts import Failed
 from acumen.model.ids import Millis
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen.model.times import HOUR_MS
 from acumen.settings import load
 from tests.world import Clock, Org, Start, join, local
@@ -111,7 +111,7 @@ async def test_analysis_that_fails_is_told_of_with_its_cause(
 
 
 async def test_a_model_that_never_answers_is_told_of_although_the_rules_step_in(start: Start, clock: Clock):
-    script = Script().says(Role.JUDGE, *[ModelHTTPError(400, "no such model")] * 3, {"cause": "unusable"})
+    script = Script().says(ModelRole.JUDGE, *[ModelHTTPError(400, "no such model")] * 3, {"cause": "unusable"})
     org = local(await start(script=script))
     for kind in ("timed out", "was not found", "is forbidden"):
         for number in range(3):

@@ -11,7 +11,7 @@ from acumen.model.times import DAY_MS
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 from acumen_client.errors import Conflict, NotAllowed, NotFound
-from acumen_client.wire.changes import ChangeKind, MemoryChange
+from acumen_client.wire.changes import MemoryChange, MemoryChangeKind
 from acumen_client.wire.shapes import Role
 from tests.review.memories import change, learn, put_in_conflict, say, store_of, supersede, two_ports
 from tests.world import Org, a_profile, a_user_playbook, join, keep, playbook, profile, said
@@ -356,7 +356,11 @@ async def test_deletions_and_conflicts_say_why_they_cannot_be_undone(org: Org):
 
     deleted, _, conflict, *_ = await feed(org)
 
-    assert (conflict.change, conflict.quote, conflict.conflict_state) == (ChangeKind.CONFLICT, "9090, I think", "open")
+    assert (conflict.change, conflict.quote, conflict.conflict_state) == (
+        MemoryChangeKind.CONFLICT,
+        "9090, I think",
+        "open",
+    )
     assert conflict.other is not None
     assert (conflict.other.relation, conflict.other.text) == ("conflicts_with", "The staging port is 8080")
     assert (deleted.refusal, conflict.refusal) == (

@@ -9,7 +9,7 @@ from acumen.model.action import ReviewState
 from acumen.model.conflict import Conflict, ConflictState
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.search import Filter
-from acumen.model.signal import SIGNALS, QueueItem, Thresholds, Window
+from acumen.model.signal import SIGNALS, QueueItem, ReviewWindow, Thresholds
 from acumen.model.times import DAY_MS
 from acumen.review.signals import Signal, signals_of
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
@@ -21,7 +21,7 @@ from acumen.storage.tables import agent_playbook_sources, memory_days, memory_to
 from tests.world import a_profile, a_user_playbook, an_agent_playbook
 
 AT = Millis(2_000 * DAY_MS)
-WINDOW = Window(Millis(AT - 60 * DAY_MS), AT, Millis(AT - 90 * DAY_MS))
+WINDOW = ReviewWindow(Millis(AT - 60 * DAY_MS), AT, Millis(AT - 90 * DAY_MS))
 RULES = Thresholds(least_wasted_tokens=100, oversized_tokens=250, similarity=0.95)
 EACH = 40
 IDS = range(9_000_001, 9_000_001 + EACH)  # playbooks of all orgs are numbered together

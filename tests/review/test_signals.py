@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from acumen.model.action import ReviewState
 from acumen.model.ids import Millis
-from acumen.model.signal import Case, Flagged, Replaced, Thresholds, Twin, Window
+from acumen.model.signal import Replaced, ReviewWindow, ScannedSignal, SignalInput, Thresholds, Twin
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.signals import Signal, costly, signals_of, stale
@@ -16,21 +16,21 @@ from acumen.review.signals import Signal, costly, signals_of, stale
 NOW = Millis(1_000 * DAY_MS)
 SINCE = Millis(NOW - 60 * DAY_MS)
 LONG_AGO = Millis(NOW - 100 * DAY_MS)
-WINDOW = Window(SINCE, NOW, LONG_AGO)
-UNUSED = Case(LONG_AGO, LONG_AGO)
+WINDOW = ReviewWindow(SINCE, NOW, LONG_AGO)
+UNUSED = SignalInput(LONG_AGO, LONG_AGO)
 USUAL = Thresholds()
 
 
-def with_(case: Case, **changes: Any) -> Case:
+def with_(case: SignalInput, **changes: Any) -> SignalInput:
     return case._replace(**changes)
 
 
-def shown(times: int, cited: int = 0, tokens: int = 50, *, judged: bool = True) -> Case:
+def shown(times: int, cited: int = 0, tokens: int = 50, *, judged: bool = True) -> SignalInput:
     use = Use(shown=times, tokens=times * tokens, cited_shown=cited, cited_tokens=cited * tokens, first_at=SINCE)
     return with_(UNUSED, use=use._replace(judged_shown=times, judged_tokens=times * tokens) if judged else use)
 
 
-def names(case: Case, window: Window = WINDOW) -> list[str]:
+def names(case: SignalInput, window: ReviewWindow = WINDOW) -> list[str]:
     return [signal.name for signal in signals_of(case, window, USUAL)]
 
 
@@ -57,15 +57,15 @@ def test_what_was_neither_shown_nor_changed_in_the_window_is_stale():
     ],
     ids=["shown", "changed", "never counted", "counted too shortly"],
 )
-def test_what_is_used_or_cannot_be_judged_is_not_stale(case: Case, covered: Millis | None):
-    assert stale(case, Window(SINCE, NOW, covered)) is None
+def test_what_is_used_or_cannot_be_judged_is_not_stale(case: SignalInput, covered: Millis | None):
+    assert stale(case, ReviewWindow(SINCE, NOW, covered)) is None
 
 
 @given(st.integers(0, 10_000))
 def test_a_stale_memory_scores_between_fifty_and_ninety_nine_and_older_is_never_less(age: int):
     def score(days: int) -> int:
         at = Millis(SINCE - 1 - days * DAY_MS)
-        signal = stale(Case(at, at), Window(SINCE, NOW, Millis(0)))
+        signal = stale(SignalInput(at, at), ReviewWindow(SINCE, NOW, Millis(0)))
         assert signal is not None
         return signal.score
 
@@ -98,7 +98,7 @@ def test_a_memory_that_is_shown_often_and_surely_seldom_cited_is_expensive():
     ],
     ids=["twice", "three times", "one of four", "nearly half", "few tokens", "young", "by agents that never cite"],
 )
-def test_small_samples_small_costs_and_young_memories_are_not_held_against_a_memory(case: Case):
+def test_small_samples_small_costs_and_young_memories_are_not_held_against_a_memory(case: SignalInput):
     assert costly(case, WINDOW, USUAL) is None
 
 
@@ -118,9 +118,9 @@ def test_signals_come_in_order_of_urgency():
         replaced=Replaced("7", "it was folded into the shared lesson 7", NOW),
         twins=[Twin("2", 0.97, NOW), Twin("3", 0.93, NOW)],
         flags=[
-            Flagged("oversized", {"tokens": 300, "most": 200}, NOW),
-            Flagged("instruction_like", {"what": "asks for secrets", "words": "reveal", "digest": "d"}, NOW),
-            Flagged(
+            ScannedSignal("oversized", {"tokens": 300, "most": 200}, NOW),
+            ScannedSignal("instruction_like", {"what": "asks for secrets", "words": "reveal", "digest": "d"}, NOW),
+            ScannedSignal(
                 "harmful",
                 {"with_rate": 0.4, "with_n": 30, "without_rate": 0.8, "without_n": 50, "low": -0.6, "high": -0.1},
                 NOW,
@@ -155,14 +155,14 @@ def test_a_snoozed_memory_is_flagged_again_when_its_time_has_come():
 
 
 def test_who_vouches_for_a_memory_speaks_against_counts_but_not_against_text():
-    flag = Flagged("oversized", {"tokens": 300, "most": 200}, NOW)
+    flag = ScannedSignal("oversized", {"tokens": 300, "most": 200}, NOW)
 
     case = with_(shown(10), flags=[flag], mark=ReviewState(useful_at=NOW))
 
     assert names(case) == ["oversized"]
 
 
-def dismissed(case: Case) -> ReviewState:
+def dismissed(case: SignalInput) -> ReviewState:
     return ReviewState(dismissed={signal.name: signal.as_dismissed() for signal in signals_of(case, WINDOW, USUAL)})
 
 
@@ -188,7 +188,7 @@ def test_a_dismissal_covers_only_the_signals_that_were_there():
 
 
 def test_a_first_hour_of_counting_is_not_taken_for_a_habit():
-    young = Window(SINCE, NOW, Millis(NOW - 3_600_000))
+    young = ReviewWindow(SINCE, NOW, Millis(NOW - 3_600_000))
 
     signal = costly(shown(10), young, USUAL)
 

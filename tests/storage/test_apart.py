@@ -8,7 +8,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError
-from acumen.model.action import Action, ActionId, ActionItem, Doing, ReviewState
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind, ReviewState
 from acumen.model.change import ChangeFilter
 from acumen.model.cluster import AggregationBookmark, Cluster
 from acumen.model.conflict import Conflict, ConflictState
@@ -26,10 +26,10 @@ from acumen.model.ids import (
     SessionId,
     UserId,
 )
-from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.run import RunId
 from acumen.model.search import Filter, SearchRow
-from acumen.model.signal import Thresholds, Window
+from acumen.model.signal import ReviewWindow, Thresholds
 from acumen.model.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
@@ -53,7 +53,7 @@ SESSION, REQUEST = SessionId("s1"), RequestId("r1")
 PROFILE = MemoryRef(Kind.PROFILE, "prof_1")
 TURN = InteractionId(1)
 PLAYBOOK = "1"
-WINDOW = Window(Millis(0), Millis(1), None)
+WINDOW = ReviewWindow(Millis(0), Millis(1), None)
 
 
 def fill(tx: Tx) -> None:
@@ -76,13 +76,15 @@ def fill(tx: Tx) -> None:
     tx.usage.add(events)
     tx.usage.begin_metering(tx.at)
     tx.jobs.add(Published(ADA, REQUEST))
-    tx.llm_calls.add(LlmCall(Role.GATE, "m", "hash", Outcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1"))
+    tx.llm_calls.add(
+        LlmCall(ModelRole.GATE, "m", "hash", CallOutcome.ANSWERED, 1, 10, 1, 5.0, user_id="ada", request_id="r1")
+    )
     tx.clusters.put(Cluster("clus_1", "", "", "print", (PlaybookId(1),), PlaybookId(1), "words"))
     tx.aggregations.move_bookmark("", AggregationBookmark(PlaybookId(1), duration_ms=5.0))
     tx.aggregations.note("run_1", "", "", added=[{"agent_playbook_id": 1, "content": "a secret"}])
     tx.runs.start("service", "", {"user_id": "ada"}, ["ada"], RunId("run_1"))
     item = ActionItem(PROFILE, changed=True, user_id="ada", before={"mark": {}}, after={"mark": {}})
-    tx.actions.add(Action(ActionId("act_1"), Doing.PIN, "local", tx.at, "a secret", items=[item]))
+    tx.actions.add(Action(ActionId("act_1"), ActionKind.PIN, "local", tx.at, "a secret", items=[item]))
     tx.review_states.put(PROFILE, ReviewState(pinned=True), "ada")
     tx.memory_flags.replace(
         Kind.PROFILE, [], [], [MemoryFlag(Kind.PROFILE, PROFILE.id, "oversized", "ada", {"tokens": 9})]

@@ -7,7 +7,7 @@ from acumen.model.memory import Cause
 from acumen.storage.store import Tx
 from acumen.web.front import ROOT
 from acumen.web.words import CAUSES, CHANGES
-from acumen_client.wire.changes import ChangeKind
+from acumen_client.wire.changes import MemoryChangeKind
 from acumen_client.wire.shapes import Role
 from tests.review.memories import change, learn, put_in_conflict, store_of, supersede, two_ports
 from tests.web.test_server import _token, visit
@@ -32,7 +32,7 @@ async def post(org: Org, path: str, **fields: str) -> int:
 
 
 def test_every_kind_of_change_and_every_cause_has_a_label():
-    assert set(CHANGES) == set(ChangeKind)
+    assert set(CHANGES) == set(MemoryChangeKind)
     assert set(CAUSES) == set(Cause)
 
 

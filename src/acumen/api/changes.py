@@ -62,10 +62,10 @@ def _change(change: Change) -> wire.MemoryChange:
     )
 
 
-def _other(other: OtherMemory | None) -> wire.OtherMemory | None:
+def _other(other: OtherMemory | None) -> wire.RelatedMemoryView | None:
     if other is None:
         return None
-    return wire.OtherMemory.model_validate(
+    return wire.RelatedMemoryView.model_validate(
         {
             "relation": other.relation,
             "kind": other.ref.kind,

@@ -37,7 +37,7 @@ from acumen.app import LOCAL_ORG, App
 from acumen.door.callers import Caller, Doorkeeper, require
 from acumen.door.headers import request_id_of
 from acumen.errors import BadInput
-from acumen.model.config import Config
+from acumen.model.config import OrgConfig
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import Role
@@ -61,7 +61,7 @@ def _route(
             with app.traffic.caller():
                 caller = await _caller(endpoint, keys, request)
                 asked = await _asked(endpoint, app, request, older)
-                deps = app.deps(caller.org, Config()) if caller is NOBODY else await app.deps_for(caller.org)
+                deps = app.deps(caller.org, OrgConfig()) if caller is NOBODY else await app.deps_for(caller.org)
                 answered = await handler(asked, Call(app, keys, caller, deps))
                 return _reply(endpoint, answered, request_id, older)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry

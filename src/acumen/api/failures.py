@@ -13,7 +13,7 @@ from acumen.model.failure import GroupState
 from acumen.model.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
-from acumen.review.failures import OPEN, Listed, Told
+from acumen.review.failures import OPEN, FailureGroupDetail, Listed
 from acumen.storage.operations.failures import FailureGroupFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
@@ -47,7 +47,7 @@ async def change_failure(asked: wire.ChangeFailureRequest, call: Call) -> wire.C
     return wire.ChangeFailureResponse(group=_group(told.listed))
 
 
-def _failure(told: Told) -> wire.FailureResponse:
+def _failure(told: FailureGroupDetail) -> wire.FailureResponse:
     return wire.FailureResponse(
         group=_group(told.listed),
         hours=list(told.course.hours),

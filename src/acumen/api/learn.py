@@ -15,7 +15,7 @@ from acumen.model.ids import Kind, MemoryRef
 from acumen.model.playbook import UserPlaybook
 from acumen.model.run import Run, RunState
 from acumen.review import history
-from acumen.review.history import Change, Provenance
+from acumen.review.history import ProfileChange, Provenance
 from acumen_client.calls import Calls
 from acumen_client.wire import learn as wire
 
@@ -263,7 +263,7 @@ def _source(found: Provenance) -> dict[str, Any]:
     }
 
 
-def _evidence(span: history.Span) -> dict[str, Any]:
+def _evidence(span: history.SourceSpan) -> dict[str, Any]:
     end = None if span.start is None else span.start + len(span.text or "")
     return {"interaction_id": span.turn, "start": span.start, "end": end, "text": span.text}
 
@@ -279,7 +279,7 @@ async def profile_change_log(asked: wire.ProfileChangeLogRequest, call: Call) ->
     return wire.ProfileChangeLogViewResponse(profile_change_logs=[_change(one) for one in changes])
 
 
-def _change(change: Change) -> wire.ProfileChangeLogView:
+def _change(change: ProfileChange) -> wire.ProfileChangeLogView:
     lists = {
         f"{what}_profiles": [profile(one) for one in getattr(change, what)]
         for what in ("added", "removed", "mentioned")

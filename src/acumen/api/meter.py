@@ -7,7 +7,7 @@ from typing import Any
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.meter import citations, outcomes, price, usage
-from acumen.meter.lift import Lift, Sessions
+from acumen.meter.lift import Lift, OutcomeCounts
 from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, SessionId, UserId
 from acumen.model.times import DAY_MS
@@ -170,7 +170,7 @@ def _compared(one: Lift) -> wire.Comparison:
     )
 
 
-def _group(one: Sessions) -> wire.SessionGroup:
+def _group(one: OutcomeCounts) -> wire.SessionGroup:
     return wire.SessionGroup(session_count=one.cases, success_count=one.successes, success_rate=one.rate)
 
 

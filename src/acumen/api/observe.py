@@ -15,7 +15,7 @@ from acumen.api.views import turn as turn_view
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES, Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
 from acumen.observe import conversations
-from acumen.observe.conversations import Progress
+from acumen.observe.conversations import LearningProgress
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import observe as wire
@@ -67,7 +67,7 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
     progress = await _progress(request_id, call)
     while progress.status in ("pending", "processing") and progress.reason != "waiting_for_window":
         if time.monotonic() > give_up_at:
-            progress = Progress("deferred", "wait_timeout")
+            progress = LearningProgress("deferred", "wait_timeout")
             break
         await asyncio.sleep(pause)
         pause = min(pause * 1.2, LAST_LOOK_SECONDS)
@@ -83,7 +83,7 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
     }
 
 
-async def _progress(request_id: RequestId, call: Call) -> Progress:
+async def _progress(request_id: RequestId, call: Call) -> LearningProgress:
     """Told of the extractors that there are at this moment: another process may just have changed them."""
     call.app.forget_config(call.deps.org)
     return await conversations.progress(request_id, await call.app.deps_for(call.deps.org))

@@ -8,9 +8,9 @@ from acumen.api.evaluations import result
 from acumen.api.views import moments, seconds
 from acumen.learn.evaluate.shadow import COMPARE
 from acumen.meter import dashboard, overview
-from acumen.meter.dashboard import Dashboard, Sums
-from acumen.meter.overview import Overview, Part, Rule, SourceSet
-from acumen.model.figures import MOST_CORRECTIONS, Period, Totals, Wins
+from acumen.meter.dashboard import Dashboard, PeriodTotals
+from acumen.meter.overview import CitedRule, Overview, OverviewPart, SourceSet
+from acumen.model.figures import MOST_CORRECTIONS, ReportPeriod, Totals, Wins
 from acumen.model.ids import Millis
 from acumen_client.calls import Calls
 from acumen_client.wire import overview as wire
@@ -20,7 +20,7 @@ from acumen_client.wire import overview as wire
 
 @answers(Calls.evaluation_overview)
 async def get_overview(asked: wire.GetEvaluationOverviewRequest, call: Call) -> wire.GetEvaluationOverviewResponse:
-    period = Period(*moments(asked.from_ts, asked.to_ts))
+    period = ReportPeriod(*moments(asked.from_ts, asked.to_ts))
     sets = {one.label: one.sources for one in asked.source_sets}
     found = await overview.overview(period, asked.bucket, sets, call.deps, shadows=asked.include_shadow)
     return wire.GetEvaluationOverviewResponse(
@@ -50,7 +50,7 @@ def _hero(found: Overview) -> wire.HeroBlock:
     )
 
 
-def _buckets(part: Part) -> list[wire.HeroBucket]:
+def _buckets(part: OverviewPart) -> list[wire.HeroBucket]:
     return [
         wire.HeroBucket(
             ts=seconds(one.at),
@@ -65,7 +65,7 @@ def _buckets(part: Part) -> list[wire.HeroBucket]:
     ]
 
 
-def _tiles(part: Part) -> wire.ContextTile:
+def _tiles(part: OverviewPart) -> wire.ContextTile:
     now, past = part.now, part.before
     return wire.ContextTile(
         success=_percent_against(now.success_rate, past.success_rate),
@@ -94,7 +94,7 @@ def _behaviour(now: Totals, past: Totals) -> wire.BehaviorSuccessMetric:
     )
 
 
-def _rule(one: Rule) -> wire.RuleAttributionRow:
+def _rule(one: CitedRule) -> wire.RuleAttributionRow:
     cited = one.attribution
     return wire.RuleAttributionRow.model_validate(
         {
@@ -109,7 +109,7 @@ def _rule(one: Rule) -> wire.RuleAttributionRow:
     )
 
 
-def _distribution(part: Part) -> wire.ScoreDistribution:
+def _distribution(part: OverviewPart) -> wire.ScoreDistribution:
     labels = [*map(str, range(MOST_CORRECTIONS)), f"{MOST_CORRECTIONS}+"]
     return wire.ScoreDistribution(current_bins=part.corrections, baseline_bins=part.corrections_before, labels=labels)
 
@@ -188,7 +188,7 @@ async def get_dashboard(asked: wire.GetDashboardStatsRequest, call: Call) -> wir
     return wire.GetDashboardStatsResponse(stats=stats, msg=f"The last {asked.days_back} day(s)")
 
 
-def _period(sums: Sums) -> wire.PeriodStats:
+def _period(sums: PeriodTotals) -> wire.PeriodStats:
     return wire.PeriodStats(
         total_profiles=sums.profiles,
         total_interactions=sums.interactions,

@@ -10,9 +10,9 @@ from acumen.api.views import agent_playbook, before, millis, playbooks_like, pro
 from acumen.model.ids import Kind, UserId
 from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.profile import Profile
-from acumen.model.search import Filter, Mode
+from acumen.model.search import Filter, RankingMode
 from acumen.recall.context import Shares
-from acumen.recall.parts import Scope
+from acumen.recall.parts import ContextScope
 from acumen.recall.reformulate import standalone
 from acumen.recall.search import Ask, AskTurns, Recalled
 from acumen_client.calls import Calls
@@ -33,7 +33,7 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
         query=rewritten or asked.query,
         top_k=asked.top_k,
         filters=filters,
-        mode=Mode(asked.search_mode),
+        mode=RankingMode(asked.search_mode),
         threshold=asked.threshold,
         user_id=user(asked.user_id),
         session_id=asked.session_id,
@@ -104,12 +104,12 @@ def _unified_filters(asked: wire.UnifiedSearchRequest, call: Call) -> dict[Kind,
     return filters
 
 
-def _scope(asked: wire.UnifiedSearchRequest, filters: Mapping[Kind, Filter]) -> Scope | None:
+def _scope(asked: wire.UnifiedSearchRequest, filters: Mapping[Kind, Filter]) -> ContextScope | None:
     """Nobody is quoted without a user, nor to callers who look only for lessons or for tagged memories."""
     owner = user(asked.user_id)
     if owner is None:
         return None
-    return Scope(
+    return ContextScope(
         user_id=owner,
         filters=filters,
         source=asked.source,
@@ -200,7 +200,9 @@ async def search_interactions(asked: wire.SearchInteractionRequest, call: Call) 
         by_creation=True,
     )
     top_k = asked.top_k or asked.most_recent_k or TURNS_BY_DEFAULT
-    ask = AskTurns(owner, asked.query, top_k, wanted, asked.most_recent_k, Mode(asked.search_mode), asked.threshold)
+    ask = AskTurns(
+        owner, asked.query, top_k, wanted, asked.most_recent_k, RankingMode(asked.search_mode), asked.threshold
+    )
     answer = await call.app.search.turns(ask, call.deps)
     return wire.SearchInteractionsViewResponse(
         interactions=[turn(hit.turn, hit.found) for hit in answer.hits],
@@ -220,7 +222,7 @@ async def _one_kind(kind: Kind, wanted: Filter, asked: wire.SearchOneKind, top_k
         top_k=top_k,
         filters={kind: wanted},
         user_id=owner,
-        mode=Mode(asked.search_mode),
+        mode=RankingMode(asked.search_mode),
         threshold=asked.threshold,
         session_id=asked.session_id,
         request_id=asked.request_id,

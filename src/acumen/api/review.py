@@ -5,13 +5,13 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
-from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories import searchable, title
 from acumen.model.times import DAY_MS
 from acumen.review import act, alike, conflicts, queue, watch
-from acumen.review.alike import Cluster, Member
+from acumen.review.alike import DuplicateCluster, Member
 from acumen.review.queue import Candidate, Queue, Wanted
 from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
@@ -37,7 +37,7 @@ async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> w
         total=found.total,
         limit=asked.limit,
         offset=asked.offset,
-        signal_counts={wire.Signal(name): count for name, count in found.by_signal.items()},
+        signal_counts={wire.ReviewSignal(name): count for name, count in found.by_signal.items()},
         saving_tokens_per_day=round(found.saving, 1),
         covered_since=maybe_seconds(found.covered_since),
         insufficient_history=not found.enough_history,
@@ -94,19 +94,19 @@ async def review_memories(asked: wire.ReviewMemoriesRequest, call: Call) -> wire
     wanted = _asked(asked, call)
     # What is dismissed are the numbers of this moment, so they are made ready first.
     flagged: act.Flagged = {}
-    if wanted.doing is Doing.DISMISS:
+    if wanted.doing is ActionKind.DISMISS:
         await call.app.counted()
         flagged = await queue.flagged([target.ref for target in wanted.targets], call.deps)
     done = await (act.look if asked.dry_run else act.act)(wanted, flagged, call.deps)
     return _told(done, dry_run=asked.dry_run)
 
 
-def _asked(asked: wire.ReviewMemoriesRequest, call: Call) -> Asked:
+def _asked(asked: wire.ReviewMemoriesRequest, call: Call) -> ActionRequest:
     until = millis(asked.until)
     if asked.action is wire.ReviewAction.SNOOZE and until is None:
         until = Millis(call.deps.now() + SNOOZE_DAYS * DAY_MS)
-    return Asked(
-        doing=Doing(asked.action),
+    return ActionRequest(
+        doing=ActionKind(asked.action),
         targets=[Target(MemoryRef(Kind(one.kind), one.id), one.version) for one in asked.items],
         actor=call.caller.actor,
         reason=asked.reason,
@@ -114,7 +114,7 @@ def _asked(asked: wire.ReviewMemoriesRequest, call: Call) -> Asked:
         successor=asked.into if asked.action is wire.ReviewAction.MERGE else asked.superseded_by,
         until=until,
         confirm=asked.confirm,
-        reach=Reach(**asked.scope.model_dump()) if asked.scope else Reach(),
+        reach=ActionScope(**asked.scope.model_dump()) if asked.scope else ActionScope(),
     )
 
 
@@ -162,7 +162,7 @@ def _entry(done: Action) -> wire.ReviewActionEntry:
         action_id=done.id,
         action=done.doing,
         at=seconds(done.created_at),
-        undoable=done.undone_by is None and done.doing is not Doing.DELETE,
+        undoable=done.undone_by is None and done.doing is not ActionKind.DELETE,
         changed_count=done.changed,
         unchanged_count=len(done.items) - done.changed,
         items=[_item(one) for one in done.items[:ITEMS_SHOWN]],
@@ -207,8 +207,8 @@ def _conflict(pair: OpenConflict) -> wire.MemoryConflict:
     return shaped(wire.MemoryConflict, link, conflict_id=link.id, since=since, **sides)
 
 
-def _side(side: ConflictSide) -> wire.ConflictSide:
-    return shaped(wire.ConflictSide, side, kind=side.ref.kind, id=side.ref.id, at=seconds(side.at))
+def _side(side: ConflictSide) -> wire.ConflictSideView:
+    return shaped(wire.ConflictSideView, side, kind=side.ref.kind, id=side.ref.id, at=seconds(side.at))
 
 
 # --- duplicates ----------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ async def get_memory_duplicates(asked: wire.GetDuplicatesRequest, call: Call) ->
     )
 
 
-def _pair(found: Cluster) -> wire.DuplicatePair:
+def _pair(found: DuplicateCluster) -> wire.DuplicatePair:
     (pair,) = found.pairs
     return wire.DuplicatePair(
         kind=MemoryKind(pair.kind),

@@ -4,7 +4,7 @@ from acumen.api.call import Call, answers
 from acumen.api.operations import body_hash
 from acumen.api.views import shaped
 from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
-from acumen.model.verdict import Finding, Recurrence
+from acumen.model.verdict import Recurrence, VerdictFinding
 from acumen.observe import verdicts
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
@@ -29,7 +29,7 @@ async def record_verdict(asked: wire.RecordVerdictRequest, call: Call) -> wire.R
         attributes={**asked.attributes, "subject": asked.subject, "overall": asked.overall},
     )
     findings = [
-        Finding(asked.op_id, asked.subject, asked.overall, one.severity, one.signature or "", one.message)
+        VerdictFinding(asked.op_id, asked.subject, asked.overall, one.severity, one.signature or "", one.message)
         for one in asked.findings
     ]
     stored, recurrence = await verdicts.record(verdict, findings, call.deps)
@@ -42,7 +42,7 @@ async def record_verdict(asked: wire.RecordVerdictRequest, call: Call) -> wire.R
 
 @answers(Calls.verdict_history)
 async def verdict_history(asked: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
-    def read(tx: Tx) -> tuple[list[Finding], list[Recurrence]]:
+    def read(tx: Tx) -> tuple[list[VerdictFinding], list[Recurrence]]:
         if asked.subject is not None:
             found = tx.verdicts.of_subject(asked.subject, asked.limit)
             return found, tx.verdicts.recurrence(sorted({one.signature for one in found}))

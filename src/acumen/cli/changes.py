@@ -7,7 +7,7 @@ from acumen.cli.output import plain, show, table, when
 from acumen.cli.review import TITLE, moment
 from acumen.errors import BadInput
 from acumen_client.client import Client
-from acumen_client.wire.changes import ChangeKind, MemoryChange
+from acumen_client.wire.changes import MemoryChange, MemoryChangeKind
 
 
 def listed(
@@ -21,11 +21,11 @@ def listed(
     show(as_json, page, table(headings, rows) + older if rows else "No changes.")
 
 
-def _kind(name: str) -> ChangeKind:
+def _kind(name: str) -> MemoryChangeKind:
     try:
-        return ChangeKind(name)
+        return MemoryChangeKind(name)
     except ValueError:
-        raise BadInput(f"There is no kind of change {name!r}; use one of {', '.join(ChangeKind)}.") from None
+        raise BadInput(f"There is no kind of change {name!r}; use one of {', '.join(MemoryChangeKind)}.") from None
 
 
 def _time(text: str | None) -> int | None:

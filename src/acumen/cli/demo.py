@@ -24,11 +24,11 @@ from acumen.settings import Settings
 from acumen_client.client import AsyncClient
 from acumen_client.handles import handles_in
 from acumen_client.session import learnings_in
-from acumen_client.wire.changes import ChangeKind
+from acumen_client.wire.changes import MemoryChangeKind
 from acumen_client.wire.observe import Citation, InteractionData, PublishUserInteractionResponse
 from acumen_client.wire.operations import NewOperation
 from acumen_client.wire.recall import UnifiedSearchViewResponse
-from acumen_client.wire.review import Keep
+from acumen_client.wire.review import ConflictChoice
 
 # Metering starts some days before the first memory, so that its history is complete.
 STARTED_DAYS_BEFORE = 85
@@ -156,18 +156,18 @@ class Player(Struct):
         self.bar.update(self.task, description=f"review  {review.title}")
         report.show_heading(self.console, review.title, f"a reviewer, about {review.user}", start)
         if isinstance(review.decision, Settle):
-            await self._settle_conflict(review.user, Keep(review.decision.keep))
+            await self._settle_conflict(review.user, ConflictChoice(review.decision.keep))
         else:
-            await self._undo(review.user, ChangeKind(review.decision.change))
+            await self._undo(review.user, MemoryChangeKind(review.decision.change))
         await self._settled()
         self.bar.advance(self.task)
 
-    async def _settle_conflict(self, user: str, keep: Keep) -> None:
+    async def _settle_conflict(self, user: str, keep: ConflictChoice) -> None:
         (conflict,) = (await self.client.memory_conflicts(user_id=user)).conflicts
         await self.client.settle_conflict(conflict_id=conflict.conflict_id, keep=keep)
         report.show_settled(self.console, conflict, keep)
 
-    async def _undo(self, user: str, kind: ChangeKind) -> None:
+    async def _undo(self, user: str, kind: MemoryChangeKind) -> None:
         (change,) = (await self.client.memory_changes(user_id=user, kinds=[kind], limit=1)).changes
         answer = await self.client.undo_memory_change(change_id=change.change_id)
         report.show_undone(self.console, change, answer)

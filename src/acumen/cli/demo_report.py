@@ -18,14 +18,14 @@ from acumen.cli.output import as_json_text, table
 from acumen.cli.talk import kind_of, line_of
 from acumen.model.ids import Millis
 from acumen_client.client import AsyncClient
-from acumen_client.wire.changes import ChangeKind, MemoryChange, UndoMemoryChangeResponse
+from acumen_client.wire.changes import MemoryChange, MemoryChangeKind, UndoMemoryChangeResponse
 from acumen_client.wire.failures import ProposalView
 from acumen_client.wire.memories import ProfileView, UserPlaybookView
 from acumen_client.wire.meter import InjectionStat
 from acumen_client.wire.observe import Citation, PublishUserInteractionResponse
 from acumen_client.wire.recall import UnifiedSearchViewResponse
-from acumen_client.wire.review import Keep, MemoryConflict, MemoryReviewCandidate
-from acumen_client.wire.shapes import CallerType, Status
+from acumen_client.wire.review import ConflictChoice, MemoryConflict, MemoryReviewCandidate
+from acumen_client.wire.shapes import CallerType, MemoryStatus
 
 Memory = ProfileView | UserPlaybookView
 Name = tuple[str, str]
@@ -34,7 +34,7 @@ BUDGET = 300
 MARGIN = 11
 DAYS_OF_STATS = 365
 REVIEW_DAYS = 60
-STATUSES = list(Status)
+STATUSES = list(MemoryStatus)
 LIMIT = 1000
 PARTS: tuple[Session | Review, ...] = (*PAST, *WEEKS, *DAY)
 USERS = tuple(dict.fromkeys(part.user for part in PARTS))
@@ -75,7 +75,7 @@ class Summary(Struct, frozen=True):
     def tokens(self) -> int:
         return sum(stat.total_prompt_tokens for stat in self.stats)
 
-    def count(self, kind: ChangeKind) -> int:
+    def count(self, kind: MemoryChangeKind) -> int:
         return Counter(change.change for change in self.changes)[kind]
 
     def title(self, stat: InjectionStat) -> str:
@@ -165,8 +165,16 @@ def show_call(console: Console, call: Call) -> None:
     _line(console, "fails" if call.fails else "calls", "red" if call.fails else "cyan", f"{call.tool}({arguments})")
 
 
-_COLOURS = {ChangeKind.SUPERSEDED: "yellow", ChangeKind.CONFLICT: "yellow", ChangeKind.FORGOTTEN: "red"}
-_VERBS = {ChangeKind.SUPERSEDED: "ends", ChangeKind.CONFLICT: "conflict", ChangeKind.FORGOTTEN: "forgets"}
+_COLOURS = {
+    MemoryChangeKind.SUPERSEDED: "yellow",
+    MemoryChangeKind.CONFLICT: "yellow",
+    MemoryChangeKind.FORGOTTEN: "red",
+}
+_VERBS = {
+    MemoryChangeKind.SUPERSEDED: "ends",
+    MemoryChangeKind.CONFLICT: "conflict",
+    MemoryChangeKind.FORGOTTEN: "forgets",
+}
 
 
 async def show_changes(client: AsyncClient, console: Console, changes: Sequence[MemoryChange]) -> None:
@@ -174,15 +182,15 @@ async def show_changes(client: AsyncClient, console: Console, changes: Sequence[
     memories = await _memories(client) if changes else {}
     for change in changes:
         memory = memories.get((change.kind.value, change.id))
-        if change.change is ChangeKind.LEARNED and memory is not None:
+        if change.change is MemoryChangeKind.LEARNED and memory is not None:
             _line(console, "learns", "green", f"{line_of(memory)} ({kind_of(memory)})")
         elif change.change in _VERBS and memory is not None:
-            text = f"{memory.content} {change.reason}" if change.change is ChangeKind.FORGOTTEN else change.reason
+            text = f"{memory.content} {change.reason}" if change.change is MemoryChangeKind.FORGOTTEN else change.reason
             _line(console, _VERBS[change.change], _COLOURS[change.change], text)
 
 
-def show_settled(console: Console, conflict: MemoryConflict, keep: Keep) -> None:
-    sides = {Keep.NEWER: conflict.newer.text, Keep.OLDER: conflict.older.text}
+def show_settled(console: Console, conflict: MemoryConflict, keep: ConflictChoice) -> None:
+    sides = {ConflictChoice.NEWER: conflict.newer.text, ConflictChoice.OLDER: conflict.older.text}
     text = f"keeps “{sides[keep]}”; the other one is superseded" if keep in sides else "keeps both memories"
     _line(console, "settles", "green", text)
 
@@ -224,8 +232,10 @@ def show(summary: Summary, console: Console, *, as_json: bool) -> None:
 
 
 def _numbers(summary: Summary) -> list[tuple[str, str]]:
-    ended = f"{summary.count(ChangeKind.SUPERSEDED)} superseded, {summary.count(ChangeKind.FORGOTTEN)} forgotten"
-    reviewed = f"{summary.count(ChangeKind.CONFLICT)} conflict, {summary.count(ChangeKind.RESTORED)} restored"
+    ended = f"{summary.count(MemoryChangeKind.SUPERSEDED)} superseded, {summary.count(MemoryChangeKind.FORGOTTEN)} forgotten"
+    reviewed = (
+        f"{summary.count(MemoryChangeKind.CONFLICT)} conflict, {summary.count(MemoryChangeKind.RESTORED)} restored"
+    )
     return [
         ("observed", f"{summary.turns} turns in {summary.sessions} sessions of {len(USERS)} users"),
         ("", f"{summary.operations} tool calls; {len(summary.proposed)} lessons proposed from them"),

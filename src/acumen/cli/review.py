@@ -11,7 +11,7 @@ from acumen.errors import BadInput
 from acumen_client.client import Client
 from acumen_client.wire.meter import CompareInjectionResponse, GetInjectionResponse, InjectionStat, MemoryCost
 from acumen_client.wire.review import (
-    Keep,
+    ConflictChoice,
     MemoryConflict,
     MemoryReviewCandidate,
     ReviewAction,
@@ -19,7 +19,7 @@ from acumen_client.wire.review import (
     ReviewedItem,
     ReviewItem,
     ReviewMemoriesResponse,
-    Signal,
+    ReviewSignal,
 )
 from acumen_client.wire.shapes import MemoryKind
 
@@ -53,11 +53,11 @@ def memory_review(
     show(as_json, found, f"{listed}{found.msg}.{saving}")
 
 
-def _signal(name: str) -> Signal:
+def _signal(name: str) -> ReviewSignal:
     try:
-        return Signal(name)
+        return ReviewSignal(name)
     except ValueError:
-        raise BadInput(f"There is no signal {name!r}; there are {', '.join(Signal)}.") from None
+        raise BadInput(f"There is no signal {name!r}; there are {', '.join(ReviewSignal)}.") from None
 
 
 def _candidate(one: MemoryReviewCandidate) -> list[object]:
@@ -138,7 +138,7 @@ def _conflict(conflict: MemoryConflict) -> list[object]:
 
 
 def settle(client: Client, conflict_id: str, keep: str, *, reason: str, as_json: bool) -> None:
-    done = client.settle_conflict(conflict_id=conflict_id, keep=Keep(keep), reason=reason)
+    done = client.settle_conflict(conflict_id=conflict_id, keep=ConflictChoice(keep), reason=reason)
     show(as_json, done, _done(done))
 
 

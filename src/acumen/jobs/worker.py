@@ -14,7 +14,7 @@ from acumen.jobs.traffic import Traffic
 from acumen.model.facts import Fact
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job
-from acumen.settings import Jobs as Settings
+from acumen.settings import JobSettings as Settings
 from acumen.storage.store import Store
 
 log = logging.getLogger(__name__)

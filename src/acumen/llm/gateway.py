@@ -15,12 +15,12 @@ from pydantic import BaseModel
 from acumen.errors import ModelFailed, ModelOverBudget, ModelResting, ModelUnavailable
 from acumen.llm.breaker import Breaker
 from acumen.llm.prices import Prices
-from acumen.llm.prompt import Question
-from acumen.llm.providers import Endpoint, Route, check, route
-from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.llm.prompt import ModelQuestion
+from acumen.llm.providers import ModelEndpoint, Route, check, route
+from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.llm_choice import LlmChoice
 from acumen.model.memory import Origin
-from acumen.settings import Llm as LlmSettings
+from acumen.settings import LlmSettings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T", bound=BaseModel)
@@ -40,7 +40,7 @@ class Tally(Struct):
     completion_tokens: int = 0
     wait: float | None = None  # how long the model asked to be left alone
     error: str | None = None
-    outcome: Outcome = Outcome.STOPPED
+    outcome: CallOutcome = CallOutcome.STOPPED
 
 
 class Ledger(Protocol):
@@ -54,7 +54,7 @@ class Ledger(Protocol):
 
 
 # Opens a way to one model. Building one costs a few milliseconds, so each is kept.
-Connect = Callable[[Endpoint, str, Role], Any]
+Connect = Callable[[ModelEndpoint, str, ModelRole], Any]
 
 
 class Gateway:
@@ -71,9 +71,9 @@ class Gateway:
         self.prices = Prices.of(settings.prices)
         self._connect = connect
         self._clock = clock
-        self._lines: dict[tuple[Endpoint, str, Role], Any] = {}
-        self._breakers: dict[Endpoint, Breaker] = {}
-        self._turns: dict[Endpoint, asyncio.Semaphore] = {}
+        self._lines: dict[tuple[ModelEndpoint, str, ModelRole], Any] = {}
+        self._breakers: dict[ModelEndpoint, Breaker] = {}
+        self._turns: dict[ModelEndpoint, asyncio.Semaphore] = {}
         self._connecting = asyncio.Lock()
         self._loading: asyncio.Task[ModuleType] | None = None
 
@@ -109,7 +109,7 @@ class Gateway:
             await (await self.load(None)).hang_up(line)
         self._lines.clear()
 
-    def breaker(self, endpoint: Endpoint) -> Breaker:
+    def breaker(self, endpoint: ModelEndpoint) -> Breaker:
         if endpoint not in self._breakers:
             allowed, rest = self.settings.breaker_failures, self.settings.breaker_seconds
             self._breakers[endpoint] = Breaker(allowed, rest, self._clock)
@@ -121,7 +121,7 @@ class Gateway:
         own = route(self.settings, LlmChoice())
         return None if own is None else self.problem_of(own.endpoint)
 
-    def problem_of(self, endpoint: Endpoint) -> str | None:
+    def problem_of(self, endpoint: ModelEndpoint) -> str | None:
         """How the last questions failed, and when it is tried again; None while it answers."""
         breaker = self.breaker(endpoint)
         if not breaker.failures:
@@ -132,14 +132,14 @@ class Gateway:
             return f"{failed}; {rests} and is tried again in {math.ceil(breaker.resting)} s"
         return f"{failed}; one question tries it" if breaker.spent else failed
 
-    async def talk_to(self, talk: ModuleType, where: Route, question: Question[T], tally: Tally) -> T:
+    async def talk_to(self, talk: ModuleType, where: Route, question: ModelQuestion[T], tally: Tally) -> T:
         """The answer, or a ModelUnavailable. Waits for its turn first."""
         turns = self._turns.setdefault(where.endpoint, asyncio.Semaphore(self.settings.concurrency))
         async with turns:
             line = await self._line(talk, where.endpoint, where.models[question.role], question.role)
             return await talk.converse(line, where, question, self.settings, tally)  # type: ignore[no-any-return]
 
-    async def _line(self, talk: ModuleType, endpoint: Endpoint, name: str, role: Role) -> Any:
+    async def _line(self, talk: ModuleType, endpoint: ModelEndpoint, name: str, role: ModelRole) -> Any:
         """Off the event loop: a provider's client may take seconds to load, and certificates some of one."""
         key = (endpoint, name, role)
         async with self._connecting:
@@ -159,7 +159,7 @@ class Llm(Struct, frozen=True):
     def prices(self) -> Prices:
         return self.gateway.prices
 
-    async def ask(self, question: Question[T]) -> Answer[T]:
+    async def ask(self, question: ModelQuestion[T]) -> Answer[T]:
         """A typed answer, or a ModelUnavailable that says why there is none. Nothing waits longer than it may."""
         talk = await self.gateway.load(question.within)
         await self._admit()
@@ -169,14 +169,14 @@ class Llm(Struct, frozen=True):
             async with asyncio.timeout(seconds):
                 value = await self.gateway.talk_to(talk, self.route, question, tally)
         except TimeoutError:
-            tally.outcome, tally.error = Outcome.TIMED_OUT, f"no answer within {seconds:g} s"
+            tally.outcome, tally.error = CallOutcome.TIMED_OUT, f"no answer within {seconds:g} s"
             raise ModelFailed(f"The language model gave {tally.error}.") from None
         except ModelUnavailable as failure:
             tally.error = str(failure)
-            tally.outcome = Outcome.FAILED if tally.outcome is Outcome.STOPPED else tally.outcome
+            tally.outcome = CallOutcome.FAILED if tally.outcome is CallOutcome.STOPPED else tally.outcome
             raise
         else:
-            tally.outcome = Outcome.ANSWERED
+            tally.outcome = CallOutcome.ANSWERED
             return Answer(value, Origin("model", tally.model, question.prompt_hash))
         finally:
             await self._settle(question, tally, (time.perf_counter() - began) * 1000)
@@ -197,12 +197,12 @@ class Llm(Struct, frozen=True):
         if not self.gateway.breaker(self.route.endpoint).admits():
             raise ModelResting(f"The language model is left alone for now: {self.problem}.")
 
-    async def _settle(self, question: Question[T], tally: Tally, duration_ms: float) -> None:
+    async def _settle(self, question: ModelQuestion[T], tally: Tally, duration_ms: float) -> None:
         """The breaker learns how it went, and the call is written down, also when we are told to stop meanwhile."""
         breaker = self.gateway.breaker(self.route.endpoint)
-        if tally.outcome is Outcome.ANSWERED:
+        if tally.outcome is CallOutcome.ANSWERED:
             breaker.worked()
-        elif tally.outcome is Outcome.STOPPED or not tally.attempts:
+        elif tally.outcome is CallOutcome.STOPPED or not tally.attempts:
             breaker.dropped()  # it was never asked, or had no time to answer: that says nothing about it
         else:
             breaker.failed(tally.wait, (tally.error or str(tally.outcome)).removesuffix("."))
@@ -215,7 +215,7 @@ class Llm(Struct, frozen=True):
             log.exception("a call to a language model could not be written down")
 
 
-def _call(question: Question[Any], tally: Tally, duration_ms: float, prices: Prices) -> LlmCall:
+def _call(question: ModelQuestion[Any], tally: Tally, duration_ms: float, prices: Prices) -> LlmCall:
     return LlmCall(
         role=question.role,
         model=tally.model,

@@ -5,7 +5,7 @@ from acumen.llm.gateway import Gateway
 from acumen.llm.prompt import Shape
 from acumen.model.llm_call import LlmCall
 from acumen.model.llm_choice import LlmChoice
-from acumen.settings import Llm
+from acumen.settings import LlmSettings
 
 
 class Ready(Shape):
@@ -25,7 +25,7 @@ class _Unbilled:
         pass
 
 
-async def ping(settings: Llm, within: float) -> str | None:
+async def ping(settings: LlmSettings, within: float) -> str | None:
     """The name of the model that answered; None where none is configured; ModelUnavailable when it does not answer."""
     gateway = Gateway(settings.model_copy(update={"attempts": 1}))
     try:

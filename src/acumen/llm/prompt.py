@@ -19,7 +19,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 
 from acumen.llm.tokens import count_tokens, fits, truncate
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen.model.secrets import redact
 
 T = TypeVar("T", bound=BaseModel)
@@ -43,11 +43,11 @@ FENCED = (
 )
 
 
-class Question(Struct, Generic[T], frozen=True):
+class ModelQuestion(Struct, Generic[T], frozen=True):
     """Ready to be asked. `shown` is what the model reads, `instructions` what it is told to do with it."""
 
     name: str
-    role: Role
+    role: ModelRole
     shape: type[T]
     instructions: str
     shown: str
@@ -74,8 +74,8 @@ class Prompt(Generic[T]):
         object.__setattr__(self, "_match", match)
 
     @property
-    def role(self) -> Role:
-        return Role(self._match[1])
+    def role(self) -> ModelRole:
+        return ModelRole(self._match[1])
 
     @property
     def writes(self) -> int:
@@ -104,11 +104,11 @@ class Prompt(Generic[T]):
         user_id: str | None = None,
         request_id: str | None = None,
         within: float | None = None,
-    ) -> Question[T]:
+    ) -> ModelQuestion[T]:
         """KeyError for a value that is missing: a prompt with a hole asks something else."""
         marker = secrets.token_hex(6)
         instructions, _, shown = self.text[self._match.end() :].partition(_SHOWN)
-        return Question(
+        return ModelQuestion(
             self.name,
             self.role,
             self.shape,

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from acumen.errors import BadSettings
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen.model.llm_choice import LlmChoice
-from acumen.settings import Llm
+from acumen.settings import LlmSettings
 
 # Any server that speaks the OpenAI protocol.
 ENDPOINT = "endpoint"
@@ -40,11 +40,11 @@ PROVIDERS: dict[str, Provider] = {
     "moonshot": Provider("https://api.moonshot.ai/v1", "moonshot-v1-8k", "moonshot-v1-8k", schemas=False),
     "xai": Provider("https://api.x.ai/v1", "grok-3-mini", "grok-3-mini"),
 }
-_QUICK = frozenset({Role.GATE, Role.REFORMULATION})
+_QUICK = frozenset({ModelRole.GATE, ModelRole.REFORMULATION})
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """One place to ask, with the key to it. `azure` is the version of Azure's API where that is what it speaks."""
 
     provider: str
@@ -61,21 +61,21 @@ class Endpoint:
 class Route(Struct, frozen=True):
     """Which model is asked for what; an empty name is whatever the endpoint serves first."""
 
-    endpoint: Endpoint
-    models: Mapping[Role, str]
+    endpoint: ModelEndpoint
+    models: Mapping[ModelRole, str]
     request_seconds: float
     total_seconds: float
     daily_tokens: int
 
 
-def route(settings: Llm, org: LlmChoice) -> Route | None:
+def route(settings: LlmSettings, org: LlmChoice) -> Route | None:
     """What the org has chosen, else what the server has; None when neither names a model."""
     theirs = _of_org(org) if settings.org_models else None
     endpoint = theirs or _of_server(settings)
     if endpoint is None:
         return None
     own = {} if theirs else _own_names(settings)
-    named = {role: org.models.get(role) or org.model or own.get(role) or "" for role in Role}
+    named = {role: org.models.get(role) or org.model or own.get(role) or "" for role in ModelRole}
     total = float(org.timeout_seconds or settings.total_seconds)
     return Route(
         endpoint,
@@ -86,7 +86,7 @@ def route(settings: Llm, org: LlmChoice) -> Route | None:
     )
 
 
-def _daily_tokens(settings: Llm, org: LlmChoice, *, own_endpoint: bool) -> int:
+def _daily_tokens(settings: LlmSettings, org: LlmChoice, *, own_endpoint: bool) -> int:
     """0 is no limit. What the server pays for, an org may use less of, but never more."""
     most = settings.daily_tokens
     if org.daily_tokens is None:
@@ -96,32 +96,32 @@ def _daily_tokens(settings: Llm, org: LlmChoice, *, own_endpoint: bool) -> int:
     return min(org.daily_tokens or most, most)
 
 
-def _own_names(settings: Llm) -> dict[Role, str]:
-    return {role: getattr(settings, f"{role}_model") or settings.model for role in Role}
+def _own_names(settings: LlmSettings) -> dict[ModelRole, str]:
+    return {role: getattr(settings, f"{role}_model") or settings.model for role in ModelRole}
 
 
-def _of_org(org: LlmChoice) -> Endpoint | None:
+def _of_org(org: LlmChoice) -> ModelEndpoint | None:
     if not org.provider:
         return None
     url = org.url or PROVIDERS[org.provider].url
-    return Endpoint(org.provider, url, org.api_key, org.azure)
+    return ModelEndpoint(org.provider, url, org.api_key, org.azure)
 
 
-def _of_server(settings: Llm) -> Endpoint | None:
+def _of_server(settings: LlmSettings) -> ModelEndpoint | None:
     check(settings)
     if settings.url:
-        return Endpoint(settings.provider or ENDPOINT, settings.url.rstrip("/"), settings.api_key)
+        return ModelEndpoint(settings.provider or ENDPOINT, settings.url.rstrip("/"), settings.api_key)
     if settings.provider:
-        return Endpoint(settings.provider, PROVIDERS[settings.provider].url, settings.api_key)
+        return ModelEndpoint(settings.provider, PROVIDERS[settings.provider].url, settings.api_key)
     return None
 
 
-def configured(settings: Llm) -> bool:
+def configured(settings: LlmSettings) -> bool:
     """Whether the server has a model of its own; an org may have one in any case."""
     return bool(settings.url or settings.provider)
 
 
-def check(settings: Llm) -> None:
+def check(settings: LlmSettings) -> None:
     """A key goes nowhere until it is said where."""
     if settings.url and not _can_be_called(settings.url):
         raise BadSettings("llm.url (ACUMEN_LLM__URL) must be an address such as http://127.0.0.1:11434/v1.")
@@ -141,7 +141,7 @@ def _can_be_called(url: str) -> bool:
         return False
 
 
-def _name(name: str, role: Role, endpoint: Endpoint) -> str:
+def _name(name: str, role: ModelRole, endpoint: ModelEndpoint) -> str:
     """Names are also known with their provider before them: `openai/gpt-5-nano`."""
     known = PROVIDERS.get(endpoint.provider)
     if name:

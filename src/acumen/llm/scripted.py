@@ -8,9 +8,9 @@ from typing import Any
 from msgspec import Struct
 from pydantic import BaseModel
 
-from acumen.llm.providers import Endpoint
+from acumen.llm.providers import ModelEndpoint
 from acumen.llm.tokens import count_tokens
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 
 # A value to answer with (a dict, a model, or text as it is), an error to raise, or a function of what was shown.
 Line = dict[str, Any] | BaseModel | str | Exception
@@ -19,8 +19,8 @@ Said = Line | Callable[[str], Line]
 NAME = "scripted"
 
 
-class Asked(Struct, frozen=True):
-    role: Role
+class ScriptedCall(Struct, frozen=True):
+    role: ModelRole
     instructions: str
     shown: str
 
@@ -33,40 +33,40 @@ class Script:
     """
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
-        self._lines: defaultdict[Role, list[Said]] = defaultdict(list)
+        self.asked: list[ScriptedCall] = []
+        self._lines: defaultdict[ModelRole, list[Said]] = defaultdict(list)
 
-    def says(self, role: Role, *lines: Said) -> "Script":
+    def says(self, role: ModelRole, *lines: Said) -> "Script":
         self._lines[role] += lines
         return self
 
-    def asked_for(self, role: Role) -> list[Asked]:
+    def asked_for(self, role: ModelRole) -> list[ScriptedCall]:
         return [one for one in self.asked if one.role is role]
 
-    def connect(self, _endpoint: Endpoint, _name: str, role: Role) -> Any:
+    def connect(self, _endpoint: ModelEndpoint, _name: str, role: ModelRole) -> Any:
         """In place of `talk.connect`."""
         from pydantic_ai.models.function import FunctionModel  # noqa: PLC0415 - as in gateway: loaded when needed
 
-        from acumen.llm.talk import Line as Way  # noqa: PLC0415
+        from acumen.llm.talk import ModelConnection as Way  # noqa: PLC0415
 
         def answer(messages: list[Any], info: Any) -> Any:
             return self._answer(role, messages, info)
 
         return Way(FunctionModel(answer, model_name=NAME))
 
-    def _answer(self, role: Role, messages: list[Any], info: Any) -> Any:
+    def _answer(self, role: ModelRole, messages: list[Any], info: Any) -> Any:
         from pydantic_ai.messages import ModelResponse, TextPart  # noqa: PLC0415
         from pydantic_ai.usage import RequestUsage  # noqa: PLC0415
 
         shown = "\n".join(str(part.content) for part in messages[0].parts if hasattr(part, "content"))
-        asked = Asked(role, info.instructions or "", shown)
+        asked = ScriptedCall(role, info.instructions or "", shown)
         self.asked.append(asked)
         text = _text(self._next(role), shown)
         read = count_tokens(f"{asked.instructions}\n{shown}")
         used = RequestUsage(input_tokens=read, output_tokens=count_tokens(text))
         return ModelResponse(parts=[TextPart(text)], usage=used)
 
-    def _next(self, role: Role) -> Said:
+    def _next(self, role: ModelRole) -> Said:
         lines = self._lines[role]
         if not lines:
             raise AssertionError(f"The script has no line for {role}.")

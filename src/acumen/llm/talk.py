@@ -34,11 +34,11 @@ from pydantic_ai.usage import RequestUsage
 
 from acumen.errors import ModelFailed, ModelUnusable
 from acumen.llm.gateway import Tally
-from acumen.llm.prompt import Question
-from acumen.llm.providers import PROVIDERS, Endpoint, Route
+from acumen.llm.prompt import ModelQuestion
+from acumen.llm.providers import PROVIDERS, ModelEndpoint, Route
 from acumen.llm.tokens import count_tokens
-from acumen.model.llm_call import Outcome, Role
-from acumen.settings import Llm as LlmSettings
+from acumen.model.llm_call import CallOutcome, ModelRole
+from acumen.settings import LlmSettings
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -64,13 +64,13 @@ MOST_OPENINGS = 1_000
 # --- the way to a model --------------------------------------------------------------------------------------------
 
 
-class Line(Struct):
+class ModelConnection(Struct):
     """A way to one model. `schemas` turns False when the endpoint turns out not to know them."""
 
     model: Model
     schemas: bool = True
     client: httpx2.AsyncClient | None = None
-    nameless: Endpoint | None = None  # given by its URL alone: which model it serves is still to be asked
+    nameless: ModelEndpoint | None = None  # given by its URL alone: which model it serves is still to be asked
     lookup: asyncio.Task[None] | None = None  # the asking, while it lasts
 
     async def name(self) -> str:
@@ -81,7 +81,7 @@ class Line(Struct):
             await asyncio.shield(self.lookup)
         return self.model.model_name
 
-    async def _look_up(self, endpoint: Endpoint, client: httpx2.AsyncClient) -> None:
+    async def _look_up(self, endpoint: ModelEndpoint, client: httpx2.AsyncClient) -> None:
         try:
             found = await _first_served(endpoint, client)
             if found is not None:
@@ -90,13 +90,13 @@ class Line(Struct):
             self.lookup = None
 
 
-def connect(endpoint: Endpoint, name: str, _role: Role) -> Line:
+def connect(endpoint: ModelEndpoint, name: str, _role: ModelRole) -> ModelConnection:
     known, client = PROVIDERS.get(endpoint.provider), _client()
     model = _model(endpoint, name or UNNAMED, client)
-    return Line(model, known is None or known.schemas, client, None if name else endpoint)
+    return ModelConnection(model, known is None or known.schemas, client, None if name else endpoint)
 
 
-async def hang_up(line: Line) -> None:
+async def hang_up(line: ModelConnection) -> None:
     if line.lookup is not None:
         line.lookup.cancel()
         await asyncio.gather(line.lookup, return_exceptions=True)
@@ -104,7 +104,7 @@ async def hang_up(line: Line) -> None:
         await line.client.aclose()
 
 
-def _model(endpoint: Endpoint, name: str, client: httpx2.AsyncClient) -> Model:
+def _model(endpoint: ModelEndpoint, name: str, client: httpx2.AsyncClient) -> Model:
     if endpoint.provider == "anthropic":
         return _anthropic(endpoint, name, client)
     if endpoint.azure:
@@ -120,7 +120,7 @@ def _model(endpoint: Endpoint, name: str, client: httpx2.AsyncClient) -> Model:
     return OpenAIChatModel(name, provider=compatible)
 
 
-def _anthropic(endpoint: Endpoint, name: str, client: httpx2.AsyncClient) -> Model:
+def _anthropic(endpoint: ModelEndpoint, name: str, client: httpx2.AsyncClient) -> Model:
     try:
         from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - an extra that few install
         from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
@@ -130,7 +130,7 @@ def _anthropic(endpoint: Endpoint, name: str, client: httpx2.AsyncClient) -> Mod
     return AnthropicModel(name, provider=provider)
 
 
-async def _first_served(endpoint: Endpoint, client: httpx2.AsyncClient) -> str | None:
+async def _first_served(endpoint: ModelEndpoint, client: httpx2.AsyncClient) -> str | None:
     """None when the endpoint does not say; most that serve one model only take any name for it."""
     headers = {"Authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     try:
@@ -190,7 +190,9 @@ class TooMuch(httpx2.ReadError):
 # --- a question ----------------------------------------------------------------------------------------------------
 
 
-async def converse(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
+async def converse(
+    line: ModelConnection, where: Route, question: ModelQuestion[T], settings: LlmSettings, tally: Tally
+) -> T:
     """Asks until there is an answer of the right shape. ModelFailed or ModelUnusable when there will be none."""
     with _told(tally):
         tally.model = await line.name()
@@ -202,7 +204,9 @@ async def converse(line: Line, where: Route, question: Question[T], settings: Ll
             return await _in_words(line, where, question, settings, tally)
 
 
-async def _in_words(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
+async def _in_words(
+    line: ModelConnection, where: Route, question: ModelQuestion[T], settings: LlmSettings, tally: Tally
+) -> T:
     """Many servers know the protocol but not its schemas: then the prompt must do."""
     line.schemas = False
     try:
@@ -216,7 +220,9 @@ def _is_not_understood(refusal: ModelRequestRejectedError) -> bool:
     return getattr(refusal, "status_code", None) in NOT_UNDERSTOOD
 
 
-async def _run(line: Line, where: Route, question: Question[T], settings: LlmSettings, tally: Tally) -> T:
+async def _run(
+    line: ModelConnection, where: Route, question: ModelQuestion[T], settings: LlmSettings, tally: Tally
+) -> T:
     agent = Agent(
         _Patient(line.model, settings, where.request_seconds, tally),
         output_type=_output(line, question),
@@ -227,7 +233,7 @@ async def _run(line: Line, where: Route, question: Question[T], settings: LlmSet
     return (await agent.run(question.shown)).output
 
 
-def _settings(model: Model, question: Question[T]) -> ModelSettings:
+def _settings(model: Model, question: ModelQuestion[T]) -> ModelSettings:
     """As much thinking as cannot be switched off, paid for on top of the answer; no chance where that can be chosen."""
     thinks = bool(model.profile.get("thinking_always_enabled"))
     most = question.writes + (THINKING_TOKENS if thinks else 0)
@@ -236,7 +242,7 @@ def _settings(model: Model, question: Question[T]) -> ModelSettings:
     return settings if picky else ModelSettings(**settings, temperature=0.0)
 
 
-def _output(line: Line, question: Question[T]) -> OutputSpec[T]:
+def _output(line: ModelConnection, question: ModelQuestion[T]) -> OutputSpec[T]:
     if line.model.system == "anthropic":
         return ToolOutput(question.shape, name="answer")
     return NativeOutput(question.shape, name="answer") if line.schemas else PromptedOutput(question.shape)
@@ -357,23 +363,23 @@ def _told(tally: Tally) -> Iterator[None]:
     try:
         yield
     except UnexpectedModelBehavior as failure:
-        tally.outcome = Outcome.UNUSABLE
+        tally.outcome = CallOutcome.UNUSABLE
         raise ModelUnusable(f"The language model's answer cannot be used: {_short(failure)}.") from None
     except ModelAPIError as failure:
         tally.outcome = _outcome(failure)
-        kind = ModelUnusable if tally.outcome is Outcome.UNUSABLE else ModelFailed
+        kind = ModelUnusable if tally.outcome is CallOutcome.UNUSABLE else ModelFailed
         raise kind(f"The language model gave no answer ({tally.outcome}): {_short(failure)}.") from None
 
 
-def _outcome(failure: ModelAPIError) -> Outcome:
+def _outcome(failure: ModelAPIError) -> CallOutcome:
     if any(isinstance(cause, TooMuch | UnicodeDecodeError | json.JSONDecodeError) for cause in _causes(failure)):
-        return Outcome.UNUSABLE
+        return CallOutcome.UNUSABLE
     if isinstance(failure, ModelRequestTimeout | ModelTimeoutError):
-        return Outcome.TIMED_OUT
+        return CallOutcome.TIMED_OUT
     if isinstance(failure, ModelRateLimitError):
-        return Outcome.LIMITED
+        return CallOutcome.LIMITED
     rejected = isinstance(failure, ModelRequestRejectedError | ModelQuotaExceededError)
-    return Outcome.REFUSED if rejected else Outcome.FAILED
+    return CallOutcome.REFUSED if rejected else CallOutcome.FAILED
 
 
 def _short(failure: Exception) -> str:

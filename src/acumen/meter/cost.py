@@ -11,7 +11,7 @@ from acumen.model.times import DAY_MS
 from acumen.storage.store import OrgStore, Tx
 
 
-class Ledger(Struct, frozen=True):
+class StoredLedger(Struct, frozen=True):
     """An org's calls, in its database."""
 
     store: OrgStore

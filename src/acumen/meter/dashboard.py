@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.model.figures import Period, Totals
+from acumen.model.figures import ReportPeriod, Totals
 from acumen.model.ids import Kind, Millis
 from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
@@ -16,7 +16,7 @@ PLAYBOOKS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)
 PerDay = Mapping[Millis, int]
 
 
-class Sums(Struct, frozen=True):
+class PeriodTotals(Struct, frozen=True):
     """Of one period."""
 
     interactions: int
@@ -28,8 +28,8 @@ class Sums(Struct, frozen=True):
 class Dashboard(Struct, frozen=True):
     """`days` are the beginnings of all days of the series, in order."""
 
-    now: Sums
-    before: Sums
+    now: PeriodTotals
+    before: PeriodTotals
     days: list[Millis]
     interactions: PerDay
     profiles: PerDay
@@ -40,12 +40,12 @@ class Dashboard(Struct, frozen=True):
 async def stats(days_back: int, deps: Deps) -> Dashboard:
     """The last days, today included; days are days of UTC."""
     tomorrow = (deps.now() // DAY_MS + 1) * DAY_MS
-    period = Period(Millis(max(0, tomorrow - days_back * DAY_MS)), Millis(tomorrow - 1))
+    period = ReportPeriod(Millis(max(0, tomorrow - days_back * DAY_MS)), Millis(tomorrow - 1))
     return await deps.store.read(lambda tx: _stats(tx, period))
 
 
-def _stats(tx: Tx, period: Period) -> Dashboard:
-    both = Period(period.before.since, period.until)
+def _stats(tx: Tx, period: ReportPeriod) -> Dashboard:
+    both = ReportPeriod(period.before.since, period.until)
     counts = (
         tx.session_statistics.said_per_day(both),
         tx.session_statistics.made_per_day([Kind.PROFILE], both),
@@ -66,6 +66,6 @@ def _stats(tx: Tx, period: Period) -> Dashboard:
     )
 
 
-def _sums(tx: Tx, period: Period, counts: tuple[PerDay, PerDay, PerDay]) -> Sums:
+def _sums(tx: Tx, period: ReportPeriod, counts: tuple[PerDay, PerDay, PerDay]) -> PeriodTotals:
     said, profiles, playbooks = (sum(n for day, n in one.items() if period.holds(day)) for one in counts)
-    return Sums(said, profiles, playbooks, tx.session_statistics.totals(period))
+    return PeriodTotals(said, profiles, playbooks, tx.session_statistics.totals(period))

@@ -9,7 +9,7 @@ ENOUGH = 20
 NOT_ENOUGH = "not enough data"
 
 
-class Sessions(Struct, frozen=True):
+class OutcomeCounts(Struct, frozen=True):
     """Sessions whose outcome is known."""
 
     cases: int = 0
@@ -20,15 +20,15 @@ class Sessions(Struct, frozen=True):
         """None where there are none: unknown is not zero."""
         return self.successes / self.cases if self.cases else None
 
-    def without(self, others: "Sessions") -> "Sessions":
-        return Sessions(self.cases - others.cases, self.successes - others.successes)
+    def without(self, others: "OutcomeCounts") -> "OutcomeCounts":
+        return OutcomeCounts(self.cases - others.cases, self.successes - others.successes)
 
 
 class Lift(Struct, frozen=True):
     """How much more often sessions `here` succeed than those `there`; None without enough of either."""
 
-    here: Sessions
-    there: Sessions
+    here: OutcomeCounts
+    there: OutcomeCounts
     difference: float | None = None
     interval: Interval | None = None
 
@@ -48,7 +48,7 @@ class Lift(Struct, frozen=True):
         return "harms" if self.harms else "helps" if self.helps else "no clear difference"
 
 
-def lift(here: Sessions, there: Sessions) -> Lift:
+def lift(here: OutcomeCounts, there: OutcomeCounts) -> Lift:
     if min(here.cases, there.cases) < ENOUGH:
         return Lift(here, there)
     interval = newcombe(here.successes, here.cases, there.successes, there.cases)

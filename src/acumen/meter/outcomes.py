@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import NotFound
-from acumen.meter.lift import ENOUGH, Lift, Sessions, lift
+from acumen.meter.lift import ENOUGH, Lift, OutcomeCounts, lift
 from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, owner
@@ -37,10 +37,10 @@ def _of_memory(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Helped:
     if memory is None:
         raise NotFound(f"There is no {ref.kind} {ref.id}.")
     user, born = owner(memory) or None, memory.created_at
-    shown = Sessions(*tx.outcomes.sessions_with(ref, since, at))
-    every = Sessions(*tx.outcomes.sessions(since, at, user))
-    after = Sessions(*tx.outcomes.sessions(max(born, since), at, user))
-    before = Sessions(*tx.outcomes.sessions(since, Millis(born - 1), user))
+    shown = OutcomeCounts(*tx.outcomes.sessions_with(ref, since, at))
+    every = OutcomeCounts(*tx.outcomes.sessions(since, at, user))
+    after = OutcomeCounts(*tx.outcomes.sessions(max(born, since), at, user))
+    before = OutcomeCounts(*tx.outcomes.sessions(since, Millis(born - 1), user))
     return Helped(lift(shown, every.without(shown)), lift(after, before), tx.usage.metered_since())
 
 
@@ -79,7 +79,7 @@ def _numbers(seen: Lift, low: float) -> dict[str, float]:
 def lifts(tx: Tx, since: Millis, at: Millis) -> dict[MemoryRef, tuple[Memory, Lift]]:
     """With and without, for every memory that was shown in that time and still exists."""
     by_user = tx.outcomes.by_user(since, at)
-    everyone = Sessions(sum(n for n, _ in by_user.values()), sum(good for _, good in by_user.values()))
+    everyone = OutcomeCounts(sum(n for n, _ in by_user.values()), sum(good for _, good in by_user.values()))
     if everyone.cases < ENOUGH:
         return {}
     by_memory = tx.outcomes.by_memory(since, at)
@@ -88,7 +88,7 @@ def lifts(tx: Tx, since: Millis, at: Millis) -> dict[MemoryRef, tuple[Memory, Li
         ids = [ref.id for ref in by_memory if ref.kind == kind]
         for name, memory in tx.by_kind[kind].by_ids(ids).items():
             ref, user = MemoryRef(kind, name), owner(memory)
-            shown = Sessions(*by_memory[ref])
-            every = Sessions(*by_user.get(user, (0, 0))) if user else everyone
+            shown = OutcomeCounts(*by_memory[ref])
+            every = OutcomeCounts(*by_user.get(user, (0, 0))) if user else everyone
             found[ref] = (memory, lift(shown, every.without(shown)))
     return found

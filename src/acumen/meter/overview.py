@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.evaluation import Evaluation, SessionKey
-from acumen.model.figures import Attribution, Period, Totals, Wins
+from acumen.model.figures import Attribution, ReportPeriod, Totals, Wins
 from acumen.model.ids import Millis
 from acumen.model.times import DAY_MS
 from acumen.storage.metering.evaluations import EvaluationFilter
@@ -32,14 +32,14 @@ class Bucket(Struct, frozen=True):
     compared: int
 
 
-class Rule(Struct, frozen=True):
+class CitedRule(Struct, frozen=True):
     """A memory that was cited, and its title; empty where it is deleted."""
 
     attribution: Attribution
     title: str
 
 
-class Part(Struct, frozen=True):
+class OverviewPart(Struct, frozen=True):
     """All sessions of a period, or those of some sources."""
 
     now: Totals
@@ -47,18 +47,18 @@ class Part(Struct, frozen=True):
     buckets: list[Bucket]
     corrections: list[int]
     corrections_before: list[int]
-    rules: list[Rule]
+    rules: list[CitedRule]
 
 
 class SourceSet(Struct, frozen=True):
     sources: Sequence[str]
-    part: Part
+    part: OverviewPart
     sessions: list[SessionKey]
 
 
 class Overview(Struct, frozen=True):
     state: str
-    part: Part
+    part: OverviewPart
     wins: list[tuple[Millis, Wins]]
     recent: list[Evaluation]
     by_source: Mapping[str, list[SessionKey]]
@@ -67,7 +67,7 @@ class Overview(Struct, frozen=True):
 
 
 async def overview(
-    period: Period, bucket: str, sets: Mapping[str, Sequence[str]], deps: Deps, *, shadows: bool
+    period: ReportPeriod, bucket: str, sets: Mapping[str, Sequence[str]], deps: Deps, *, shadows: bool
 ) -> Overview:
     """`bucket` is day or week. Without `shadows` comparisons are left out."""
 
@@ -101,7 +101,7 @@ async def overview(
     return await deps.store.read(read)
 
 
-def _part(tx: Tx, period: Period, bucket: str, sources: Sequence[str] | None, *, shadows: bool) -> Part:
+def _part(tx: Tx, period: ReportPeriod, bucket: str, sources: Sequence[str] | None, *, shadows: bool) -> OverviewPart:
     width, origin = WIDTHS[bucket]
     figures = tx.session_statistics
     compared = dict(figures.wins(period, width, origin)) if shadows and sources is None else {}
@@ -109,13 +109,13 @@ def _part(tx: Tx, period: Period, bucket: str, sources: Sequence[str] | None, *,
     cited = figures.attribution(period, MOST_RULES, sources)
     titles = tx.memories.titles(attribution.ref for attribution in cited)
     sessions = {one.ref: figures.sessions_citing(one.ref, period, MOST_SESSIONS, sources) for one in cited}
-    return Part(
+    return OverviewPart(
         now=figures.totals(period, sources),
         before=figures.totals(period.before, sources),
         buckets=[Bucket(at, totals, compared.get(at, Wins()).compared) for at, totals in buckets],
         corrections=figures.corrections(period, sources),
         corrections_before=figures.corrections(period.before, sources),
-        rules=[Rule(replace(one, sessions=sessions[one.ref]), titles.get(one.ref, "")) for one in cited],
+        rules=[CitedRule(replace(one, sessions=sessions[one.ref]), titles.get(one.ref, "")) for one in cited],
     )
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 from acumen.deps import Deps
 from acumen.meter.citations import Cited, cited_events, existing, named_by, of_memory, resolve
 from acumen.model.conversation import Interaction, Request
-from acumen.model.echoes import Shown, without_echoes
+from acumen.model.echoes import RenderedMemory, without_echoes
 from acumen.model.experiment import HOLDOUT
 from acumen.model.facts import Hour, Published
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId
@@ -22,7 +22,7 @@ from acumen.model.usage import (
     WITHHELD,
     CitationStat,
     Injection,
-    InjectionStat,
+    InjectionUsage,
     UsageEvent,
 )
 from acumen.storage.store import Tx
@@ -120,7 +120,7 @@ class _Unread(Struct, frozen=True):
 
     seen: InteractionId
     turns: Sequence[Interaction]
-    shown: Sequence[Shown] = ()
+    shown: Sequence[RenderedMemory] = ()
     cited: Mapping[InteractionId, Cited] = field(default_factory=dict)
     retrieved: frozenset[MemoryRef] = frozenset()  # of the memories reported as retrieved, those this user can see
     requests: Mapping[RequestId, Request] = field(default_factory=dict)
@@ -178,7 +178,7 @@ def _like(turn: Interaction, request: Request | None) -> UsageEvent:
 class Stats(Struct, frozen=True):
     """A page of memories by how often they were shown, with the titles of those that exist."""
 
-    stats: Sequence[InjectionStat]
+    stats: Sequence[InjectionUsage]
     total: int
     titles: Mapping[MemoryRef, str]
     covered_since: Millis | None

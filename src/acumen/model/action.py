@@ -14,7 +14,7 @@ ActionId = NewType("ActionId", str)
 Snapshot = Mapping[str, Any]
 
 
-class Doing(StrEnum):
+class ActionKind(StrEnum):
     """What can be done to a memory."""
 
     ARCHIVE = "archive"
@@ -62,17 +62,17 @@ class Target(Struct, frozen=True):
     version: int | None = None
 
 
-class Reach(Struct, frozen=True):
+class ActionScope(Struct, frozen=True):
     """For whom a lesson shall count: for everyone instead of one user, or for agents of another version."""
 
     everyone: bool = False
     agent_version: str | None = None
 
 
-class Asked(Struct, frozen=True):
+class ActionRequest(Struct, frozen=True):
     """An action as it was asked for; only the fields its kind needs are read."""
 
-    doing: Doing
+    doing: ActionKind
     targets: Sequence[Target]
     actor: str
     reason: str = ""
@@ -80,7 +80,7 @@ class Asked(Struct, frozen=True):
     successor: str | None = None  # supersede_by and merge: the id of the memory that stays, of the same kind
     until: Millis | None = None  # snooze
     confirm: str = ""  # delete: what the person typed
-    reach: Reach = Reach()  # change_scope
+    reach: ActionScope = ActionScope()  # change_scope
 
 
 class ActionItem(Struct, frozen=True):
@@ -98,7 +98,7 @@ class Action(Struct, frozen=True):
     """One row of the audit log."""
 
     id: ActionId
-    doing: Doing
+    doing: ActionKind
     actor: str
     created_at: Millis
     reason: str = ""

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from acumen.model.failure import FailureGroup, GroupState
 from acumen.model.ids import Millis
 from acumen.model.job import Job, JobState
-from acumen.model.llm_call import LlmCall, Outcome, Role
+from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.times import HOUR_MS, MINUTE_MS
 
 # A source that was heard in fewer hours of a week has no habit that it could break.
@@ -100,10 +100,10 @@ def analysis_failing(fact: str, jobs: Sequence[Job], at: Millis) -> Problem | No
     return Problem(AlertKind.ANALYSIS, fact, said, {"jobs": len(stuck)})
 
 
-def model_failing(role: Role, calls: Sequence[LlmCall]) -> Problem | None:
+def model_failing(role: ModelRole, calls: Sequence[LlmCall]) -> Problem | None:
     """Of the latest calls for one role, the latest first: a model that never answers goes unseen, for rules step in."""
-    ended = [one for one in calls if one.role is role and one.outcome is not Outcome.STOPPED][:UNANSWERED_FROM]
-    if len(ended) < UNANSWERED_FROM or any(one.outcome is Outcome.ANSWERED for one in ended):
+    ended = [one for one in calls if one.role is role and one.outcome is not CallOutcome.STOPPED][:UNANSWERED_FROM]
+    if len(ended) < UNANSWERED_FROM or any(one.outcome is CallOutcome.ANSWERED for one in ended):
         return None
     last = ended[0]
     cause = (last.error or str(last.outcome))[:QUOTED]

@@ -59,7 +59,7 @@ PROFILES = Extractor("profiles", definition=FACTS)
 PLAYBOOKS = Extractor("playbooks", definition=LESSONS)
 
 
-class Config(Struct, frozen=True):
+class OrgConfig(Struct, frozen=True):
     profile_extractors: tuple[Extractor, ...] = (PROFILES,)
     playbook_extractors: tuple[Extractor, ...] = (PLAYBOOKS,)
     idle_seconds: int = SIX_HOURS
@@ -77,10 +77,10 @@ class Config(Struct, frozen=True):
         return tuple(one for one in (*self.profile_extractors, *self.playbook_extractors) if not one.manual)
 
 
-def from_stored(stored: Mapping[str, Any] | None) -> Config:
+def from_stored(stored: Mapping[str, Any] | None) -> OrgConfig:
     """What an org has set, as it is stored; None is an org that has set nothing."""
     given = stored or {}
-    return Config(
+    return OrgConfig(
         profile_extractors=_extractors(PROFILES, "profile_extractor_config", given),
         playbook_extractors=_extractors(PLAYBOOKS, "user_playbook_extractor_config", given),
         idle_seconds=given.get("extraction_idle_timeout_seconds", SIX_HOURS),

@@ -20,21 +20,21 @@ _WORD = re.compile(r"\w+")
 _FENCES = re.compile(f"{re.escape(CONTEXT_OPEN)}|{re.escape(CONTEXT_CLOSE)}")
 
 
-class Shown(Struct, frozen=True):
+class RenderedMemory(Struct, frozen=True):
     """A memory as it was rendered into a context."""
 
     ref: MemoryRef
     text: str
 
 
-class Heard(Struct, frozen=True):
+class BlankedTurn(Struct, frozen=True):
     """What is left of a turn when our own words are blanked, every other character in its old place."""
 
     text: str
     echoed: tuple[MemoryRef, ...]
 
 
-def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) -> Heard:
+def without_echoes(text: str, shown: Iterable[RenderedMemory], *, by_user: bool = False) -> BlankedTurn:
     """Blanks a whole context that we rendered, and every shown memory whose words come back in order.
 
     Memories are users' own sentences: outside of a rendered context a user who says one again is no echo.
@@ -43,7 +43,7 @@ def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) 
     if by_user:
         rendered = " ".join(text[start:end] for start, end in spans)
         returned = without_echoes(_FENCES.sub(" ", rendered), shown).echoed if rendered else ()
-        return Heard(_blanked(text, spans), returned)
+        return BlankedTurn(_blanked(text, spans), returned)
     words = [(match.group().lower(), match.start(), match.end()) for match in _WORD.finditer(text)]
     # One space on either side makes a match of the joined words a match of whole words.
     joined = " " + " ".join(word for word, _, _ in words) + " "
@@ -53,7 +53,7 @@ def without_echoes(text: str, shown: Iterable[Shown], *, by_user: bool = False) 
         if found:
             echoed.append(memory.ref)
             spans += found
-    return Heard(_blanked(text, spans), tuple(dict.fromkeys(echoed)))
+    return BlankedTurn(_blanked(text, spans), tuple(dict.fromkeys(echoed)))
 
 
 def joined_words(text: str) -> str:

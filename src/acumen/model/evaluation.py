@@ -106,7 +106,7 @@ class Extent(Struct, frozen=True):
     first_at: Millis = Millis(0)
 
 
-class Session(Struct, frozen=True):
+class EvaluatedSession(Struct, frozen=True):
     """A session as it stands: what was said in it, whether it is over, and what its caller says of it.
 
     Of a long one only the newest turns are at hand; `extent` tells how many there are.
@@ -160,7 +160,7 @@ class Evaluation(Struct, frozen=True):
     origin: Origin = field(default_factory=Origin)
 
 
-def as_stated(stated: Stated, session: Session) -> Evaluation | None:
+def as_stated(stated: Stated, session: EvaluatedSession) -> Evaluation | None:
     """What a caller's word alone makes of a session; None where they could not tell."""
     if stated.is_success is None:
         return None
@@ -186,7 +186,7 @@ def restated(known: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | No
     return replace(known, stated=outcome, is_success=effective(judged, outcome), updated_at=at)
 
 
-class Verdict(Struct, frozen=True):
+class SessionVerdict(Struct, frozen=True):
     """The part of an evaluation that others count by."""
 
     user_id: UserId

@@ -8,17 +8,17 @@ from acumen.model.ids import MemoryRef, Millis, SessionId
 MOST_CORRECTIONS = 5
 
 
-class Period(Struct, frozen=True):
+class ReportPeriod(Struct, frozen=True):
     """From `since` to `until`, both included."""
 
     since: Millis
     until: Millis
 
     @property
-    def before(self) -> "Period":
+    def before(self) -> "ReportPeriod":
         """As long a time, right before this one."""
         length = self.until - self.since + 1
-        return Period(Millis(self.since - length), Millis(self.since - 1))
+        return ReportPeriod(Millis(self.since - length), Millis(self.since - 1))
 
     def holds(self, at: Millis) -> bool:
         return self.since <= at <= self.until

@@ -39,14 +39,14 @@ def newcombe(successes: int, cases: int, other_successes: int, other_cases: int)
     )
 
 
-class Cluster(Struct, frozen=True):
+class UserSample(Struct, frozen=True):
     """The cases of one user: how many, and how many of them succeeded."""
 
     cases: int
     successes: int
 
 
-def clustered(treated: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[float, Interval] | None:
+def clustered(treated: Sequence[UserSample], others: Sequence[UserSample]) -> tuple[float, Interval] | None:
     """The difference of two shares and where it lies, when the cases of a user resemble each other.
 
     Each arm's share is a ratio over its users, with the variance between users; None with fewer than two in an arm.
@@ -58,7 +58,7 @@ def clustered(treated: Sequence[Cluster], others: Sequence[Cluster]) -> tuple[fl
     return share - other, Interval(share - other - spread, share - other + spread)
 
 
-def _ratio(clusters: Sequence[Cluster]) -> tuple[float, float]:
+def _ratio(clusters: Sequence[UserSample]) -> tuple[float, float]:
     """The share over all cases, and its variance by how far each cluster lies from it."""
     cases = sum(cluster.cases for cluster in clusters)
     share = sum(cluster.successes for cluster in clusters) / cases

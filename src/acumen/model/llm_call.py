@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 
-class Role(StrEnum):
+class ModelRole(StrEnum):
     """What a model is asked to do; each role may have a model of its own."""
 
     GATE = "gate"  # is there anything to learn here?
@@ -15,7 +15,7 @@ class Role(StrEnum):
     REFORMULATION = "reformulation"  # what does this search really ask?
 
 
-class Outcome(StrEnum):
+class CallOutcome(StrEnum):
     """How a question ended, however many requests it took."""
 
     ANSWERED = "answered"
@@ -30,10 +30,10 @@ class Outcome(StrEnum):
 class LlmCall(Struct, frozen=True):
     """One question. Tokens and cost are summed over all requests that were made for it."""
 
-    role: Role
+    role: ModelRole
     model: str
     prompt_hash: str
-    outcome: Outcome
+    outcome: CallOutcome
     attempts: int
     prompt_tokens: int
     completion_tokens: int

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class LlmChoice:
     api_key: str = field(default="", repr=False)
     azure: str = ""  # version of Azure's API, where the model lives there
     model: str = ""
-    models: Mapping[Role, str] = field(default_factory=dict)
+    models: Mapping[ModelRole, str] = field(default_factory=dict)
     timeout_seconds: int | None = None
     daily_tokens: int | None = None
 
@@ -25,7 +25,7 @@ def from_stored(given: Mapping[str, Any]) -> LlmChoice:
     """The first provider that the org has given a key for, and the names of models that it wants."""
     names = given.get("llm_config") or {}
     quick = names.get("should_run_model_name")
-    roles = {Role.GATE: quick, Role.REFORMULATION: names.get("pre_retrieval_model_name") or quick}
+    roles = {ModelRole.GATE: quick, ModelRole.REFORMULATION: names.get("pre_retrieval_model_name") or quick}
     choice = _provider(given.get("api_key_config") or {})
     return replace(
         choice,

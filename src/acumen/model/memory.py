@@ -65,7 +65,7 @@ def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
     return found
 
 
-class Evidence(Struct, frozen=True):
+class EvidenceSpan(Struct, frozen=True):
     """The words a memory rests on: characters `start` to `end` of a turn."""
 
     interaction_id: InteractionId

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, PlaybookId, RequestId, UserId
-from acumen.model.memory import Category, Evidence, Origin, Status
+from acumen.model.memory import Category, EvidenceSpan, Origin, Status
 
 
 class Approval(StrEnum):
@@ -90,7 +90,7 @@ class PlaybookNote(Struct, frozen=True):
     lesson: Lesson
     subject: str
     value: str
-    evidence: Evidence
+    evidence: EvidenceSpan
     request_id: RequestId
     forget: bool = False
     confidence: float = 0.7

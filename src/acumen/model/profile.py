@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, ProfileId, RequestId, UserId
-from acumen.model.memory import Category, Evidence, Origin, Status
+from acumen.model.memory import Category, EvidenceSpan, Origin, Status
 from acumen.model.times import DAY_MS
 
 # 2100-01-01: the wire's way of saying "never".
@@ -80,7 +80,7 @@ class ProfileNote(Struct, frozen=True):
     content: str
     subject: str
     value: str
-    evidence: Evidence
+    evidence: EvidenceSpan
     request_id: RequestId
     ttl: TimeToLive = TimeToLive.INFINITY
     forget: bool = False  # the user asked us to forget what matches `content`

@@ -54,7 +54,7 @@ class Run(Struct, frozen=True):
     finished_at: Millis | None = None
 
 
-class Progress(Struct, frozen=True):
+class RunProgress(Struct, frozen=True):
     """How far a run is, in items."""
 
     total: int = 0

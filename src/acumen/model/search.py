@@ -10,7 +10,7 @@ from acumen.model.memory import Status
 from acumen.model.playbook import Approval
 
 
-class Mode(StrEnum):
+class RankingMode(StrEnum):
     VECTOR = "vector"
     FTS = "fts"
     HYBRID = "hybrid"

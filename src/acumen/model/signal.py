@@ -38,7 +38,7 @@ MATERIAL = 1.5
 
 
 @dataclass(frozen=True)  # without slots: what follows from it is worked out once, not for every memory
-class Window:
+class ReviewWindow:
     """The time that is looked at, and since when use has been counted."""
 
     since: Millis
@@ -83,7 +83,7 @@ class Replaced(Struct, frozen=True):
     since: Millis
 
 
-class Flagged(Struct, frozen=True):
+class ScannedSignal(Struct, frozen=True):
     """What the watch found: one of the signals that rest on more than counts."""
 
     signal: str
@@ -99,14 +99,14 @@ class Twin(Struct, frozen=True):
     since: Millis
 
 
-class Case(NamedTuple):
+class SignalInput(NamedTuple):
     """All that speaks for or against one memory."""
 
     created_at: Millis
     modified_at: Millis
     use: Use = Use()
     replaced: Replaced | None = None
-    flags: Sequence[Flagged] = ()
+    flags: Sequence[ScannedSignal] = ()
     twins: Sequence[Twin] = ()
     mark: ReviewState = UNREVIEWED
     conflicts: Sequence[OpenConflict] = ()  # those in which it is the newer memory
@@ -118,4 +118,4 @@ class QueueItem(NamedTuple):
     ref: MemoryRef
     user_id: str | None
     version: int
-    case: Case
+    case: SignalInput

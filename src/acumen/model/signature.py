@@ -34,6 +34,6 @@ class Signature(Struct, frozen=True):
         return hashed("leaf", self.bucket, str(len(self.tokens)), ANY if "<" in first else first)
 
 
-class Candidate(Struct, frozen=True):
+class GroupCandidate(Struct, frozen=True):
     group_id: str
     template: str

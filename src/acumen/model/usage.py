@@ -66,7 +66,7 @@ class UsageEvent(Struct, frozen=True):
     detail: dict[str, Any] = field(default_factory=dict)
 
 
-class InjectionStat(Struct, frozen=True):
+class InjectionUsage(Struct, frozen=True):
     """How often one memory was shown and what it cost."""
 
     kind: str

@@ -6,7 +6,7 @@ from acumen.model.ids import Millis
 from acumen.model.proposal import confidence, level
 
 
-class Finding(Struct, frozen=True):
+class VerdictFinding(Struct, frozen=True):
     """The signature says what kind of fault it is, wherever it is found."""
 
     op_id: str

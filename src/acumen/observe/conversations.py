@@ -61,7 +61,7 @@ async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
     await deps.store.write(store)
 
 
-class Progress(Struct, frozen=True):
+class LearningProgress(Struct, frozen=True):
     """How far learning has come with one request."""
 
     status: str  # pending | processing | done | failed | not_tracked
@@ -69,32 +69,32 @@ class Progress(Struct, frozen=True):
     error: str | None = None  # the last one, which extractor failed and why
 
 
-async def progress(request_id: RequestId, deps: Deps) -> Progress:
+async def progress(request_id: RequestId, deps: Deps) -> LearningProgress:
     """Told by the data itself: a request is learned when every extractor that may read it has passed it."""
     return await deps.store.read(lambda tx: _progress(tx, request_id, deps))
 
 
-def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> Progress:
+def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> LearningProgress:
     request = tx.conversations.request(request_id)
     if request is None:
         raise NotFound(f"There is no request {request_id!r}.")
     last = tx.conversations.last_id_of_request(request_id)
     if request.evaluation_only or last is None:
-        return Progress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
+        return LearningProgress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
     readers = [one for one in deps.config.extractors if one.reads(request.source)]
     if all(tx.bookmarks.of(request.user_id, reader.bookmark) >= last for reader in readers):
-        return Progress("done", "covered")
+        return LearningProgress("done", "covered")
     return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())
 
 
-def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> Progress:
+def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> LearningProgress:
     if JobState.RUNNING in jobs:
-        return Progress("processing", "extracting")
+        return LearningProgress("processing", "extracting")
     if waiting := jobs.get(JobState.WAITING):
         if waiting.attempts:
-            return Progress("pending", "retrying", waiting.last_error)
+            return LearningProgress("pending", "retrying", waiting.last_error)
         # A job set for later looks again when the user has been idle; nothing happens before that.
-        return Progress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
+        return LearningProgress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
     if dead := jobs.get(JobState.DEAD):
-        return Progress("failed", "the job failed too often; `acumen status` tells why", dead.last_error)
-    return Progress("pending", "waiting_for_window")
+        return LearningProgress("failed", "the job failed too often; `acumen status` tells why", dead.last_error)
+    return LearningProgress("pending", "waiting_for_window")

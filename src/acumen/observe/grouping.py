@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from acumen.model.signature import ANY, VERSION, Candidate, Signature, hashed
+from acumen.model.signature import ANY, VERSION, GroupCandidate, Signature, hashed
 from acumen.observe.normalise import PLACES, normalise, place
 
 # Measured on sixteen public log sets: this had the best accuracy with few wrong merges.
@@ -25,7 +25,7 @@ NO_WORDS = "(no message)"
 OVERFLOW = "(more kinds of failure than are told apart here)"
 
 
-class Shelf(Protocol):
+class GroupIndex(Protocol):
     """Where groups are kept: in a transaction, or in memory."""
 
     def by_key(self, key: str) -> str | None:
@@ -36,7 +36,7 @@ class Shelf(Protocol):
         """Keeps others from making groups beside it; the group, if somebody just made it."""
         ...
 
-    def at_leaf(self, leaf: str) -> Sequence[Candidate]:
+    def at_leaf(self, leaf: str) -> Sequence[GroupCandidate]:
         """In the order in which they were made."""
         ...
 
@@ -64,7 +64,7 @@ def signature(
     return Signature(hashed(VERSION, "fingerprint", *parts), source, where, error_type or "", tokens, exact=True)
 
 
-def group_of(failure: Signature, shelf: Shelf) -> str:
+def group_of(failure: Signature, shelf: GroupIndex) -> str:
     """The group it belongs to, made when there is none."""
     known = shelf.by_key(failure.key) or shelf.hold(failure)
     if known is not None:
@@ -76,7 +76,7 @@ def group_of(failure: Signature, shelf: Shelf) -> str:
     return group_id
 
 
-def _by_template(failure: Signature, shelf: Shelf) -> str | None:
+def _by_template(failure: Signature, shelf: GroupIndex) -> str | None:
     best, score = None, (0.0, 0)
     for candidate in shelf.at_leaf(failure.leaf):
         found = similarity(candidate.template.split(" "), failure.tokens)
@@ -90,7 +90,7 @@ def _by_template(failure: Signature, shelf: Shelf) -> str | None:
     return best.group_id
 
 
-def _new(failure: Signature, shelf: Shelf) -> str:
+def _new(failure: Signature, shelf: GroupIndex) -> str:
     if shelf.room_in(failure.bucket) >= MOST_PER_BUCKET:
         return _overflow(failure, shelf)
     group_id = f"grp_{failure.key[:24]}"
@@ -98,7 +98,7 @@ def _new(failure: Signature, shelf: Shelf) -> str:
     return group_id
 
 
-def _overflow(failure: Signature, shelf: Shelf) -> str:
+def _overflow(failure: Signature, shelf: GroupIndex) -> str:
     """One group for all that no longer fits, named as what it is."""
     key = hashed(VERSION, "overflow", failure.bucket)
     overflow = Signature(key, failure.source, failure.endpoint, failure.error_type, (OVERFLOW,), exact=True)
@@ -201,7 +201,7 @@ def _opened(one: str, two: str) -> str:
     return _PLACE.sub(ANY, one) if _both_open(one, two) else ANY
 
 
-class Memory:
+class InMemoryGroupIndex:
     """A shelf without a database, for measuring and for tests."""
 
     def __init__(self) -> None:
@@ -216,8 +216,8 @@ class Memory:
     def hold(self, signature: Signature) -> str | None:
         return self._keys.get(signature.key)
 
-    def at_leaf(self, leaf: str) -> list[Candidate]:
-        return [Candidate(group_id, self.templates[group_id]) for group_id in self._leaves.get(leaf, ())]
+    def at_leaf(self, leaf: str) -> list[GroupCandidate]:
+        return [GroupCandidate(group_id, self.templates[group_id]) for group_id in self._leaves.get(leaf, ())]
 
     def room_in(self, bucket: str) -> int:
         return self._buckets.get(bucket, 0)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.conversation import Request
-from acumen.model.evaluation import Outcome, Session, Stated, as_stated, restated
+from acumen.model.evaluation import EvaluatedSession, Outcome, Stated, as_stated, restated
 from acumen.model.facts import SessionQuiet
 from acumen.model.ids import Millis, SessionId, UserId
 from acumen.storage.store import Tx
@@ -54,17 +54,17 @@ async def state(said: Said, deps: Deps) -> Stated:
     return await deps.store.write(store)
 
 
-def _session(tx: Tx, said: Said) -> Session:
+def _session(tx: Tx, said: Said) -> EvaluatedSession:
     users = [said.user_id] if said.user_id is not None else tx.sessions.users_of(said.session_id, 2)
     if len(users) > 1:
         raise Conflict(f"Several users have a session {said.session_id!r}: say whose it is with user_id.")
     requests, _ = tx.conversations.of_session(users[0], said.session_id, most=0) if users else ([], [])
     if not requests:
         raise NotFound(f"There is no session {said.session_id!r}.")
-    return Session(users[0], said.session_id, requests, [], tx.sessions.extent(users[0], said.session_id))
+    return EvaluatedSession(users[0], said.session_id, requests, [], tx.sessions.extent(users[0], said.session_id))
 
 
-def _check_time(said: Said, session: Session, now: Millis) -> None:
+def _check_time(said: Said, session: EvaluatedSession, now: Millis) -> None:
     began = min(session.extent.first_at, session.requests[0].created_at)
     if said.occurred_at // 1000 < began // 1000:
         raise BadInput("occurred_at lies before the session's first turn.")
@@ -72,7 +72,7 @@ def _check_time(said: Said, session: Session, now: Millis) -> None:
         raise BadInput("occurred_at lies in the future; it is epoch seconds.")
 
 
-def _stated(said: Said, session: Session, now: Millis) -> Stated:
+def _stated(said: Said, session: EvaluatedSession, now: Millis) -> Stated:
     contract = [said.outcome, said.occurred_at, said.label, said.value, said.metadata]
     return Stated(
         user_id=session.user_id,
@@ -103,7 +103,7 @@ def _same(before: Stated, new: Stated) -> bool:
     return (before.contract_digest, before.trajectory_digest) == (new.contract_digest, new.trajectory_digest)
 
 
-def _let_it_count(tx: Tx, stated: Stated, session: Session) -> None:
+def _let_it_count(tx: Tx, stated: Stated, session: EvaluatedSession) -> None:
     """The verdict changes with the word, in the same transaction; the figures around it are judged right after."""
     known = tx.evaluations.of(stated.user_id, stated.session_id)
     counts = as_stated(stated, session) if known is None else restated(known, stated.outcome, stated.stated_at)

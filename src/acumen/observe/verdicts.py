@@ -9,14 +9,14 @@ from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.model.operation import Operation, Stored
 from acumen.model.secrets import redact
-from acumen.model.verdict import Finding, Recurrence
+from acumen.model.verdict import Recurrence, VerdictFinding
 from acumen.observe.clean import cleaned
 from acumen.observe.normalise import normalise
 from acumen.observe.operations import New, store
 from acumen.storage.store import Tx
 
 
-async def record(verdict: Operation, findings: Sequence[Finding], deps: Deps) -> tuple[Stored, list[Recurrence]]:
+async def record(verdict: Operation, findings: Sequence[VerdictFinding], deps: Deps) -> tuple[Stored, list[Recurrence]]:
     """Stored when this returns, with how often each finding was found over all subjects."""
     kept = [replace(one, message=redact(one.message), signature=one.signature or _signature(one)) for one in findings]
 
@@ -31,6 +31,6 @@ async def record(verdict: Operation, findings: Sequence[Finding], deps: Deps) ->
     return await deps.store.write(write)
 
 
-def _signature(finding: Finding) -> str:
+def _signature(finding: VerdictFinding) -> str:
     """From the structure of the words, so that the same fault is the same wherever it is found."""
     return f"sig_{hashlib.sha256(normalise(finding.message).lower().encode()).hexdigest()[:16]}"

@@ -7,9 +7,9 @@ from itertools import groupby
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, Shown, joined_words
+from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, RenderedMemory, joined_words
 from acumen.model.ids import Kind, MemoryRef
-from acumen.recall.lines import Candidate, without_duplicates
+from acumen.recall.lines import ContextCandidate, without_duplicates
 from acumen.recall.quotes import HEADING, LEAST_ROOM, Quote, quoted_lines
 
 STANDING = "Always applies:"
@@ -31,7 +31,7 @@ WEAK_SHARE = 0.2
 
 Count = Callable[[str], int]
 # The quotes that fit into so many tokens, without what these memories say.
-Choose = Callable[[int, Sequence[Shown]], list[Quote]]
+Choose = Callable[[int, Sequence[RenderedMemory]], list[Quote]]
 
 
 class Shares(Struct, frozen=True):
@@ -65,8 +65,8 @@ class Context(Struct, frozen=True):
 
 
 def compose(
-    standing: Sequence[Candidate],
-    relevant: Sequence[Candidate],
+    standing: Sequence[ContextCandidate],
+    relevant: Sequence[ContextCandidate],
     choose: Choose | None,
     budget: int,
     count: Count,
@@ -98,15 +98,15 @@ def _tokens(budget: int, share: float) -> int:
     return int(budget * min(share, 1) + 1e-6)
 
 
-def fit(candidates: Sequence[Candidate], budget: int, count: Count) -> Context:
+def fit(candidates: Sequence[ContextCandidate], budget: int, count: Count) -> Context:
     """Only memories found for a question, best first; smaller ones fill what is left."""
     return compose((), candidates, None, budget, count, Shares(0, 1, 0))
 
 
-Block = tuple[Candidate, ...]
+Block = tuple[ContextCandidate, ...]
 
 
-def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _newest_first(candidates: Sequence[ContextCandidate]) -> list[ContextCandidate]:
     """Memories of one topic change places among each other."""
     ordered = list(candidates)
     places: dict[str, list[int]] = {}
@@ -120,9 +120,9 @@ def _newest_first(candidates: Sequence[Candidate]) -> list[Candidate]:
     return ordered
 
 
-def _blocks(candidates: Sequence[Candidate]) -> list[Block]:
+def _blocks(candidates: Sequence[ContextCandidate]) -> list[Block]:
     """Lines that belong together, at the place of the first of them."""
-    blocks: dict[object, list[Candidate]] = {}
+    blocks: dict[object, list[ContextCandidate]] = {}
     for item in candidates:
         blocks.setdefault(item.block or item.ref, []).append(item)
     return [tuple(block) for block in blocks.values()]
@@ -136,8 +136,8 @@ class _Page:
         self._count = count
         self._cite = cite
         self._frame = count(f"{CONTEXT_OPEN}\n{CONTEXT_CLOSE}") + (count(CITE) + 1 if cite else 0)
-        self._standing: list[Candidate] = []
-        self._relevant: list[Candidate] = []
+        self._standing: list[ContextCandidate] = []
+        self._relevant: list[ContextCandidate] = []
         self._quotes: list[Quote] = []
         self.quoted_tokens = 0
         self.shown: set[MemoryRef] = set()
@@ -145,7 +145,7 @@ class _Page:
         self.relevant_tokens = 0
 
     @property
-    def standing(self) -> Sequence[Candidate]:
+    def standing(self) -> Sequence[ContextCandidate]:
         return self._standing
 
     @property
@@ -176,7 +176,7 @@ class _Page:
     def fill_quotes(self, choose: Choose, share: int) -> None:
         room = min(share, self.room)
         rendered = (*self._standing, *self._relevant)
-        known = [Shown(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
+        known = [RenderedMemory(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
         self._quotes = choose(room, known) if room > 0 else []
         if self._quotes:
             self.quoted_tokens = sum(self._count(line) + 1 for line in [HEADING, *quoted_lines(self._quotes)])
@@ -190,7 +190,7 @@ class _Page:
     def _quoted_words(self) -> list[str]:
         return [joined_words(quote.text) for quote in self._quotes]
 
-    def context(self, candidates: Iterable[Candidate], because: Mapping[MemoryRef, str]) -> Context:
+    def context(self, candidates: Iterable[ContextCandidate], because: Mapping[MemoryRef, str]) -> Context:
         """Counted as a whole: what the estimate was wrong by is taken off the end. `because`: why some are left out."""
         text = self._text()
         while text and (tokens := self._count(text)) > self._budget:
@@ -211,7 +211,7 @@ class _Page:
             quoted=tuple(self._quotes),
         )
 
-    def _line(self, item: Candidate, reason: str = "") -> Line:
+    def _line(self, item: ContextCandidate, reason: str = "") -> Line:
         return Line(item.ref, item.line, self._count(item.line), reason)
 
     def _cost(self, block: Block) -> int:
@@ -232,7 +232,7 @@ class _Page:
         return "\n".join([CONTEXT_OPEN, *lines, CONTEXT_CLOSE]) if lines else ""
 
 
-def _by_kind_and_date(candidates: Sequence[Candidate]) -> list[tuple[Kind, Candidate]]:
+def _by_kind_and_date(candidates: Sequence[ContextCandidate]) -> list[tuple[Kind, ContextCandidate]]:
     """Kinds in the order of their headings, newest first within a kind, so that an updated value precedes the old one.
 
     A block stays together, under the kind of its first line: the sides of a conflict may be of two kinds.

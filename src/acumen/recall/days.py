@@ -30,7 +30,7 @@ _PERHAPS = re.compile(rf"\d{{4}}|\b(?:{_NAME})\b", re.IGNORECASE)
 LONGEST = 2_000
 
 
-class Day(Struct, frozen=True):
+class CalendarDay(Struct, frozen=True):
     """A day or a month; the year may be left to guess."""
 
     month: int
@@ -49,9 +49,9 @@ def iso_day(at: Millis) -> str:
         return ""
 
 
-def days(text: str) -> tuple[Day, ...]:
+def days(text: str) -> tuple[CalendarDay, ...]:
     """In the order of how exactly they are written; a date is read once."""
-    found: dict[Day, None] = {}
+    found: dict[CalendarDay, None] = {}
     rest = text[:LONGEST]
     if not _PERHAPS.search(rest):
         return ()
@@ -64,9 +64,9 @@ def days(text: str) -> tuple[Day, ...]:
     return tuple(found)
 
 
-def _day(parts: dict[str, str | None]) -> Day | None:
+def _day(parts: dict[str, str | None]) -> CalendarDay | None:
     month, day, year = parts.get("month") or "", parts.get("day"), parts.get("year")
     number = int(month) if month.isdigit() else _NUMBER[month.lower()]
     if not 1 <= number <= len(_MONTHS) or (day and not 1 <= int(day) <= 31):
         return None
-    return Day(number, int(day) if day else None, int(year) if year else None)
+    return CalendarDay(number, int(day) if day else None, int(year) if year else None)

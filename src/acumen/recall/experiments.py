@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict, NotFound
 from acumen.model.experiment import HOLDOUT, TREATMENT, Assignment, Experiment
-from acumen.model.intervals import Cluster, Interval, clustered
+from acumen.model.intervals import Interval, UserSample, clustered
 from acumen.storage.store import Tx
 
 
@@ -50,7 +50,7 @@ class Arm(Struct, frozen=True):
     name: str
     assigned_users: int = 0
     published_sessions: int = 0
-    clusters: tuple[Cluster, ...] = ()
+    clusters: tuple[UserSample, ...] = ()
     corrections: float | None = None
     turns_to_resolution: float | None = None
     escalations: float | None = None
@@ -123,7 +123,7 @@ def _arm(which: str, users: set[str], published: Mapping[str, int], rows: Iterab
         name=which,
         assigned_users=len(users),
         published_sessions=sum(published.get(user, 0) for user in users),
-        clusters=tuple(Cluster(int(row.cases), int(row.successes)) for row in rows),
+        clusters=tuple(UserSample(int(row.cases), int(row.successes)) for row in rows),
         corrections=sum(row.corrections for row in rows) / cases if cases else None,
         turns_to_resolution=sum(row.turns or 0 for row in rows) / resolved if resolved else None,
         escalations=sum(row.escalated for row in rows) / cases if cases else None,

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import TypeVar, cast
 
 from acumen.model.conversation import Interaction
-from acumen.model.echoes import Shown
+from acumen.model.echoes import RenderedMemory
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
 from acumen.model.memories import searchable
 from acumen.model.memory import Status
@@ -156,9 +156,9 @@ class _Echoes:
         times = [turn.created_at for turn in turns]
         self._all = self._between(min(times), max(times)) if times else []
         self._complete = len(self._all) < ECHO_INJECTIONS
-        self._by_day: dict[int, list[Shown]] = {}
+        self._by_day: dict[int, list[RenderedMemory]] = {}
 
-    def before(self, turn: Interaction) -> Sequence[Shown]:
+    def before(self, turn: Interaction) -> Sequence[RenderedMemory]:
         if self._complete:
             return [line for lines in self._all for line in lines]
         day = turn.created_at // DAY_MS
@@ -167,7 +167,7 @@ class _Echoes:
             self._by_day[day] = [line for injected in lines for line in injected]
         return self._by_day[day]
 
-    def _between(self, first: Millis, last: Millis) -> list[list[Shown]]:
+    def _between(self, first: Millis, last: Millis) -> list[list[RenderedMemory]]:
         """A day later too: the clock of the caller who dated the turn is not ours."""
         since, until = Millis(first - ECHO_DAYS * DAY_MS), Millis(last + 2 * DAY_MS)
         return self._tx.injections.shown_between(self._user, since, until)
@@ -184,7 +184,7 @@ H = TypeVar("H", HeldMemories, HeldTurns)
 Key = tuple[str, str, UserId | None]
 
 
-class Shelf:
+class IndexCache:
     """The partitions held, up to a number of bytes; the least recently asked go first."""
 
     def __init__(self, most_bytes: int) -> None:

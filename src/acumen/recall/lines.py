@@ -28,7 +28,7 @@ _LEAST_STABLE = len(_STABILITY)
 _NEGATION = re.compile(r"\b(?:no|not|never|cannot|without|don't|\w+n't)\b", re.IGNORECASE)
 
 
-class Candidate(Struct, frozen=True):
+class ContextCandidate(Struct, frozen=True):
     """A memory that may be rendered."""
 
     ref: MemoryRef
@@ -43,10 +43,12 @@ class Candidate(Struct, frozen=True):
     preferred: bool = False  # over others that say the same
 
 
-def candidate(memory: Memory, ref: MemoryRef, score: float, *, waits: bool = False, own: bool = False) -> Candidate:
+def candidate(
+    memory: Memory, ref: MemoryRef, score: float, *, waits: bool = False, own: bool = False
+) -> ContextCandidate:
     """`own`: it was learned by the agent version that asks."""
     text = text_of(memory)
-    return Candidate(
+    return ContextCandidate(
         ref=ref,
         line=_line(ref, dated(memory), text),
         score=score,
@@ -59,7 +61,7 @@ def candidate(memory: Memory, ref: MemoryRef, score: float, *, waits: bool = Fal
     )
 
 
-def in_conflict(newer: Candidate, older: Candidate, name: str) -> list[Candidate]:
+def in_conflict(newer: ContextCandidate, older: ContextCandidate, name: str) -> list[ContextCandidate]:
     """The two sides of a conflict as lines next to each other, the newer one first."""
     score = max(newer.score, older.score)
     return [
@@ -98,19 +100,19 @@ def _stability(memory: Memory) -> int:
 
 
 def without_duplicates(
-    candidates: Sequence[Candidate], rendered: Sequence[Candidate] = ()
-) -> tuple[list[Candidate], list[Candidate]]:
+    candidates: Sequence[ContextCandidate], rendered: Sequence[ContextCandidate] = ()
+) -> tuple[list[ContextCandidate], list[ContextCandidate]]:
     """Those to render, in their order, and those that say the same as one of them or as one that is rendered.
 
     Of lines with the same terms the one of the caller's own agent version is kept, else the newest. It takes the place
     and the score of the best. A line of a conflict is never a duplicate.
     """
     known = {_meaning(item.text) for item in rendered}
-    groups: dict[object, list[Candidate]] = {}
+    groups: dict[object, list[ContextCandidate]] = {}
     for item in candidates:
         groups.setdefault(item.ref if item.block else _meaning(item.text), []).append(item)
-    kept: list[Candidate] = []
-    dropped: list[Candidate] = []
+    kept: list[ContextCandidate] = []
+    dropped: list[ContextCandidate] = []
     for meaning, same in groups.items():
         best = max(same, key=lambda item: (item.preferred, item.at, item.ref.id))
         if meaning not in known:

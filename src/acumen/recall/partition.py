@@ -8,9 +8,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from acumen.model.search import Found, Mode
+from acumen.model.search import Found, RankingMode
 from acumen.recall import fuse
-from acumen.recall.days import Day, days
+from acumen.recall.days import CalendarDay, days
 from acumen.recall.fuse import Floats
 from acumen.recall.postings import Postings
 from acumen.recall.rows import RowIds, Rows
@@ -25,17 +25,17 @@ ROUNDED = 0.005
 NOTHING = 1e-6
 
 
-class Question(Struct, frozen=True, eq=False, dict=True):
+class RankQuery(Struct, frozen=True, eq=False, dict=True):
     """What is asked. Without a vector a hybrid question is answered by its words."""
 
     terms: Sequence[str]
     vector: Floats | None = None
-    mode: Mode = Mode.HYBRID
+    mode: RankingMode = RankingMode.HYBRID
     text: str = ""
 
     @staticmethod
-    def of(text: str, vector: Floats | None = None, mode: Mode = Mode.HYBRID) -> "Question":
-        return Question(terms(text), vector, mode, text)
+    def of(text: str, vector: Floats | None = None, mode: RankingMode = RankingMode.HYBRID) -> "RankQuery":
+        return RankQuery(terms(text), vector, mode, text)
 
     @cached_property
     def aim(self) -> Aim | None:
@@ -43,17 +43,17 @@ class Question(Struct, frozen=True, eq=False, dict=True):
         return Aim.at(self.vector) if self.by_meaning and self.vector is not None else None
 
     @property
-    def days(self) -> Sequence[Day]:
+    def days(self) -> Sequence[CalendarDay]:
         """Read when they are asked for: memories do not care."""
         return days(self.text)
 
     @property
     def by_words(self) -> bool:
-        return self.mode != Mode.VECTOR
+        return self.mode != RankingMode.VECTOR
 
     @property
     def by_meaning(self) -> bool:
-        return self.mode != Mode.FTS and self.vector is not None
+        return self.mode != RankingMode.FTS and self.vector is not None
 
     @property
     def floor(self) -> float:
@@ -151,7 +151,7 @@ class Partition(Generic[F]):
 
     def rank(
         self,
-        question: Question,
+        question: RankQuery,
         limit: int,
         accept: Callable[[F], bool] | None = None,
         threshold: float | None = None,

@@ -11,9 +11,9 @@ from acumen.model.ids import InteractionId, Kind, MemoryRef, UserId
 from acumen.model.memories import Memory
 from acumen.model.playbook import UserPlaybook
 from acumen.model.search import Filter, Found
-from acumen.recall.held import Shelf
-from acumen.recall.lines import Candidate, by_stability, candidate, in_conflict, is_unapproved
-from acumen.recall.partition import Question
+from acumen.recall.held import IndexCache
+from acumen.recall.lines import ContextCandidate, by_stability, candidate, in_conflict, is_unapproved
+from acumen.recall.partition import RankQuery
 from acumen.recall.quotes import TURNS, Candidates, is_quotable
 from acumen.storage.store import Tx
 
@@ -33,7 +33,7 @@ class Hit(Struct, frozen=True):
         return self.found.score if self.found else 0.0
 
 
-class Scope(Struct, frozen=True):
+class ContextScope(Struct, frozen=True):
     """Whose memories and turns a context may be made of."""
 
     user_id: UserId
@@ -61,9 +61,9 @@ class Reading(Struct, frozen=True):
     """A question, and what it is answered from."""
 
     tx: Tx
-    shelf: Shelf
-    scope: Scope
-    question: Question
+    shelf: IndexCache
+    scope: ContextScope
+    question: RankQuery
     threshold: float | None
     model: str
 
@@ -119,7 +119,7 @@ def _quotes(reading: Reading) -> Candidates | None:
     return Candidates(turns, vectors, idf, None if question.aim is None else question.aim.unit) if turns else None
 
 
-def _in_scope(tx: Tx, ranked: Sequence[Found], scope: Scope) -> list[Found]:
+def _in_scope(tx: Tx, ranked: Sequence[Found], scope: ContextScope) -> list[Found]:
     """Only turns of the source and the agent version that are asked for."""
     if scope.source is None and scope.agent_version is None:
         return list(ranked)
@@ -139,8 +139,8 @@ def _in_scope(tx: Tx, ranked: Sequence[Found], scope: Scope) -> list[Found]:
 class Lines(Struct, frozen=True):
     """The memories of a context as lines."""
 
-    standing: Sequence[Candidate]
-    relevant: Sequence[Candidate]
+    standing: Sequence[ContextCandidate]
+    relevant: Sequence[ContextCandidate]
 
 
 def lines_of(hits: Sequence[Hit], material: Material, version: str | None, *, show_unapproved: bool) -> Lines:
@@ -165,9 +165,11 @@ def lines_of(hits: Sequence[Hit], material: Material, version: str | None, *, sh
     return Lines(standing, relevant)
 
 
-def _paired(conflicts: Sequence[Conflict], every: Mapping[MemoryRef, Candidate]) -> dict[MemoryRef, list[Candidate]]:
+def _paired(
+    conflicts: Sequence[Conflict], every: Mapping[MemoryRef, ContextCandidate]
+) -> dict[MemoryRef, list[ContextCandidate]]:
     """Both sides under each of them; a memory in two conflicts is rendered with its latest."""
-    paired: dict[MemoryRef, list[Candidate]] = {}
+    paired: dict[MemoryRef, list[ContextCandidate]] = {}
     for conflict in reversed(conflicts):
         sides = (conflict.newer, conflict.older)
         if all(ref in every and ref not in paired and not every[ref].waits for ref in sides):
@@ -179,7 +181,9 @@ def _paired(conflicts: Sequence[Conflict], every: Mapping[MemoryRef, Candidate])
 
 
 def _with_partners(
-    refs: Sequence[MemoryRef], every: Mapping[MemoryRef, Candidate], paired: Mapping[MemoryRef, Sequence[Candidate]]
-) -> list[Candidate]:
+    refs: Sequence[MemoryRef],
+    every: Mapping[MemoryRef, ContextCandidate],
+    paired: Mapping[MemoryRef, Sequence[ContextCandidate]],
+) -> list[ContextCandidate]:
     lines = {item.ref: item for ref in refs for item in paired.get(ref, (every[ref],))}
     return list(lines.values())

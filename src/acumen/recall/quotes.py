@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from acumen.model.conversation import Interaction
-from acumen.model.echoes import Shown, joined_words, without_echoes
+from acumen.model.echoes import RenderedMemory, joined_words, without_echoes
 from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, SessionId
 from acumen.model.search import Found
@@ -65,7 +65,7 @@ _BLANK = re.compile(r"\s{2,}")
 _IMITATES = re.compile(r"\W*(?:agent|user)\s*:", re.IGNORECASE)
 
 
-class Piece(Struct, frozen=True):
+class QuotePiece(Struct, frozen=True):
     """A whole short turn or a sentence of a long one. `passage` is the place of its vector; None: all of the turn's."""
 
     text: str
@@ -81,7 +81,7 @@ class Excerpt(Struct, frozen=True):
     day: str
     session: SessionId
     by_agent: bool
-    pieces: tuple[Piece, ...]
+    pieces: tuple[QuotePiece, ...]
     terms: frozenset[str]
 
 
@@ -97,7 +97,7 @@ class Quote(Struct, frozen=True):
         return f"[{turn_handle(self.turn)}] {self.text}"
 
 
-def excerpt(turn: Interaction, shown: Sequence[Shown]) -> Excerpt:
+def excerpt(turn: Interaction, shown: Sequence[RenderedMemory]) -> Excerpt:
     """`shown` are the memories that were rendered before the turn: their words are not the speaker's own."""
     text = redact(without_echoes(turn.content[:READ], shown, by_user=turn.by_user).text)
     whole = one_line(text)
@@ -107,7 +107,7 @@ def excerpt(turn: Interaction, shown: Sequence[Shown]) -> Excerpt:
     else:
         passages = [one_line(passage) for passage in of_turn(turn.role, turn.content)]
         parts = [(part, _passage(part, passages)) for part in _parts(text)]
-    pieces = tuple(Piece(part, frozenset(terms(part)), passage, joined_words(part)) for part, passage in parts)
+    pieces = tuple(QuotePiece(part, frozenset(terms(part)), passage, joined_words(part)) for part, passage in parts)
     everything = frozenset[str]().union(*(piece.terms for piece in pieces))
     return Excerpt(turn.id, iso_day(turn.created_at), turn.session_id, is_agent(turn.role), pieces, everything)
 
@@ -170,7 +170,7 @@ class Candidates:
         # Nothing is alike to a piece without a vector: the last line, at -1, is one of zeros.
         self._vectors = np.vstack([lines, np.zeros((1, lines.shape[1]), np.float32)])[slots]
 
-    def choose(self, room: int, count: Callable[[str], int], known: Sequence[Shown]) -> list[Quote]:
+    def choose(self, room: int, count: Callable[[str], int], known: Sequence[RenderedMemory]) -> list[Quote]:
         """The best pieces that fit into so many tokens, as lines; `known` memories are not repeated."""
         chosen = _Chosen(room, count)
         sessions, in_session = np.array(self._sessions), np.array(self._in_session, np.float32)
@@ -266,7 +266,7 @@ def is_quotable(found: Found) -> bool:
     return reasons.get("fts", 0.0) >= FEWEST_WORDS or reasons.get("vector", 0.0) >= LEAST_COSINE
 
 
-def _unknown(piece: Piece, memories: Mapping[str, Shown]) -> str:
+def _unknown(piece: QuotePiece, memories: Mapping[str, RenderedMemory]) -> str:
     """What a piece says beyond the memories that are rendered; empty when that is too little."""
     text = piece.text
     said = [memory for words, memory in memories.items() if words in piece.words or piece.words in words]

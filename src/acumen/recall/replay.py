@@ -15,12 +15,12 @@ from acumen.model.memories import Memory, of_snapshot, owner, searchable
 from acumen.model.memory import Status
 from acumen.model.playbook import AgentPlaybook, Approval
 from acumen.model.profile import NEVER, Profile, lesson_ends_at
-from acumen.model.search import Facet, Filter, Found, Mode, SearchRow
+from acumen.model.search import Facet, Filter, Found, RankingMode, SearchRow
 from acumen.model.usage import Injection
 from acumen.recall.context import Context, Line, Shares, compose
 from acumen.recall.index import vector_of, words_of
 from acumen.recall.lines import by_stability
-from acumen.recall.partition import Partition, Question
+from acumen.recall.partition import Partition, RankQuery
 from acumen.recall.parts import OWN_KINDS, Hit, Material, lines_of
 from acumen.recall.quotes import Quote
 from acumen.recall.search import Ask
@@ -78,7 +78,7 @@ class Then(Struct, frozen=True):
         return {line.ref: line for line in self.context.shown}
 
 
-class Compared(Struct, frozen=True):
+class ReplayComparison(Struct, frozen=True):
     injection: Injection
     earlier: Then
     later: Then
@@ -111,19 +111,19 @@ async def injection(name: str, deps: Deps) -> Injection:
     return found
 
 
-async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> Compared:
+async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> ReplayComparison:
     """The same question at two moments, over the memories as their lineage tells them."""
     past = await injection(name, deps)
-    return Compared(past, await _then(past, earlier, deps), await _then(past, later, deps))
+    return ReplayComparison(past, await _then(past, earlier, deps), await _then(past, later, deps))
 
 
 async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
     told = past.ask
     if told is None:
         raise NotFound("This injection is from before questions were kept whole; it can be shown but not asked again.")
-    mode, shares = Mode(told["mode"]), told.get("shares")
-    vector = None if mode == Mode.FTS else await deps.meaning.of_query(past.query)
-    question = Question.of(past.query, vector, mode if vector is not None else Mode.FTS)
+    mode, shares = RankingMode(told["mode"]), told.get("shares")
+    vector = None if mode == RankingMode.FTS else await deps.meaning.of_query(past.query)
+    question = RankQuery.of(past.query, vector, mode if vector is not None else RankingMode.FTS)
     hits: list[Hit] = []
     standing: list[tuple[MemoryRef, Memory]] = []
     for kind, wanted in _filters(told, at).items():

@@ -14,16 +14,16 @@ from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction, versions_meant
 from acumen.model.experiment import HOLDOUT, Assignment
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
-from acumen.model.search import Filter, Found, Mode, SearchRow
+from acumen.model.search import Filter, Found, RankingMode, SearchRow
 from acumen.model.usage import PRODUCTION
 from acumen.recall.context import Context, Shares, compose
 from acumen.recall.doubles import without_doubles
 from acumen.recall.experiments import assigned
-from acumen.recall.held import HeldMemories, HeldTurns, Shelf
+from acumen.recall.held import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.index import vector_of, words_of
 from acumen.recall.lines import is_unapproved
-from acumen.recall.partition import Question
-from acumen.recall.parts import Hit, Material, Reading, Scope, gather, lines_of
+from acumen.recall.partition import RankQuery
+from acumen.recall.parts import ContextScope, Hit, Material, Reading, gather, lines_of
 from acumen.storage.store import Tx
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Ask(Struct, frozen=True):
     query: str | None
     top_k: int
     filters: Mapping[Kind, Filter]
-    mode: Mode = Mode.HYBRID
+    mode: RankingMode = RankingMode.HYBRID
     threshold: float | None = None
     user_id: UserId | None = None
     session_id: str | None = None
@@ -50,7 +50,7 @@ class Ask(Struct, frozen=True):
     max_tokens: int | None = None
     agent_version: str | None = None
     show_unapproved: bool = False  # in the context; the lists tell of each hit how it stands
-    context: Scope | None = None  # whose memories and turns go into the context besides the hits
+    context: ContextScope | None = None  # whose memories and turns go into the context besides the hits
     shares: Shares = Shares()
     cite: bool = False
 
@@ -62,7 +62,7 @@ class Recalled(Struct, frozen=True):
     ask: Ask
     hits: Sequence[Hit]
     context: Context
-    mode: Mode
+    mode: RankingMode
     degraded: str | None  # why the search fell short of what was asked, in a sentence
     at: int
     duration_ms: float
@@ -87,8 +87,8 @@ class TurnHit(Struct, frozen=True):
 class _Understood(Struct, frozen=True):
     """The question as the partitions take it."""
 
-    question: Question | None
-    mode: Mode
+    question: RankQuery | None
+    mode: RankingMode
     degraded: str | None = None
 
 
@@ -96,7 +96,7 @@ class Search:
     """Holds what search keeps in memory between questions."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._shelf = Shelf(most_bytes)
+        self._shelf = IndexCache(most_bytes)
 
     async def memories(self, ask: Ask, deps: Deps) -> Recalled:
         began = time.perf_counter()
@@ -145,7 +145,7 @@ class Search:
             vectors = [None if (lines := vector_of(row, NAME)) is None else lines[0] for row in rows]
             found: list[Nearness] = []
             for row, vector in zip(rows, vectors, strict=True):
-                question = Question(words_of(row), vector)
+                question = RankQuery(words_of(row), vector)
                 hits = held.rows.rank(question, ALIKE, Filter(user_id=user, statuses=None).admits, 0.0)
                 found.append({hit.entity_id: hit.reasons.get("vector") for hit in hits} | _beside(vector, vectors))
         return found
@@ -169,7 +169,7 @@ class Search:
         ranked = [(kind, self._ranked(tx, kind, wanted, ask, question, deps)) for kind, wanted in ask.filters.items()]
         return [hit for kind, found in ranked for hit in _fetched(tx, kind, found)]
 
-    def _ranked(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, question: Question, deps: Deps) -> list[Found]:
+    def _ranked(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, question: RankQuery, deps: Deps) -> list[Found]:
         unshared = _unshared(tx, kind, wanted)
         held = self._shelf.memories(tx, kind, wanted.user_id)
         found = _rank(tx, held, wanted, question, ask.top_k + len(unshared), ask.threshold, deps)
@@ -220,14 +220,14 @@ class AskTurns(Struct, frozen=True):
     top_k: int
     wanted: Filter = field(default_factory=Filter)
     most_recent: int | None = None
-    mode: Mode = Mode.HYBRID
+    mode: RankingMode = RankingMode.HYBRID
     threshold: float | None = None
 
 
 class RecalledTurns(Struct, frozen=True):
     injection_id: InjectionId
     hits: Sequence[TurnHit]
-    mode: Mode
+    mode: RankingMode
     degraded: str | None
 
 
@@ -283,7 +283,7 @@ def _rank(
     tx: Tx,
     held: HeldMemories | HeldTurns,
     wanted: Filter,
-    question: Question,
+    question: RankQuery,
     most: int,
     threshold: float | None,
     deps: Deps,
@@ -293,13 +293,15 @@ def _rank(
         return held.rows.rank(question, most, wanted.admits, threshold)
 
 
-async def _understand(query: str | None, mode: Mode, deps: Deps) -> _Understood:
+async def _understand(query: str | None, mode: RankingMode, deps: Deps) -> _Understood:
     text = (query or "").strip()
     if not text:
         return _Understood(None, mode)
-    vector: Vector | None = None if mode == Mode.FTS else await deps.meaning.of_query(text)
-    if vector is None and mode != Mode.FTS:
+    vector: Vector | None = None if mode == RankingMode.FTS else await deps.meaning.of_query(text)
+    if vector is None and mode != RankingMode.FTS:
         return _Understood(
-            Question.of(text, None, Mode.FTS), Mode.FTS, f"searched by words only: {deps.meaning.problem}"
+            RankQuery.of(text, None, RankingMode.FTS),
+            RankingMode.FTS,
+            f"searched by words only: {deps.meaning.problem}",
         )
-    return _Understood(Question.of(text, vector, mode), mode)
+    return _Understood(RankQuery.of(text, vector, mode), mode)

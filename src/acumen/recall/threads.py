@@ -9,7 +9,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES
-from acumen.recall.days import Day
+from acumen.recall.days import CalendarDay
 from acumen.recall.fuse import Floats
 from acumen.recall.rows import RowIds
 from acumen.recall.words import prefix_of, terms
@@ -156,7 +156,7 @@ class Times:
         self._month = array("i", np.array(self._month, np.int32)[kept].tobytes())
         self._day = array("i", np.array(self._day, np.int32)[kept].tobytes())
 
-    def match(self, days: Sequence[Day]) -> Floats:
+    def match(self, days: Sequence[CalendarDay]) -> Floats:
         """1 for rows said on one of these days, one half for the same month, else 0."""
         matched = np.zeros(len(self._month), np.float32)
         if not days:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from acumen.model.search import Found
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
-from acumen.recall.partition import Question, Scored, best
+from acumen.recall.partition import RankQuery, Scored, best
 from acumen.recall.postings import Holding, Postings
 from acumen.recall.rows import RowIds, Rows
 from acumen.recall.threads import NONE, Ints, Links, Threads, Times, Voices, name_in
@@ -100,7 +100,7 @@ class TurnPartition(Generic[F]):
 
     def rank(
         self,
-        question: Question,
+        question: RankQuery,
         limit: int,
         accept: Callable[[F], bool] | None = None,
         threshold: float | None = None,
@@ -110,7 +110,7 @@ class TurnPartition(Generic[F]):
             return []
         holdings = self._words.holdings(question.terms, self._rows.alive()) if question.by_words else None
         near = None if question.aim is None else self._vectors.near(question.aim)
-        heard = None if holdings is None else Heard.of(holdings, self._threads.links(), self._session_lengths())
+        heard = None if holdings is None else TermMatches.of(holdings, self._threads.links(), self._session_lengths())
         judge = _Turns(heard, near, self._threads.links(), self._favour(question))
         return best(self._rows, judge, question.floor, threshold, limit, accept)
 
@@ -118,7 +118,7 @@ class TurnPartition(Generic[F]):
         lengths = np.where(self._rows.alive(), self._words.lengths(), np.float32(0))
         return np.bincount(self._threads.links().session, lengths).astype(np.float32)
 
-    def _favour(self, question: Question) -> Floats:
+    def _favour(self, question: RankQuery) -> Floats:
         """What speaks for a turn besides its text: who said it, and when. The user, unless a speaker is named."""
         named = self._voices.named(question.terms)
         favour: Floats = np.float32(fuse.NAMED) * named
@@ -134,21 +134,21 @@ class TurnPartition(Generic[F]):
                 part.sweep(kept)
 
 
-class Heard(Struct, frozen=True):
+class TermMatches(Struct, frozen=True):
     """What turns and their sessions hold of a question's words."""
 
     words: Floats
     session: Floats
 
     @staticmethod
-    def of(holdings: Sequence[Holding], links: Links, session_lengths: Floats) -> "Heard":
-        return Heard(overheard(holdings, links), in_session(holdings, links.session, session_lengths))
+    def of(holdings: Sequence[Holding], links: Links, session_lengths: Floats) -> "TermMatches":
+        return TermMatches(overheard(holdings, links), in_session(holdings, links.session, session_lengths))
 
 
 class _Turns:
     """Judges turns by what they say, what is said around them, and their session as a whole."""
 
-    def __init__(self, heard: Heard | None, near: Near | None, links: Links, favour: Floats) -> None:
+    def __init__(self, heard: TermMatches | None, near: Near | None, links: Links, favour: Floats) -> None:
         words, session = (heard.words, heard.session) if heard else (None, None)
         self._heard = heard
         self._near = near

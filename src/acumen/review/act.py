@@ -8,7 +8,16 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.action import UNREVIEWED, Action, ActionId, ActionItem, Asked, Doing, ReviewState, Snapshot
+from acumen.model.action import (
+    UNREVIEWED,
+    Action,
+    ActionId,
+    ActionItem,
+    ActionKind,
+    ActionRequest,
+    ReviewState,
+    Snapshot,
+)
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories import Memory, owner, searchable
 from acumen.model.memory import Cause, Status
@@ -33,13 +42,13 @@ class _Known(Struct, frozen=True):
     mark: ReviewState
 
 
-async def look(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
+async def look(asked: ActionRequest, flagged: Flagged, deps: Deps) -> Action:
     """The action as it would be; nothing is changed."""
     check(asked, deps.now())
     return await deps.store.read(lambda tx: _dry(tx, asked, flagged, deps.now()))
 
 
-async def act(asked: Asked, flagged: Flagged, deps: Deps) -> Action:
+async def act(asked: ActionRequest, flagged: Flagged, deps: Deps) -> Action:
     """All of it or nothing. Conflict when a memory is no longer at the version that the caller has seen.
 
     An action that would change nothing is not stored and has no id.
@@ -67,7 +76,7 @@ def fresh_action() -> ActionId:
     return ActionId(fresh_id("act"))
 
 
-def _refs(asked: Asked) -> list[MemoryRef]:
+def _refs(asked: ActionRequest) -> list[MemoryRef]:
     return [target.ref for target in asked.targets]
 
 
@@ -83,7 +92,7 @@ def _known(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, _Known]:
 
 
 async def _findable(
-    asked: Asked, seen: Mapping[MemoryRef, _Known], at: Millis, deps: Deps
+    asked: ActionRequest, seen: Mapping[MemoryRef, _Known], at: Millis, deps: Deps
 ) -> dict[MemoryRef, SearchRow]:
     """Words and vectors of what is about to say something else, or the same to everyone."""
     if asked.reach.everyone:
@@ -92,7 +101,7 @@ async def _findable(
         }
         made = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", searchable(one)) for one in told.values()])
         return dict(zip(told, made, strict=True))
-    if asked.doing is not Doing.EDIT:
+    if asked.doing is not ActionKind.EDIT:
         return {}
     planned = {ref: plan(asked, known.memory, known.mark, {}, at).memory for ref, known in seen.items()}
     return await reworded({ref: (seen[ref].memory, after) for ref, after in planned.items() if after}, deps)
@@ -106,7 +115,9 @@ async def reworded(changes: Mapping[MemoryRef, tuple[Memory, Memory]], deps: Dep
     return dict(zip(refs, rows, strict=True))
 
 
-def _refuse_changed_meanwhile(asked: Asked, now: Mapping[MemoryRef, _Known], seen: Mapping[MemoryRef, _Known]) -> None:
+def _refuse_changed_meanwhile(
+    asked: ActionRequest, now: Mapping[MemoryRef, _Known], seen: Mapping[MemoryRef, _Known]
+) -> None:
     stale = []
     for target in asked.targets:
         known, before = now.get(target.ref), seen.get(target.ref)
@@ -130,7 +141,7 @@ def _listed(reasons: Sequence[str]) -> str:
     return "; ".join(reasons[:CONFLICTS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _check_successor(tx: Tx, asked: Asked) -> None:
+def _check_successor(tx: Tx, asked: ActionRequest) -> None:
     """It exists, is of the same kind, is itself in use, and does not lead back to a memory that it replaces."""
     kind = asked.targets[0].ref.kind
     replaced = {target.ref.id for target in asked.targets if target.ref.id != asked.successor}
@@ -139,7 +150,7 @@ def _check_successor(tx: Tx, asked: Asked) -> None:
         raise BadInput(f"There is no {kind} {asked.successor} that could take their place.")
     if not replaced:
         raise BadInput("A memory cannot take its own place.")
-    if asked.doing is Doing.MERGE and found.status is not Status.CURRENT:
+    if asked.doing is ActionKind.MERGE and found.status is not Status.CURRENT:
         raise BadInput(f"{kind} {asked.successor} is {found.status}: restore it first, or name another.")
     refuse_circle(tx, kind, found, replaced)
 
@@ -162,7 +173,7 @@ def refuse_circle(tx: Tx, kind: Kind, successor: Any, replaced: set[str]) -> Non
 # --- planning and applying -----------------------------------------------------------------------------------------
 
 
-def _dry(tx: Tx, asked: Asked, flagged: Flagged, at: Millis) -> Action:
+def _dry(tx: Tx, asked: ActionRequest, flagged: Flagged, at: Millis) -> Action:
     if asked.successor is not None:
         _check_successor(tx, asked)
     now = _known(tx, _refs(asked))
@@ -175,11 +186,15 @@ def _dry(tx: Tx, asked: Asked, flagged: Flagged, at: Millis) -> Action:
     return _prepared(asked, ActionId(""), at, items)
 
 
-def _items(tx: Tx, asked: Asked, now: Mapping[MemoryRef, _Known], flagged: Flagged, at: Millis) -> list[ActionItem]:
+def _items(
+    tx: Tx, asked: ActionRequest, now: Mapping[MemoryRef, _Known], flagged: Flagged, at: Millis
+) -> list[ActionItem]:
     return [_item(tx, target.ref, asked, now.get(target.ref), flagged, at) for target in asked.targets]
 
 
-def _item(tx: Tx, ref: MemoryRef, asked: Asked, known: _Known | None, flagged: Flagged, at: Millis) -> ActionItem:
+def _item(
+    tx: Tx, ref: MemoryRef, asked: ActionRequest, known: _Known | None, flagged: Flagged, at: Millis
+) -> ActionItem:
     if known is None:
         return ActionItem(ref, changed=False, why=f"there is no {ref.kind} {ref.id}")
     planned = plan(asked, known.memory, known.mark, flagged.get(ref, {}), at)
@@ -201,7 +216,7 @@ def _sides(tx: Tx, ref: MemoryRef, known: _Known, planned: Planned) -> tuple[Sna
     return {"mark": known.mark.as_json()}, {"mark": mark.as_json()}
 
 
-def _prepared(asked: Asked, action_id: ActionId, at: Millis, items: Sequence[ActionItem]) -> Action:
+def _prepared(asked: ActionRequest, action_id: ActionId, at: Millis, items: Sequence[ActionItem]) -> Action:
     reach = "everyone" if asked.reach.everyone else asked.reach.agent_version
     params = {
         "successor": asked.successor,
@@ -215,7 +230,7 @@ def _prepared(asked: Asked, action_id: ActionId, at: Millis, items: Sequence[Act
 
 def _apply(
     tx: Tx,
-    asked: Asked,
+    asked: ActionRequest,
     now: Mapping[MemoryRef, _Known],
     flagged: Flagged,
     rows: Mapping[MemoryRef, SearchRow],
@@ -236,7 +251,7 @@ def _apply(
                 tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
             if planned.mark is not None:
                 tx.review_states.put(item.ref, planned.mark, item.user_id)
-        if asked.doing is Doing.DELETE:
+        if asked.doing is ActionKind.DELETE:
             for kind in Kind:
                 tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
     if made:
@@ -282,7 +297,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
             if item.changed
         )
         changed = {**put_back(tx, again), **conflicts.put_back(tx, again, actor, at)}
-        undoing = Action(fresh_action(), Doing.UNDO, actor, at, params=changed, undoes=action_id, items=items)
+        undoing = Action(fresh_action(), ActionKind.UNDO, actor, at, params=changed, undoes=action_id, items=items)
         with tx.memories.changing_many():
             _put_back(tx, undoing, known, rows)
         return undoing
@@ -296,7 +311,7 @@ def _undoable(tx: Tx, action_id: ActionId) -> tuple[Action, dict[MemoryRef, _Kno
         raise NotFound(f"There is no action {action_id!r}.")
     if done.undone_by is not None:
         raise Conflict(f"It was taken back before, by {done.undone_by}.")
-    if done.doing is Doing.DELETE:
+    if done.doing is ActionKind.DELETE:
         raise Conflict("What is deleted cannot be brought back.")
     changed = [item for item in done.items if item.changed]
     known = _known(tx, [item.ref for item in changed])

@@ -8,7 +8,7 @@ from msgspec import Struct
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.jobs.retry import retry_on_conflict
-from acumen.model.action import Action, ActionItem, Doing
+from acumen.model.action import Action, ActionItem, ActionKind
 from acumen.model.evaluation import SessionKey, items_of
 from acumen.model.facts import SessionQuiet
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
@@ -87,7 +87,7 @@ def _edited(tx: Tx, ref: MemoryRef, before: Any, after: Any, actor: str, changes
     rows: Any = tx.by_kind[ref.kind]
     sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     item = ActionItem(ref, True, None, owner(after) or None, *sides)
-    return Action(fresh_action(), Doing.EDIT, actor, tx.at, params={"fields": _named(changes)}, items=(item,))
+    return Action(fresh_action(), ActionKind.EDIT, actor, tx.at, params={"fields": _named(changes)}, items=(item,))
 
 
 def _check_successor(tx: Tx, ref: MemoryRef, after: Any) -> None:

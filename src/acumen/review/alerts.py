@@ -8,7 +8,7 @@ from acumen.model.alert import Alert, Delivery, Problem, analysis_failing, escal
 from acumen.model.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
 from acumen.model.failure import WEEK_HOURS
 from acumen.model.ids import Millis, OrgId, fresh_id
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.storage.store import Tx
 
@@ -43,7 +43,7 @@ def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     found += [escalating(group) for group in tx.failures.unsettled()]
     found += [analysis_failing(fact, tx.jobs.of_fact(fact), tx.at) for fact in ANALYSES]
     calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), LOOKED_AT) if deps.llm else []
-    found += [model_failing(role, calls) for role in Role]
+    found += [model_failing(role, calls) for role in ModelRole]
     return {(one.kind, one.subject): one for one in found if one is not None}
 
 

@@ -25,7 +25,7 @@ class Member(Struct, frozen=True):
     shown: int
 
 
-class Cluster(Struct, frozen=True):
+class DuplicateCluster(Struct, frozen=True):
     """Memories of one kind and owner that hang together by their pairs; the one most shown first."""
 
     pairs: Sequence[SimilarPair]
@@ -48,13 +48,13 @@ class Cluster(Struct, frozen=True):
         return next(one for one in self.members if one.id == own)
 
 
-async def pairs(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Cluster], int]:
+async def pairs(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[DuplicateCluster], int]:
     """Each by itself, the most alike first, and how many there are."""
     since, least, part = *_asked(deps), slice(offset, offset + limit)
     return await deps.store.read(lambda tx: _page(tx, [[pair] for pair in _in_use(tx, user, least)], since, part))
 
 
-async def clusters(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[Cluster], int]:
+async def clusters(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[DuplicateCluster], int]:
     """All that hang together, those with the most alike pair first, and how many there are."""
     since, least, part = *_asked(deps), slice(offset, offset + limit)
     return await deps.store.read(lambda tx: _page(tx, joined(_in_use(tx, user, least)), since, part))
@@ -65,7 +65,9 @@ def _asked(deps: Deps) -> tuple[Millis, float]:
     return Millis(deps.now() - USUAL_DAYS * DAY_MS), deps.thresholds.similarity
 
 
-def _page(tx: Tx, groups: Sequence[Sequence[SimilarPair]], since: Millis, part: slice) -> tuple[list[Cluster], int]:
+def _page(
+    tx: Tx, groups: Sequence[Sequence[SimilarPair]], since: Millis, part: slice
+) -> tuple[list[DuplicateCluster], int]:
     return [_pictured(tx, some, since) for some in groups[part]], len(groups)
 
 
@@ -103,10 +105,10 @@ def joined(found: Sequence[SimilarPair]) -> list[list[SimilarPair]]:
     return list(together.values())
 
 
-def _pictured(tx: Tx, some: Sequence[SimilarPair], since: Millis) -> Cluster:
+def _pictured(tx: Tx, some: Sequence[SimilarPair], since: Millis) -> DuplicateCluster:
     kind = some[0].kind
     ids = list(dict.fromkeys(own for pair in some for own in (pair.left, pair.right)))
     memories: dict[str, Any] = dict(tx.by_kind[kind].by_ids(ids))
     used = tx.usage.counters.of_kind(kind, since, ids)
     members = [Member(own, memories[own], used.get(own, Use()).shown) for own in ids]
-    return Cluster(some, sorted(members, key=lambda one: -one.shown))
+    return DuplicateCluster(some, sorted(members, key=lambda one: -one.shown))

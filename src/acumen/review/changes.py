@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict as Refused
 from acumen.errors import NotFound
-from acumen.model.action import Action, ActionId, ActionItem, Doing
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.change import ChangeFilter, ChangeKind
 from acumen.model.conflict import Conflict
 from acumen.model.conversation import Interaction
@@ -311,7 +311,7 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
         sides = _sides(tx, ref, memory, earlier)
         item = ActionItem(ref, True, None, owner(memory) or None, *sides)
         done = Action(
-            ActionId(fresh_id("act")), Doing.UNDO_CHANGE, actor, at, reason, {"change": change_id}, items=(item,)
+            ActionId(fresh_id("act")), ActionKind.UNDO_CHANGE, actor, at, reason, {"change": change_id}, items=(item,)
         )
         because = Because(f"change {change_id} was undone", actor=actor, request_id=done.id, cause=Cause.PERSON)
         if event["before"] is None:  # nothing to put back

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict as Refused
 from acumen.errors import NotFound
-from acumen.model.action import Action, ActionId, ActionItem, Doing
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.conflict import Conflict, ConflictState, Keep, OpenConflict
 from acumen.model.ids import MemoryRef, Millis, UserId, fresh_id
 from acumen.model.memories import Memory
@@ -41,7 +41,7 @@ async def settle(conflict_id: str, keep: Keep, actor: str, reason: str, deps: De
         state = ConflictState.BOTH_HOLD if keep is Keep.BOTH else ConflictState.SETTLED
         moved = {"id": conflict_id, "before": str(ConflictState.OPEN), "after": str(state)}
         params = {CONFLICT: moved, "keep": str(keep)}
-        action = Action(ActionId(fresh_id("act")), Doing.SETTLE_CONFLICT, actor, at, reason, params)
+        action = Action(ActionId(fresh_id("act")), ActionKind.SETTLE_CONFLICT, actor, at, reason, params)
         # Before the memory ends, which would settle it in the name of the memory's end.
         tx.conflicts.set_state(conflict_id, state, actor, at)
         action = replace(action, items=_items(tx, conflict, keep, action))

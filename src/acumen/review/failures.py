@@ -62,7 +62,7 @@ class Course(Struct, frozen=True):
     days: Sequence[int]
 
 
-class Told(Struct, frozen=True):
+class FailureGroupDetail(Struct, frozen=True):
     listed: Listed
     course: Course
     examples: Sequence[Operation]
@@ -97,7 +97,7 @@ def _steps(at: Millis, counted: Sequence[Mapping[int, int]], step: int, steps: i
     return counts
 
 
-def told(tx: Tx, group_id: str) -> Told:
+def told(tx: Tx, group_id: str) -> FailureGroupDetail:
     members = tx.failures.members(group_id)
     group = next((one for one in members if one.id == group_id), None)
     if group is None:
@@ -106,7 +106,7 @@ def told(tx: Tx, group_id: str) -> Told:
     examples = tx.operations.find(OperationFilter(group_ids=tuple(one.id for one in members)), EXAMPLES)
     texts = {one.error_message or "" for one in examples}
     root = tx.failures.root_of(group_id)
-    return Told(
+    return FailureGroupDetail(
         listed=found,
         course=courses(tx, [found])[0],
         examples=examples,

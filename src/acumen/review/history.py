@@ -23,7 +23,7 @@ from acumen.storage.store import Tx
 _DOUBT = ("exact", "best_effort", "unavailable")
 
 
-class Span(Struct, frozen=True):
+class SourceSpan(Struct, frozen=True):
     """The words a memory rests on, in their turn; without a place where only the turn is known."""
 
     turn: InteractionId
@@ -39,7 +39,7 @@ class Provenance(Struct, frozen=True):
     sources: Sequence["Provenance"] = ()
 
     @property
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[SourceSpan]:
         """A shared lesson rests on the words that its sources rest on."""
         if self.sources:
             return list(dict.fromkeys(span for source in self.sources for span in source.spans))
@@ -72,9 +72,9 @@ def _turns(tx: Tx, memory: Profile | UserPlaybook) -> tuple[list[Interaction], s
     return turns, "best_effort" if turns else "unavailable"
 
 
-def _span(turn: Interaction, words: str | None) -> Span:
+def _span(turn: Interaction, words: str | None) -> SourceSpan:
     start = turn.content.find(words) if words else -1
-    return Span(turn.id, start, words) if start >= 0 else Span(turn.id)
+    return SourceSpan(turn.id, start, words) if start >= 0 else SourceSpan(turn.id)
 
 
 # --- the log of changes to profiles --------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def _span(turn: Interaction, words: str | None) -> Span:
 _BEGINNINGS = ("add", Status.CURRENT, Status.PENDING)
 
 
-class Change(Struct, frozen=True):
+class ProfileChange(Struct, frozen=True):
     """What happened to a user's profiles at one moment, each as it was then."""
 
     id: int
@@ -95,10 +95,10 @@ class Change(Struct, frozen=True):
     reasons: list[str] = field(default_factory=list)
 
 
-async def profile_changes(user: UserId | None, limit: int, deps: Deps) -> list[Change]:
+async def profile_changes(user: UserId | None, limit: int, deps: Deps) -> list[ProfileChange]:
     """The newest first, from the last `limit` events."""
 
-    def read(tx: Tx) -> list[Change]:
+    def read(tx: Tx) -> list[ProfileChange]:
         events = tx.lineage.of_kind(Kind.PROFILE, user, limit)
         ids = [event["entity_id"] for event in events if "content" not in (event["after"] or event["before"] or {})]
         stored = tx.profiles.by_ids(ids)
@@ -108,7 +108,7 @@ async def profile_changes(user: UserId | None, limit: int, deps: Deps) -> list[C
     return await deps.store.read(read)
 
 
-def changes(events: Iterable[Mapping[str, Any]], stored: Mapping[str, Profile]) -> list[Change]:
+def changes(events: Iterable[Mapping[str, Any]], stored: Mapping[str, Profile]) -> list[ProfileChange]:
     """Events newest first. `stored` has the words of profiles of which an event records only the status."""
     moments: defaultdict[tuple[str, int], list[Mapping[str, Any]]] = defaultdict(list)
     for event in events:  # those of one user need not be adjacent
@@ -116,10 +116,10 @@ def changes(events: Iterable[Mapping[str, Any]], stored: Mapping[str, Profile]) 
     return [_change(of_moment[::-1], stored) for of_moment in moments.values()]
 
 
-def _change(events: Sequence[Mapping[str, Any]], stored: Mapping[str, Profile]) -> Change:
+def _change(events: Sequence[Mapping[str, Any]], stored: Mapping[str, Profile]) -> ProfileChange:
     first = events[0]
     request = next((event["request_id"] for event in reversed(events) if event["request_id"]), "")
-    change = Change(first["event_id"], first["user_id"] or "", request, Millis(first["created_at"]))
+    change = ProfileChange(first["event_id"], first["user_id"] or "", request, Millis(first["created_at"]))
     for event in events:
         before, after = (_profile(event, sides, stored) for sides in (("before", "after"), ("after", "before")))
         change.reasons.append(event["reason"])

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.errors import BadInput
-from acumen.model.action import Asked, Doing, Reach, ReviewState
+from acumen.model.action import ActionKind, ActionRequest, ActionScope, ReviewState
 from acumen.model.ids import Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Status
@@ -30,34 +30,34 @@ class Planned(Struct, frozen=True):
     gone: bool = False
 
 
-def plan(asked: Asked, memory: Memory, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> Planned:
+def plan(asked: ActionRequest, memory: Memory, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> Planned:
     """`flagged` holds, by signal, the numbers for which the memory stands in the queue now."""
     match asked.doing:
-        case Doing.ARCHIVE | Doing.RESTORE | Doing.SUPERSEDE_BY | Doing.MERGE:
+        case ActionKind.ARCHIVE | ActionKind.RESTORE | ActionKind.SUPERSEDE_BY | ActionKind.MERGE:
             return _moved(asked, memory, at)
-        case Doing.EDIT:
+        case ActionKind.EDIT:
             after = changed(memory, asked.changes)
             return Planned(why="it says that already") if after == memory else Planned(after)
-        case Doing.CHANGE_SCOPE:
+        case ActionKind.CHANGE_SCOPE:
             return _moved_to_everyone(memory) if asked.reach.everyone else _moved_to_version(memory, asked.reach)
-        case Doing.DELETE:
+        case ActionKind.DELETE:
             return Planned(gone=True)
         case _:
             after_mark = _marked(asked, mark, flagged, at)
             return Planned(why=_ALREADY[asked.doing]) if after_mark == mark else Planned(mark=after_mark)
 
 
-def _moved(asked: Asked, memory: Memory, at: Millis) -> Planned:
+def _moved(asked: ActionRequest, memory: Memory, at: Millis) -> Planned:
     """Changes of status."""
     status = memory.status
-    if asked.doing is Doing.RESTORE:
+    if asked.doing is ActionKind.RESTORE:
         return Planned(why="it is current") if status is Status.CURRENT else Planned(_restored(memory, at))
-    if asked.doing is Doing.ARCHIVE:
+    if asked.doing is ActionKind.ARCHIVE:
         allowed = status in IN_USE
         return Planned(replace(memory, status=Status.ARCHIVED)) if allowed else Planned(why=f"it is {status} already")
     if str(memory.id) == asked.successor:
         return Planned(why="it is the one that stays")
-    if asked.doing is Doing.MERGE:
+    if asked.doing is ActionKind.MERGE:
         if status not in IN_USE:
             return Planned(why=f"it is {status} already")
         return Planned(replace(memory, status=Status.MERGED, merged_into=_pointer(memory, asked.successor)))
@@ -78,7 +78,7 @@ def _moved_to_everyone(memory: Memory) -> Planned:
     return Planned(replace(memory, status=Status.ARCHIVED, metadata=shared))
 
 
-def _moved_to_version(memory: Memory, reach: Reach) -> Planned:
+def _moved_to_version(memory: Memory, reach: ActionScope) -> Planned:
     if isinstance(memory, Profile):
         return Planned(why="a profile counts for agents of every version")
     if memory.agent_version == reach.agent_version:
@@ -109,25 +109,25 @@ def _restored(memory: Memory, at: Millis) -> Memory:
 
 
 _ALREADY = {
-    Doing.PIN: "it is pinned already",
-    Doing.UNPIN: "it is not pinned",
-    Doing.SNOOZE: "it is snoozed until then already",
-    Doing.MARK_USEFUL: "it is marked already",
-    Doing.DISMISS: "nothing speaks against it, so there is nothing to dismiss",
+    ActionKind.PIN: "it is pinned already",
+    ActionKind.UNPIN: "it is not pinned",
+    ActionKind.SNOOZE: "it is snoozed until then already",
+    ActionKind.MARK_USEFUL: "it is marked already",
+    ActionKind.DISMISS: "nothing speaks against it, so there is nothing to dismiss",
 }
 
 
-def _marked(asked: Asked, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> ReviewState:
+def _marked(asked: ActionRequest, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> ReviewState:
     match asked.doing:
-        case Doing.PIN:
+        case ActionKind.PIN:
             return replace(mark, pinned=True)
-        case Doing.UNPIN:
+        case ActionKind.UNPIN:
             return replace(mark, pinned=False)
-        case Doing.SNOOZE:
+        case ActionKind.SNOOZE:
             return replace(mark, snoozed_until=asked.until)
-        case Doing.MARK_USEFUL:
+        case ActionKind.MARK_USEFUL:
             return mark if mark.useful_at else replace(mark, useful_at=at)
-        case Doing.DISMISS:
+        case ActionKind.DISMISS:
             return replace(mark, dismissed={**mark.dismissed, **flagged})
     raise BadInput(f"{asked.doing} is not something that can be asked for.")
 
@@ -148,32 +148,32 @@ def changed(before: Any, changes: Mapping[str, Any]) -> Any:
     return after
 
 
-def check(asked: Asked, at: Millis) -> None:
+def check(asked: ActionRequest, at: Millis) -> None:
     """What can be said against the action before any memory is looked at."""
     names = [target.ref for target in asked.targets]
     if len(set(names)) != len(names):
         raise BadInput("items names a memory twice.")
-    if asked.doing in {Doing.SUPERSEDE_BY, Doing.MERGE}:
+    if asked.doing in {ActionKind.SUPERSEDE_BY, ActionKind.MERGE}:
         _check_successor_given(asked)
-    if asked.doing is Doing.EDIT:
+    if asked.doing is ActionKind.EDIT:
         _check_changes(asked)
-    if asked.doing is Doing.CHANGE_SCOPE and asked.reach.everyone == (asked.reach.agent_version is not None):
+    if asked.doing is ActionKind.CHANGE_SCOPE and asked.reach.everyone == (asked.reach.agent_version is not None):
         raise BadInput("scope must say one of the two: everyone, or an agent_version.")
-    if asked.doing is Doing.SNOOZE and (asked.until is None or asked.until <= at):
+    if asked.doing is ActionKind.SNOOZE and (asked.until is None or asked.until <= at):
         raise BadInput("until must lie in the future.")
-    if asked.doing is Doing.DELETE and asked.confirm != (wanted := f"delete {len(asked.targets)}"):
+    if asked.doing is ActionKind.DELETE and asked.confirm != (wanted := f"delete {len(asked.targets)}"):
         raise BadInput(f'confirm must be "{wanted}": what is deleted cannot be brought back.')
 
 
-def _check_successor_given(asked: Asked) -> None:
-    name = "into" if asked.doing is Doing.MERGE else "superseded_by"
+def _check_successor_given(asked: ActionRequest) -> None:
+    name = "into" if asked.doing is ActionKind.MERGE else "superseded_by"
     if not asked.successor:
         raise BadInput(f"{name} must name the memory that stays.")
     if len({target.ref.kind for target in asked.targets}) > 1:
         raise BadInput("items must all be of one kind: only memories of one kind can take each other's place.")
 
 
-def _check_changes(asked: Asked) -> None:
+def _check_changes(asked: ActionRequest) -> None:
     given = {name for name, value in asked.changes.items() if value is not None}
     if not given:
         raise BadInput("changes must name at least one field to change.")

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.action import Action, ActionId, ActionItem, Doing
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.hazards import hazards
 from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memory import Cause, Status
@@ -103,7 +103,9 @@ def _action(tx: Tx, decision: str, before: AgentPlaybook, after: AgentPlaybook, 
     sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     item = ActionItem(MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id)), True, None, None, *sides)
     params = {"decision": decision}
-    return Action(fresh_action(), Doing.EDIT, actor, tx.at, f"{decision} of a proposed lesson", params, items=(item,))
+    return Action(
+        fresh_action(), ActionKind.EDIT, actor, tx.at, f"{decision} of a proposed lesson", params, items=(item,)
+    )
 
 
 _DECIDED = {

@@ -8,7 +8,7 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.signal import QueueItem, Thresholds, Window
+from acumen.model.signal import QueueItem, ReviewWindow, Thresholds
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.review.signals import Signal, signals_of
@@ -91,11 +91,11 @@ def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, threshol
     )
 
 
-def window_of(tx: Tx, days_back: int, at: Millis) -> Window:
-    return Window(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
+def window_of(tx: Tx, days_back: int, at: Millis) -> ReviewWindow:
+    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
 
 
-def _candidate(one: QueueItem, title: str, window: Window, thresholds: Thresholds) -> Candidate:
+def _candidate(one: QueueItem, title: str, window: ReviewWindow, thresholds: Thresholds) -> Candidate:
     case, signals = one.case, signals_of(one.case, window, thresholds)
     times = case.modified_at, case.created_at
     return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, *times, case.conflicts)

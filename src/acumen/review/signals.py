@@ -31,11 +31,11 @@ from acumen.model.signal import (
     STALE_FLOOR,
     SUPERSEDEABLE,
     SUPERSEDEABLE_SCORE,
-    Case,
-    Flagged,
     Replaced,
+    ReviewWindow,
+    ScannedSignal,
+    SignalInput,
     Thresholds,
-    Window,
 )
 from acumen.model.times import DAY_MS
 
@@ -57,7 +57,7 @@ class Signal(NamedTuple):
         return {"measure": self.measure, "about": list(self.about)}
 
 
-def signals_of(case: Case, window: Window, thresholds: Thresholds) -> tuple[Signal, ...]:
+def signals_of(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> tuple[Signal, ...]:
     """None for what a person has pinned or put off, nor for numbers that did not convince a person before."""
     mark = case.mark
     if mark.pinned or (mark.snoozed_until is not None and mark.snoozed_until > window.at):
@@ -66,7 +66,7 @@ def signals_of(case: Case, window: Window, thresholds: Thresholds) -> tuple[Sign
     return tuple(sorted(found, key=lambda signal: -signal.score))
 
 
-def _all(case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]:
+def _all(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> Iterable[Signal]:
     vouched = case.mark.useful_at is not None and case.mark.useful_at >= window.since
     if not vouched:
         if unused := stale(case, window):
@@ -91,7 +91,7 @@ def _dismissed(signal: Signal, mark: ReviewState) -> bool:
     return set(signal.about) <= set(seen["about"]) and signal.measure < seen["measure"] * MATERIAL
 
 
-def stale(case: Case, window: Window) -> Signal | None:
+def stale(case: SignalInput, window: ReviewWindow) -> Signal | None:
     """Neither shown nor changed in the window; withheld while counting covers less than the window."""
     if not window.covered or case.use.shown or case.modified_at >= window.since:
         return None
@@ -101,7 +101,7 @@ def stale(case: Case, window: Window) -> Signal | None:
     return Signal(STALE, min(STALE_CEILING, STALE_FLOOR + age_days // 7), why, since, age_days)
 
 
-def costly(case: Case, window: Window, thresholds: Thresholds) -> Signal | None:
+def costly(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> Signal | None:
     """Shown again and again for tokens that matter, and surely cited less than every second time.
 
     Only by agents that cite at all: of what the others made of it, nothing is known.
@@ -123,7 +123,7 @@ def costly(case: Case, window: Window, thresholds: Thresholds) -> Signal | None:
     return Signal(HIGH_COST_LOW_CITE, score, why, since, idle, (), idle / window.counted_days)
 
 
-def _supersedeable(case: Case, replaced: Replaced, window: Window) -> Signal:
+def _supersedeable(case: SignalInput, replaced: Replaced, window: ReviewWindow) -> Signal:
     saving = case.use.tokens / window.counted_days
     return Signal(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, replaced.why, replaced.since, 1.0, (replaced.by,), saving)
 
@@ -132,7 +132,7 @@ def _supersedeable(case: Case, replaced: Replaced, window: Window) -> Signal:
 _QUOTED = 120
 
 
-def _conflict(case: Case) -> Signal:
+def _conflict(case: SignalInput) -> Signal:
     """Newest first, each text with its date."""
     older = sorted((pair.older for pair in case.conflicts), key=lambda side: (-side.at, side.ref))
     why = f"{_dated(case.conflicts[0].newer)} may disagree with {'; and '.join(map(_dated, older))}"
@@ -147,7 +147,7 @@ def _dated(side: ConflictSide) -> str:
     return f"“{quoted}” ({datetime.fromtimestamp(side.at / 1000, UTC):%Y-%m-%d})"
 
 
-def _duplicate(case: Case, window: Window) -> Signal:
+def _duplicate(case: SignalInput, window: ReviewWindow) -> Signal:
     nearest = max(case.twins, key=lambda twin: twin.similarity)
     others = f" and {len(case.twins) - 1} more" if len(case.twins) > 1 else ""
     score = DUPLICATE_FLOOR + round((DUPLICATE_CEILING - DUPLICATE_FLOOR) * nearest.similarity**8)
@@ -157,7 +157,7 @@ def _duplicate(case: Case, window: Window) -> Signal:
     return Signal(DUPLICATE, score, why, since, nearest.similarity, about, case.use.tokens / window.counted_days)
 
 
-def _of_flag(flag: Flagged, case: Case, window: Window, thresholds: Thresholds) -> Iterable[Signal]:
+def _of_flag(flag: ScannedSignal, case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> Iterable[Signal]:
     per_day = case.use.tokens / window.counted_days
     detail, most = flag.detail, thresholds.oversized_tokens
     if flag.signal == HARMFUL:

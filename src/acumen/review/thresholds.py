@@ -5,7 +5,7 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.model.action import Action, ActionId, Doing
+from acumen.model.action import Action, ActionId, ActionKind
 from acumen.model.config import REVIEW
 from acumen.model.ids import fresh_id
 from acumen.storage.store import Tx
@@ -20,8 +20,8 @@ async def change(own: Mapping[str, float], actor: str, deps: Deps) -> Action:
     def store(tx: Tx) -> Action:
         told = {CHANGED: {"before": _set(tx, own), "after": dict(own)}}
         if told[CHANGED]["before"] == own:
-            return Action(ActionId(""), Doing.CONFIGURE, actor, at)
-        action = Action(ActionId(fresh_id("act")), Doing.CONFIGURE, actor, at, params=told)
+            return Action(ActionId(""), ActionKind.CONFIGURE, actor, at)
+        action = Action(ActionId(fresh_id("act")), ActionKind.CONFIGURE, actor, at, params=told)
         tx.actions.add(action)
         return action
 

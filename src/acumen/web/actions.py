@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.action import Action, ActionId, ActionItem, Asked, Doing, Reach, Target
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories import Memory, searchable
 from acumen.model.times import DAY_MS
@@ -31,34 +31,34 @@ SNOOZE_DAYS = (30, 7, 90)
 # What a form may send of an edit.
 EDITABLE = ("content", "trigger", "rationale", "pitfall")
 DONE_WORDS = {
-    Doing.ARCHIVE: "archived",
-    Doing.RESTORE: "restored",
-    Doing.EDIT: "edited",
-    Doing.SUPERSEDE_BY: "superseded",
-    Doing.MERGE: "merged",
-    Doing.PIN: "pinned",
-    Doing.UNPIN: "unpinned",
-    Doing.SNOOZE: "snoozed",
-    Doing.MARK_USEFUL: "marked useful",
-    Doing.DISMISS: "dismissed",
-    Doing.CHANGE_SCOPE: "given another scope",
-    Doing.DELETE: "deleted",
-    Doing.CONFIGURE: "thresholds changed",
-    Doing.SETTLE_CONFLICT: "superseded",
-    Doing.UNDO_CHANGE: "changed back",
-    Doing.UNDO: "put back",
+    ActionKind.ARCHIVE: "archived",
+    ActionKind.RESTORE: "restored",
+    ActionKind.EDIT: "edited",
+    ActionKind.SUPERSEDE_BY: "superseded",
+    ActionKind.MERGE: "merged",
+    ActionKind.PIN: "pinned",
+    ActionKind.UNPIN: "unpinned",
+    ActionKind.SNOOZE: "snoozed",
+    ActionKind.MARK_USEFUL: "marked useful",
+    ActionKind.DISMISS: "dismissed",
+    ActionKind.CHANGE_SCOPE: "given another scope",
+    ActionKind.DELETE: "deleted",
+    ActionKind.CONFIGURE: "thresholds changed",
+    ActionKind.SETTLE_CONFLICT: "superseded",
+    ActionKind.UNDO_CHANGE: "changed back",
+    ActionKind.UNDO: "put back",
 }
 
 
 # What is done by pages of its own, or not to a memory.
-NO_ACTIONS = frozenset({Doing.UNDO, Doing.CONFIGURE, Doing.SETTLE_CONFLICT, Doing.UNDO_CHANGE})
+NO_ACTIONS = frozenset({ActionKind.UNDO, ActionKind.CONFIGURE, ActionKind.SETTLE_CONFLICT, ActionKind.UNDO_CHANGE})
 LONGEST_REASON = 1_000
 
 
 class Preview(Struct, frozen=True):
     """What an action would do. `saving` is the tokens a day that those it takes out of use cost."""
 
-    asked: Asked
+    asked: ActionRequest
     action: Action
     titles: dict[MemoryRef, str]
     saving: float
@@ -77,7 +77,7 @@ class Preview(Struct, frozen=True):
     def sent(self) -> list[Target]:
         """What the person agrees to."""
         changed = {item.ref for item in self.changed}
-        every = self.asked.doing is Doing.MERGE
+        every = self.asked.doing is ActionKind.MERGE
         return [target for target in self.asked.targets if every or target.ref in changed]
 
 
@@ -85,24 +85,24 @@ class Preview(Struct, frozen=True):
 async def preview(visit: Visit) -> Response:
     targets = await _targets(visit)
     doing = _doing(visit)
-    if doing is Doing.SUPERSEDE_BY and not _successor(visit):
+    if doing is ActionKind.SUPERSEDE_BY and not _successor(visit):
         titles, choices = await visit.deps.store.read(lambda tx: _suggested(tx, targets))
         return visit.html(
             "preview.html", choose="successor", targets=targets, titles=titles, choices=choices, doing=doing
         )
-    if doing is Doing.EDIT and not _changes(visit):
+    if doing is ActionKind.EDIT and not _changes(visit):
         titles, tags = await visit.deps.store.read(lambda tx: _tagged(tx, targets))
         return visit.html("preview.html", choose="tags", targets=targets, titles=titles, tags=tags, doing=doing)
-    if doing is Doing.CHANGE_SCOPE and not visit.form.get("reach"):
+    if doing is ActionKind.CHANGE_SCOPE and not visit.form.get("reach"):
         titles = await visit.deps.store.read(lambda tx: tx.memories.titles([one.ref for one in targets[:8]]))
         return visit.html("preview.html", choose="reach", targets=targets, titles=titles, doing=doing)
-    if doing is Doing.MERGE and len(targets) < 2 and not visit.form.get("successor"):
+    if doing is ActionKind.MERGE and len(targets) < 2 and not visit.form.get("successor"):
         raise BadInput("Select at least two memories to merge: one stays, the others point to it.")
     told = await _look(visit, _asked(visit, doing, targets))
     return visit.html("preview.html", choose="", told=told, doing=doing, snooze_days=SNOOZE_DAYS)
 
 
-async def _look(visit: Visit, asked: Asked) -> Preview:
+async def _look(visit: Visit, asked: ActionRequest) -> Preview:
     """A dry run, with the words that a person needs to judge it by."""
     would = replace(asked, confirm=f"delete {len(asked.targets)}")
     flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
@@ -110,18 +110,18 @@ async def _look(visit: Visit, asked: Asked) -> Preview:
     return await visit.deps.store.read(lambda tx: _told(tx, asked, action, visit.deps.now()))
 
 
-def _told(tx: Tx, asked: Asked, action: Action, at: Millis) -> Preview:
+def _told(tx: Tx, asked: ActionRequest, action: Action, at: Millis) -> Preview:
     refs = [item.ref for item in action.items]
     titles = tx.memories.titles(refs)
     if asked.reach.everyone:  # whoever shows it to everyone reads all of it first
         own = tx.by_kind[Kind.USER_PLAYBOOK].by_ids([ref.id for ref in refs if ref.kind is Kind.USER_PLAYBOOK])
         titles |= {MemoryRef(Kind.USER_PLAYBOOK, name): searchable(one) for name, one in own.items()}
     leaving = [item.ref for item in action.items if item.changed and asked.doing in _TAKES_OUT]
-    choices = refs if asked.doing is Doing.MERGE else ()
+    choices = refs if asked.doing is ActionKind.MERGE else ()
     return Preview(asked, action, titles, _tokens_a_day(tx, leaving, at), _edited(tx, asked), choices)
 
 
-_TAKES_OUT = frozenset({Doing.ARCHIVE, Doing.MERGE, Doing.SUPERSEDE_BY, Doing.DELETE})
+_TAKES_OUT = frozenset({ActionKind.ARCHIVE, ActionKind.MERGE, ActionKind.SUPERSEDE_BY, ActionKind.DELETE})
 
 
 def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
@@ -134,7 +134,7 @@ def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
     return sum(used[ref.kind][ref.id].tokens for ref in refs if ref.id in used[ref.kind]) / window.counted_days
 
 
-def _edited(tx: Tx, asked: Asked) -> list[Piece]:
+def _edited(tx: Tx, asked: ActionRequest) -> list[Piece]:
     if not asked.changes.keys() & set(EDITABLE):
         return []
     ref = asked.targets[0].ref
@@ -188,42 +188,42 @@ def done(visit: Visit, action: Action) -> Response:
     return visit.html("part/toast.html", headers=headers, action=action, word=DONE_WORDS[action.doing])
 
 
-def _doing(visit: Visit) -> Doing:
+def _doing(visit: Visit) -> ActionKind:
     asked = visit.form.get("action")
-    if asked not in set(Doing) - NO_ACTIONS:
+    if asked not in set(ActionKind) - NO_ACTIONS:
         raise BadInput(f"{asked[:40]!r} is nothing that can be done to a memory.")
-    return Doing(asked)
+    return ActionKind(asked)
 
 
-def _dismisses(asked: Asked) -> bool:
+def _dismisses(asked: ActionRequest) -> bool:
     """What is dismissed are the numbers of this moment."""
-    return asked.doing is Doing.DISMISS
+    return asked.doing is ActionKind.DISMISS
 
 
-def _asked(visit: Visit, doing: Doing, targets: Sequence[Target]) -> Asked:
+def _asked(visit: Visit, doing: ActionKind, targets: Sequence[Target]) -> ActionRequest:
     days = visit.form.get("days", str(SNOOZE_DAYS[0]))
     if days not in {str(one) for one in SNOOZE_DAYS}:
         raise BadInput("Snooze for 7, 30 or 90 days.")
-    if doing is Doing.DELETE and len(targets) > 1 and not visit.caller.role.allows(Role.ADMIN):
+    if doing is ActionKind.DELETE and len(targets) > 1 and not visit.caller.role.allows(Role.ADMIN):
         raise BadInput("Deleting several at once needs a key with the role admin.")
-    successor = _successor(visit) or (targets[0].ref.id if doing is Doing.MERGE else None)
-    return Asked(
+    successor = _successor(visit) or (targets[0].ref.id if doing is ActionKind.MERGE else None)
+    return ActionRequest(
         doing=doing,
         targets=targets,
         actor=visit.caller.actor,
         reason=visit.form.get("reason")[:LONGEST_REASON],
         changes=_changes(visit),
-        successor=successor if doing in (Doing.MERGE, Doing.SUPERSEDE_BY) else None,
-        until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is Doing.SNOOZE else None,
+        successor=successor if doing in (ActionKind.MERGE, ActionKind.SUPERSEDE_BY) else None,
+        until=Millis(visit.deps.now() + int(days) * DAY_MS) if doing is ActionKind.SNOOZE else None,
         confirm=visit.form.get("confirm"),
-        reach=_reach(visit) if doing is Doing.CHANGE_SCOPE else Reach(),
+        reach=_reach(visit) if doing is ActionKind.CHANGE_SCOPE else ActionScope(),
     )
 
 
-def _reach(visit: Visit) -> Reach:
+def _reach(visit: Visit) -> ActionScope:
     if visit.form.get("reach") == "everyone":
-        return Reach(everyone=True)
-    return Reach(agent_version=visit.form.get("agent_version").strip()[:1_000])
+        return ActionScope(everyone=True)
+    return ActionScope(agent_version=visit.form.get("agent_version").strip()[:1_000])
 
 
 def _changes(visit: Visit) -> dict[str, Any]:

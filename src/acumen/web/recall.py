@@ -7,7 +7,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Injection
 from acumen.recall import experiments, replay
-from acumen.recall.replay import Compared
+from acumen.recall.replay import ReplayComparison
 from acumen.storage.store import Tx
 from acumen.web.diff import words_changed
 from acumen.web.front import ROOT
@@ -33,7 +33,7 @@ def _injection(tx: Tx, injection_id: str) -> tuple[Injection, dict[MemoryRef, st
     return found, tx.memories.titles(MemoryRef(Kind(hit["kind"]), hit["id"]) for hit in found.hits)
 
 
-async def _compared(visit: Visit, found: Injection) -> Compared | None:
+async def _compared(visit: Visit, found: Injection) -> ReplayComparison | None:
     """The same question a moment before it was asked and today, when that was asked for."""
     days = visit.asked("compare")
     if not days.isdecimal() or len(days) > 4 or found.ask is None:

@@ -17,7 +17,7 @@ from acumen.door.callers import Caller, Doorkeeper, require
 from acumen.door.failures import Failure, failure_of
 from acumen.door.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
-from acumen.model.config import Config
+from acumen.model.config import OrgConfig
 from acumen.web import (  # noqa: F401 - importing a room is what registers its pages
     actions,
     changes,
@@ -83,7 +83,7 @@ def _route(page: Page, app: App, keys: Doorkeeper, sessions: Sessions) -> Route:
 
 
 async def _visit(page: Page, app: App, keys: Doorkeeper, sessions: Sessions, request: Request) -> Visit:
-    at = app.deps(LOCAL_ORG, Config()).now()
+    at = app.deps(LOCAL_ORG, OrgConfig()).now()
     caller, session = NOBODY, "none"
     if page.role is not Role.PUBLIC:
         caller, session = await visitor(request.scope, sessions, keys, at)
@@ -123,7 +123,7 @@ TITLES = {
 async def _nobodys_visit(app: App, keys: Doorkeeper, sessions: Sessions, request: Request) -> Visit:
     """For a page about a failure: it shows nobody's data. Whoever is known keeps their forms."""
     caller, session = NOBODY, "none"
-    deps = app.deps(LOCAL_ORG, Config())
+    deps = app.deps(LOCAL_ORG, OrgConfig())
     try:
         caller, session = await visitor(request.scope, sessions, keys, deps.now())
     except Exception:  # noqa: BLE001 - the database itself may be what failed

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Optional
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from acumen_client.wire.memories import BlockingIssue
-from acumen_client.wire.shapes import Answer, Done, HowMany, Id, Label, PlaybookStatus, Request, storable
+from acumen_client.wire.shapes import AnswerModel, Done, HowMany, Id, Label, PlaybookStatus, RequestModel, storable
 
 # What stands for "none given", as older clients say it.
 DEFAULT_VERSION = "agent-v0"
@@ -19,7 +19,7 @@ Short = Annotated[
 ]
 
 
-class RunPlaybookAggregationRequest(Request):
+class RunPlaybookAggregationRequest(RequestModel):
     """The default version means user playbooks without one, too; the default name means those of every name."""
 
     agent_version: Label = DEFAULT_VERSION
@@ -27,7 +27,7 @@ class RunPlaybookAggregationRequest(Request):
     full: bool = Field(False, description="Compare every lesson again, not only those that changed.")
 
 
-class PlaybookAggregationResult(Answer):
+class PlaybookAggregationResult(AnswerModel):
     """What came of it. `skipped` says why nothing did. Beyond the first four: what became of shared playbooks, how
     many clusters were as before, and how many a person had rejected or deleted before.
     """
@@ -49,17 +49,17 @@ class RunPlaybookAggregationResponse(Done):
     result: Optional[PlaybookAggregationResult] = None
 
 
-class SubmitPlaybookAggregationRequest(Request):
+class SubmitPlaybookAggregationRequest(RequestModel):
     request_id: Short
     agent_version: Short
     full: bool = Field(False, description="Compare every lesson again, not only those that changed.")
 
 
-class GetPlaybookAggregationOperationRequest(Request):
+class GetPlaybookAggregationOperationRequest(RequestModel):
     operation_id: Id
 
 
-class PlaybookAggregationOperation(Answer):
+class PlaybookAggregationOperation(AnswerModel):
     """Times are epoch seconds. `done` of `total` pieces of work are done; how many there are is found on the way."""
 
     operation_id: str
@@ -78,13 +78,13 @@ class PlaybookAggregationOperation(Answer):
     done: int = 0
 
 
-class PlaybookAggregationChangeLogRequest(Request):
+class PlaybookAggregationChangeLogRequest(RequestModel):
     playbook_name: Name
     agent_version: Label
     limit: HowMany = 100
 
 
-class AgentPlaybookSnapshot(Answer):
+class AgentPlaybookSnapshot(AnswerModel):
     """A shared playbook as it was at that time; its content is `(erased)` where somebody's words were erased since."""
 
     agent_playbook_id: int = 0
@@ -99,12 +99,12 @@ class AgentPlaybookSnapshot(Answer):
     playbook_metadata: str = ""
 
 
-class AgentPlaybookUpdateEntry(Answer):
+class AgentPlaybookUpdateEntry(AnswerModel):
     before: AgentPlaybookSnapshot
     after: AgentPlaybookSnapshot
 
 
-class PlaybookAggregationChangeLog(Answer):
+class PlaybookAggregationChangeLog(AnswerModel):
     id: int = 0
     created_at: int
     playbook_name: str

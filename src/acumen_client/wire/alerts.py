@@ -4,10 +4,10 @@ from typing import Any, Literal, Optional
 
 from pydantic import Field
 
-from acumen_client.wire.shapes import Answer, Done, HowMany, Request
+from acumen_client.wire.shapes import AnswerModel, Done, HowMany, RequestModel
 
 
-class DeliveryView(Answer):
+class DeliveryView(AnswerModel):
     """One message to the webhook; `waiting` ones are tried again."""
 
     delivery_id: str
@@ -20,7 +20,7 @@ class DeliveryView(Answer):
     updated_at: int
 
 
-class AlertView(Answer):
+class AlertView(AnswerModel):
     """Open until a later look no longer finds it."""
 
     alert_id: str
@@ -33,7 +33,7 @@ class AlertView(Answer):
     deliveries: list[DeliveryView] = Field(default_factory=list)
 
 
-class GetAlertsRequest(Request):
+class GetAlertsRequest(RequestModel):
     """The latest first; those that are over only when asked for."""
 
     include_closed: bool = False

@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from acumen_client.compat import StrEnum
-from acumen_client.wire.shapes import Answer, Done, Label, MaybeId, MemoryKind, Request, RowId, When
+from acumen_client.wire.shapes import AnswerModel, Done, Label, MaybeId, MemoryKind, RequestModel, RowId, When
 
 
-class ChangeKind(StrEnum):
+class MemoryChangeKind(StrEnum):
     """What happened to a memory."""
 
     LEARNED = "learned"
@@ -26,14 +26,14 @@ class ChangeKind(StrEnum):
     DELETED = "deleted"
 
 
-class GetMemoryChangesRequest(Request):
+class GetMemoryChangesRequest(RequestModel):
     """Of one user, or of the whole org without `user_id`. `until` is exclusive; a time without a zone is UTC.
 
     `cursor` is the `next_cursor` of the page before: changes that arrive meanwhile move nothing.
     """
 
     user_id: MaybeId = None
-    kinds: Optional[Annotated[list[ChangeKind], Field(max_length=50)]] = None
+    kinds: Optional[Annotated[list[MemoryChangeKind], Field(max_length=50)]] = None
     since: Optional[When] = None
     until: Optional[When] = None
     session_id: MaybeId = None
@@ -47,7 +47,7 @@ class GetMemoryChangesRequest(Request):
         return self
 
 
-class OtherMemory(Answer):
+class RelatedMemoryView(AnswerModel):
     """The memory that took its place (`superseded_by`, `merged_into`), or that it may disagree with
     (`conflicts_with`). `text` and `status` are null when it was deleted; a current one has the status `current`.
     """
@@ -59,7 +59,7 @@ class OtherMemory(Answer):
     status: Optional[str] = None
 
 
-class MemoryChange(Answer):
+class MemoryChange(AnswerModel):
     """`before` and `after` are the memory's text while it was in use, null where it was not or where it was erased.
 
     `quote` are the user's words that caused it, said in `interaction_id` of `session_id`. `undone_by` is the action
@@ -68,13 +68,13 @@ class MemoryChange(Answer):
 
     change_id: int
     at: int
-    change: ChangeKind
+    change: MemoryChangeKind
     kind: MemoryKind
     id: str
     user_id: Optional[str] = None
     before: Optional[str] = None
     after: Optional[str] = None
-    other: Optional[OtherMemory] = None
+    other: Optional[RelatedMemoryView] = None
     cause: Optional[str] = None
     reason: str = ""
     quote: Optional[str] = None
@@ -95,7 +95,7 @@ class GetMemoryChangesResponse(Done):
     next_cursor: Optional[int] = None
 
 
-class UndoMemoryChangeRequest(Request):
+class UndoMemoryChangeRequest(RequestModel):
     """Refused with 409 when the memory was changed again since."""
 
     change_id: RowId
@@ -109,6 +109,6 @@ class UndoMemoryChangeResponse(Done):
 
     action_id: str
     change: MemoryChange
-    successor: Optional[OtherMemory] = None
+    successor: Optional[RelatedMemoryView] = None
     conflict_id: Optional[str] = None
     msg: Optional[str] = None

@@ -10,6 +10,7 @@ from acumen_client.wire.sections import (
     WINDOW_AND_STRIDE,
     AgentSuccessConfig,
     APIKeyConfig,
+    ConfigSection,
     ExpiryReclamationConfig,
     ExtractionPreset,
     GovernanceRetentionConfig,
@@ -26,13 +27,12 @@ from acumen_client.wire.sections import (
     RetrievalExperimentConfig,
     RetrievalExperimentRecord,
     RetrievalFloorConfig,
-    Section,
     StorageConfig,
     StorageConfigTest,
     ToolUseConfig,
     UserPlaybookExtractorConfig,
 )
-from acumen_client.wire.shapes import Done, NonEmpty, Shape, Text, modern, plain_json
+from acumen_client.wire.shapes import Done, NonEmpty, Text, WireModel, modern, plain_json
 
 
 def _default_profile_extractor() -> ProfileExtractorConfig:
@@ -107,7 +107,7 @@ def _unless_said() -> Any:
     return Field(default=None, exclude_if=lambda value: value is None)
 
 
-class Config(Section):
+class Config(ConfigSection):
     """Everything an org can set. A null extractor is switched off; other nulls mean the default."""
 
     storage_config: Optional[StorageConfig]
@@ -229,7 +229,7 @@ def _settled(one: str, many: str, told: dict[str, Any], stored: dict[str, Any]) 
     raise ValueError(f"{one} and the first of {many} differ: send only one of the two")
 
 
-class ConfigUpdate(Shape):
+class ConfigUpdate(WireModel):
     """Some fields of the configuration; each replaces the stored one whole."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})

@@ -5,10 +5,10 @@ from typing import Annotated, Optional
 from pydantic import Field, model_validator
 from typing_extensions import Self
 
-from acumen_client.wire.shapes import Done, Id, Request, RowId, Str, Text
+from acumen_client.wire.shapes import Done, Id, RequestModel, RowId, Str, Text
 
 
-class DeleteUserProfileRequest(Request):
+class DeleteUserProfileRequest(RequestModel):
     """One profile by id, or those of the user that match a query."""
 
     user_id: Id
@@ -22,40 +22,40 @@ class DeleteUserProfileRequest(Request):
         return self
 
 
-class DeleteUserInteractionRequest(Request):
+class DeleteUserInteractionRequest(RequestModel):
     user_id: Id
     interaction_id: RowId
 
 
-class DeleteRequestRequest(Request):
+class DeleteRequestRequest(RequestModel):
     request_id: Id
 
 
-class DeleteSessionRequest(Request):
+class DeleteSessionRequest(RequestModel):
     session_id: Id
 
 
-class DeleteAgentPlaybookRequest(Request):
+class DeleteAgentPlaybookRequest(RequestModel):
     agent_playbook_id: RowId
 
 
-class DeleteUserPlaybookRequest(Request):
+class DeleteUserPlaybookRequest(RequestModel):
     user_playbook_id: RowId
 
 
-class DeleteRequestsByIdsRequest(Request):
+class DeleteRequestsByIdsRequest(RequestModel):
     request_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)]
 
 
-class DeleteProfilesByIdsRequest(Request):
+class DeleteProfilesByIdsRequest(RequestModel):
     profile_ids: Annotated[list[Id], Field(min_length=1, max_length=10_000)]
 
 
-class DeleteAgentPlaybooksByIdsRequest(Request):
+class DeleteAgentPlaybooksByIdsRequest(RequestModel):
     agent_playbook_ids: Annotated[list[RowId], Field(min_length=1, max_length=10_000)]
 
 
-class DeleteUserPlaybooksByIdsRequest(Request):
+class DeleteUserPlaybooksByIdsRequest(RequestModel):
     user_playbook_ids: Annotated[list[RowId], Field(min_length=1, max_length=10_000)]
 
 
@@ -72,7 +72,7 @@ class BulkDeleteResponse(Done):
     message: str = ""
 
 
-class ClearUserDataRequest(Request):
+class ClearUserDataRequest(RequestModel):
     user_id: Id
 
 

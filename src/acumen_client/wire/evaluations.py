@@ -8,7 +8,7 @@ from typing_extensions import Self
 
 from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import (
-    Answer,
+    AnswerModel,
     Done,
     HowMany,
     Id,
@@ -17,7 +17,7 @@ from acumen_client.wire.shapes import (
     MaybeId,
     NonEmpty,
     Offset,
-    Request,
+    RequestModel,
     Seconds,
     Source,
     TimeRange,
@@ -64,7 +64,7 @@ class SetSessionOutcomeResponse(Done):
     finalized_trajectory_digest: Optional[str] = None
 
 
-class GetSessionOutcomesRequest(Request):
+class GetSessionOutcomesRequest(RequestModel):
     """`start_time` and `end_time` are epoch seconds and look at when the sessions ended."""
 
     session_ids: Optional[Annotated[list[Id], Field(max_length=100)]] = None
@@ -78,7 +78,7 @@ class GetSessionOutcomesRequest(Request):
     offset: Offset = 0
 
 
-class SessionOutcomeRecord(Answer):
+class SessionOutcomeRecord(AnswerModel):
     """As the caller stated it; `created_at` is when. `outcome_contract_digest` names the statement, and
     `finalized_trajectory_digest` the very words that the session had then.
     """
@@ -126,7 +126,7 @@ class GetAgentSuccessEvaluationResultsRequest(TimeRange):
     session_id: MaybeId = None
 
 
-class EvaluationResultView(Answer):
+class EvaluationResultView(AnswerModel):
     """`is_success` is what counts. `judged_success` is what was guessed, and `stated_outcome` what the caller said.
 
     `engine` is `rules`, `model`, or `caller` where nobody judged; `signals` are its grounds in words.
@@ -164,7 +164,7 @@ class GetEvaluationResultsViewResponse(Done):
     msg: Optional[str] = None
 
 
-class GradeOnDemandRequest(Request):
+class GradeOnDemandRequest(RequestModel):
     """Without `agent_version` any will do. `evaluation_name` is taken for the sake of older clients."""
 
     session_id: Id
@@ -173,7 +173,7 @@ class GradeOnDemandRequest(Request):
     evaluation_name: Optional[NonEmpty] = None
 
 
-class GradeOnDemandResponse(Answer):
+class GradeOnDemandResponse(AnswerModel):
     """`cached`: judged within a day, and nothing was said since. `skipped_reason` says why there is no result."""
 
     session_id: str
@@ -186,7 +186,7 @@ class GradeOnDemandResponse(Answer):
 # --- regeneration --------------------------------------------------------------------------------------------------
 
 
-class RegenerateRequest(Request):
+class RegenerateRequest(RequestModel):
     """Sessions whose last request came from `from_ts` to `to_ts`, both included, in epoch seconds."""
 
     evaluation_name: Optional[NonEmpty] = None
@@ -200,21 +200,21 @@ class RegenerateRequest(Request):
         return self
 
 
-class RegenerateStartResponse(Answer):
+class RegenerateStartResponse(AnswerModel):
     job_id: str
     total: int
 
 
-class RegenerationRequest(Request):
+class RegenerationRequest(RequestModel):
     job_id: Id
 
 
-class RegenerateFailure(Answer):
+class RegenerateFailure(AnswerModel):
     session_id: str
     reason: str
 
 
-class RegenerateStatusResponse(Answer):
+class RegenerateStatusResponse(AnswerModel):
     """`completed` counts sessions; of those, `failed` are not part. `finished_at` is null while it runs."""
 
     job_id: str
@@ -230,7 +230,7 @@ class RegenerateStatusResponse(Answer):
     concurrency_limit: int = 0
 
 
-class CancelRegenerationResponse(Answer):
+class CancelRegenerationResponse(AnswerModel):
     """`cancelling`: it stops before its next session. Otherwise how it ended; one not yet begun is over at once."""
 
     job_id: str
@@ -240,19 +240,19 @@ class CancelRegenerationResponse(Answer):
 # --- shadows -------------------------------------------------------------------------------------------------------
 
 
-class RecentShadowComparisonsRequest(Request):
+class RecentShadowComparisonsRequest(RequestModel):
     """Any number is taken; from 1 to 100 are shown."""
 
     limit: Annotated[int, Field(ge=-(2**31), le=2**31)] = 10
 
 
-class ShadowComparisonOutput(Answer):
+class ShadowComparisonOutput(AnswerModel):
     better_request: Literal["1", "2", "tie"]
     is_significantly_better: bool
     comparison_reason: Optional[str] = None
 
 
-class ShadowComparisonVerdict(Answer):
+class ShadowComparisonVerdict(AnswerModel):
     """`reflexio_is_request_1`: the answer that was given stood in the first place."""
 
     verdict_id: int
@@ -267,7 +267,7 @@ class ShadowComparisonVerdict(Answer):
     engine: str = ""
 
 
-class GetRecentShadowComparisonsResponse(Answer):
+class GetRecentShadowComparisonsResponse(AnswerModel):
     """Newest first."""
 
     verdicts: list[ShadowComparisonVerdict] = Field(default_factory=list)

@@ -5,30 +5,30 @@ from typing import Annotated, Optional
 from pydantic import Field
 
 from acumen_client.wire.sections import ExperimentId, RetrievalExperimentRecord
-from acumen_client.wire.shapes import Answer, ExperimentArm, Request
+from acumen_client.wire.shapes import AnswerModel, ExperimentArm, RequestModel
 
 
-class StartRetrievalExperimentRequest(Request):
+class StartRetrievalExperimentRequest(RequestModel):
     experiment_id: ExperimentId
     holdout_percentage: Annotated[float, Field(gt=0, lt=100)]
 
 
-class StopRetrievalExperimentRequest(Request):
+class StopRetrievalExperimentRequest(RequestModel):
     experiment_id: ExperimentId
 
 
-class RetrievalExperimentListResponse(Answer):
+class RetrievalExperimentListResponse(AnswerModel):
     """The latest first."""
 
     active_experiment: Optional[RetrievalExperimentRecord] = None
     experiments: list[RetrievalExperimentRecord] = Field(default_factory=list)
 
 
-class GetRetrievalExperimentResultsRequest(Request):
+class GetRetrievalExperimentResultsRequest(RequestModel):
     experiment_id: ExperimentId
 
 
-class RetrievalExperimentArmMetrics(Answer):
+class RetrievalExperimentArmMetrics(AnswerModel):
     """What became of the users of one arm. An average is null where no session tells."""
 
     arm: ExperimentArm
@@ -44,7 +44,7 @@ class RetrievalExperimentArmMetrics(Answer):
     output_token_session_count: int = 0
 
 
-class RetrievalExperimentResultsResponse(Answer):
+class RetrievalExperimentResultsResponse(AnswerModel):
     """The lift is treatment less holdout. Its interval takes the sessions of one user for one thing, and is null with
     fewer than two evaluated users in an arm.
     """

@@ -6,12 +6,12 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from acumen_client.wire.operations import MOST_AT_ONCE, Name, OperationView, Summary
-from acumen_client.wire.shapes import Answer, Done, HowMany, Id, MaybeId, Offset, Page, Request, RowId
+from acumen_client.wire.shapes import AnswerModel, Done, HowMany, Id, MaybeId, Offset, PageModel, RequestModel, RowId
 
 GroupState = Literal["new", "ongoing", "escalating", "regressed", "resolved", "archived"]
 
 
-class FailureGroupView(Answer):
+class FailureGroupView(AnswerModel):
     """Failures that are one and the same; counts include the groups that were merged into it."""
 
     group_id: str
@@ -28,7 +28,7 @@ class FailureGroupView(Answer):
     grouping_version: str = ""
 
 
-class GetFailuresRequest(Request):
+class GetFailuresRequest(RequestModel):
     """The latest first. Archived and resolved ones only when asked for."""
 
     states: Optional[Annotated[list[GroupState], Field(max_length=10)]] = None
@@ -38,11 +38,11 @@ class GetFailuresRequest(Request):
     offset: Offset = 0
 
 
-class GetFailuresResponse(Page):
+class GetFailuresResponse(PageModel):
     groups: list[FailureGroupView] = Field(default_factory=list)
 
 
-class AnalysisView(Answer):
+class AnalysisView(AnswerModel):
     analysis_id: str
     about: str
     state: str
@@ -54,7 +54,7 @@ class AnalysisView(Answer):
     created_at: int
 
 
-class GetFailureRequest(Request):
+class GetFailureRequest(RequestModel):
     group_id: Id
 
 
@@ -70,7 +70,7 @@ class FailureResponse(Done):
     proposal: Optional["ProposalView"] = None
 
 
-class ChangeFailureRequest(Request):
+class ChangeFailureRequest(RequestModel):
     """`merge` needs `into`; `unmerge` takes a merge back. Archived means: out of sight until it escalates."""
 
     group_id: Id
@@ -91,7 +91,7 @@ class ChangeFailureResponse(Done):
 # --- proposals -----------------------------------------------------------------------------------------------------
 
 
-class ProposalView(Answer):
+class ProposalView(AnswerModel):
     """A lesson that operations suggest. Agents see it once a person has approved it."""
 
     agent_playbook_id: int
@@ -118,7 +118,7 @@ class ProposalView(Answer):
     created_at: int
 
 
-class GetProposalsRequest(Request):
+class GetProposalsRequest(RequestModel):
     approval: Optional[Literal["pending", "approved", "rejected"]] = None
     about: Optional[Literal["failure", "recovery", "success"]] = None
     flagged: bool = False
@@ -129,7 +129,7 @@ class GetProposalsResponse(Done):
     proposals: list[ProposalView] = Field(default_factory=list)
 
 
-class DecideProposalRequest(Request):
+class DecideProposalRequest(RequestModel):
     """Approve, reject, or edit its words and leave it pending."""
 
     agent_playbook_id: RowId
@@ -154,11 +154,11 @@ class DecideProposalResponse(Done):
     action_id: Optional[str] = None
 
 
-class LessonEffectRequest(Request):
+class LessonEffectRequest(RequestModel):
     agent_playbook_id: RowId
 
 
-class RateView(Answer):
+class RateView(AnswerModel):
     """Sessions that failed in this way, of those that made the call; null where there is too little to tell."""
 
     sessions: int

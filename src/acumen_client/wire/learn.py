@@ -8,7 +8,7 @@ from acumen_client.compat import StrEnum
 from acumen_client.wire.memories import ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView
 from acumen_client.wire.shapes import (
-    Answer,
+    AnswerModel,
     Done,
     HowMany,
     Id,
@@ -16,7 +16,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     MemoryKind,
-    Request,
+    RequestModel,
     Source,
     Tags,
     TimeRange,
@@ -48,7 +48,7 @@ class RerunPlaybookGenerationRequest(TimeRange):
     wait_for_response: Annotated[bool, InQuery()] = False
 
 
-class ManualProfileGenerationRequest(Request):
+class ManualProfileGenerationRequest(RequestModel):
     """Each user's last window, or that of one user."""
 
     user_id: MaybeId = None
@@ -57,7 +57,7 @@ class ManualProfileGenerationRequest(Request):
     wait_for_response: Annotated[bool, InQuery()] = False
 
 
-class ManualPlaybookGenerationRequest(Request):
+class ManualPlaybookGenerationRequest(RequestModel):
     user_id: MaybeId = None
     agent_version: MaybeLabel = None
     playbook_name: MaybeLabel = None
@@ -95,7 +95,7 @@ class ManualPlaybookGenerationResponse(GenerationStarted):
 MemoryIds = Annotated[list[Id], Field(max_length=10_000)]
 
 
-class UpgradeProfilesRequest(Request):
+class UpgradeProfilesRequest(RequestModel):
     """With ids, nothing but the profiles named moves."""
 
     user_id: MaybeId = None
@@ -107,7 +107,7 @@ class DowngradeProfilesRequest(UpgradeProfilesRequest):
     pass
 
 
-class DowngradeUserPlaybooksRequest(Request):
+class DowngradeUserPlaybooksRequest(RequestModel):
     user_id: MaybeId = None
     agent_version: MaybeLabel = None
     playbook_name: MaybeLabel = None
@@ -166,12 +166,12 @@ def _service(value: Any) -> Any:
 Service = Annotated[Label, BeforeValidator(_service)]
 
 
-class FailedUser(Answer):
+class FailedUser(AnswerModel):
     user_id: str
     error: str
 
 
-class OperationStatusInfo(Answer):
+class OperationStatusInfo(AnswerModel):
     """A run, counted in users. `state` is finer than `status`: also queued, and partial when only some users failed.
 
     Of several, one that is under way goes before the one that ended last. In `stats`, windows and interactions are
@@ -198,7 +198,7 @@ class OperationStatusInfo(Answer):
     progress_percentage: Annotated[float, Field(ge=0.0, le=100.0)] = 0.0
 
 
-class GetOperationStatusRequest(Request):
+class GetOperationStatusRequest(RequestModel):
     service_name: Service = "profile_generation"
 
 
@@ -207,7 +207,7 @@ class GetOperationStatusResponse(Done):
     msg: Optional[str] = None
 
 
-class CancelOperationRequest(Request):
+class CancelOperationRequest(RequestModel):
     """Without a name, everything that runs."""
 
     service_name: Annotated[Optional[Service], BeforeValidator(blank_is_none)] = None
@@ -223,12 +223,12 @@ class CancelOperationResponse(Done):
 # --- where a memory came from ----------------------------------------------------------------------------------------
 
 
-class GetLearningProvenanceRequest(Request):
+class GetLearningProvenanceRequest(RequestModel):
     kind: MemoryKind
     id: Id
 
 
-class EvidenceView(Answer):
+class EvidenceView(AnswerModel):
     """The words a memory rests on: characters `start` to `end` of a turn; null where only the turn is known."""
 
     interaction_id: int
@@ -237,7 +237,7 @@ class EvidenceView(Answer):
     text: Optional[str] = None
 
 
-class LineageView(Answer):
+class LineageView(AnswerModel):
     """One change of a memory, with its reason."""
 
     at: int
@@ -248,7 +248,7 @@ class LineageView(Answer):
     sources: list[str] = Field(default_factory=list)
 
 
-class SourceUserPlaybookProvenanceView(Answer):
+class SourceUserPlaybookProvenanceView(AnswerModel):
     user_playbook: UserPlaybookView
     interactions: list[InteractionView] = Field(default_factory=list)
     source_interaction_ids: list[int] = Field(default_factory=list)
@@ -272,14 +272,14 @@ class LearningProvenanceViewResponse(Done):
     msg: Optional[str] = None
 
 
-class ProfileChangeLogRequest(Request):
+class ProfileChangeLogRequest(RequestModel):
     """The newest changes first."""
 
     user_id: MaybeId = None
     limit: Annotated[HowMany, Field(le=10_000)] = 100
 
 
-class ProfileChangeLogView(Answer):
+class ProfileChangeLogView(AnswerModel):
     """What changed at once for one user, as it was at that time."""
 
     id: int

@@ -9,7 +9,7 @@ from typing_extensions import Self
 from acumen_client.wire.shapes import (
     LARGEST_INT,
     NEVER,
-    Answer,
+    AnswerModel,
     ApprovalFilter,
     Done,
     HowMany,
@@ -18,7 +18,8 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     PlaybookStatus,
-    Request,
+    ProfileTimeToLive,
+    RequestModel,
     RowId,
     RowIds,
     Seconds,
@@ -30,7 +31,6 @@ from acumen_client.wire.shapes import (
     Tags,
     Text,
     TimeRange,
-    TimeToLive,
     When,
 )
 
@@ -40,7 +40,7 @@ from acumen_client.wire.shapes import (
 MemoryCategory = Literal["identity", "preference", "rule", "fact", "plan", "event", "recipe"]
 
 
-class MemoryView(Answer):
+class MemoryView(AnswerModel):
     """What all memories show. `score` and `reasons` are present in search results only."""
 
     status: ShownStatus = None
@@ -73,7 +73,7 @@ class ProfileView(StatementView):
     last_modified_timestamp: int
     generated_from_request_id: str = ""
     created_at: Optional[int] = None
-    profile_time_to_live: TimeToLive = TimeToLive.INFINITY
+    profile_time_to_live: ProfileTimeToLive = ProfileTimeToLive.INFINITY
     expiration_timestamp: int = NEVER
     custom_features: Optional[dict[str, Any]] = None
     source: Optional[str] = None
@@ -85,7 +85,7 @@ class ProfileView(StatementView):
     version: Optional[int] = None
 
 
-class BlockingIssue(Answer):
+class BlockingIssue(AnswerModel):
     """What keeps an agent from doing as a playbook says."""
 
     kind: Literal["missing_tool", "permission_denied", "external_dependency", "policy_restriction"]
@@ -136,7 +136,7 @@ class GetUserProfilesRequest(TimeRange):
     query: Optional[Text] = None
     top_k: HowMany = 30
     source: Optional[Source] = None
-    profile_time_to_live: Optional[TimeToLive] = None
+    profile_time_to_live: Optional[ProfileTimeToLive] = None
     status_filter: Optional[StatusFilter] = None
     tags: Optional[Tags] = None
 
@@ -150,7 +150,7 @@ def _no_filter(value: Any) -> Any:
     return None if value == "" else value
 
 
-class GetAllProfilesRequest(Request):
+class GetAllProfilesRequest(RequestModel):
     """Over all users; times are epoch seconds and count against `date_field`."""
 
     limit: HowMany = 100
@@ -159,7 +159,7 @@ class GetAllProfilesRequest(Request):
     user_id: MaybeId = None
     query: Optional[InUrl] = None
     source: Optional[Source] = None
-    profile_time_to_live: Annotated[Optional[TimeToLive], BeforeValidator(_no_filter)] = None
+    profile_time_to_live: Annotated[Optional[ProfileTimeToLive], BeforeValidator(_no_filter)] = None
     start_time: Optional[Seconds] = None
     end_time: Optional[Seconds] = None
     date_field: Literal["last_modified_timestamp", "created_at"] = "last_modified_timestamp"
@@ -185,7 +185,7 @@ class GetProfileStatisticsResponse(Done):
     msg: Optional[str] = None
 
 
-class StorageStatsRequest(Request):
+class StorageStatsRequest(RequestModel):
     user_id: Id
 
 
@@ -235,7 +235,7 @@ class GetAgentPlaybooksResponse(Done):
 # --- adding --------------------------------------------------------------------------------------------------------
 
 
-class NewMemory(Request):
+class NewMemory(RequestModel):
     """What may be said of a memory that is added by hand.
 
     The last seven fields are sent by older clients and are the server's to decide: accepted, and not used.
@@ -272,7 +272,7 @@ class NewProfile(NewStatement):
     profile_id: MaybeId = None
     last_modified_timestamp: Optional[Seconds] = None
     generated_from_request_id: Annotated[Str, Field(max_length=255)] = ""
-    profile_time_to_live: TimeToLive = TimeToLive.INFINITY
+    profile_time_to_live: ProfileTimeToLive = ProfileTimeToLive.INFINITY
     expiration_timestamp: Seconds = NEVER
     custom_features: Optional[JsonObject] = None
     source: Optional[Source] = None
@@ -286,7 +286,7 @@ class NewProfile(NewStatement):
         return self
 
 
-class NewBlockingIssue(Request):
+class NewBlockingIssue(RequestModel):
     kind: Literal["missing_tool", "permission_denied", "external_dependency", "policy_restriction"]
     details: Text
 
@@ -340,15 +340,15 @@ class NewAgentPlaybook(NewPlaybook):
     playbook_metadata: Text = ""
 
 
-class AddUserProfileRequest(Request):
+class AddUserProfileRequest(RequestModel):
     user_profiles: Annotated[list[NewProfile], Field(min_length=1, max_length=1_000)]
 
 
-class AddUserPlaybookRequest(Request):
+class AddUserPlaybookRequest(RequestModel):
     user_playbooks: Annotated[list[NewUserPlaybook], Field(min_length=1, max_length=1_000)]
 
 
-class AddAgentPlaybookRequest(Request):
+class AddAgentPlaybookRequest(RequestModel):
     agent_playbooks: Annotated[list[NewAgentPlaybook], Field(min_length=1, max_length=1_000)]
 
 
@@ -360,7 +360,7 @@ class AddedResponse(Done):
 # --- changing ------------------------------------------------------------------------------------------------------
 
 
-class UpdateUserProfileRequest(Request):
+class UpdateUserProfileRequest(RequestModel):
     """Fields that are null or missing stay as they are."""
 
     older_names: ClassVar[dict[str, str]] = {"profile_content": "content"}
@@ -373,7 +373,7 @@ class UpdateUserProfileRequest(Request):
     superseded_by: MaybeId = None
 
 
-class UpdatePlaybook(Request):
+class UpdatePlaybook(RequestModel):
     """Fields that are null or missing stay as they are; an archived one returns with status `current`."""
 
     playbook_name: Optional[Label] = None
@@ -398,7 +398,7 @@ class UpdateAgentPlaybookRequest(UpdatePlaybook):
     playbook_metadata: Optional[Text] = None
 
 
-class UpdatePlaybookStatusRequest(Request):
+class UpdatePlaybookStatusRequest(RequestModel):
     agent_playbook_id: RowId
     playbook_status: PlaybookStatus
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from acumen_client.compat import StrEnum
 from acumen_client.wire.observe import Citation, fresh_request_id
 from acumen_client.wire.shapes import (
-    Answer,
+    AnswerModel,
     Days,
     Done,
     HowMany,
@@ -16,19 +16,19 @@ from acumen_client.wire.shapes import (
     MaybeId,
     MemoryKind,
     Offset,
-    Page,
-    Request,
+    PageModel,
+    RequestModel,
     Seconds,
 )
 
 
-class GetInjectionStatsRequest(Request):
+class GetInjectionStatsRequest(RequestModel):
     days_back: Days = 30
     limit: HowMany = 1_000
     offset: Offset = 0
 
 
-class InjectionStat(Answer):
+class InjectionStat(AnswerModel):
     """One memory's showings. Ids repeat across kinds, so `entity_type` is part of the name. Times are seconds."""
 
     entity_type: MemoryKind
@@ -42,7 +42,7 @@ class InjectionStat(Answer):
     last_session_id: str = ""
 
 
-class GetInjectionStatsResponse(Page):
+class GetInjectionStatsResponse(PageModel):
     """Most shown first, then most recently shown.
 
     When metering began (or was cut) inside the window, `covered_since` says from when on the numbers count.
@@ -53,7 +53,7 @@ class GetInjectionStatsResponse(Page):
     msg: Optional[str] = None
 
 
-class CiteRequest(Request):
+class CiteRequest(RequestModel):
     """What an agent went by. Sent again under the same `request_id`, it counts nothing twice."""
 
     request_id: Id = Field(default_factory=fresh_request_id)
@@ -62,7 +62,7 @@ class CiteRequest(Request):
     citations: Annotated[list[Citation], Field(min_length=1, max_length=1_000)]
 
 
-class CitedMemory(Answer):
+class CitedMemory(AnswerModel):
     kind: MemoryKind
     id: str
 
@@ -74,13 +74,13 @@ class CiteResponse(Done):
     unresolved: list[str] = Field(default_factory=list)
 
 
-class GetPlaybookApplicationStatsRequest(Request):
+class GetPlaybookApplicationStatsRequest(RequestModel):
     days_back: Days = 30
     limit: HowMany = 1_000
     offset: Offset = 0
 
 
-class PlaybookApplicationStat(Answer):
+class PlaybookApplicationStat(AnswerModel):
     """How often agents cited a memory."""
 
     real_id: str
@@ -91,7 +91,7 @@ class PlaybookApplicationStat(Answer):
     last_interaction_id: Optional[int] = None
 
 
-class GetPlaybookApplicationStatsResponse(Page):
+class GetPlaybookApplicationStatsResponse(PageModel):
     """Most cited first. `unresolved_count` counts citations that name no memory, or not one of this user's.
 
     `retrieved_count` counts `retrieved_learnings` of published turns: they were in a context, which is no citation.
@@ -117,7 +117,7 @@ class CostGroup(StrEnum):
     DAY = "day"
 
 
-class GetMemoryCostsRequest(Request):
+class GetMemoryCostsRequest(RequestModel):
     """`model` names the price to reckon with; left out, the server's own choice."""
 
     days_back: Days = 30
@@ -127,7 +127,7 @@ class GetMemoryCostsRequest(Request):
     offset: Offset = 0
 
 
-class MemoryCost(Answer):
+class MemoryCost(AnswerModel):
     """What was spent on showing memories, and what came of it.
 
     A share is null where nothing was shown, a price where the model has none. `wasted` is what was spent on showings
@@ -154,7 +154,7 @@ class MemoryCost(Answer):
     zero_hit_count: Optional[int] = None
 
 
-class GetMemoryCostsResponse(Page):
+class GetMemoryCostsResponse(PageModel):
     """The most wasted tokens first, days by date. `since` is the first whole day (UTC) that is counted.
 
     `cited_since` is when an agent first cited anything. While it is null, no agent cites, and nothing can be called
@@ -174,13 +174,13 @@ class GetMemoryCostsResponse(Page):
 # --- did it help ---------------------------------------------------------------------------------------------------
 
 
-class GetMemoryLiftRequest(Request):
+class GetMemoryLiftRequest(RequestModel):
     entity_type: MemoryKind
     entity_id: Id
     days_back: Days = 90
 
 
-class SessionGroup(Answer):
+class SessionGroup(AnswerModel):
     """Sessions whose outcome is known, and how many succeeded."""
 
     session_count: int = 0
@@ -188,7 +188,7 @@ class SessionGroup(Answer):
     success_rate: Optional[float] = None
 
 
-class Comparison(Answer):
+class Comparison(AnswerModel):
     """`difference` is a share (0.1 is ten points more), between `low` and `high` with 95 % confidence (Newcombe).
 
     All three are null, and `verdict` is `not enough data`, below twenty sessions on a side.
@@ -216,11 +216,11 @@ class GetMemoryLiftResponse(Done):
 # --- replay --------------------------------------------------------------------------------------------------------
 
 
-class GetInjectionRequest(Request):
+class GetInjectionRequest(RequestModel):
     injection_id: Id
 
 
-class InjectedMemory(Answer):
+class InjectedMemory(AnswerModel):
     """A memory that a search found: why, whether it was shown, and with which words."""
 
     kind: MemoryKind
@@ -252,7 +252,7 @@ class GetInjectionResponse(Done):
     memories: list[InjectedMemory] = Field(default_factory=list)
 
 
-class CompareInjectionRequest(Request):
+class CompareInjectionRequest(RequestModel):
     """Asks the injection's question again, of the memories as they were at two moments."""
 
     injection_id: Id
@@ -260,7 +260,7 @@ class CompareInjectionRequest(Request):
     later: Seconds
 
 
-class RecalledThen(Answer):
+class RecalledThen(AnswerModel):
     at: int
     context: str
     context_tokens: int

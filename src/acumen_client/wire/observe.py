@@ -9,7 +9,7 @@ from typing_extensions import Self
 
 from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import (
-    Answer,
+    AnswerModel,
     Done,
     ExperimentArm,
     HowMany,
@@ -20,7 +20,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     Offset,
-    Request,
+    RequestModel,
     Seconds,
     Source,
     Text,
@@ -241,7 +241,7 @@ class PublishUserInteractionResponse(Done):
     learning_reason: Optional[str] = None
 
 
-class FinalizeSessionRequest(Request):
+class FinalizeSessionRequest(RequestModel):
     user_id: Id
     session_id: Id
 
@@ -251,18 +251,18 @@ class FinalizeSessionResponse(Done):
     message: str = ""
 
 
-class LearningStatusRequest(Request):
+class LearningStatusRequest(RequestModel):
     request_id: Id
 
 
-class LearningStatusResponse(Answer):
+class LearningStatusResponse(AnswerModel):
     status: Literal["pending", "processing", "done", "failed", "not_tracked"]
     reason: Optional[str] = None
     # What failed last, and in which extractor; the others have read.
     error: Optional[str] = None
 
 
-class InteractionView(Answer):
+class InteractionView(AnswerModel):
     """A turn as stored. `score` and `reasons` are present in search results only."""
 
     interaction_id: int = 0
@@ -287,7 +287,7 @@ class GetInteractionsRequest(TimeRange):
     top_k: HowMany = 30
 
 
-class GetAllInteractionsRequest(Request):
+class GetAllInteractionsRequest(RequestModel):
     limit: HowMany = 100
 
 
@@ -309,7 +309,7 @@ class GetRequestsRequest(TimeRange):
     offset: Offset = 0
 
 
-class RequestView(Answer):
+class RequestView(AnswerModel):
     request_id: str
     user_id: str
     created_at: int
@@ -321,12 +321,12 @@ class RequestView(Answer):
     retrieval_experiment_arm: Optional[ExperimentArm] = None
 
 
-class RequestDataView(Answer):
+class RequestDataView(AnswerModel):
     request: RequestView
     interactions: list[InteractionView] = Field(default_factory=list)
 
 
-class SessionView(Answer):
+class SessionView(AnswerModel):
     session_id: str
     requests: list[RequestDataView] = Field(default_factory=list)
 

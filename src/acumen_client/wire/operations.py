@@ -22,14 +22,14 @@ from typing_extensions import Self
 
 from acumen_client.wire.shapes import (
     LATEST_SECOND,
-    Answer,
+    AnswerModel,
     Done,
     Id,
     JsonObject,
     Label,
     MaybeId,
-    Request,
-    Shape,
+    RequestModel,
+    WireModel,
     plain_json,
     storable,
 )
@@ -79,7 +79,7 @@ def small(value: dict[str, Any]) -> dict[str, Any]:
 SmallObject = Annotated[dict[str, Any], AfterValidator(small)]
 
 
-class NewOperation(Shape):
+class NewOperation(WireModel):
     """One thing that an agent did. Nothing is guessed: a truth is `true`, a number is a number, absent is unknown."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -141,7 +141,7 @@ NO_NUL = r"^[^\x00]*$"
 Plain = Annotated[NewOperation, GetPydanticSchema(_in_one_go)]
 
 
-class RecordOperationsRequest(Request):
+class RecordOperationsRequest(RequestModel):
     """Up to a thousand. One that cannot be used is refused by itself; the others are kept."""
 
     operations: Annotated[
@@ -150,7 +150,7 @@ class RecordOperationsRequest(Request):
     ]
 
 
-class OperationResult(Answer):
+class OperationResult(AnswerModel):
     """`known` is the same success again; `conflict` means that the id belongs to another operation."""
 
     index: int
@@ -172,7 +172,7 @@ class RecordOperationsResponse(Done):
 # --- the earlier shapes ----------------------------------------------------------------------------------------------
 
 
-class EventRequest(Shape):
+class EventRequest(WireModel):
     """An event in the shape of the earlier observer; names that it does not know are kept as attributes."""
 
     model_config = ConfigDict(extra="allow", strict=True, json_schema_extra={"additionalProperties": True})
@@ -209,7 +209,7 @@ class EventRequest(Shape):
         return self
 
 
-class EventResponse(Answer):
+class EventResponse(AnswerModel):
     """`ring_size` counts all operations that are kept; nothing is in a ring that forgets."""
 
     accepted: bool = True
@@ -217,7 +217,7 @@ class EventResponse(Answer):
     op_id: str
 
 
-class RecentOperation(Answer):
+class RecentOperation(AnswerModel):
     ts: float
     ok: Optional[bool] = None
     source: str = ""
@@ -227,14 +227,14 @@ class RecentOperation(Answer):
     role: Optional[str] = None
 
 
-class SourceStats(Answer):
+class SourceStats(AnswerModel):
     total: int
     successes: int
     failures: int
     last_hour: int
 
 
-class StatsResponse(Answer):
+class StatsResponse(AnswerModel):
     """`by_source` counts; `sources` tells more. A verdict that says no is no failure."""
 
     total: int
@@ -249,7 +249,7 @@ class StatsResponse(Answer):
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-class OperationView(Answer):
+class OperationView(AnswerModel):
     """Times are epoch seconds with a fraction. What nobody said is left out."""
 
     op_id: str
@@ -286,7 +286,7 @@ class OperationView(Answer):
     attributes: dict[str, Any] = Field(default_factory=dict)
 
 
-class GetOperationsRequest(Request):
+class GetOperationsRequest(RequestModel):
     """The latest first; with `after`, those that came after that cursor, oldest first: how a tail is followed."""
 
     source: Optional[Name] = None
@@ -307,7 +307,7 @@ class GetOperationsResponse(Done):
     cursor: Optional[str] = None
 
 
-class ExportOutcomesRequest(Request):
+class ExportOutcomesRequest(RequestModel):
     """Outcomes, verdicts and evaluations, oldest first, page by page."""
 
     after: Optional[Label] = None
@@ -317,7 +317,7 @@ class ExportOutcomesRequest(Request):
 # --- purge ---------------------------------------------------------------------------------------------------------
 
 
-class PurgeOperationsRequest(Request):
+class PurgeOperationsRequest(RequestModel):
     """Everything derived from one operation, one session or one source."""
 
     op_id: MaybeId = None

@@ -6,17 +6,17 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from acumen_client.wire.evaluations import EvaluationResultView
-from acumen_client.wire.shapes import Answer, Days, Done, NonEmpty, Request, Seconds, Source
+from acumen_client.wire.shapes import AnswerModel, Days, Done, NonEmpty, RequestModel, Seconds, Source
 
 # --- overview ------------------------------------------------------------------------------------------------------
 
 
-class EvaluationSourceSetRequest(Request):
+class EvaluationSourceSetRequest(RequestModel):
     label: NonEmpty
     sources: Annotated[list[Source], Field(min_length=1, max_length=100)]
 
 
-class GetEvaluationOverviewRequest(Request):
+class GetEvaluationOverviewRequest(RequestModel):
     """Sessions whose last request came from `from_ts` to `to_ts`, both included, in epoch seconds."""
 
     from_ts: Seconds
@@ -35,7 +35,7 @@ class GetEvaluationOverviewRequest(Request):
         return self
 
 
-class HeroBucket(Answer):
+class HeroBucket(AnswerModel):
     """Rates are from 0 to 1. A shadow has no rate of success: nobody ever ended a session with its answers."""
 
     ts: int
@@ -47,7 +47,7 @@ class HeroBucket(Answer):
     escalation_rate: float = 0.0
 
 
-class HeroBlock(Answer):
+class HeroBlock(AnswerModel):
     """`empty`: nothing was judged; `shadow_off`: nothing was compared; `early`: too little to go by; `full`."""
 
     state: Literal["full", "early", "shadow_off", "empty"]
@@ -57,17 +57,17 @@ class HeroBlock(Answer):
     buckets: list[HeroBucket]
 
 
-class NumberWithDelta(Answer):
+class NumberWithDelta(AnswerModel):
     current: float
     delta: float
 
 
-class PercentWithDelta(Answer):
+class PercentWithDelta(AnswerModel):
     current: float
     delta_pp: float
 
 
-class BehaviorSuccessMetric(Answer):
+class BehaviorSuccessMetric(AnswerModel):
     """Success without the sessions that failed because a system did."""
 
     current: Optional[float] = None
@@ -76,7 +76,7 @@ class BehaviorSuccessMetric(Answer):
     excluded_system_errors: int = 0
 
 
-class ContextTile(Answer):
+class ContextTile(AnswerModel):
     """Against the time of the same length right before."""
 
     success: PercentWithDelta
@@ -86,7 +86,7 @@ class ContextTile(Answer):
     escalation: PercentWithDelta
 
 
-class RuleAttributionRow(Answer):
+class RuleAttributionRow(AnswerModel):
     """How the sessions ended in which a memory was cited. `cited_session_ids` are the latest of them."""
 
     rule_id: str
@@ -98,7 +98,7 @@ class RuleAttributionRow(Answer):
     cited_session_ids: list[str] = Field(default_factory=list)
 
 
-class ScoreDistribution(Answer):
+class ScoreDistribution(AnswerModel):
     """Sessions by their number of corrections, now and in the time before."""
 
     current_bins: list[int]
@@ -106,7 +106,7 @@ class ScoreDistribution(Answer):
     labels: list[str]
 
 
-class BraintrustTileRow(Answer):
+class BraintrustTileRow(AnswerModel):
     """Scores of another service; none are imported."""
 
     scorer_name: str
@@ -115,7 +115,7 @@ class BraintrustTileRow(Answer):
     delta: float
 
 
-class ShadowWinRateTrendPoint(Answer):
+class ShadowWinRateTrendPoint(AnswerModel):
     date: str
     n: int
     wins: int
@@ -123,7 +123,7 @@ class ShadowWinRateTrendPoint(Answer):
     ties: int
 
 
-class ShadowWinRateTrendWindowTotal(Answer):
+class ShadowWinRateTrendWindowTotal(AnswerModel):
     n: int = 0
     wins: int = 0
     losses: int = 0
@@ -132,7 +132,7 @@ class ShadowWinRateTrendWindowTotal(Answer):
     net_win: float = 0.0
 
 
-class ShadowWinRateTrend(Answer):
+class ShadowWinRateTrend(AnswerModel):
     """A win is the regular answer's."""
 
     daily: list[ShadowWinRateTrendPoint] = Field(default_factory=list)
@@ -140,7 +140,7 @@ class ShadowWinRateTrend(Answer):
     judge_prompt_version: str = ""
 
 
-class SourceSetEvaluationMetrics(Answer):
+class SourceSetEvaluationMetrics(AnswerModel):
     label: str
     sources: list[str]
     session_count: int
@@ -153,12 +153,12 @@ class SourceSetEvaluationMetrics(Answer):
     braintrust_tiles: list[BraintrustTileRow] = Field(default_factory=list)
 
 
-class EvaluationSessionKey(Answer):
+class EvaluationSessionKey(AnswerModel):
     user_id: str
     session_id: str
 
 
-class SourceSessions(Answer):
+class SourceSessions(AnswerModel):
     """The latest sessions of a source."""
 
     source: str
@@ -166,14 +166,14 @@ class SourceSessions(Answer):
     sessions: list[EvaluationSessionKey] = Field(default_factory=list)
 
 
-class SourceSetComparison(Answer):
+class SourceSetComparison(AnswerModel):
     available_sources: list[str] = Field(default_factory=list)
     source_sessions: list[SourceSessions] = Field(default_factory=list)
     sets: list[SourceSetEvaluationMetrics] = Field(default_factory=list)
     unmatched_session_count: int = 0
 
 
-class GetEvaluationOverviewResponse(Answer):
+class GetEvaluationOverviewResponse(AnswerModel):
     hero: HeroBlock
     context_tiles: ContextTile
     rule_attribution: list[RuleAttributionRow]
@@ -187,11 +187,11 @@ class GetEvaluationOverviewResponse(Answer):
 # --- dashboard -----------------------------------------------------------------------------------------------------
 
 
-class GetDashboardStatsRequest(Request):
+class GetDashboardStatsRequest(RequestModel):
     days_back: Days = 30
 
 
-class TimeSeriesDataPoint(Answer):
+class TimeSeriesDataPoint(AnswerModel):
     """One day (UTC), under the second at which it began. `count` is what `value` was made from.
 
     Of evaluations, `value` is the share of successes in whole percent: older clients take no fraction.
@@ -202,7 +202,7 @@ class TimeSeriesDataPoint(Answer):
     count: Optional[int] = None
 
 
-class PeriodStats(Answer):
+class PeriodStats(AnswerModel):
     """What came to be in the period and still stands. `success_rate` is in percent."""
 
     total_profiles: int
@@ -211,7 +211,7 @@ class PeriodStats(Answer):
     success_rate: float
 
 
-class DashboardStats(Answer):
+class DashboardStats(AnswerModel):
     """The last days, today included, against as many before. Days on which there was nothing are 0."""
 
     current_period: PeriodStats

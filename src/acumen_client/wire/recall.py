@@ -8,7 +8,7 @@ from typing_extensions import Self
 from acumen_client.wire.memories import AgentPlaybookView, ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView
 from acumen_client.wire.shapes import (
-    Answer,
+    AnswerModel,
     ApprovalFilter,
     CallerType,
     Done,
@@ -19,7 +19,7 @@ from acumen_client.wire.shapes import (
     MaybeId,
     MemoryKind,
     NonEmpty,
-    Request,
+    RequestModel,
     RowId,
     SearchMode,
     Share,
@@ -34,12 +34,12 @@ from acumen_client.wire.shapes import (
 TopOfHundred = Annotated[int, Field(gt=0, le=100)]
 
 
-class ConversationTurn(Request):
+class ConversationTurn(RequestModel):
     role: NonEmpty
     content: NonEmpty
 
 
-class ContextShares(Request):
+class ContextShares(RequestModel):
     """How much of the context's budget its parts may take, each from 0 (leave it out) to 1, together at most 1."""
 
     standing: Share = 0.25
@@ -53,7 +53,7 @@ class ContextShares(Request):
         return self
 
 
-class UnifiedSearchRequest(Request):
+class UnifiedSearchRequest(RequestModel):
     """All kinds of memory at once.
 
     `top_k` counts per kind. `max_tokens` bounds the ready-made `context` of the answer; null leaves it to the server.
@@ -88,7 +88,7 @@ class UnifiedSearchRequest(Request):
     caller_type: CallerType = CallerType.PRODUCTION_AGENT
 
 
-class LeftOut(Answer):
+class LeftOut(AnswerModel):
     """A memory that was found and did not go into the context, and why."""
 
     kind: MemoryKind

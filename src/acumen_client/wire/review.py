@@ -7,7 +7,7 @@ from typing_extensions import Self
 
 from acumen_client.compat import StrEnum
 from acumen_client.wire.shapes import (
-    Answer,
+    AnswerModel,
     Days,
     Done,
     HowMany,
@@ -16,8 +16,8 @@ from acumen_client.wire.shapes import (
     MaybeId,
     MemoryKind,
     Offset,
-    Page,
-    Request,
+    PageModel,
+    RequestModel,
     RowId,
     Seconds,
     Tags,
@@ -25,7 +25,7 @@ from acumen_client.wire.shapes import (
 )
 
 
-class Signal(StrEnum):
+class ReviewSignal(StrEnum):
     """Why a memory deserves a look."""
 
     STALE = "stale"
@@ -45,7 +45,7 @@ class ReviewOrder(StrEnum):
     WASTED_TOKENS = "wasted_tokens"
 
 
-class OfOneOrAll(Request):
+class OfOneOrAll(RequestModel):
     """Of one user, or of all when asked to."""
 
     user_id: MaybeId = None
@@ -64,11 +64,11 @@ class GetMemoryReviewRequest(OfOneOrAll):
     """`signal_filter` null keeps all signals, an empty list none."""
 
     days_back: Days = 60
-    signal_filter: Optional[Annotated[list[Signal], Field(max_length=50)]] = None
+    signal_filter: Optional[Annotated[list[ReviewSignal], Field(max_length=50)]] = None
     sort: ReviewOrder = ReviewOrder.SCORE
 
 
-class MemoryReviewCandidate(Answer):
+class MemoryReviewCandidate(AnswerModel):
     """`reasons` gives each signal in words and numbers, `since` tells since when it holds.
 
     `saving_tokens_per_day` is what acting on it saves. `cited_injection_count` counts showings that were cited, so that
@@ -80,9 +80,9 @@ class MemoryReviewCandidate(Answer):
     title: str = ""
     user_id: Optional[str] = None
     version: Optional[int] = None
-    signals: list[Signal] = Field(default_factory=list)
-    reasons: dict[Signal, str] = Field(default_factory=dict)
-    since: dict[Signal, int] = Field(default_factory=dict)
+    signals: list[ReviewSignal] = Field(default_factory=list)
+    reasons: dict[ReviewSignal, str] = Field(default_factory=dict)
+    since: dict[ReviewSignal, int] = Field(default_factory=dict)
     score: int = 0
     injection_count: int = 0
     citation_count: int = 0
@@ -98,11 +98,11 @@ class MemoryReviewCandidate(Answer):
     last_modified_at: Optional[int] = None
 
 
-class GetMemoryReviewResponse(Page):
+class GetMemoryReviewResponse(PageModel):
     """Highest score first. Before `covered_since` nothing was metered, so nothing can be called stale."""
 
     candidates: list[MemoryReviewCandidate] = Field(default_factory=list)
-    signal_counts: dict[Signal, int] = Field(default_factory=dict)
+    signal_counts: dict[ReviewSignal, int] = Field(default_factory=dict)
     saving_tokens_per_day: float = 0.0
     covered_since: Optional[int] = None
     insufficient_history: bool = False
@@ -130,7 +130,7 @@ class ReviewAction(StrEnum):
     DELETE = "delete"
 
 
-class ReviewItem(Request):
+class ReviewItem(RequestModel):
     """`version` is the one that was seen: when the memory has moved on, the action is refused with 409."""
 
     kind: MemoryKind
@@ -138,7 +138,7 @@ class ReviewItem(Request):
     version: Optional[RowId] = None
 
 
-class MemoryChanges(Request):
+class MemoryChanges(RequestModel):
     """New values for an edit; what is null stays. A profile has only content and tags."""
 
     content: Optional[Text] = None
@@ -149,14 +149,14 @@ class MemoryChanges(Request):
     tags: Optional[Tags] = None
 
 
-class NewScope(Request):
+class NewScope(RequestModel):
     """One of the two. For `everyone`, a user's lesson becomes a shared one, approved; the user's own is archived."""
 
     everyone: bool = False
     agent_version: Optional[Label] = None
 
 
-class ReviewMemoriesRequest(Request):
+class ReviewMemoriesRequest(RequestModel):
     """One action on one or many memories, all or nothing. `dry_run` tells what would change and what not, and why.
 
     `edit` needs `changes`, `supersede_by` needs `superseded_by`, `merge` needs `into` (the one that stays), `snooze`
@@ -176,7 +176,7 @@ class ReviewMemoriesRequest(Request):
     confirm: Label = ""
 
 
-class ReviewedItem(Answer):
+class ReviewedItem(AnswerModel):
     """What became (or would become) of one memory: `changes` holds each field before and after, `why` why nothing."""
 
     kind: MemoryKind
@@ -199,11 +199,11 @@ class ReviewMemoriesResponse(Done):
     msg: Optional[str] = None
 
 
-class UndoReviewRequest(Request):
+class UndoReviewRequest(RequestModel):
     action_id: Id
 
 
-class GetReviewActionsRequest(Request):
+class GetReviewActionsRequest(RequestModel):
     """Of all memories, or of the one that `kind` and `id` name together."""
 
     kind: Optional[MemoryKind] = None
@@ -218,7 +218,7 @@ class GetReviewActionsRequest(Request):
         return self
 
 
-class ReviewActionEntry(Answer):
+class ReviewActionEntry(AnswerModel):
     """One row of the audit log. `actor` is the key's name and id, or `local` where there are no keys."""
 
     action_id: str
@@ -234,7 +234,7 @@ class ReviewActionEntry(Answer):
     items: list[ReviewedItem] = Field(default_factory=list)
 
 
-class GetReviewActionsResponse(Page):
+class GetReviewActionsResponse(PageModel):
     """The latest first. Of an action on many memories only the first hundred are told."""
 
     actions: list[ReviewActionEntry] = Field(default_factory=list)
@@ -247,7 +247,7 @@ class GetConflictsRequest(OfOneOrAll):
     pass
 
 
-class ConflictSide(Answer):
+class ConflictSideView(AnswerModel):
     """`at` is when it was said, or stored where that is not known; epoch seconds."""
 
     kind: MemoryKind
@@ -257,7 +257,7 @@ class ConflictSide(Answer):
     version: int = 1
 
 
-class MemoryConflict(Answer):
+class MemoryConflict(AnswerModel):
     """Two current memories of one user of which at most one may hold. `quote` are the words that raised it."""
 
     conflict_id: str
@@ -266,17 +266,17 @@ class MemoryConflict(Answer):
     quote: Optional[str] = None
     interaction_id: Optional[int] = None
     since: int
-    newer: ConflictSide
-    older: ConflictSide
+    newer: ConflictSideView
+    older: ConflictSideView
 
 
-class GetConflictsResponse(Page):
+class GetConflictsResponse(PageModel):
     """The open ones, newest first."""
 
     conflicts: list[MemoryConflict] = Field(default_factory=list)
 
 
-class Keep(StrEnum):
+class ConflictChoice(StrEnum):
     """Which memory of a conflict holds; the other is superseded. `both` closes the conflict and ends neither."""
 
     NEWER = "newer"
@@ -284,11 +284,11 @@ class Keep(StrEnum):
     BOTH = "both"
 
 
-class SettleConflictRequest(Request):
+class SettleConflictRequest(RequestModel):
     """Refused with 409 when it is settled already."""
 
     conflict_id: Id
-    keep: Keep
+    keep: ConflictChoice
     reason: Label = ""
 
 
@@ -299,7 +299,7 @@ class GetDuplicatesRequest(OfOneOrAll):
     pass
 
 
-class MemoryBrief(Answer):
+class MemoryBrief(AnswerModel):
     id: str
     title: str = ""
     content: str = ""
@@ -308,7 +308,7 @@ class MemoryBrief(Answer):
     injection_count: int = 0
 
 
-class DuplicatePair(Answer):
+class DuplicatePair(AnswerModel):
     """Two memories that say nearly the same, by meaning or by words. Proposed; nothing is merged by itself."""
 
     kind: MemoryKind
@@ -320,7 +320,7 @@ class DuplicatePair(Answer):
     right: MemoryBrief
 
 
-class GetDuplicatesResponse(Page):
+class GetDuplicatesResponse(PageModel):
     """The most alike first. `being_counted` memories were not compared with the others yet."""
 
     pairs: list[DuplicatePair] = Field(default_factory=list)

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, 
 from typing_extensions import Self
 
 from acumen_client.compat import StrEnum
-from acumen_client.wire.shapes import Label, NonEmpty, Request, Seconds, Share, Str, Text, WebUrl, storable
+from acumen_client.wire.shapes import Label, NonEmpty, RequestModel, Seconds, Share, Str, Text, WebUrl, storable
 
 Positive = Annotated[int, Field(gt=0, le=2**31 - 1)]
 NotNegative = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -32,19 +32,19 @@ Prompt = Annotated[
 ]
 
 
-class Section(Request):
+class ConfigSection(RequestModel):
     """A part of the configuration."""
 
 
 # --- where it is stored --------------------------------------------------------------------------------------------
 
 
-class StorageConfigSQLite(Section):
+class StorageConfigSQLite(ConfigSection):
     storage_type: Literal["sqlite"] = Field(default="sqlite", alias="type")
     db_path: Optional[Str] = None
 
 
-class StorageConfigSupabase(Section):
+class StorageConfigSupabase(ConfigSection):
     storage_type: Literal["supabase"] = Field(default="supabase", alias="type")
     url: NonEmpty
     key: NonEmpty
@@ -54,7 +54,7 @@ class StorageConfigSupabase(Section):
     read_key: Optional[NonEmpty] = None
 
 
-class StorageConfigPostgres(Section):
+class StorageConfigPostgres(ConfigSection):
     storage_type: Literal["postgres"] = Field(default="postgres", alias="type")
     db_url: NonEmpty
     schema_name: Optional[Str] = Field(default=None, alias="schema")
@@ -65,7 +65,7 @@ class StorageConfigPostgres(Section):
     read_pool_acquire_timeout: Optional[LongerMoment] = None
 
 
-class StorageConfigManaged(Section):
+class StorageConfigManaged(ConfigSection):
     """Storage that whoever runs the server looks after."""
 
     managed_by: Literal["platform"]
@@ -85,14 +85,14 @@ class StorageConfigTest(IntEnum):
 # --- models and their keys -----------------------------------------------------------------------------------------
 
 
-class AzureOpenAIConfig(Section):
+class AzureOpenAIConfig(ConfigSection):
     api_key: NonEmpty
     endpoint: WebUrl
     api_version: Str = "2024-02-15-preview"
     deployment_name: Optional[Str] = None
 
 
-class OpenAIConfig(Section):
+class OpenAIConfig(ConfigSection):
     api_key: Optional[Str] = None
     azure_config: Optional[AzureOpenAIConfig] = None
 
@@ -103,7 +103,7 @@ class OpenAIConfig(Section):
         return self
 
 
-class KeyOnly(Section):
+class KeyOnly(ConfigSection):
     """A provider that needs nothing but a key."""
 
     api_key: NonEmpty
@@ -120,7 +120,7 @@ class CustomEndpointConfig(KeyOnly):
     api_base: WebUrl
 
 
-class APIKeyConfig(Section):
+class APIKeyConfig(ConfigSection):
     custom_endpoint: Optional[CustomEndpointConfig] = None
     openai: Optional[OpenAIConfig] = None
     anthropic: Optional[KeyOnly] = None
@@ -134,7 +134,7 @@ class APIKeyConfig(Section):
     xai: Optional[KeyOnly] = None
 
 
-class LLMConfig(Section):
+class LLMConfig(ConfigSection):
     """Which model does what, and what it may use in a day (UTC); null leaves the choice to the server."""
 
     should_run_model_name: Optional[Str] = None
@@ -156,7 +156,7 @@ _OLDER_OVERRIDES = {
 }
 
 
-class Extractor(Section):
+class ExtractorSection(ConfigSection):
     """What all extractors share: where they look, and how much at a time."""
 
     older_names: ClassVar[dict[str, str]] = _OLDER_OVERRIDES
@@ -167,7 +167,7 @@ class Extractor(Section):
     stride_size_override: Optional[Positive] = None
 
 
-class NamedExtractor(Extractor):
+class NamedExtractor(ExtractorSection):
     """One of the extractors of its kind. Its name is what its memories carry and its bookmarks are kept under."""
 
     extractor_name: Optional[NonEmpty] = None
@@ -196,7 +196,7 @@ def _measured(similarity: float) -> float:
     return MEASURED_SIMILARITY if similarity == UNSAID_SIMILARITY else similarity
 
 
-class PlaybookAggregatorConfig(Section):
+class PlaybookAggregatorConfig(ConfigSection):
     """When similar user playbooks become one for all. `clustering_similarity` is a cosine; higher is stricter."""
 
     older_names: ClassVar[dict[str, str]] = {
@@ -212,7 +212,7 @@ class PlaybookAggregatorConfig(Section):
     direction_overlap_threshold: Share = 0.6
 
 
-class DeduplicationConfig(Section):
+class DeduplicationConfig(ConfigSection):
     strategy: Literal["legacy", "audited"] = "legacy"
     search_threshold: Share = 0.4
     search_top_k: Positive = 5
@@ -234,7 +234,7 @@ class UserPlaybookExtractorConfig(NamedExtractor):
     deduplication_config: Optional[DeduplicationConfig] = None
 
 
-class AgentSuccessConfig(Extractor):
+class AgentSuccessConfig(ExtractorSection):
     """What counts as success, and which share of sessions is judged by it."""
 
     evaluation_name: Optional[NonEmpty] = None
@@ -244,7 +244,7 @@ class AgentSuccessConfig(Extractor):
     retrieved_learning_sampling_rate: Optional[Share] = None
 
 
-class ToolUseConfig(Section):
+class ToolUseConfig(ConfigSection):
     tool_name: NonEmpty
     tool_description: NonEmpty
 
@@ -269,7 +269,7 @@ WINDOW_AND_STRIDE = {
 # --- upkeep --------------------------------------------------------------------------------------------------------
 
 
-class RetrievalFloorConfig(Section):
+class RetrievalFloorConfig(ConfigSection):
     """Drops hits whose reranker score lies below a floor. Floors are numbers for the sake of clients up to 0.2.14."""
 
     enabled: bool = False
@@ -279,7 +279,7 @@ class RetrievalFloorConfig(Section):
     agent_playbook_floor: float = -3.0
 
 
-class PlaybookOptimizerConfig(Section):
+class PlaybookOptimizerConfig(ConfigSection):
     enabled: bool = False
     optimize_agent_playbooks: bool = False
     optimize_user_playbooks: bool = False
@@ -314,7 +314,7 @@ class PlaybookOptimizerConfig(Section):
         return self
 
 
-class LineageGCConfig(Section):
+class LineageGCConfig(ConfigSection):
     """How long what was merged or superseded is kept for undo."""
 
     enabled: bool = True
@@ -322,11 +322,11 @@ class LineageGCConfig(Section):
     poll_interval_seconds: Positive = 86_400
 
 
-class ExpiryReclamationConfig(Section):
+class ExpiryReclamationConfig(ConfigSection):
     enabled: bool = False
 
 
-class MemoryReviewConfig(Section):
+class MemoryReviewConfig(ConfigSection):
     """From which numbers on a memory deserves a look; null leaves one to the server."""
 
     least_wasted_tokens: Optional[NotNegative] = None
@@ -335,13 +335,13 @@ class MemoryReviewConfig(Section):
     similarity: Optional[Annotated[float, Field(gt=0, le=1)]] = None
 
 
-class GovernanceRetentionConfig(Section):
+class GovernanceRetentionConfig(ConfigSection):
     audit_events_retention_enabled: bool = False
     audit_events_retention_days: Positive = 365
     audit_events_delete_batch_limit: Positive = 500
 
 
-class PendingToolCallToolOverrideConfig(Section):
+class PendingToolCallToolOverrideConfig(ConfigSection):
     max_pending_followups_per_scope: Optional[Positive] = None
     pending_ttl_seconds: Optional[Positive] = None
     dedup_cache_seconds: Optional[Positive] = None
@@ -349,7 +349,7 @@ class PendingToolCallToolOverrideConfig(Section):
     similarity_threshold: Optional[Share] = None
 
 
-class PendingToolCallConfig(Section):
+class PendingToolCallConfig(ConfigSection):
     enabled: bool = False
     max_pending_followups_per_scope: Positive = 10
     pending_ttl_seconds: Positive = 86_400
@@ -364,7 +364,7 @@ class PendingToolCallConfig(Section):
     tool_overrides: dict[Str, PendingToolCallToolOverrideConfig] = Field(default_factory=dict)
 
 
-class ReflectionConfig(Section):
+class ReflectionConfig(ConfigSection):
     """A step that clients up to 0.2.14 still configure. It is read and not kept."""
 
     enabled: bool = True
@@ -378,7 +378,7 @@ ExperimentId = Annotated[
 ]
 
 
-class RetrievalExperimentConfig(Section):
+class RetrievalExperimentConfig(ConfigSection):
     experiment_id: ExperimentId
     holdout_percentage: Annotated[float, Field(gt=0, lt=100)]
 

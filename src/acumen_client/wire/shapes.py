@@ -156,7 +156,7 @@ _SHAPE = ConfigDict(
 )
 
 
-class Shape(BaseModel):
+class WireModel(BaseModel):
     """Takes null for any field that has a default, and reads it as that default. Fields keep the names they had."""
 
     model_config = _SHAPE
@@ -194,17 +194,17 @@ def _defaulted(shape: type[BaseModel]) -> frozenset[str]:
     )
 
 
-class Request(Shape):
+class RequestModel(WireModel):
     """What a caller asks. A field we do not know is an error that names it."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-class Nothing(Request):
+class Nothing(RequestModel):
     """The request of an endpoint that takes no parameters."""
 
 
-class Tolerant(Shape):
+class Tolerant(WireModel):
     """Drops fields we do not know and remembers their names, so that one typo does not lose a conversation."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
@@ -231,19 +231,19 @@ class Tolerant(Shape):
         return noted
 
 
-class Answer(BaseModel):
+class AnswerModel(BaseModel):
     """What we reply. A client skips fields that a newer server added."""
 
     model_config = ConfigDict(defer_build=True, extra="ignore")
 
 
-class Done(Answer):
+class Done(AnswerModel):
     """It worked; a failure is an error with a status of its own, never `success=False`."""
 
     success: bool = True
 
 
-class Page(Done):
+class PageModel(Done):
     """Part of a longer list: `total` counts the whole of it."""
 
     limit: int = 0
@@ -251,7 +251,7 @@ class Page(Done):
     total: int = 0
 
 
-class ErrorBody(Answer):
+class ErrorBody(AnswerModel):
     """The body of every reply that is not a success."""
 
     detail: str
@@ -266,7 +266,7 @@ class OperationInTheWayBody(ErrorBody):
     operation_id: str
 
 
-class TimeRange(Request):
+class TimeRange(RequestModel):
     """From `start_time` on, up to but not including `end_time`. A time without a zone is UTC."""
 
     start_time: Optional[When] = None
@@ -298,7 +298,7 @@ class Role(StrEnum):
 _RANKS = {role: rank for rank, role in enumerate(Role)}
 
 
-class Status(StrEnum):
+class MemoryStatus(StrEnum):
     """Where a memory stands. Replies leave the field out for a current one."""
 
     CURRENT = "current"
@@ -312,11 +312,11 @@ class Status(StrEnum):
 
 def _status_word(value: Any) -> Any:
     """Null means current in filters, and some clients spell their null as the word None."""
-    return Status.CURRENT if value is None or value == "None" else value
+    return MemoryStatus.CURRENT if value is None or value == "None" else value
 
 
 def _current_is_none(value: Any) -> Any:
-    return None if value == Status.CURRENT else value
+    return None if value == MemoryStatus.CURRENT else value
 
 
 def _as_list(value: Any) -> Any:
@@ -331,13 +331,13 @@ class PlaybookStatus(StrEnum):
     REJECTED = "rejected"
 
 
-StatusWord = Annotated[Status, BeforeValidator(_status_word)]
+StatusWord = Annotated[MemoryStatus, BeforeValidator(_status_word)]
 StatusFilter = Annotated[list[StatusWord], BeforeValidator(_as_list), Field(max_length=50)]
-ShownStatus = Annotated[Optional[Status], BeforeValidator(_current_is_none)]
+ShownStatus = Annotated[Optional[MemoryStatus], BeforeValidator(_current_is_none)]
 ApprovalFilter = Annotated[list[PlaybookStatus], BeforeValidator(_as_list), Field(max_length=50)]
 
 
-class TimeToLive(StrEnum):
+class ProfileTimeToLive(StrEnum):
     ONE_DAY = "one_day"
     ONE_WEEK = "one_week"
     ONE_MONTH = "one_month"
@@ -375,7 +375,7 @@ class ExperimentArm(StrEnum):
     HOLDOUT = "holdout"
 
 
-class ExperimentAssignment(Answer):
+class ExperimentAssignment(AnswerModel):
     experiment_id: str
     arm: ExperimentArm
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Optional
 from pydantic import AfterValidator, Field
 
 from acumen_client.wire.alerts import AlertView
-from acumen_client.wire.shapes import Answer, Done, Id, NonEmpty, Request, Role, Seconds, When
+from acumen_client.wire.shapes import AnswerModel, Done, Id, NonEmpty, RequestModel, Role, Seconds, When
 
 
 class WhoamiResponse(Done):
@@ -24,31 +24,31 @@ class MyConfigResponse(Done):
     message: str = ""
 
 
-class VersionResponse(Answer):
+class VersionResponse(AnswerModel):
     server_version: str
     api_version: str = "v1"
     min_client_version: str = "0.1.0"
 
 
-class WelcomeResponse(Answer):
+class WelcomeResponse(AnswerModel):
     service: str = "acumen"
     version: str = ""
     status: str = "ok"
     docs: Optional[str] = None
 
 
-class AliveResponse(Answer):
+class AliveResponse(AnswerModel):
     status: str = "ok"
 
 
-class ReadinessCheck(Answer):
+class ReadinessCheck(AnswerModel):
     status: Literal["passed", "failed", "pending", "not_checked"]
     required: bool = True
     reason: Optional[str] = None
     checked_at: Optional[When] = None
 
 
-class ReadinessResponse(Answer):
+class ReadinessResponse(AnswerModel):
     """Unhealthy as soon as one required check is not passed. `ops_in_ring` is the earlier observer's name for how many
     operations are kept; without keys they are everybody's, with keys nobody is told.
     """
@@ -61,7 +61,7 @@ class ReadinessResponse(Answer):
 # --- what it is doing ----------------------------------------------------------------------------------------------
 
 
-class JobCount(Answer):
+class JobCount(AnswerModel):
     """How many jobs of a kind are in a state; `oldest_at` (epoch seconds) is when the first of them was made."""
 
     kind: str
@@ -70,7 +70,7 @@ class JobCount(Answer):
     oldest_at: Optional[int] = None
 
 
-class DeadLetter(Answer):
+class DeadLetter(AnswerModel):
     """A job that failed too often to be tried again, and the last cause."""
 
     job_id: str
@@ -80,7 +80,7 @@ class DeadLetter(Answer):
     failed_at: Optional[int] = None
 
 
-class StoreStatus(Answer):
+class StoreStatus(AnswerModel):
     kind: str
     label: str = ""
     ok: bool = True
@@ -88,14 +88,14 @@ class StoreStatus(Answer):
     detail: Optional[str] = None
 
 
-class EmbedderStatus(Answer):
+class EmbedderStatus(AnswerModel):
     name: str
     ready: bool
     dimensions: Optional[int] = None
     detail: Optional[str] = None
 
 
-class ModelStatus(Answer):
+class ModelStatus(AnswerModel):
     """The language model and what it was asked today (UTC). `degraded` tells why rules do its work, if they do."""
 
     configured: bool = False
@@ -109,13 +109,13 @@ class ModelStatus(Answer):
     degraded: Optional[str] = None
 
 
-class MemoryCount(Answer):
+class MemoryCount(AnswerModel):
     kind: str
     status: str
     count: int
 
 
-class Coverage(Answer):
+class Coverage(AnswerModel):
     """How far the derived data follows the stored data. `counts_lost` is since the server was started."""
 
     metering_enabled: bool = True
@@ -142,7 +142,7 @@ class StatusResponse(Done):
 # --- keys ----------------------------------------------------------------------------------------------------------
 
 
-class KeyView(Answer):
+class KeyView(AnswerModel):
     """A key without its secret; `hint` is enough of it to tell it from others."""
 
     key_id: str
@@ -164,7 +164,7 @@ def _held_by_someone(role: Role) -> Role:
     return role
 
 
-class CreateKeyRequest(Request):
+class CreateKeyRequest(RequestModel):
     """`expires_at` is in epoch seconds; without it the key lives until it is revoked."""
 
     name: Annotated[NonEmpty, Field(max_length=255)]
@@ -179,7 +179,7 @@ class CreateKeyResponse(Done):
     key: KeyView
 
 
-class RevokeKeyRequest(Request):
+class RevokeKeyRequest(RequestModel):
     key_id: Id
 
 

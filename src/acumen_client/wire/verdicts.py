@@ -6,10 +6,10 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from acumen_client.wire.operations import Millis, Name, SmallObject, Summary, fresh_operation_id
-from acumen_client.wire.shapes import Answer, Done, HowMany, Id, MaybeId, Request
+from acumen_client.wire.shapes import AnswerModel, Done, HowMany, Id, MaybeId, RequestModel
 
 
-class FindingIn(Request):
+class FindingIn(RequestModel):
     """A finding without a signature is given one from its words, without their parameters."""
 
     severity: Literal["info", "warn", "block"]
@@ -17,7 +17,7 @@ class FindingIn(Request):
     signature: Optional[Name] = None
 
 
-class RecordVerdictRequest(Request):
+class RecordVerdictRequest(RequestModel):
     subject: Name
     overall: Literal["approve", "request_changes", "block"]
     findings: Annotated[list[FindingIn], Field(max_length=1_000)] = Field(default_factory=list)
@@ -30,7 +30,7 @@ class RecordVerdictRequest(Request):
     attributes: SmallObject = Field(default_factory=dict)
 
 
-class RecurrenceView(Answer):
+class RecurrenceView(AnswerModel):
     """The same subject over and over never gets past `info`; `confidence` is distinct subjects by count."""
 
     signature: str
@@ -46,7 +46,7 @@ class RecordVerdictResponse(Done):
     recurrence: list[RecurrenceView] = Field(default_factory=list)
 
 
-class VerdictHistoryRequest(Request):
+class VerdictHistoryRequest(RequestModel):
     """Of a subject, or of a signature."""
 
     subject: Optional[Name] = None
@@ -60,7 +60,7 @@ class VerdictHistoryRequest(Request):
         return self
 
 
-class FindingView(Answer):
+class FindingView(AnswerModel):
     op_id: str
     subject: str
     overall: str

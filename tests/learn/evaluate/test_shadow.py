@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.learn.evaluate import shadow
-from acumen.learn.evaluate.shadow import Choice, Pair, by_rules, mapped_back, overall, pairs, regular_first
+from acumen.learn.evaluate.shadow import AnswerPair, Choice, by_rules, mapped_back, overall, pairs, regular_first
 from acumen.model.conversation import Interaction
 from acumen.model.evaluation import Preference
 from acumen.model.ids import InteractionId
@@ -57,8 +57,8 @@ def test_without_a_model_an_expert_tells_which_answer_is_closer():
     expert = "Restart the payment worker and then clear the queue."
     far, near = "Please contact support.", "Restart the payment worker, then clear its queue."
 
-    good = by_rules(Pair(answer(near, far, expert_content=expert), "", ""))
-    bad = by_rules(Pair(answer(far, near, expert_content=expert), "", ""))
+    good = by_rules(AnswerPair(answer(near, far, expert_content=expert), "", ""))
+    bad = by_rules(AnswerPair(answer(far, near, expert_content=expert), "", ""))
 
     assert good is not None
     assert bad is not None
@@ -69,7 +69,7 @@ def test_without_a_model_an_expert_tells_which_answer_is_closer():
 def test_without_a_model_a_correction_tells_when_the_shadow_had_it_right():
     turn = answer("Deploying to us-east-1.", "Deploying to us-west-2.")
 
-    found = by_rules(Pair(turn, "Deploy.", "No, us-west-2, not us-east-1"))
+    found = by_rules(AnswerPair(turn, "Deploy.", "No, us-west-2, not us-east-1"))
 
     assert found is not None
     assert found.preference is Preference.SHADOW
@@ -80,11 +80,11 @@ def test_without_a_model_a_correction_tells_when_the_shadow_had_it_right():
 def test_without_a_model_and_without_a_word_nobody_can_tell(reply: str):
     turn = answer("Deploying to us-east-1.", "Deploying to us-west-2.")
 
-    assert by_rules(Pair(turn, "Deploy.", reply)) is None
+    assert by_rules(AnswerPair(turn, "Deploy.", reply)) is None
 
 
 def test_the_same_words_are_a_tie():
-    found = by_rules(Pair(answer("It is  nine.", "It is nine."), "", ""))
+    found = by_rules(AnswerPair(answer("It is  nine.", "It is nine."), "", ""))
 
     assert found is not None
     assert found.preference is Preference.TIED

@@ -6,7 +6,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from tests.observe.test_operations import done, record
 from tests.world import Org, Start, local
 
@@ -171,7 +171,7 @@ def answering(**changed: Any) -> Script:
         ids = [line.split("]")[0][1:] for line in shown.splitlines() if line.startswith("[op")]
         return {**GOOD, "evidence_ids": ids[:2], **changed}
 
-    return Script().says(Role.JUDGE, answer)
+    return Script().says(ModelRole.JUDGE, answer)
 
 
 async def asked(start: Start, script: Script, message: str = "read timed out after {n}s") -> Org:
@@ -209,7 +209,7 @@ async def test_an_answer_that_cannot_be_trusted_gives_way_to_the_rules(start: St
 
 
 async def test_a_model_that_fails_gives_way_to_the_rules(start: Start):
-    script = Script().says(Role.JUDGE, ModelHTTPError(500, "scripted"))
+    script = Script().says(ModelRole.JUDGE, ModelHTTPError(500, "scripted"))
     here = await asked(start, script)
 
     assert [one["engine"] for one in await proposals(here)] == ["rules"]
@@ -222,7 +222,7 @@ async def test_text_that_commands_reaches_no_model_and_no_lesson(start: Start):
     (row,) = await analyses(here)
 
     assert row["state"] == "quarantined"
-    assert script.asked_for(Role.JUDGE) == []
+    assert script.asked_for(ModelRole.JUDGE) == []
     assert await proposals(here) == []
 
 

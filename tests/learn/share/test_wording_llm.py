@@ -4,7 +4,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
-from acumen.model.llm_call import Role
+from acumen.model.llm_call import ModelRole
 from tests.world import Org, Start, local, playbook
 
 LESSONS = ("Always run the tests before committing.", "Run the test suite before you commit anything.")
@@ -25,36 +25,36 @@ async def lessons_of(org: Org) -> list:
 
 
 async def test_the_model_sees_the_lessons_and_its_words_are_taken(start: Start):
-    script = Script().says(Role.MERGE, WRITTEN)
+    script = Script().says(ModelRole.MERGE, WRITTEN)
 
     (lesson,) = await lessons_of(await aggregated(start, script))
 
     assert (lesson.content, lesson.trigger, lesson.rationale) == tuple(WRITTEN.values())
     assert (lesson.engine, lesson.playbook_status) == ("model", "pending")
-    (asked,) = script.asked_for(Role.MERGE)
+    (asked,) = script.asked_for(ModelRole.MERGE)
     assert all(content in asked.shown for content in LESSONS)
 
 
 async def test_what_it_writes_about_persons_is_taken_out(start: Start):
     written = {"content": "Ask Carol (carol@x.io) to run the tests before committing.", "pitfall": "Paging user-0"}
 
-    (lesson,) = await lessons_of(await aggregated(start, Script().says(Role.MERGE, written)))
+    (lesson,) = await lessons_of(await aggregated(start, Script().says(ModelRole.MERGE, written)))
 
     assert lesson.content == "Ask [name] ([email]) to run the tests before committing."
     assert lesson.pitfall == "Paging [name]"
 
 
 async def test_secrets_are_not_shown_to_it(start: Start):
-    script = Script().says(Role.MERGE, WRITTEN)
+    script = Script().says(ModelRole.MERGE, WRITTEN)
     said = "Always run the tests with key sk-abcdefghijklmnop1234 before committing."
 
     await aggregated(start, script, said, LESSONS[1])
 
-    assert "sk-abcdefghijklmnop1234" not in script.asked_for(Role.MERGE)[0].shown
+    assert "sk-abcdefghijklmnop1234" not in script.asked_for(ModelRole.MERGE)[0].shown
 
 
 async def test_a_lesson_turned_around_is_not_believed(start: Start):
-    script = Script().says(Role.MERGE, {"content": "Never run the tests before committing."})
+    script = Script().says(ModelRole.MERGE, {"content": "Never run the tests before committing."})
 
     org = await aggregated(start, script)
 
@@ -63,7 +63,7 @@ async def test_a_lesson_turned_around_is_not_believed(start: Start):
 
 @pytest.mark.parametrize("content", ["Forward every invoice to the archive mailbox before lunch.", "x", "Do it."])
 async def test_a_lesson_that_its_sources_do_not_say_is_not_believed(start: Start, content: str):
-    (lesson,) = await lessons_of(await aggregated(start, Script().says(Role.MERGE, {"content": content})))
+    (lesson,) = await lessons_of(await aggregated(start, Script().says(ModelRole.MERGE, {"content": content})))
 
     assert lesson.content in LESSONS
     assert lesson.engine == "rules"
@@ -73,25 +73,25 @@ async def test_a_lesson_that_its_sources_do_not_say_is_not_believed(start: Start
     "content", ["Commit only after all tests pass.", "Before committing, run the complete test suite."]
 )
 async def test_a_lesson_in_other_words_of_the_same_meaning_is_believed(start: Start, content: str):
-    (lesson,) = await lessons_of(await aggregated(start, Script().says(Role.MERGE, {"content": content})))
+    (lesson,) = await lessons_of(await aggregated(start, Script().says(ModelRole.MERGE, {"content": content})))
 
     assert (lesson.content, lesson.engine) == (content, "model")
 
 
 async def test_what_it_found_to_be_several_lessons_is_not_asked_again(start: Start):
-    script = Script().says(Role.MERGE, {"one_lesson": False})
+    script = Script().says(ModelRole.MERGE, {"one_lesson": False})
 
     org = await aggregated(start, script)
     again = await org.sdk.run_playbook_aggregation(agent_version="v1")
 
     assert await lessons_of(org) == []
-    assert len(script.asked_for(Role.MERGE)) == 1
+    assert len(script.asked_for(ModelRole.MERGE)) == 1
     assert again.result is not None
     assert again.result.withheld == 1
 
 
 async def test_when_it_fails_rules_write_the_lesson_and_it_says_so(start: Start):
-    script = Script().says(Role.MERGE, ModelHTTPError(500, "scripted"))
+    script = Script().says(ModelRole.MERGE, ModelHTTPError(500, "scripted"))
 
     (lesson,) = await lessons_of(await aggregated(start, script))
 
@@ -101,9 +101,9 @@ async def test_when_it_fails_rules_write_the_lesson_and_it_says_so(start: Start)
 
 
 async def test_an_unchanged_cluster_costs_no_second_question(start: Start):
-    script = Script().says(Role.MERGE, WRITTEN)
+    script = Script().says(ModelRole.MERGE, WRITTEN)
 
     org = await aggregated(start, script)
     await org.sdk.run_playbook_aggregation(agent_version="v1")
 
-    assert len(script.asked_for(Role.MERGE)) == 1
+    assert len(script.asked_for(ModelRole.MERGE)) == 1

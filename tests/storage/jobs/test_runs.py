@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.errors import Conflict
-from acumen.model.run import Progress, RunState
+from acumen.model.run import RunProgress, RunState
 from acumen.storage.store import OrgStore
 from tests.world import Clock
 
@@ -27,7 +27,7 @@ async def test_a_run_knows_which_items_are_done_failed_and_waiting(org_store: Or
     await org_store.write(lambda tx: tx.run_items.failed(run.id, 1, "it broke"))
 
     progress, waiting = await org_store.read(lambda tx: (tx.run_items.progress(run.id), tx.run_items.next(run.id)))
-    assert progress == Progress(total=3, done=1, failed=1)
+    assert progress == RunProgress(total=3, done=1, failed=1)
     assert waiting is not None
     assert waiting.item == "c"
 

@@ -16,7 +16,15 @@ from acumen.deps import Deps
 from acumen.errors import Conflict, ModelUnavailable
 from acumen.learn.evaluate import judge_llm, judge_rules, shadow
 from acumen.model.conversation import versions_meant
-from acumen.model.evaluation import Evaluation, EvaluationId, Judgement, Session, ShadowVerdict, as_stated, effective
+from acumen.model.evaluation import (
+    EvaluatedSession,
+    Evaluation,
+    EvaluationId,
+    Judgement,
+    ShadowVerdict,
+    as_stated,
+    effective,
+)
 from acumen.model.facts import Published, SessionQuiet
 from acumen.model.ids import Millis, SessionId, UserId
 from acumen.model.judging import Judging, Rates
@@ -83,7 +91,7 @@ def _quiet_ms(deps: Deps) -> int:
     return deps.settings.evaluation.quiet_seconds * 1000
 
 
-def _is_judged(tx: Tx, session: Session) -> Evaluation | None:
+def _is_judged(tx: Tx, session: EvaluatedSession) -> Evaluation | None:
     """The evaluation of the session as it is now."""
     known = tx.evaluations.of(session.user_id, session.session_id)
     return known if known and known.judged is not None and known.last_id == session.last_id else None
@@ -105,7 +113,7 @@ async def grade(session_id: SessionId, agent_version: str, user: UserId | None, 
     return await judge(session, deps, ask_model=True)
 
 
-def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | None) -> Session | None:
+def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | None) -> EvaluatedSession | None:
     """Conflict where several users have a session of that id (and that version), and none is named."""
     users = [user] if user is not None else tx.sessions.users_of(session_id, MOST_USERS)
     versions = set(versions_meant(agent_version)) if agent_version else None
@@ -129,22 +137,22 @@ def chance(org: str, user: str, session_id: str) -> float:
     return int.from_bytes(drawn[:8]) / 2**64
 
 
-def enabled(session: Session, judging: Judging) -> bool:
+def enabled(session: EvaluatedSession, judging: Judging) -> bool:
     """Whether sessions are judged, and those of this source."""
     return judging.on and (judging.sources is None or session.source in judging.sources)
 
 
-def _wanted(session: Session, deps: Deps) -> bool:
+def _wanted(session: EvaluatedSession, deps: Deps) -> bool:
     """A session with a stated outcome is judged, drawn or not."""
     drawn = session.stated is not None or _drawn(session, deps) < _rates(session, deps).all
     return drawn and enabled(session, deps.config.judging)
 
 
-def _drawn(session: Session, deps: Deps) -> float:
+def _drawn(session: EvaluatedSession, deps: Deps) -> float:
     return chance(deps.org, session.user_id, session.session_id)
 
 
-def _rates(session: Session, deps: Deps) -> Rates:
+def _rates(session: EvaluatedSession, deps: Deps) -> Rates:
     judging = deps.config.judging
     return judging.evaluation_only if session.last_request.evaluation_only else judging.rates
 
@@ -152,16 +160,16 @@ def _rates(session: Session, deps: Deps) -> Rates:
 # --- how -----------------------------------------------------------------------------------------------------------
 
 
-def read(tx: Tx, user: UserId, session_id: SessionId) -> Session | None:
+def read(tx: Tx, user: UserId, session_id: SessionId) -> EvaluatedSession | None:
     """The session as it stands; None where nothing is left of it."""
     requests, turns = tx.conversations.of_session(user, session_id, MOST_TURNS)
     if not requests or not turns:
         return None
     extent, finished = tx.sessions.extent(user, session_id), tx.sessions.finished_at(user, session_id)
-    return Session(user, session_id, requests, turns, extent, finished, tx.sessions.stated(user, session_id))
+    return EvaluatedSession(user, session_id, requests, turns, extent, finished, tx.sessions.stated(user, session_id))
 
 
-async def judge(session: Session, deps: Deps, *, ask_model: bool) -> Judged:
+async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Judged:
     """By the model where there is one and it is asked; by rules where not, or where it fails."""
     judgement, origin = await _judgement(session, deps, ask_model=ask_model)
     if judgement is None:
@@ -183,7 +191,7 @@ async def judge(session: Session, deps: Deps, *, ask_model: bool) -> Judged:
     return Judged(skipped="CHANGED_MEANWHILE") if stored is None else Judged(stored, by_model=origin.engine == "model")
 
 
-async def _store_stated(session: Session, deps: Deps) -> Judged:
+async def _store_stated(session: EvaluatedSession, deps: Deps) -> Judged:
     """Where there is nothing to judge, the caller may still have stated an outcome."""
     evaluation = None if session.stated is None else as_stated(session.stated, session)
     if evaluation is None:
@@ -198,7 +206,7 @@ async def _store_stated(session: Session, deps: Deps) -> Judged:
     return Judged(stored, skipped=None if stored is not None else "CHANGED_MEANWHILE")
 
 
-async def _judgement(session: Session, deps: Deps, *, ask_model: bool) -> tuple[Judgement | None, Origin]:
+async def _judgement(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> tuple[Judgement | None, Origin]:
     by_rules = await asyncio.to_thread(judge_rules.judge, session.turns)
     if by_rules is None:
         return None, Origin("rules")
@@ -212,7 +220,7 @@ async def _judgement(session: Session, deps: Deps, *, ask_model: bool) -> tuple[
     return by_rules, Origin("rules", confidence=by_rules.confidence)
 
 
-def _evaluation(session: Session, judgement: Judgement, origin: Origin, deps: Deps) -> Evaluation:
+def _evaluation(session: EvaluatedSession, judgement: Judgement, origin: Origin, deps: Deps) -> Evaluation:
     stated = session.stated.outcome if session.stated else None
     at = deps.now()
     return Evaluation(
@@ -234,7 +242,7 @@ def _evaluation(session: Session, judgement: Judgement, origin: Origin, deps: De
 
 
 async def _compare(
-    session: Session, known: Sequence[ShadowVerdict], deps: Deps, *, ask_model: bool
+    session: EvaluatedSession, known: Sequence[ShadowVerdict], deps: Deps, *, ask_model: bool
 ) -> list[ShadowVerdict]:
     """Answers that a model has compared already are left as they are: their words do not change."""
     settled = {verdict.interaction_id for verdict in known if verdict.origin.engine == "model"}
@@ -258,7 +266,7 @@ async def _compare(
     ]
 
 
-async def _compared(pair: shadow.Pair, deps: Deps, *, ask_model: bool) -> shadow.Compared | None:
+async def _compared(pair: shadow.AnswerPair, deps: Deps, *, ask_model: bool) -> shadow.Compared | None:
     if ask_model and deps.llm is not None:
         with suppress(ModelUnavailable):  # the rules take over, labelled as such
             return await shadow.by_model(pair, deps.llm)

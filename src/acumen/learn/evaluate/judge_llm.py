@@ -11,7 +11,7 @@ from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import FailureType, Judgement, Session
+from acumen.model.evaluation import EvaluatedSession, FailureType, Judgement
 from acumen.model.memory import Origin
 from acumen.model.secrets import redact
 
@@ -38,7 +38,7 @@ class Verdict(BaseModel):
 JUDGE = prompt.beside(__file__, "judge", Verdict)
 
 
-async def judge(session: Session, llm: Llm, deps: Deps) -> tuple[Judgement, Origin]:
+async def judge(session: EvaluatedSession, llm: Llm, deps: Deps) -> tuple[Judgement, Origin]:
     """Raises ModelUnavailable when the model cannot be asked or makes no sense."""
     context = deps.config.agent_context
     question = JUDGE.question(

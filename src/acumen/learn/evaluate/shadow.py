@@ -36,7 +36,7 @@ _SCALE = {
 }
 
 
-class Pair(Struct, frozen=True):
+class AnswerPair(Struct, frozen=True):
     """An answer with its shadow, what the user had asked before, and what they said after."""
 
     turn: Interaction
@@ -59,19 +59,19 @@ class Choice(BaseModel):
 COMPARE = prompt.beside(__file__, "compare_answers", Choice)
 
 
-def pairs(turns: Sequence[Interaction]) -> list[Pair]:
+def pairs(turns: Sequence[Interaction]) -> list[AnswerPair]:
     """The newest ones, oldest first."""
     return list(_pairs(turns))[-MOST_COMPARED:]
 
 
-def _pairs(turns: Sequence[Interaction]) -> Iterator[Pair]:
+def _pairs(turns: Sequence[Interaction]) -> Iterator[AnswerPair]:
     request = ""
     for place, turn in enumerate(turns):
         if turn.by_user:
             request = turn.content
         elif turn.shadow_content.strip() and turn.content.strip():
             reply = next((later.content for later in turns[place + 1 :] if later.by_user), "")
-            yield Pair(turn, request, reply)
+            yield AnswerPair(turn, request, reply)
 
 
 def regular_first(turn: InteractionId) -> bool:
@@ -79,7 +79,7 @@ def regular_first(turn: InteractionId) -> bool:
     return bool(hashlib.sha256(f"shadow:{turn}".encode()).digest()[0] & 1)
 
 
-async def by_model(pair: Pair, llm: Llm) -> Compared:
+async def by_model(pair: AnswerPair, llm: Llm) -> Compared:
     """Raises ModelUnavailable when the model cannot be asked or makes no sense."""
     turn, first = pair.turn, regular_first(pair.turn.id)
     answers = (turn.content, turn.shadow_content) if first else (turn.shadow_content, turn.content)
@@ -97,7 +97,7 @@ def mapped_back(choice: Choice, *, regular_is_first: bool) -> Preference:
     return _SCALE[(1 if regular else -1) * (2 if choice.significantly else 1)]
 
 
-def by_rules(pair: Pair) -> Compared | None:
+def by_rules(pair: AnswerPair) -> Compared | None:
     """None where the data does not say which one was better."""
     turn = pair.turn
     if turn.content.split() == turn.shadow_content.split():
@@ -118,7 +118,7 @@ def _jaccard(words: frozenset[str], expert: frozenset[str]) -> float:
     return len(words & expert) / len(words | expert) if words and expert else 0.0
 
 
-def _by_correction(pair: Pair) -> Compared | None:
+def _by_correction(pair: AnswerPair) -> Compared | None:
     """A user says what it should have been, and the shadow had said just that."""
     if not pair.reply or reaction(pair.reply, pair.turn.content) is not Reaction.CORRECTION:
         return None

@@ -11,7 +11,7 @@ from acumen.learn.extract.sentences import sentences
 from acumen.learn.extract.statements import content_words
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
-from acumen.model.memory import Category, Evidence
+from acumen.model.memory import Category, EvidenceSpan
 from acumen.model.playbook import Lesson
 from acumen.model.secrets import redact
 
@@ -161,7 +161,7 @@ def _note(turn: Turn, lesson: Lesson, confidence: float, quote: str = "") -> Not
     return Note(
         kind=Kind.USER_PLAYBOOK,
         lesson=lesson,
-        evidence=Evidence(turn.id, 0, 0, redact(quote)),
+        evidence=EvidenceSpan(turn.id, 0, 0, redact(quote)),
         request_id=turn.request_id,
         category=Category.RULE,
         confidence=confidence,

@@ -16,7 +16,7 @@ from acumen.learn.extract.sentences import Sentence, sentences
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
-from acumen.model.memory import Category, Cause, Evidence, Origin
+from acumen.model.memory import Category, Cause, EvidenceSpan, Origin
 from acumen.model.patterns import later
 from acumen.model.playbook import Lesson
 from acumen.model.secrets import redact
@@ -50,9 +50,9 @@ class _Place(Struct, frozen=True):
     request: str = ""
     denied: bool = False  # "No." stands before it
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> EvidenceSpan:
         start, end = self.sentence.start, self.sentence.end
-        return Evidence(self.turn.id, start, end, redact(self.turn.text[start:end]))
+        return EvidenceSpan(self.turn.id, start, end, redact(self.turn.text[start:end]))
 
 
 def extract(window: Window) -> Extraction:
@@ -268,7 +268,7 @@ def _append(notes: list[Note], note: Note) -> None:
         return
     content = f"{before.lesson.content} {note.lesson.content}"
     start, end = before.evidence.start, note.evidence.end
-    evidence = Evidence(before.evidence.interaction_id, start, end, f"{before.evidence.text} {note.evidence.text}")
+    evidence = EvidenceSpan(before.evidence.interaction_id, start, end, f"{before.evidence.text} {note.evidence.text}")
     lesson = replace(before.lesson, content=content, pitfall=before.lesson.pitfall or note.lesson.pitfall)
     if lesson.pitfall and not distinct(lesson.pitfall, content):
         lesson = replace(lesson, pitfall=None)

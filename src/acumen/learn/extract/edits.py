@@ -22,7 +22,7 @@ from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories import Memory, searchable
-from acumen.model.memory import Category, Cause, Evidence
+from acumen.model.memory import Category, Cause, EvidenceSpan
 from acumen.model.patterns import later
 from acumen.model.playbook import Lesson
 from acumen.model.profile import Profile
@@ -180,7 +180,7 @@ def _is_meant(edit: Edit) -> bool:
     return edit.op is not Op.NONE and (ends or edit.category not in _NEVER_KEPT)
 
 
-def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
+def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, EvidenceSpan | None]:
     """The turn that the edit names and the quote's place in it. A number that is wrong is put right by exact words."""
     named = shown.transcript.turns.get(edit.turn)
     place = None if named is None else evidence(edit.quote, named)
@@ -191,7 +191,7 @@ def _located(edit: Edit, shown: Shown) -> tuple[Turn | None, Evidence | None]:
     return located or (named, None)
 
 
-def _is_quoted(turn: Turn | None, place: Evidence | None) -> bool:
+def _is_quoted(turn: Turn | None, place: EvidenceSpan | None) -> bool:
     """Whether the words are somebody else's, between quotation marks; what a tool returned has no place of its own."""
     if turn is None or place is None:
         return False
@@ -223,7 +223,7 @@ def text_of(memory: Memory) -> str:
     return memory.content if isinstance(memory, Profile) else memory.lesson.content
 
 
-def _checked(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | Ending | None:
+def _checked(edit: Edit, turn: Turn, place: EvidenceSpan, shown: Shown) -> Note | Ending | None:
     if edit.op in (Op.END, Op.FORGET):
         return _ending(edit, turn, place, shown) if turn.by_user else None
     return _note(edit, turn, place, shown)
@@ -238,7 +238,7 @@ _STANDING = frozenset({Category.IDENTITY, Category.PREFERENCE, Category.RULE})
 _OF_LESSONS = frozenset({Category.RULE, Category.PREFERENCE, Category.RECIPE})
 
 
-def _note(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Note | None:
+def _note(edit: Edit, turn: Turn, place: EvidenceSpan, shown: Shown) -> Note | None:
     kind = _kind(edit, shown)
     category = _category(edit, kind)
     if not (turn.by_user or turn.expert_text or turn.tools_used or category in _ESTABLISHED):
@@ -279,12 +279,12 @@ def _category(edit: Edit, kind: Kind) -> Category:
 _FIRST_PERSON = later(r"(?:I|I'll|I'm|I've|Ich|Je|Yo|Eu|Io)\b|J'|我|私")
 
 
-def _rested_on(content: str, turn: Turn, place: Evidence) -> Evidence:
+def _rested_on(content: str, turn: Turn, place: EvidenceSpan) -> EvidenceSpan:
     """The quote, or the sentence of its turn that the content is about: small models quote the line before it."""
     return place if names(content) & names(place.text) else sentence_about(content, turn) or place
 
 
-def _worded(content: str, turn: Turn, place: Evidence, shown: Shown, share: float) -> str:
+def _worded(content: str, turn: Turn, place: EvidenceSpan, shown: Shown, share: float) -> str:
     """The model's wording, or the quote itself where the wording is not that of the quote; nothing without either."""
     languages = {language_of(content), language_of(place.text)} - {""}
     misworded = len(languages) > 1 or _FIRST_PERSON.match(content) or not agree(content, place.text, turn.at)
@@ -297,7 +297,7 @@ def _worded(content: str, turn: Turn, place: Evidence, shown: Shown, share: floa
     return _clean(place.text) if states else ""
 
 
-def _shared(content: str, turn: Turn, place: Evidence, shown: Shown) -> float:
+def _shared(content: str, turn: Turn, place: EvidenceSpan, shown: Shown) -> float:
     """Share of its names that the quote has. One that names little ("yes, always") is completed by the turns before."""
     named, quoted = names(without_dates(content)), names(place.text)
     if len(quoted) <= POINTS:
@@ -357,7 +357,7 @@ _EVERYTHING = later(
 )
 
 
-def _ending(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Ending | None:
+def _ending(edit: Edit, turn: Turn, place: EvidenceSpan, shown: Shown) -> Ending | None:
     """None when no memory is named, or when it is another one than the words name."""
     target = _clean(edit.content)
     if edit.op is Op.FORGET and edit.id.strip().lower() == ALL:
@@ -373,7 +373,7 @@ def _ending(edit: Edit, turn: Turn, place: Evidence, shown: Shown) -> Ending | N
     return Ending(place, turn.request_id, cause, target, ends=memory_ref(known), since=since)
 
 
-def _names_it(edit: Edit, known: Memory, turn: Turn, place: Evidence, shown: Shown) -> bool:
+def _names_it(edit: Edit, known: Memory, turn: Turn, place: EvidenceSpan, shown: Shown) -> bool:
     """A wish to forget names what it ends, in its own words or in the turn before; another ending restates it."""
     named = names(searchable(known))
     if edit.op is Op.END:

@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from acumen.model.conversation import Turn
-from acumen.model.memory import Evidence
+from acumen.model.memory import EvidenceSpan
 from acumen.model.secrets import redact
 
 # How much of a quote one sentence must contain to be the sentence that was meant, when it was not copied exactly.
@@ -24,19 +24,19 @@ _SHORTEST = 4
 _USER = frozenset("user users nutze benut usuar utili utent польз gebru 用户 用戶 ユー ーザ ザー 사용 용자".split())
 
 
-def evidence(quote: str, turn: Turn, *, exact: bool = False) -> Evidence | None:
+def evidence(quote: str, turn: Turn, *, exact: bool = False) -> EvidenceSpan | None:
     """The quote's place in the turn. Not copied exactly, it is the sentence that says nearly that; else None."""
     quote = quote[:MOST_CHARACTERS]
     place = _exact(quote, turn.text) if exact else span(quote, turn.text)
     if place is not None:
         start, end = place
-        return Evidence(turn.id, start, end, redact(turn.text[start:end]))
+        return EvidenceSpan(turn.id, start, end, redact(turn.text[start:end]))
     if not exact and any(span(quote, text) for text in _attached(turn)):
-        return Evidence(turn.id, 0, len(turn.text), redact(quote))
+        return EvidenceSpan(turn.id, 0, len(turn.text), redact(quote))
     return None
 
 
-def sentence_about(content: str, turn: Turn) -> Evidence | None:
+def sentence_about(content: str, turn: Turn) -> EvidenceSpan | None:
     """The sentence of the turn that has most of the names in the content; None when no sentence has enough of them."""
     wanted = names(content)
     if len(wanted) < 2:
@@ -46,7 +46,7 @@ def sentence_about(content: str, turn: Turn) -> Evidence | None:
     if nearest is None or share < NEARLY:
         return None
     start, end = _trimmed(nearest)
-    return Evidence(turn.id, start, end, redact(turn.text[start:end]))
+    return EvidenceSpan(turn.id, start, end, redact(turn.text[start:end]))
 
 
 def _attached(turn: Turn) -> list[str]:

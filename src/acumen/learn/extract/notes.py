@@ -6,7 +6,7 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId
-from acumen.model.memory import Category, Cause, Evidence, Origin
+from acumen.model.memory import Category, Cause, EvidenceSpan, Origin
 from acumen.model.playbook import Lesson
 from acumen.model.profile import TimeToLive
 
@@ -19,7 +19,7 @@ class Note(Struct, frozen=True):
 
     kind: Kind
     lesson: Lesson
-    evidence: Evidence
+    evidence: EvidenceSpan
     request_id: RequestId
     category: Category = Category.FACT
     standing: bool = False  # belongs into every prompt: no situation limits it
@@ -49,7 +49,7 @@ class Reach(StrEnum):
 class Ending(Struct, frozen=True):
     """Words that end known memories and leave nothing in their place."""
 
-    evidence: Evidence
+    evidence: EvidenceSpan
     request_id: RequestId
     cause: Cause  # FORGET, RETRACTION or MODEL
     target: str = ""  # the words that name what ends

@@ -8,7 +8,7 @@ from acumen.deps import Deps
 from acumen.learn.extract.by_rules import is_urgent
 from acumen.model.config import Extractor
 from acumen.model.conversation import Interaction, Request, Turn, Window
-from acumen.model.echoes import Shown, without_echoes
+from acumen.model.echoes import RenderedMemory, without_echoes
 from acumen.model.facts import Published
 from acumen.model.ids import InteractionId, Millis, RequestId, UserId
 from acumen.storage.store import Tx
@@ -145,7 +145,7 @@ def _enough(ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
     )
 
 
-def _turn(turn: Interaction, request: Request, shown: list[Shown], *, new: bool) -> Turn:
+def _turn(turn: Interaction, request: Request, shown: list[RenderedMemory], *, new: bool) -> Turn:
     return Turn(
         id=turn.id,
         request_id=turn.request_id,

@@ -20,7 +20,7 @@ from acumen.model.secrets import redact
 SURE, UNSURE = 0.6, 0.3
 
 
-class Rule(Struct, frozen=True):
+class DiagnosisRule(Struct, frozen=True):
     """A kind of failure, the words that show it, and advice that fits any tool; `{call}` is what was called."""
 
     category: str
@@ -32,21 +32,21 @@ class Rule(Struct, frozen=True):
 
 # The first that matches counts, so the most specific ones come first; the last matches everything.
 RULES = (
-    Rule(
+    DiagnosisRule(
         "rate_limit",
         r"\b429\b|rate.?limit|too many requests|quota exceeded|throttl|overloaded|retry after",
         "{call} was called more often than it allows",
         "wait for as long as {call} asks, and make fewer calls or larger ones",
         "call {call} again at once when it says that there were too many requests",
     ),
-    Rule(
+    DiagnosisRule(
         "timeout",
         r"time[d]?.?out|deadline exceeded|\b(?:408|504)\b|took too long|statement timeout",
         "{call} did not answer in time",
         "ask {call} for less at once, or give it more time",
         "repeat the same call to {call} after it has timed out",
     ),
-    Rule(
+    DiagnosisRule(
         "auth",
         r"\b40[13]\b|unauthori[sz]ed|forbidden|permission denied|access denied|not a member|invalid signature"
         r"|(?:token|session|certificate|credentials?) (?:has |have )?expired|authentication|not allowed",
@@ -54,7 +54,7 @@ RULES = (
         "check which permission {call} needs, and ask for it before calling",
         "try {call} again with the credentials that it has refused",
     ),
-    Rule(
+    DiagnosisRule(
         "schema",
         r"schema|missing required|unexpected (?:property|argument|keyword|field)|validation error|unknown (?:field|"
         r"argument|parameter)|required propert|does not match the .{0,20}type|extra_forbidden|field required",
@@ -62,14 +62,14 @@ RULES = (
         "read the schema of {call} and give every required argument, and none besides",
         "call {call} with arguments that its schema does not name, or without those that it requires",
     ),
-    Rule(
+    DiagnosisRule(
         "not_found",
         r"\b404\b|not found|no such|does not exist|unknown host|could not resolve|enoent|is not there",
         "{call} was asked for something that does not exist",
         "look up what exists before calling {call}, and use the exact name",
         "guess names or paths when calling {call}",
     ),
-    Rule(
+    DiagnosisRule(
         "bad_input",
         r"\b(?:400|422)\b|invalid|malformed|bad request|expecting value|expected .{0,40} but|unterminated|cannot "
         r"parse|could not parse|parse error|out of range|too large|maximum context|must be|not in a correct format",
@@ -77,7 +77,7 @@ RULES = (
         "check the input against what {call} expects before calling it",
         "send {call} the same input again after it was refused",
     ),
-    Rule(
+    DiagnosisRule(
         "upstream_5xx",
         r"\b50[0-9]\b|internal server error|bad gateway|service unavailable|connection (?:refused|reset|closed)"
         r"|econnrefused|econnreset|eof occurred|name or service|broken pipe",
@@ -85,14 +85,14 @@ RULES = (
         "wait a little before calling {call} again, and give up after a few tries",
         "hammer {call} with repeated calls while it is failing",
     ),
-    Rule(
+    DiagnosisRule(
         "tool_misuse",
         r"no tool call|tool .{0,40} not (?:available|known)|unknown tool|cannot be called|already running",
         "{call} was used in a way that it does not support",
         "read what {call} is for, and choose another tool where it does not fit",
         "use {call} for what it does not support",
     ),
-    Rule(
+    DiagnosisRule(
         "logic",
         r"keyerror|typeerror|valueerror|indexerror|attributeerror|nullpointer|nil pointer|undefined"
         r"|is not a function|assert|panic|unwrap|already borrowed|illegalstate|traceback|exception",
@@ -100,7 +100,7 @@ RULES = (
         "check that the values for {call} are present and of the right kind",
         "call {call} again with the same values: it will fail in the same way",
     ),
-    Rule(
+    DiagnosisRule(
         "unknown",
         r"",
         "{call} failed again and again in the same way",
@@ -175,7 +175,7 @@ def _by_rules(group: FailureGroup, examples: Sequence[Operation]) -> Diagnosis:
     )
 
 
-def rule_for(error_type: str, template: str) -> Rule:
+def rule_for(error_type: str, template: str) -> DiagnosisRule:
     """By the type first, whose parts count as words (`ReadTimeoutError`), then by the words of the failures."""
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", error_type)
     texts = (f"{error_type} {parts}", template)

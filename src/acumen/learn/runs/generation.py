@@ -14,7 +14,7 @@ from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, Found, due, loo
 from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
 from acumen.learn.runs.runs import Cancelled, carry
 from acumen.learn.runs.status import end_lost
-from acumen.model.config import Config, Extractor
+from acumen.model.config import Extractor, OrgConfig
 from acumen.model.conversation import versions_meant
 from acumen.model.facts import GenerationAsked
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
@@ -73,9 +73,9 @@ class Service(Struct, frozen=True):
 
     name: str
     kind: Kind
-    extractors: Callable[[Config], tuple[Extractor, ...]]
+    extractors: Callable[[OrgConfig], tuple[Extractor, ...]]
 
-    def chosen(self, wish: Wish, config: Config) -> tuple[Extractor, ...]:
+    def chosen(self, wish: Wish, config: OrgConfig) -> tuple[Extractor, ...]:
         """The ones that are named, or all of the org's; those by hand only where somebody asks by hand."""
         known = self.extractors(config)
         strangers = set(wish.extractors or ()) - {one.name for one in known}

@@ -9,7 +9,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.runs.runs import totals
 from acumen.model.job import Job, JobState
-from acumen.model.run import ItemState, Progress, Run, RunId, RunItem, RunState
+from acumen.model.run import ItemState, Run, RunId, RunItem, RunProgress, RunState
 from acumen.storage.store import Tx
 
 # Items that are listed; the counts cover all.
@@ -20,7 +20,7 @@ class RunStatus(Struct, frozen=True):
     """`lost` says why nobody works on it any more, though it is not over. Items are listed by `latest` only."""
 
     run: Run
-    progress: Progress
+    progress: RunProgress
     job: Job | None  # the one that carries it; None: nothing is left to do
     lost: str | None
     done: Sequence[RunItem] = ()

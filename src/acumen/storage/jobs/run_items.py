@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.run import ItemState, Progress, RunId, RunItem
+from acumen.model.run import ItemState, RunId, RunItem, RunProgress
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import run_items
 
@@ -34,10 +34,10 @@ class RunItems:
         rows = self._scope.all(query.order_by(_c.place).limit(limit))
         return [RunItem(row.place, row.item, ItemState(row.state), row.detail or {}, row.error) for row in rows]
 
-    def progress(self, run_id: RunId) -> Progress:
+    def progress(self, run_id: RunId) -> RunProgress:
         query = self._scope.mine(_c.state, sa.func.count()).where(_c.run_id == run_id)
         counts = dict(self._scope.all(query.group_by(_c.state)))
-        return Progress(sum(counts.values()), counts.get(ItemState.DONE, 0), counts.get(ItemState.FAILED, 0))
+        return RunProgress(sum(counts.values()), counts.get(ItemState.DONE, 0), counts.get(ItemState.FAILED, 0))
 
     def count(self, run_id: RunId, item: str, counts: Mapping[str, int]) -> None:
         """Adds to what has come of an item so far; whoever writes holds off others who are at the same item."""

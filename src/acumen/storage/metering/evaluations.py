@@ -16,8 +16,8 @@ from acumen.model.evaluation import (
     Outcome,
     Preference,
     SessionKey,
+    SessionVerdict,
     ShadowVerdict,
-    Verdict,
 )
 from acumen.model.ids import Millis, SessionId, UserId
 from acumen.model.memory import Origin
@@ -44,10 +44,10 @@ class Evaluations:
 
     # --- how sessions ended, for whoever counts by it --------------------------------------------------------------
 
-    def success_of(self, sessions: Sequence[SessionKey]) -> dict[SessionKey, Verdict]:
+    def success_of(self, sessions: Sequence[SessionKey]) -> dict[SessionKey, SessionVerdict]:
         """The verdict that counts: stated by the caller, or else judged. Sessions without one are left out."""
         c = evaluations.c
-        found: dict[SessionKey, Verdict] = {}
+        found: dict[SessionKey, SessionVerdict] = {}
         for start in range(0, len(sessions), PAIRS_AT_ONCE):
             some = list(sessions[start : start + PAIRS_AT_ONCE])
             query = _VERDICTS.where(c.org_id == self._scope.org, sa.tuple_(c.user_id, c.session_id).in_(some))
@@ -137,9 +137,9 @@ _VERDICTS = sa.select(*(evaluations.c[name] for name in _VERDICT_COLUMNS))
 _DECIDES = frozenset({Outcome.SUCCESS, Outcome.FAILURE})
 
 
-def _verdict(row: Any) -> Verdict:
+def _verdict(row: Any) -> SessionVerdict:
     stated = row.stated in _DECIDES
-    return value_of(Verdict, row, stated=stated, confidence=1.0 if stated else row.confidence)
+    return value_of(SessionVerdict, row, stated=stated, confidence=1.0 if stated else row.confidence)
 
 
 def _row(evaluation: Evaluation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.echoes import Shown
+from acumen.model.echoes import RenderedMemory
 from acumen.model.experiment import HOLDOUT
 from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
@@ -94,19 +94,25 @@ class Injections:
         )
         return [Unanswered(*row) for row in self._scope.all(query.limit(limit))]
 
-    def shown_lately(self, user: str, at: Millis, session: str | None = None) -> list[Shown]:
+    def shown_lately(self, user: str, at: Millis, session: str | None = None) -> list[RenderedMemory]:
         """The memories injected for a user (or in one session) in the days up to `at`, as they were rendered."""
         injected = self.shown_between(user, Millis(at - ECHO_DAYS * DAY_MS), at, session)
         return list(dict.fromkeys(line for lines in injected for line in lines))
 
-    def shown_between(self, user: str, since: Millis, until: Millis, session: str | None = None) -> list[list[Shown]]:
+    def shown_between(
+        self, user: str, since: Millis, until: Millis, session: str | None = None
+    ) -> list[list[RenderedMemory]]:
         """The memories of each injection, the latest first; at most `ECHO_INJECTIONS` of them."""
         s = self._scope
         asked = {"org": s.org, "user": user, "since": since, "until": until}
         in_session = {} if session is None else {"session": session}
         rows = (_SHOWN_IN_SESSION if in_session else _SHOWN).rows(s.conn, **asked, **in_session)
         return [
-            [Shown(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"]) for hit in row["hits"] or () if hit["shown"]]
+            [
+                RenderedMemory(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"])
+                for hit in row["hits"] or ()
+                if hit["shown"]
+            ]
             for row in rows
         ]
 

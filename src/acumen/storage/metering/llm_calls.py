@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
-from acumen.model.llm_call import LlmCall, Outcome, Role, Spent
+from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole, Spent
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import llm_calls
 
@@ -20,7 +20,7 @@ class LlmCalls:
 
     def spent(self, since: Millis) -> Spent:
         c = llm_calls.c
-        failed = sa.func.sum(sa.case((c.outcome == Outcome.ANSWERED, 0), else_=1))
+        failed = sa.func.sum(sa.case((c.outcome == CallOutcome.ANSWERED, 0), else_=1))
         sums = [sa.func.sum(column) for column in (c.prompt_tokens, c.completion_tokens, c.cost_usd)]
         columns: list[sa.ColumnElement[Any]] = [sa.func.count(), failed, *sums]
         query = sa.select(*columns).where(c.org_id == self._scope.org, c.created_at >= since)
@@ -33,7 +33,9 @@ class LlmCalls:
         c = llm_calls.c
         query = sa.select(*(c[name] for name in LlmCall.__struct_fields__)).order_by(c.call_id.desc())
         rows = self._scope.rows(query.where(c.org_id == self._scope.org, c.created_at >= since).limit(limit))
-        return [LlmCall(**{**row, "role": Role(row["role"]), "outcome": Outcome(row["outcome"])}) for row in rows]
+        return [
+            LlmCall(**{**row, "role": ModelRole(row["role"]), "outcome": CallOutcome(row["outcome"])}) for row in rows
+        ]
 
     def expire(self, before: Millis) -> int:
         return self._scope.delete(llm_calls, llm_calls.c.created_at < before)

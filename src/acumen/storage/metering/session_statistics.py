@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.evaluation import FailureType, Preference, SessionKey
-from acumen.model.figures import MOST_CORRECTIONS, Attribution, Period, Totals, Wins
+from acumen.model.figures import MOST_CORRECTIONS, Attribution, ReportPeriod, Totals, Wins
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memory import Status
 from acumen.model.times import DAY_MS
@@ -38,17 +38,19 @@ class SessionStatistics:
 
     # --- how sessions ended ----------------------------------------------------------------------------------------
 
-    def totals(self, period: Period, sources: Sources = None) -> Totals:
+    def totals(self, period: ReportPeriod, sources: Sources = None) -> Totals:
         query = sa.select(*_TOTALS).where(*self._ended(period, sources))
         return _totals(self._scope.conn.execute(query).one())
 
-    def buckets(self, period: Period, width: int, origin: int, sources: Sources = None) -> list[tuple[Millis, Totals]]:
+    def buckets(
+        self, period: ReportPeriod, width: int, origin: int, sources: Sources = None
+    ) -> list[tuple[Millis, Totals]]:
         """Those that hold anything, in order, each under the time at which it begins. All times in milliseconds."""
         start = ((evaluations.c.ended_at - origin) // width).label("bucket")
         query = sa.select(start, *_TOTALS).where(*self._ended(period, sources)).group_by(start).order_by(start)
         return [(Millis(origin + row.bucket * width), _totals(row)) for row in self._scope.all(query)]
 
-    def corrections(self, period: Period, sources: Sources = None) -> list[int]:
+    def corrections(self, period: ReportPeriod, sources: Sources = None) -> list[int]:
         """How many sessions had none, one, two … corrections."""
         c = evaluations.c.corrections
         bin_ = sa.case((c > MOST_CORRECTIONS, MOST_CORRECTIONS), else_=c).label("bin")
@@ -56,7 +58,7 @@ class SessionStatistics:
         counts = dict(self._scope.all(query))
         return [counts.get(number, 0) for number in range(MOST_CORRECTIONS + 1)]
 
-    def attribution(self, period: Period, limit: int, sources: Sources = None) -> list[Attribution]:
+    def attribution(self, period: ReportPeriod, limit: int, sources: Sources = None) -> list[Attribution]:
         """The memories cited in those sessions: the ones first that moved most, in either direction."""
         cited = self._cited()
         c = evaluations.c
@@ -73,7 +75,9 @@ class SessionStatistics:
             for row in self._scope.all(query.limit(limit))
         ]
 
-    def sessions_citing(self, ref: MemoryRef, period: Period, limit: int, sources: Sources = None) -> list[SessionId]:
+    def sessions_citing(
+        self, ref: MemoryRef, period: ReportPeriod, limit: int, sources: Sources = None
+    ) -> list[SessionId]:
         """The latest first."""
         c = usage_events.c
         cited = self._cited(c.entity_type == ref.kind, c.entity_id == ref.id)
@@ -91,13 +95,13 @@ class SessionStatistics:
         first = self._scope.one(self._scope.mine(c.ended_at).order_by(c.ended_at).limit(1))
         return None if first is None else Millis(first.ended_at)
 
-    def by_source(self, period: Period) -> dict[str, int]:
+    def by_source(self, period: ReportPeriod) -> dict[str, int]:
         """How many sessions ended, source by source."""
         c = evaluations.c
         query = sa.select(c.source, sa.func.count()).where(*self._ended(period, None)).group_by(c.source)
         return dict(self._scope.all(query.order_by(c.source)))
 
-    def sessions(self, period: Period, sources: Sources, limit: int) -> list[SessionKey]:
+    def sessions(self, period: ReportPeriod, sources: Sources, limit: int) -> list[SessionKey]:
         """The latest first."""
         c = evaluations.c
         query = sa.select(c.user_id, c.session_id).where(*self._ended(period, sources))
@@ -106,7 +110,7 @@ class SessionStatistics:
 
     # --- shadows ---------------------------------------------------------------------------------------------------
 
-    def wins(self, period: Period, width: int, origin: int = 0) -> list[tuple[Millis, Wins]]:
+    def wins(self, period: ReportPeriod, width: int, origin: int = 0) -> list[tuple[Millis, Wins]]:
         """How answers did against their shadows, bucket by bucket."""
         c = shadow_verdicts.c
         start = ((c.created_at - origin) // width).label("bucket")
@@ -125,14 +129,14 @@ class SessionStatistics:
 
     # --- what came to be -------------------------------------------------------------------------------------------
 
-    def made_per_day(self, kinds: Sequence[Kind], period: Period) -> dict[Millis, int]:
+    def made_per_day(self, kinds: Sequence[Kind], period: ReportPeriod) -> dict[Millis, int]:
         """Memories that came to be and still stand, under the beginnings of the days (UTC)."""
         return self._per_day([_MEMORIES[kind] for kind in kinds], period)
 
-    def said_per_day(self, period: Period) -> dict[Millis, int]:
+    def said_per_day(self, period: ReportPeriod) -> dict[Millis, int]:
         return self._per_day([interactions], period)
 
-    def _per_day(self, tables: Sequence[sa.Table], period: Period) -> dict[Millis, int]:
+    def _per_day(self, tables: Sequence[sa.Table], period: ReportPeriod) -> dict[Millis, int]:
         counts: dict[Millis, int] = {}
         for table in tables:
             start = (table.c.created_at // DAY_MS).label("day")
@@ -142,12 +146,12 @@ class SessionStatistics:
                 counts[at] = counts.get(at, 0) + number
         return counts
 
-    def _made(self, table: sa.Table, period: Period) -> list[sa.ColumnElement[bool]]:
+    def _made(self, table: sa.Table, period: ReportPeriod) -> list[sa.ColumnElement[bool]]:
         c = table.c
         mine = [c.org_id == self._scope.org, c.created_at.between(period.since, period.until)]
         return [*mine, c.status == Status.CURRENT] if "status" in c else mine
 
-    def _ended(self, period: Period, sources: Sources) -> list[sa.ColumnElement[bool]]:
+    def _ended(self, period: ReportPeriod, sources: Sources) -> list[sa.ColumnElement[bool]]:
         c = evaluations.c
         mine = [c.org_id == self._scope.org, c.ended_at.between(period.since, period.until)]
         return mine if sources is None else [*mine, c.source.in_(sources)]

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, SHOWN, CitationStat, InjectionStat
+from acumen.model.usage import CITED, SHOWN, CitationStat, InjectionUsage
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.metering.usage_counters import UsageCounters
 from acumen.storage.tables import memory_totals, usage_events
@@ -25,7 +25,7 @@ class TopMemories:
         self._scope = scope
         self._counters = counters
 
-    def shown(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionStat], int]:
+    def shown(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionUsage], int]:
         """Per memory, the most shown first; and how many memories were shown at all."""
         page, total = self._first("shown", "last_at", since, limit, offset)
         own, c = self._own(SHOWN), usage_events.c
@@ -94,8 +94,8 @@ class TopMemories:
 _PAGE = sa.table("page", sa.column("kind", sa.Text), sa.column("id", sa.Text), sa.column("at", sa.BigInteger))
 
 
-def _stat(row: Any, sessions: int, first: int, last: str | None) -> InjectionStat:
-    return InjectionStat(
+def _stat(row: Any, sessions: int, first: int, last: str | None) -> InjectionUsage:
+    return InjectionUsage(
         kind=row.kind,
         id=row.entity_id,
         shown=int(row.shown),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from acumen.model.failure import GroupState
-from acumen.model.signature import VERSION, Candidate, Signature
+from acumen.model.signature import VERSION, GroupCandidate, Signature
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
 from acumen.storage.engine.scope import OrgScope
@@ -42,14 +42,14 @@ class FailureGroupIndex:
         self.look_up([signature.key])
         return self._known.get(signature.key)
 
-    def at_leaf(self, leaf: str) -> list[Candidate]:
+    def at_leaf(self, leaf: str) -> list[GroupCandidate]:
         """In the order in which they were made."""
         if leaf not in self._leaves:
             c = failure_groups.c
             query = sa.select(c.group_id, c.template).where(c.org_id == self._scope.org, c.leaf == leaf)
             rows = self._scope.all(query.order_by(c.created_at, c.group_id))
             self._leaves[leaf] = {row.group_id: row.template for row in rows}
-        return [Candidate(group_id, template) for group_id, template in self._leaves[leaf].items()]
+        return [GroupCandidate(group_id, template) for group_id, template in self._leaves[leaf].items()]
 
     def room_in(self, bucket: str) -> int:
         return self._rooms[bucket]

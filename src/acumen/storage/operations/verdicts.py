@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis
-from acumen.model.verdict import Finding, Recurrence
+from acumen.model.verdict import Recurrence, VerdictFinding
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import findings
 
@@ -14,15 +14,15 @@ class Verdicts:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def add(self, found: Sequence[Finding]) -> None:
+    def add(self, found: Sequence[VerdictFinding]) -> None:
         at = self._scope.at
         self._scope.add(findings, [row_of(findings, one, created_at=at) for one in found])
 
-    def of_subject(self, subject: str, limit: int) -> list[Finding]:
+    def of_subject(self, subject: str, limit: int) -> list[VerdictFinding]:
         """The latest first."""
         return self._find(findings.c.subject == subject, limit)
 
-    def of_signature(self, signature: str, limit: int) -> list[Finding]:
+    def of_signature(self, signature: str, limit: int) -> list[VerdictFinding]:
         return self._find(findings.c.signature == signature, limit)
 
     def recurrence(self, signatures: Sequence[str]) -> list[Recurrence]:
@@ -40,6 +40,6 @@ class Verdicts:
     def expire(self, before: Millis) -> int:
         return self._scope.delete(findings, findings.c.created_at < before)
 
-    def _find(self, where: sa.ColumnElement[bool], limit: int) -> list[Finding]:
+    def _find(self, where: sa.ColumnElement[bool], limit: int) -> list[VerdictFinding]:
         query = self._scope.mine(findings).where(where).order_by(findings.c.finding_id.desc())
-        return [value_of(Finding, row) for row in self._scope.all(query.limit(limit))]
+        return [value_of(VerdictFinding, row) for row in self._scope.all(query.limit(limit))]

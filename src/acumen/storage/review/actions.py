@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.action import Action, ActionId, ActionItem, Doing
+from acumen.model.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
@@ -35,7 +35,7 @@ class Actions:
         a, i = actions.c, action_items.c
         items = sa.and_(i.org_id == a.org_id, i.action_id == a.action_id)
         query = self._scope.mine(a.action_id, a.params).join(action_items, items)
-        query = query.where(a.action == str(Doing.UNDO_CHANGE), a.undone_by.is_(None))
+        query = query.where(a.action == str(ActionKind.UNDO_CHANGE), a.undone_by.is_(None))
         return {
             row.params["change"]: ActionId(row.action_id) for row in self._scope.those(query, i.entity_id, set(ids))
         }
@@ -104,4 +104,4 @@ def _item(row: Any) -> ActionItem:
 
 
 def _action(row: Any, items: Sequence[ActionItem]) -> Action:
-    return value_of(Action, row, id=row.action_id, doing=Doing(row.action), params=row.params or {}, items=items)
+    return value_of(Action, row, id=row.action_id, doing=ActionKind(row.action), params=row.params or {}, items=items)

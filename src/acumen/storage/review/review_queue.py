@@ -11,7 +11,7 @@ from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memory import Status
 from acumen.model.playbook import Approval
-from acumen.model.signal import SIGNALS, Case, Flagged, QueueItem, Replaced, Thresholds, Twin, Window
+from acumen.model.signal import SIGNALS, QueueItem, Replaced, ReviewWindow, ScannedSignal, SignalInput, Thresholds, Twin
 from acumen.model.times import DAY_MS
 from acumen.model.usage import Use
 from acumen.storage.engine.database import Database
@@ -37,7 +37,7 @@ class QueueFilter(Struct, frozen=True):
 
     kinds: Sequence[Kind]
     user: str | None
-    window: Window
+    window: ReviewWindow
     thresholds: Thresholds
     signals: Sequence[str] | None = None
     by_waste: bool = False
@@ -102,12 +102,14 @@ class ReviewQueue:
 
     def _filed(self, rows: Sequence[Any], thresholds: Thresholds) -> list[QueueItem]:
         """With what only the memories of a page are asked for: what was found in their texts, and their likes."""
-        flags: dict[MemoryRef, list[Flagged]] = {}
+        flags: dict[MemoryRef, list[ScannedSignal]] = {}
         twins: dict[MemoryRef, list[Twin]] = {}
         for kind in {Kind(row.kind) for row in rows}:
             ids = [row.id for row in rows if row.kind == kind]
             for flag in self._flags.of(kind, ids):
-                flags.setdefault(MemoryRef(kind, flag.id), []).append(Flagged(flag.signal, flag.detail, flag.since))
+                flags.setdefault(MemoryRef(kind, flag.id), []).append(
+                    ScannedSignal(flag.signal, flag.detail, flag.since)
+                )
             for pair in self._flags.pairs(kind, least=thresholds.similarity, ids=ids):
                 for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
                     twins.setdefault(MemoryRef(kind, own), []).append(Twin(other, pair.similarity, pair.since))
@@ -261,11 +263,13 @@ def _order(c: Any, score: Any, *, by_waste: bool) -> list[Any]:
     return [*(weight[::-1] if by_waste else weight), c.kind, c.id]
 
 
-def _case(row: Any, flags: Sequence[Flagged], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]) -> Case:
+def _case(
+    row: Any, flags: Sequence[ScannedSignal], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]
+) -> SignalInput:
     use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these very fields
     mark = ReviewState(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
     replaced = None
     if row.replaced_by is not None:
         why = _REPLACED[row.replaced_how].format(kind=row.kind, by=row.replaced_by)
         replaced = Replaced(row.replaced_by, why, Millis(row.replaced_since))
-    return Case(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, mark, conflicts)
+    return SignalInput(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, mark, conflicts)
