@@ -79,7 +79,7 @@ dist: install ## Build both wheels into dist/
 
 clean: ## Remove everything that make has made
 	rm -rf .venv .tools .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .schemathesis
-	rm -rf $(MODEL) $(SWAGGER) $(VENDOR)
+	rm -rf $(MODEL) $(SWAGGER)
 	find src tests bench scripts tools -name __pycache__ -prune -exec rm -rf {} +
 
 # --------------------------------------------------------------------------------------------------------- the steps

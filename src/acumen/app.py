@@ -9,9 +9,9 @@ from msgspec.structs import replace
 from acumen import loop
 from acumen.deps import Deps
 from acumen.errors import BadSettings
-from acumen.jobs.soon import Soon
-from acumen.jobs.traffic import Traffic
+from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
+from acumen.jobs.write_behind import WriteBehindBuffer
 from acumen.llm import providers
 from acumen.llm.gateway import Gateway
 from acumen.llm.meaning import Meaning
@@ -54,7 +54,7 @@ class App:
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
         self._findable = Indexer(self.meaning)
         self._deps: dict[OrgId, tuple[float, Deps]] = {}
-        self._usage = Soon(self._record_usage, settings.meter.flush_seconds)
+        self._usage = WriteBehindBuffer(self._record_usage, settings.meter.flush_seconds)
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -5,7 +5,7 @@ import re
 from acumen.model.ids import MemoryRef
 from acumen.model.memory import Cause
 from acumen.storage.store import Tx
-from acumen.web.front import ROOT
+from acumen.web.paths import ROOT
 from acumen.web.words import CAUSES, CHANGES
 from acumen_client.wire.changes import MemoryChangeKind
 from acumen_client.wire.shapes import Role

@@ -7,12 +7,13 @@ import pytest
 import pytest_asyncio
 
 from acumen.api.server import web_app
-from acumen.door.callers import Doorkeeper
+from acumen.auth.authenticator import KeyAuthenticator
 from acumen.errors import NotAuthenticated
 from acumen.model.ids import MemoryRef, now
 from acumen.web import server  # noqa: F401 - which registers the pages
-from acumen.web.front import ROOT, prefers_html, with_dashboard
 from acumen.web.page import PAGES
+from acumen.web.front import prefers_html, with_dashboard
+from acumen.web.paths import ROOT
 from acumen.web.session import COOKIE, Sessions, visitor
 from acumen_client.wire.shapes import Role
 from tests.world import (
@@ -40,7 +41,7 @@ _SITES: dict[int, httpx.ASGITransport] = {}
 def visit(org: Org, key: str | None = None, **more: object) -> httpx.AsyncClient:
     """A browser with a key in its headers, which counts like a cookie."""
     if id(org.app) not in _SITES:
-        keys = Doorkeeper(org.app)
+        keys = KeyAuthenticator(org.app)
         site = with_dashboard(org.app, keys, web_app(org.app, keys))
         _SITES[id(org.app)] = httpx.ASGITransport(site, client=("127.0.0.1", 50_000))
     headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -207,7 +208,7 @@ async def test_a_key_is_exchanged_for_a_cookie_that_does_not_hold_it(org: Org):
 
 
 async def test_a_revoked_key_ends_the_sessions_that_it_opened(org: Org):
-    keys = Doorkeeper(org.app)
+    keys = KeyAuthenticator(org.app)
     made, _ = await keys.create(org.id, "of the desk", Role.READER, None)
     sessions = Sessions(org.app.settings.web)
     scope = {"headers": [(b"cookie", f"{COOKIE}={sessions.open(made.id, now())}".encode())]}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.door.headers import Scope
+from acumen.auth.headers import Scope
 from acumen.errors import NotAllowed
 from acumen.model.ids import Millis
 from acumen.model.times import HOUR_MS

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
-from acumen.door.headers import headers_of
+from acumen.auth.headers import headers_of
 from acumen.errors import BadInput, TooLarge, WrongMediaType
 
 # zlib's way of saying: expect a gzip header.

@@ -7,8 +7,8 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from acumen.app import App
+from acumen.auth.authenticator import Caller, KeyAuthenticator
 from acumen.deps import Deps
-from acumen.door.callers import Caller, Doorkeeper
 from acumen_client.endpoint import Endpoint
 
 A = TypeVar("A", bound=BaseModel)
@@ -17,7 +17,7 @@ Q = TypeVar("Q", bound=BaseModel)
 
 class Call(Struct, frozen=True):
     app: App
-    keys: Doorkeeper
+    keys: KeyAuthenticator
     caller: Caller
     deps: Deps
 

@@ -32,10 +32,10 @@ from acumen.api import (  # noqa: F401 - importing a room is what registers its 
 )
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
-from acumen.api.older import OLDER, Older
+from acumen.api.legacy import OLDER, Older
 from acumen.app import LOCAL_ORG, App
-from acumen.door.callers import Caller, Doorkeeper, require
-from acumen.door.headers import request_id_of
+from acumen.auth.authenticator import Caller, KeyAuthenticator, require
+from acumen.auth.headers import request_id_of
 from acumen.errors import BadInput
 from acumen.model.config import OrgConfig
 from acumen_client.calls import ENDPOINTS
@@ -47,13 +47,13 @@ _NO_QUERY: Mapping[str, str] = {}
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
-def routes(app: App, keys: Doorkeeper) -> list[Route]:
+def routes(app: App, keys: KeyAuthenticator) -> list[Route]:
     today = [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
     return [*today, *(_route(older.endpoint, HANDLERS[older.endpoint.name], app, keys, older) for older in OLDER)]
 
 
 def _route(
-    endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: Doorkeeper, older: Older | None = None
+    endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: KeyAuthenticator, older: Older | None = None
 ) -> Route:
     async def answer(request: Request) -> Response:
         request_id = request_id_of(request.scope)
@@ -71,7 +71,7 @@ def _route(
     return Route(path, answer, methods=[endpoint.method], name=name)
 
 
-async def _caller(endpoint: Endpoint[..., Any], keys: Doorkeeper, request: Request) -> Caller:
+async def _caller(endpoint: Endpoint[..., Any], keys: KeyAuthenticator, request: Request) -> Caller:
     if endpoint.role is Role.PUBLIC:
         return NOBODY
     caller = await keys.identify(request.scope)

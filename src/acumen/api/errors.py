@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from acumen.door.failures import Failure, failure_of
+from acumen.auth.failures import Failure, failure_of
 from acumen.errors import OperationInTheWay
 from acumen_client.wire.shapes import ErrorBody, OperationInTheWayBody
 

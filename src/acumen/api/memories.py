@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, statuses, user, user_playbook
-from acumen.door.callers import Caller
+from acumen.auth.authenticator import Caller
 from acumen.errors import BadInput, NotAllowed
 from acumen.learn.share import aggregate
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id

@@ -12,8 +12,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acumen.api import edge, errors, openapi, traces
 from acumen.app import App
-from acumen.door.callers import Doorkeeper
-from acumen.door.headers import request_id_of
+from acumen.auth.authenticator import KeyAuthenticator
+from acumen.auth.headers import request_id_of
 from acumen.errors import NotFound
 from acumen_client.wire.shapes import ErrorBody
 
@@ -27,14 +27,14 @@ HEADERS = {
 _RAW_HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
-def web_app(app: App, keys: Doorkeeper | None = None) -> ASGIApp:
+def web_app(app: App, keys: KeyAuthenticator | None = None) -> ASGIApp:
     @asynccontextmanager
     async def lifespan(_web: Starlette) -> AsyncIterator[None]:
         await app.start()
         yield
         await app.stop()
 
-    doorkeeper = keys or Doorkeeper(app)
+    doorkeeper = keys or KeyAuthenticator(app)
     routes = [*edge.routes(app, doorkeeper), *traces.routes(app, doorkeeper)]
     web = Starlette(
         routes=[*routes, *openapi.routes()],

@@ -13,9 +13,9 @@ from starlette.routing import Route
 
 from acumen.api import body, errors
 from acumen.app import App
+from acumen.auth.authenticator import KeyAuthenticator, require
+from acumen.auth.headers import headers_of, request_id_of
 from acumen.deps import Deps
-from acumen.door.callers import Doorkeeper, require
-from acumen.door.headers import headers_of, request_id_of
 from acumen.errors import BadInput, WrongMediaType
 from acumen.model.operation import Stored
 from acumen.observe import operations, otlp, traces
@@ -28,7 +28,7 @@ PROTOBUF, JSON = "application/x-protobuf", "application/json"
 AT_ONCE = 1_000
 
 
-def routes(app: App, keys: Doorkeeper) -> list[Route]:
+def routes(app: App, keys: KeyAuthenticator) -> list[Route]:
     async def export(request: Request) -> Response:
         request_id = request_id_of(request.scope)
         try:

@@ -17,10 +17,10 @@ from msgspec import Struct
 from acumen import web
 from acumen.api.openapi import STATIC
 from acumen.api.system import LEAST_FREE_BYTES
+from acumen.auth.authenticator import is_loopback
 from acumen.cli.failures import sentence
 from acumen.cli.local import database_exists
 from acumen.cli.output import size
-from acumen.door.callers import is_loopback
 from acumen.errors import AcumenError, BadSettings, ModelMissing, ModelUnavailable, ModelUnusable
 from acumen.llm.embed import load_embedder
 from acumen.llm.ping import ping

@@ -232,7 +232,8 @@ def show(summary: Summary, console: Console, *, as_json: bool) -> None:
 
 
 def _numbers(summary: Summary) -> list[tuple[str, str]]:
-    ended = f"{summary.count(MemoryChangeKind.SUPERSEDED)} superseded, {summary.count(MemoryChangeKind.FORGOTTEN)} forgotten"
+    superseded, forgotten = map(summary.count, (MemoryChangeKind.SUPERSEDED, MemoryChangeKind.FORGOTTEN))
+    ended = f"{superseded} superseded, {forgotten} forgotten"
     reviewed = (
         f"{summary.count(MemoryChangeKind.CONFLICT)} conflict, {summary.count(MemoryChangeKind.RESTORED)} restored"
     )

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from acumen.app import LOCAL_ORG, App
+from acumen.auth.authenticator import KeyAuthenticator
 from acumen.cli.local import opened
 from acumen.cli.output import show, table, when
-from acumen.door.callers import Doorkeeper
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings
@@ -36,7 +36,7 @@ async def _create(
     settings: Settings, name: str, role: Role, org: OrgId, expires_at: Millis | None
 ) -> tuple[ApiKey, str]:
     async with opened(settings) as app:
-        return await Doorkeeper(app).create(org, name, role, expires_at)
+        return await KeyAuthenticator(app).create(org, name, role, expires_at)
 
 
 def list_all(settings: Settings, *, as_json: bool) -> None:
@@ -70,7 +70,7 @@ async def _revoke(settings: Settings, key_id: str) -> ApiKey:
             raise NotFound(f"There is no key {key_id!r}; `acumen keys list` shows the ids.")
         if key.revoked_at is not None:
             raise Conflict(f"The key {key.name!r} ({key.id}) was revoked before, on {_when(key.revoked_at)}.")
-        await Doorkeeper(app).revoke(key.org_id, key.id)
+        await KeyAuthenticator(app).revoke(key.org_id, key.id)
         return key
 
 

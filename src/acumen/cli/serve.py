@@ -16,9 +16,9 @@ import uvicorn
 from acumen import __version__
 from acumen.api.server import web_app
 from acumen.app import App
+from acumen.auth.authenticator import KeyAuthenticator, is_loopback
 from acumen.cli.heads import BoundedHeads
 from acumen.cli.local import reach
-from acumen.door.callers import Doorkeeper, is_loopback
 from acumen.errors import BadSettings
 from acumen.settings import Settings
 from acumen.storage.accounts.api_keys import any_exist
@@ -99,7 +99,7 @@ def announce(*, as_json: bool, url: str, app: App) -> None:
 
 
 def _config(app: App) -> uvicorn.Config:
-    keys = Doorkeeper(app)
+    keys = KeyAuthenticator(app)
     return uvicorn.Config(
         with_dashboard(app, keys, web_app(app, keys)),
         interface="asgi3",

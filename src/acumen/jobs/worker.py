@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 from acumen.errors import AcumenError
-from acumen.jobs.traffic import Traffic
+from acumen.jobs.in_flight import Traffic
 from acumen.model.facts import Fact
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.job import Job

@@ -1,1 +1,1 @@
-"""Models: the one door to language models, embeddings made on this machine, and token counts."""
+"""Models: the gateway to language models, embeddings made on this machine, and token counts."""

@@ -1,4 +1,4 @@
-"""The one door to language models: every question is bounded in time and tokens, typed, retried, and billed."""
+"""The gateway to language models: every call is bounded in time and tokens, typed, retried, and billed."""
 
 import asyncio
 import importlib

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say, behind the same door as a real one. For tests."""
+"""A model with scripted answers, behind the same gateway as a real one. For tests."""
 
 import json
 from collections import defaultdict

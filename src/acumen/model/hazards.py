@@ -7,7 +7,7 @@ so text that commands makes no lesson before a person has looked, and other haza
 import re
 import unicodedata
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.secrets import redact
 
 # Beyond this nobody reads, and neither do we.
@@ -49,7 +49,7 @@ _ORDERS = _any(
 )
 
 _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
-    (name, later(pattern, re.IGNORECASE))
+    (name, lazy_regex(pattern, re.IGNORECASE))
     for name, pattern in (
         (COMMAND, _any("ignore disregard forget override bypass skip drop") + ".{0,40}" + _RULES),
         (

@@ -2,10 +2,10 @@
 
 import re
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 _SECRETS = [
-    (name, later(pattern))
+    (name, lazy_regex(pattern))
     for name, pattern in [
         (
             "private key",
@@ -24,47 +24,47 @@ _SECRETS = [
     ]
 ]
 # user:password@host in an address.
-_ADDRESS = later(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
+_ADDRESS = lazy_regex(r"(\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@]{0,100}:)[^\s@/]{1,200}(?=@)", re.IGNORECASE)
 # "password is hunter2", "DB_PASSWORD=abc", "my pin: 4711", and as JSON writes it.
-_NAMED = later(
+_NAMED = lazy_regex(
     r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd)|pwd|secret(?: key| access key)?|"
     r"(?:api|access|auth|private|client)[ _-]?(?:key|token|secret)|token|pin|cvv|cvc|otp|ssn|"
     r"social security(?: number)?|recovery code|verification code)"
     r"([\"']?(?: (?:is|was|to|of|for \w{1,30} is))?(?: now)?(?:\s?[:=]\s?| is | = | to )[\"'`]?)([^\s\"'`,;]{3,200})"
 )
 # "password = 'correct horse'", "the passphrase is 'correct horse'": all that stands between the quotes.
-_QUOTED = later(
+_QUOTED = lazy_regex(
     r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd)|pwd|secret(?: key)?|(?:api|access|private)[ _-]?key)"
     r"([\"']?(?:\s?[:=]\s?| (?:is|was):? )([\"'`]))([^\"'`\n]{3,200})(?=\3)"
 )
 # "the password for the staging db is X", "my password changed to X", "password X": X, if it looks like one.
-_AFAR = later(
+_AFAR = lazy_regex(
     r"(?i)(?<![a-z0-9])(pass(?:word|phrase|code|wd|wort)|pwd|(?:api|access|private) key|kennwort|contraseña|senha"
     r"|mot de passe)((?:'s|(?: [\w.-]{1,30}){0,6}? (?:is|was|to|be|ist|es|est|é))?:? )([^\s\"'`,;]{4,200})"
 )
 # "cvv 123", "2FA code: 482913", "my pin 4711"; with nobody before it a pin may be a verb ("pin 3306").
-_CODE = later(
+_CODE = lazy_regex(
     r"(?i)\b(cv[vc]2?|otp|(?:2fa|mfa|security|verification|recovery|login|one[- ]time|access) (?:pass)?code"
     r"|(?:(?<=my )|(?<=our )|(?<=your )|(?<=his )|(?<=her )|(?<=their )|(?<=the ))pin(?= \d{4}))"
     r"((?: is| was)?(?:\s?[:=])? )(\d{3,8})\b(?![.,:]\d)"
 )
 # "DB_PASS=X", "pw: X", "curl -u ann:X", "mysql -u root -pX".
-_SHORT = later(
+_SHORT = lazy_regex(
     r"(\b[A-Z][A-Z0-9_]{0,40}_(?:PASS|PW)\s?=\s?|\b(?i:pw)\s?[:=]\s?|\bmysql[\w -]{0,100}\s-p"
     r"|\bcurl\b[^\n|;]{0,200}?\s(?:-u|--user)\s+[^\s:]{1,100}:)([^\s\"'`,;]{3,200})"
 )
 # "--password hunter2", "-pwd hunter2", and "passphrase 'correct horse'": what comes next is it, whatever it is.
-_GIVEN = later(
+_GIVEN = lazy_regex(
     r"(?i)((?<![\w-])--?(?:[a-z]+-)?(?:pass(?:word|phrase|code|wd)?|pwd|secret|token|api-key)\s+[\"'`]?)([^\s\"'`,;]{3,200})"
     r"|(\b(?:pass(?:word|phrase|code)|pwd|secret key|api key)\s+)([\"'`][^\"'`\n]{3,200}[\"'`])"
 )
-_CARD = later(r"\b\d(?:[ -]?\d){12,18}\b")
-_SOCIAL = later(r"\b\d{3}-\d{2}-\d{4}\b")
-_LONG = later(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
+_CARD = lazy_regex(r"\b\d(?:[ -]?\d){12,18}\b")
+_SOCIAL = lazy_regex(r"\b\d{3}-\d{2}-\d{4}\b")
+_LONG = lazy_regex(r"(?<![\w/.-])[A-Za-z0-9+/_-]{32,512}={0,2}(?![\w/-])")
 # What each kind of secret has at least: a word of so many characters, one of these names, so many digits.
 _SHORTEST = 16
 _NAMES = tuple("pass pw secret key token pin cvv cvc otp ssn social code kennwort contraseña senha curl mysql".split())
-_DIGITS = later(r"\d(?:[ -]?\d){8}")
+_DIGITS = lazy_regex(r"\d(?:[ -]?\d){8}")
 # Words after "password is" that say something about it rather than being it.
 _ABOUT = frozenset(
     "wrong correct incorrect expired required not too the a an my in stored reset invalid missing set being "

@@ -6,7 +6,7 @@ from threading import Lock
 
 import Stemmer
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Longer "sentences" are pasted material; of a longer text only both ends are read.
 LONGEST_SENTENCE = 700
@@ -26,21 +26,21 @@ STOPWORDS = frozenset(
 )
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\r": "\n", "\t": " "})
-_FENCED = later(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1.*?$|\Z)", re.MULTILINE | re.DOTALL)
-_ELEMENT = later(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>.*?</\1>", re.DOTALL)
-_CODE_LINE = later(
+_FENCED = lazy_regex(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1.*?$|\Z)", re.MULTILINE | re.DOTALL)
+_ELEMENT = lazy_regex(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>.*?</\1>", re.DOTALL)
+_CODE_LINE = lazy_regex(
     r"\s*(?:[>|$]|//|/\*|#!|@@ -|[+-]{3} [ab]/|</?\w|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|"
     r"(?:const|let|var) \w+ ?=|at [\w.$<>]+\(|File \".*\", line \d|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:|"
     r"\[?\d\d:\d\d:\d\d\b|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |"
     r"[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )
-_CODE_MARK = later(r"[{}\[\]();=<>|\\$_*^~]")
+_CODE_MARK = lazy_regex(r"[{}\[\]();=<>|\\$_*^~]")
 # Quotations and inline code are stepped over: a full stop inside them ends nothing.
-_STEP = later(
+_STEP = lazy_regex(
     r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)|\b(?i:e\.g|i\.e|etc|vs|dr|mrs?|ms|prof)\.(?= )'
     r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？]|[.!?]+(?=[A-Z][a-z]))"
 )
-_BULLET = later(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
+_BULLET = lazy_regex(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
 
 
 def sentences(text: str) -> list[str]:
@@ -63,7 +63,7 @@ def _is_code(line: str) -> bool:
     return bool(_CODE_LINE.match(sample)) or (len(sample) > 12 and len(_CODE_MARK.findall(sample)) * 8 > len(sample))
 
 
-_TOKEN = later(
+_TOKEN = lazy_regex(
     r"(?P<quoted>`[^`]{1,300}`|\"[^\"]{1,400}\"|(?<!\w)'[^']{2,300}'(?!\w))"
     r"|(?P<word>[a-z][a-z0-9+.-]{1,20}://[^\s`\"']*[^\s`\"'.,;:!?)]|[$€£]\d[\d,.]*\w*|\d[\d,.:/]*\d[\w%]*(?:-\w+)*"
     r"|[@#/~.]?\w+(?:(?:[-.'/@_:&]|\+\+)\w+)*(?:\+\+|[#@](?!\w)|%)?)|\.{2,}|--+|[^\w\s]"
@@ -81,7 +81,7 @@ _OPENED = {
         ).split(",")
     )
 }
-_NEGATED = later(r"(do|does|did|is|are|was|were|have|has|had|should|would|could|must|need)n'?t")
+_NEGATED = lazy_regex(r"(do|does|did|is|are|was|were|have|has|had|should|would|could|must|need)n'?t")
 _TAILS = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would", "s": "is"}
 _BEFORE_TAIL = frozenset("i you we they he she it who that there here what how where this everything".split())
 
@@ -115,7 +115,7 @@ def stem(word: str) -> str:
 _STEMMER, _STEMMING = Stemmer.Stemmer("english"), Lock()
 
 
-_ABBREVIATION = later(
+_ABBREVIATION = lazy_regex(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
 

@@ -7,7 +7,7 @@ the text and not with its content.
 import re
 from functools import lru_cache
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Of a longer line, or of a longer word, the rest tells failures apart by accident only.
 LONGEST_LINE = 2_000
@@ -20,53 +20,55 @@ NUMBER, ID, PATH, URL, TIME, ADDRESS = "<num>", "<id>", "<path>", "<url>", "<tim
 HEX, STRING, NAME, TRUTH = "<hex>", "<str>", "<name>", "<bool>"
 
 _AROUND = "()[]{}<>,;:.\"'`!?*|"
-_URL = later(r"[a-z][a-z0-9+.-]{1,15}://\S+", re.IGNORECASE)
-_MAIL = later(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
-_UUID = later(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_IP = later(r"/?(?:[\w.-]{0,64}/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
+_URL = lazy_regex(r"[a-z][a-z0-9+.-]{1,15}://\S+", re.IGNORECASE)
+_MAIL = lazy_regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
+_UUID = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_IP = lazy_regex(r"/?(?:[\w.-]{0,64}/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
 # With a port, or under a domain that the world knows: a class of Java is named like a host, but ends otherwise.
-_HOST = later(
+_HOST = lazy_regex(
     r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}\.[a-z0-9-]{1,63}:\d{1,5}|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+"
     r"\.(?:com|org|net|edu|gov|io|local|internal|hk|cn|de|uk|jp|fr|ru|br|tw|kr|eu|us|nl|au|ca)"
 )
 # Of a network card, or of the sixth version.
-_MAC = later(r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?=.*::)[0-9a-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?", re.IGNORECASE)
+_MAC = lazy_regex(
+    r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?=.*::)[0-9a-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?", re.IGNORECASE
+)
 # A place in a machine room, such as R02-M1-N0-C:J12-U11.
-_NODE = later(r"(?=\D*\d)(?:[A-Z]{1,2}\d{0,3}[-:]){2,8}[A-Z]{1,2}\d{0,3}")
-_PACKAGE = later(r"(?:com|org|net|android|cn|io)(?:\.\w+)+(?<!Exception)(?<!Error)")
+_NODE = lazy_regex(r"(?=\D*\d)(?:[A-Z]{1,2}\d{0,3}[-:]){2,8}[A-Z]{1,2}\d{0,3}")
+_PACKAGE = lazy_regex(r"(?:com|org|net|android|cn|io)(?:\.\w+)+(?<!Exception)(?<!Error)")
 # As above without a class at its end, or one that is named within its package.
-_COMPONENT = later(r"(?:com|org|net|android|cn|io)(?:\.[a-z0-9_]+)+(?:/[\w.$]+)?|[a-z]+(?:\.\w+)+/\.?\w[\w.$]*")
-_TRUTH = later(r"true|false", re.IGNORECASE)
+_COMPONENT = lazy_regex(r"(?:com|org|net|android|cn|io)(?:\.[a-z0-9_]+)+(?:/[\w.$]+)?|[a-z]+(?:\.\w+)+/\.?\w[\w.$]*")
+_TRUTH = lazy_regex(r"true|false", re.IGNORECASE)
 _TRUTHS = frozenset(("true", "false", "True", "False"))
 _DATE_WORDS = frozenset("Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec".split())
 # A size that is told a second time in other words, and units that stand apart from their number.
-_SIZE_AGAIN = later(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
-_UNITS = later(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b")
+_SIZE_AGAIN = lazy_regex(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
+_UNITS = lazy_regex(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b")
 # What stands in brackets is a word of its own: `[ib][/lib/mad.c:7]Sending`.
-_BRACKET = later(r"\](?=[\w\[])")
-_LESS = later(r"[<>]=?(?=\d)")
-_TIME = later(
+_BRACKET = lazy_regex(r"\](?=[\w\[])")
+_LESS = lazy_regex(r"[<>]=?(?=\d)")
+_TIME = lazy_regex(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}(?:[T_-]?\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}"
     r"|\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:Z|[+-]\d{2}:?\d{2})?"
 )
-_NUMBER = later(r"[-+$€]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?(?:%|[a-zµ]{1,4}(?:/s)?)?", re.IGNORECASE)
-_HEX = later(r"0x[0-9a-f]+|(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}", re.IGNORECASE)
-_POSIX = later(r"(?:~|\.{1,2})?/[^\s/]+(?:/[^\s/]*)*|[\w.-]+(?:/[\w.@+-]+){2,}/?")
-_WINDOWS = later(r"[A-Za-z]:\\\S*|\\\\\S+")
-_FILE = later(r"[\w-]+\.(?:py|js|ts|tsx|java|go|rs|rb|cs|c|cpp|h|json|ya?ml|toml|txt|csv|log|md|sql)(?::\d+)*")
-_DIGITS = later(r"\d+")
-_WORD = later(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[_.-](?:[A-Z]?[a-z]+|[A-Z]+))*[_.-]?\d{1,3}")
-_ASSIGNED = later(r"([A-Za-z_][\w.-]{0,63}[=:])(.+)", re.DOTALL)
+_NUMBER = lazy_regex(r"[-+$€]?\d+(?:[.,:]\d+)*(?:e[-+]?\d+)?(?:%|[a-zµ]{1,4}(?:/s)?)?", re.IGNORECASE)
+_HEX = lazy_regex(r"0x[0-9a-f]+|(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,}", re.IGNORECASE)
+_POSIX = lazy_regex(r"(?:~|\.{1,2})?/[^\s/]+(?:/[^\s/]*)*|[\w.-]+(?:/[\w.@+-]+){2,}/?")
+_WINDOWS = lazy_regex(r"[A-Za-z]:\\\S*|\\\\\S+")
+_FILE = lazy_regex(r"[\w-]+\.(?:py|js|ts|tsx|java|go|rs|rb|cs|c|cpp|h|json|ya?ml|toml|txt|csv|log|md|sql)(?::\d+)*")
+_DIGITS = lazy_regex(r"\d+")
+_WORD = lazy_regex(r"(?:[A-Z]?[a-z]+|[A-Z]+)(?:[_.-](?:[A-Z]?[a-z]+|[A-Z]+))*[_.-]?\d{1,3}")
+_ASSIGNED = lazy_regex(r"([A-Za-z_][\w.-]{0,63}[=:])(.+)", re.DOTALL)
 # Words after which a short number is a cause, not a parameter: HTTP 404 is not HTTP 500.
 _CODED = frozenset({"http", "status", "errno", "status_code", "statuscode", "http/1.1", "rc", "exit", "signal"})
-_SHORT = later(r"\d{1,3}")
+_SHORT = lazy_regex(r"\d{1,3}")
 # After "code" alone only such a number is one; after "exit code" any.
-_STATUS = later(r"[1-5]\d\d")
+_STATUS = lazy_regex(r"[1-5]\d\d")
 _WHOSE_CODE = frozenset({*_CODED, "error", "return", "response"})
 # What took a secret's place stands for it.
-_REDACTED = later(r"\[redacted(?: [a-z ]{1,30})?\]")
-_QUOTED = later(r"(['\"`])[^'\"`]{1,200}\1")
+_REDACTED = lazy_regex(r"\[redacted(?: [a-z ]{1,30})?\]")
+_QUOTED = lazy_regex(r"(['\"`])[^'\"`]{1,200}\1")
 
 _WHOLE = (
     *((_MAIL, "<mail>"), (_UUID, ID), (_IP, ADDRESS), (_MAC, ADDRESS), (_TIME, TIME)),
@@ -147,7 +149,7 @@ def _named(core: str, before: str) -> str:
     return _identifier(core) if any(map(str.isdigit, core)) else core
 
 
-_CALLED_WITH = later(r"(?<=\()(?:true|false)\b", re.IGNORECASE)
+_CALLED_WITH = lazy_regex(r"(?<=\()(?:true|false)\b", re.IGNORECASE)
 
 
 def _value(value: str, name: str) -> str:
@@ -185,10 +187,10 @@ def _identifier(core: str) -> str:
     return f"{numbered[1]}{ID}" if numbered else told
 
 
-_PARTS = later(r"([_.:/#@,=(){}\[\]<>|&+-])")
+_PARTS = lazy_regex(r"([_.:/#@,=(){}\[\]<>|&+-])")
 # A name and at least three numbers, whatever stands between them: it is the number of one thing among many.
-_NUMBERED = later(r"([A-Za-z]{2,}[_-])(?:[\w:.-]{0,9}<\w+>){3,}[\w:.-]{0,9}")
-_PART_HEX = later(r"0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{4,}", re.IGNORECASE)
+_NUMBERED = lazy_regex(r"([A-Za-z]{2,}[_-])(?:[\w:.-]{0,9}<\w+>){3,}[\w:.-]{0,9}")
+_PART_HEX = lazy_regex(r"0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{4,}", re.IGNORECASE)
 
 
 def _part(part: str) -> str:
@@ -219,11 +221,11 @@ def _core(token: str) -> str:
 # --- stack traces ----------------------------------------------------------------------------------------------------
 
 _PYTHON = "Traceback (most recent call last)"
-_PYTHON_FRAME = later(r'\s+File "[^"]{0,400}", line \d+, in (\S{1,200})')
-_CALLED_AT = later(r"\s+at (?:async )?([\w.$<>\[\]`]{1,200})")
-_GO_FRAME = later(r"([\w./*()-]{1,200})\([^)]{0,200}\)\Z")
-_RUST = later(r"thread '[^']{0,100}' panicked at ")
-_RUBY = later(r"\S{1,200}\.rb:\d+:in [`'](?:block in )?([^`']{1,100})'")
+_PYTHON_FRAME = lazy_regex(r'\s+File "[^"]{0,400}", line \d+, in (\S{1,200})')
+_CALLED_AT = lazy_regex(r"\s+at (?:async )?([\w.$<>\[\]`]{1,200})")
+_GO_FRAME = lazy_regex(r"([\w./*()-]{1,200})\([^)]{0,200}\)\Z")
+_RUST = lazy_regex(r"thread '[^']{0,100}' panicked at ")
+_RUBY = lazy_regex(r"\S{1,200}\.rb:\d+:in [`'](?:block in )?([^`']{1,100})'")
 
 
 def _lines(text: str) -> list[str]:

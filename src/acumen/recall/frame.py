@@ -5,7 +5,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Memories are rendered again and again; what is longer is not worth its memory.
 SHORT = 1_000
@@ -13,17 +13,17 @@ REMEMBERED = 4_096
 
 # Characters that steer how text is shown or hide in it: controls, format characters, bidi marks, line and paragraph
 # separators, half surrogates, tag characters, and letters that are blank. The joiners (200c, 200d) are apart.
-_HIDDEN = later(
+_HIDDEN = lazy_regex(
     r"[\x00-\x1f\x7f-\x9f\u00ad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     r"\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff0-\uffff\ud800-\udfff"
     r"\U000110bd\U000110cd\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+"
 )
 # Persian, Indic scripts and emoji need joiners; next to ASCII they only hide.
-_LOOSE_JOINER = later(r"(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
-_HANDLE = later(r"\[(\s*[mt]\d{1,12}(?:\s*[,;]\s*[mt]\d{1,12})*\s*)\]", re.IGNORECASE)
+_LOOSE_JOINER = lazy_regex(r"(?<![^\x00-\x7f])[\u200c\u200d]+|[\u200c\u200d]+(?![^\x00-\x7f])")
+_HANDLE = lazy_regex(r"\[(\s*[mt]\d{1,12}(?:\s*[,;]\s*[mt]\d{1,12})*\s*)\]", re.IGNORECASE)
 # The tag's name, with whatever stands between its letters and words. Without its name nothing is the tag.
 _LETTERS = "acumencontext"
-_NAME = later(r"[\W_]{0,3}".join("acumen") + r"[\W_]{0,12}" + r"[\W_]{0,3}".join("context"), re.IGNORECASE)
+_NAME = lazy_regex(r"[\W_]{0,3}".join("acumen") + r"[\W_]{0,12}" + r"[\W_]{0,3}".join("context"), re.IGNORECASE)
 _NO_NAME = "(tag)"
 
 # How a character can be written without it: HTML entities (also of entities), percent and backslash escapes.
@@ -31,7 +31,7 @@ _WRITTEN = (
     r"&(?:amp;){0,3}(?:#x?[0-9a-f]{1,8}|[a-z][a-z0-9]{1,30});?|(?:%[0-9a-f]{2}){1,4}|\\+u\{?[0-9a-f]{2,6}\}?"
     r"|\\+x[0-9a-f]{2}"
 )
-_UNIT = later(rf"{_WRITTEN}|.", re.IGNORECASE | re.DOTALL)
+_UNIT = lazy_regex(rf"{_WRITTEN}|.", re.IGNORECASE | re.DOTALL)
 _ESCAPES = frozenset("&%\\")
 # Letters of other scripts that look like those of the name; compatibility forms and accents are folded before.
 _LOOKS = {

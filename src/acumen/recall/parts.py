@@ -11,7 +11,7 @@ from acumen.model.ids import InteractionId, Kind, MemoryRef, UserId
 from acumen.model.memories import Memory
 from acumen.model.playbook import UserPlaybook
 from acumen.model.search import Filter, Found
-from acumen.recall.held import IndexCache
+from acumen.recall.index_cache import IndexCache
 from acumen.recall.lines import ContextCandidate, by_stability, candidate, in_conflict, is_unapproved
 from acumen.recall.partition import RankQuery
 from acumen.recall.quotes import TURNS, Candidates, is_quotable

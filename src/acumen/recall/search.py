@@ -17,10 +17,10 @@ from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId
 from acumen.model.search import Filter, Found, RankingMode, SearchRow
 from acumen.model.usage import PRODUCTION
 from acumen.recall.context import Context, Shares, compose
-from acumen.recall.doubles import without_doubles
+from acumen.recall.dedupe import without_doubles
 from acumen.recall.experiments import assigned
-from acumen.recall.held import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.index import vector_of, words_of
+from acumen.recall.index_cache import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.lines import is_unapproved
 from acumen.recall.partition import RankQuery
 from acumen.recall.parts import ContextScope, Hit, Material, Reading, gather, lines_of

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import Stemmer
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Longer tokens are blobs (base64, keys); their beginning identifies them well enough.
 LONGEST = 64
@@ -66,7 +66,7 @@ _SIMPLER |= {"\u00ad": "", "\u200b": " ", "\u200c": "", "\u200d": "", "\u2060": 
 _KANA_MARKS = "\u3099\u309a"
 
 # Chinese, Japanese and Korean as they are usually written have nothing to fold.
-_FOLDABLE = later(r"[^\x00-\x7f\u3001-\u3029\u3030-\u3098\u309d-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
+_FOLDABLE = lazy_regex(r"[^\x00-\x7f\u3001-\u3029\u3030-\u3098\u309d-\u30fe\u4e00-\u9fff\uac00-\ud7a3]")
 
 # \w misses the vowel signs of Indic, Thai, Lao, Tibetan, Myanmar and Khmer writing.
 _LETTER = (
@@ -79,20 +79,20 @@ _UNSPACED = (
     r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # Every pattern is a single class repeated, or classes that exclude each other: no input makes them retry.
-_TOKEN = later(rf"[{_LETTER}](?:[{_LETTER}.'/\\@:&+#\-]*[{_LETTER}])?(?:\+\+|\#)?")
-_THOUSANDS = later(r"(?<=\d),(?=\d\d\d)")
-_OUTER = later(r"[/\\@:#]+")
-_INNER = later(r"[._'&+\-]+")
-_HUMP = later(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
-_HUMPS = later(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
-_SCRIPTS = later(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_UNSPACED_ANY = later(rf"[{_UNSPACED}]")
-_NUMBERED = later(r"([a-z]{3,})\d+")
-_ACRONYMS = later(r"[A-Z]{2,}s")
-_VERSION = later(r"v\d")
+_TOKEN = lazy_regex(rf"[{_LETTER}](?:[{_LETTER}.'/\\@:&+#\-]*[{_LETTER}])?(?:\+\+|\#)?")
+_THOUSANDS = lazy_regex(r"(?<=\d),(?=\d\d\d)")
+_OUTER = lazy_regex(r"[/\\@:#]+")
+_INNER = lazy_regex(r"[._'&+\-]+")
+_HUMP = lazy_regex(r"[a-z][A-Z]|[A-Z]{2}[a-z]{2}")
+_HUMPS = lazy_regex(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^A-Za-z]+")
+_SCRIPTS = lazy_regex(rf"[{_UNSPACED}]+|[^{_UNSPACED}]+")
+_UNSPACED_ANY = lazy_regex(rf"[{_UNSPACED}]")
+_NUMBERED = lazy_regex(r"([a-z]{3,})\d+")
+_ACRONYMS = lazy_regex(r"[A-Z]{2,}s")
+_VERSION = lazy_regex(r"v\d")
 # One to three capitalised words and a colon.
-_PREFIX = later(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
-_CONTRACTION = later(r"'(?:s|d|m|ll|re|ve)$")
+_PREFIX = lazy_regex(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2}):\s")
+_CONTRACTION = lazy_regex(r"'(?:s|d|m|ll|re|ve)$")
 
 _memo: dict[str, tuple[str, ...]] = {}
 _own = threading.local()
@@ -142,7 +142,7 @@ def _unadorned(text: str) -> str:
 @cache
 def _marks() -> re.Pattern[str]:
     """A run of combining marks that no word needs, and the two ligatures that stand for a whole phrase."""
-    return later(f"[{_KANA_MARKS}{''.join(_combining())}]{{8,}}|[\ufdfa\ufdfb]+")
+    return lazy_regex(f"[{_KANA_MARKS}{''.join(_combining())}]{{8,}}|[\ufdfa\ufdfb]+")
 
 
 @cache

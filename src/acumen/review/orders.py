@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 _SECRETS = (
     r"(?:system prompt|hidden prompt|credentials?|passwords?|api[ _-]?keys?|secret(?:s| keys?)?|access tokens?"
@@ -40,9 +40,9 @@ _PATTERNS = (
     ("destroys files", r"\brm\s+-[a-z]*r[a-z]*\s+(?:/|~|\*)"),
     ("poses as part of the prompt", _FRAME),
 )
-_COMPILED = tuple((what, later(pattern, re.IGNORECASE)) for what, pattern in _PATTERNS)
+_COMPILED = tuple((what, lazy_regex(pattern, re.IGNORECASE)) for what, pattern in _PATTERNS)
 # Characters that a reader does not see and a model reads: tags, directions, zero width.
-_UNSEEN = later("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_UNSEEN = lazy_regex("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _WORDS_SHOWN = 80
 
 

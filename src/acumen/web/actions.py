@@ -19,9 +19,9 @@ from acumen.storage.memories.memory_browser import MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.diff import Piece, words_changed
-from acumen.web.front import ROOT
 from acumen.web.memories import shelf_of
 from acumen.web.page import PER_PAGE, Visit, page
+from acumen.web.paths import ROOT
 from acumen.web.review import wanted_by
 from acumen_client.wire.review import MemoryChanges
 from acumen_client.wire.shapes import Role

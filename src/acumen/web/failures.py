@@ -11,8 +11,8 @@ from acumen.review import failures
 from acumen.review.failures import OPEN, Course, Listed
 from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
-from acumen.web.front import ROOT
 from acumen.web.page import PER_PAGE, Visit, page
+from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role
 
 STATES = ("open", *GroupState, "any")

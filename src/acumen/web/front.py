@@ -7,12 +7,11 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acumen.app import App
-from acumen.door.callers import Doorkeeper
+from acumen.auth.authenticator import KeyAuthenticator
+from acumen.web.paths import ROOT
 
-ROOT = "/ui"
 
-
-def with_dashboard(app: App, keys: Doorkeeper, api: ASGIApp) -> ASGIApp:
+def with_dashboard(app: App, keys: KeyAuthenticator, api: ASGIApp) -> ASGIApp:
     @cache
     def pages() -> ASGIApp:
         from acumen.web.server import site  # noqa: PLC0415 - see above

@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import AcumenError, NotAuthenticated
-from acumen.web.front import ROOT
 from acumen.web.page import Visit, page
+from acumen.web.paths import ROOT
 from acumen.web.session import COOKIE
 from acumen_client.wire.shapes import Role
 

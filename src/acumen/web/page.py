@@ -13,11 +13,11 @@ from starlette.responses import HTMLResponse, Response
 
 from acumen import __version__
 from acumen.app import App
+from acumen.auth.authenticator import Caller, KeyAuthenticator
 from acumen.deps import Deps
-from acumen.door.callers import Caller, Doorkeeper
 from acumen.web import words
 from acumen.web.form import Form
-from acumen.web.front import ROOT
+from acumen.web.paths import ROOT
 from acumen.web.session import Sessions
 from acumen_client.wire.shapes import Role
 
@@ -41,7 +41,7 @@ class Visit(Struct, frozen=True):
     """A page's request, after it is known who asks."""
 
     app: App
-    keys: Doorkeeper
+    keys: KeyAuthenticator
     sessions: Sessions
     deps: Deps
     caller: Caller

@@ -13,8 +13,8 @@ from acumen.review import proposals
 from acumen.review.proposals import WantedProposals
 from acumen.storage.operations.operations import OperationFilter
 from acumen.web.diff import words_changed
-from acumen.web.front import ROOT
 from acumen.web.page import PER_PAGE, Visit, page
+from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role
 
 EVIDENCE = 10

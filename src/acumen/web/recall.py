@@ -10,8 +10,8 @@ from acumen.recall import experiments, replay
 from acumen.recall.replay import ReplayComparison
 from acumen.storage.store import Tx
 from acumen.web.diff import words_changed
-from acumen.web.front import ROOT
 from acumen.web.page import Visit, page
+from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role
 
 LONGEST_NAME = 64

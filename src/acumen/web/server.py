@@ -13,9 +13,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, ExceptionHandler
 
 from acumen.app import LOCAL_ORG, App
-from acumen.door.callers import Caller, Doorkeeper, require
-from acumen.door.failures import Failure, failure_of
-from acumen.door.headers import request_id_of
+from acumen.auth.authenticator import Caller, KeyAuthenticator, require
+from acumen.auth.failures import Failure, failure_of
+from acumen.auth.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import OrgConfig
 from acumen.web import (  # noqa: F401 - importing a room is what registers its pages
@@ -36,8 +36,8 @@ from acumen.web import (  # noqa: F401 - importing a room is what registers its 
     views,
 )
 from acumen.web.form import form_of
-from acumen.web.front import ROOT
 from acumen.web.page import HERE, PAGES, Page, Visit
+from acumen.web.paths import ROOT
 from acumen.web.session import Sessions, visitor
 from acumen_client.wire.shapes import Role
 
@@ -56,19 +56,19 @@ UNCACHED = {"Cache-Control": "no-store"}
 NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
-def site(app: App, keys: Doorkeeper) -> ASGIApp:
+def site(app: App, keys: KeyAuthenticator) -> ASGIApp:
     """Every page of the dashboard."""
     sessions = Sessions(app.settings.web)
     unrouted = _unrouted(app, keys, sessions)
     return Starlette(routes=_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
 
 
-def _routes(app: App, keys: Doorkeeper, sessions: Sessions) -> list[Route]:
+def _routes(app: App, keys: KeyAuthenticator, sessions: Sessions) -> list[Route]:
     pages = [_route(page, app, keys, sessions) for page in PAGES]
     return [Route(f"{ROOT}/static/{{name:path}}", _asset), *pages]
 
 
-def _route(page: Page, app: App, keys: Doorkeeper, sessions: Sessions) -> Route:
+def _route(page: Page, app: App, keys: KeyAuthenticator, sessions: Sessions) -> Route:
     async def answer(request: Request) -> Response:
         try:
             visit = await _visit(page, app, keys, sessions, request)
@@ -82,7 +82,7 @@ def _route(page: Page, app: App, keys: Doorkeeper, sessions: Sessions) -> Route:
     return Route(f"{ROOT}{page.path}", answer, methods=[page.method])
 
 
-async def _visit(page: Page, app: App, keys: Doorkeeper, sessions: Sessions, request: Request) -> Visit:
+async def _visit(page: Page, app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request) -> Visit:
     at = app.deps(LOCAL_ORG, OrgConfig()).now()
     caller, session = NOBODY, "none"
     if page.role is not Role.PUBLIC:
@@ -100,7 +100,7 @@ async def _visit(page: Page, app: App, keys: Doorkeeper, sessions: Sessions, req
 # --- what goes wrong -----------------------------------------------------------------------------------------------
 
 
-async def _failed(app: App, keys: Doorkeeper, sessions: Sessions, request: Request, error: Exception) -> Response:
+async def _failed(app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request, error: Exception) -> Response:
     partial = request.headers.get("hx-request") == "true"
     if isinstance(error, NotAuthenticated):
         return _to_login(request, partial=partial)
@@ -120,7 +120,7 @@ TITLES = {
 }
 
 
-async def _nobodys_visit(app: App, keys: Doorkeeper, sessions: Sessions, request: Request) -> Visit:
+async def _nobodys_visit(app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request) -> Visit:
     """For a page about a failure: it shows nobody's data. Whoever is known keeps their forms."""
     caller, session = NOBODY, "none"
     deps = app.deps(LOCAL_ORG, OrgConfig())
@@ -139,7 +139,7 @@ def _to_login(request: Request, *, partial: bool) -> Response:
     return Response(status_code=401, headers={"HX-Redirect": where}) if partial else RedirectResponse(where, 303)
 
 
-def _unrouted(app: App, keys: Doorkeeper, sessions: Sessions) -> ExceptionHandler:
+def _unrouted(app: App, keys: KeyAuthenticator, sessions: Sessions) -> ExceptionHandler:
     async def reply(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         missing = NotFound(f"There is no page at {request.url.path[:200]}.")

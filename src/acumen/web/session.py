@@ -5,8 +5,8 @@ import hmac
 import secrets
 from urllib.parse import urlsplit
 
-from acumen.door.callers import Caller, Doorkeeper
-from acumen.door.headers import Scope, headers_of
+from acumen.auth.authenticator import Caller, KeyAuthenticator
+from acumen.auth.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated
 from acumen.model.ids import Millis
 from acumen.model.times import HOUR_MS
@@ -51,7 +51,7 @@ class Sessions:
         return hmac.new(self._secret, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
 
 
-async def visitor(scope: Scope, sessions: Sessions, keys: Doorkeeper, at: Millis) -> tuple[Caller, str]:
+async def visitor(scope: Scope, sessions: Sessions, keys: KeyAuthenticator, at: Millis) -> tuple[Caller, str]:
     """Who is looking, and the session that their forms belong to. NotAuthenticated when they must show a key."""
     cookie = cookie_of(scope)
     key_id = sessions.key_of(cookie, at) if cookie else None

@@ -21,8 +21,8 @@ from acumen.review import queue, thresholds, watch
 from acumen.review.queue import Wanted
 from acumen.settings import PREFIX, Settings
 from acumen.storage.store import Tx
-from acumen.web.front import ROOT
 from acumen.web.page import Visit, page
+from acumen.web.paths import ROOT
 from acumen_client.wire.sections import MemoryReviewConfig
 from acumen_client.wire.shapes import Role
 

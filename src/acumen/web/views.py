@@ -6,8 +6,8 @@ from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
 from acumen.storage.store import Tx
-from acumen.web.front import ROOT
 from acumen.web.page import Visit, page
+from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role
 
 PAGES = ("memories", "review")

@@ -74,20 +74,21 @@ def test_a_database_of_a_newer_version_is_refused(store: Store, settings: Settin
         ("ALTER TABLE profiles DROP COLUMN source_span", "column profiles.source_span"),
     ],
 )
-def test_a_database_that_does_not_match_its_stamp_is_refused(store: Store, settings: Settings, damage, missing):
-    prepare(store, settings)
-    with store.database.engine().begin() as conn:
+def test_a_database_that_does_not_match_its_stamp_is_refused(empty_store: Store, empty: Settings, damage, missing):
+    migrate.migrate(empty_store.database)
+    with empty_store.database.engine().begin() as conn:
         conn.execute(sa.text(damage))
 
     with pytest.raises(BadSettings, match=f"schema {migrate.HEAD} but does not match it: missing {missing}. Restore"):
-        prepare(store, settings)
+        prepare(empty_store, empty)
 
 
-def test_tables_and_columns_of_others_are_no_reason_to_refuse(store: Store, settings: Settings):
-    with store.database.engine().begin() as conn:
+def test_tables_and_columns_of_others_are_no_reason_to_refuse(empty_store: Store, empty: Settings):
+    migrate.migrate(empty_store.database)
+    with empty_store.database.engine().begin() as conn:
         conn.execute(sa.text("CREATE TABLE notes_of_an_operator (text VARCHAR(9))"))
 
-    prepare(store, settings)
+    prepare(empty_store, empty)
 
 
 def test_sqlite_is_brought_up_to_date_at_start_and_postgres_by_hand(empty_store: Store, empty: Settings):

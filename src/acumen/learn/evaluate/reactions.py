@@ -9,7 +9,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.text import STOPWORDS, sentences, stem, words
 
 # Speakers take sides at the beginning and at the end of a turn; what is between is substance.
@@ -53,13 +53,13 @@ def _read(text: str) -> dict[str, re.Pattern[str]]:
             names[name] = alternatives
         elif not line.startswith("#"):
             cues[line] = []
-    return {cue: later("|".join(f"(?:{pattern})" for pattern in patterns)) for cue, patterns in cues.items()}
+    return {cue: lazy_regex("|".join(f"(?:{pattern})" for pattern in patterns)) for cue, patterns in cues.items()}
 
 
 CUES = _read((Path(__file__).parent / "cues.txt").read_text("utf-8"))
-PASTED_FAILURE = later(r"\b[A-Z]\w*(?:Error|Exception)\b|\bTraceback\b|(?i:\berror:)|\bexit code [1-9]")
-GLAD = later("[👍🙏🎉❤😊✅😀🙂👏💯]")
-TOOL_FAILED = later(
+PASTED_FAILURE = lazy_regex(r"\b[A-Z]\w*(?:Error|Exception)\b|\bTraceback\b|(?i:\berror:)|\bexit code [1-9]")
+GLAD = lazy_regex("[👍🙏🎉❤😊✅😀🙂👏💯]")
+TOOL_FAILED = lazy_regex(
     r"fail|error|exception|time.?out|timed|denied|refused|reject|unavailable|abort|crash|invalid|^(?:4|5)\d\d$|^false$",
     re.IGNORECASE,
 )

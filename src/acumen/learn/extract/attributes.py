@@ -10,7 +10,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from acumen.learn.extract.statements import content_words
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 
 class ValueType(StrEnum):
@@ -29,7 +29,7 @@ class Attribute(Struct, frozen=True):
 
 
 # People have several of these, so a second name is somebody else's.
-_SEVERAL = later(
+_SEVERAL = lazy_regex(
     r"\b(?:brother|sister|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|dog|cat|pet|colleague|"
     r"coworker|neighbou?r|"
     r"teammate|classmate|roommate|client|customer|student|teacher|sibling|grandson|granddaughter|team|meeting|"
@@ -39,58 +39,58 @@ _NP = r"[\w'’&/.-]+(?: [\w'’&/.-]+){0,3}?"
 # Up to the end of a clause; a full stop inside a number, an address or after a title ends none.
 _PHRASE = r"(?:[^,.;!?()–—]|\.(?=\w)|(?<=\b[DMS]r)\.|(?<=\bMrs)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bProf)\.)"
 _IS = r"(?: is| are|'s| =|:)(?: now| currently| actually)?"
-_COPULA = later(
+_COPULA = lazy_regex(
     rf"(?:actually |now )?(?P<subject>(?:my|our|the) {_NP}){_IS} (?:called |named |set to |at "
     rf")?(?P<value>{_PHRASE}{{1,60}})",
     re.IGNORECASE,
 )
-_ONE_AT_A_TIME = later(r"\b(?:favou?rite|preferred|default|main|primary|current|native)\b")
+_ONE_AT_A_TIME = lazy_regex(r"\b(?:favou?rite|preferred|default|main|primary|current|native)\b")
 _OF = r"[^,.;!?]{1,40}"
 _FRAMES = (
     (
-        later(
+        lazy_regex(
             r"(?:i|we)(?:'m| am| are|'re)? (?:\w+ly |now |currently )*(?:live|living|based|reside)(?: now)? in "
             rf"(?P<value>[A-Z]{_OF})"
         ),
         "i live in",
     ),
     (
-        later(rf"(?:i|we)(?:'ve)? (?:\w+ly |just |now )*moved (?:from {_OF} )?to (?P<value>[A-Z]{_OF})"),
+        lazy_regex(rf"(?:i|we)(?:'ve)? (?:\w+ly |just |now )*moved (?:from {_OF} )?to (?P<value>[A-Z]{_OF})"),
         "i live in",
     ),
     (
-        later(rf"i(?:'m| am)? (?:\w+ly |now |currently )*(?:work|working) (?:at|for) (?P<value>[A-Z]{_OF})"),
+        lazy_regex(rf"i(?:'m| am)? (?:\w+ly |now |currently )*(?:work|working) (?:at|for) (?P<value>[A-Z]{_OF})"),
         "i work at",
     ),
     (
-        later(
+        lazy_regex(
             r"(?:my name(?:'s| is)(?: now)?|(?:please |you can |from now on,? )*call me|i go by|i'm called|"
             r"(?:everyone|everybody|people|(?:my )?friends) calls? me) "
             r"(?P<value>[A-Z][\w'. -]{0,40})"
         ),
         "my name",
     ),
-    (later(r"i(?:'m| am)(?: now)? (?P<value>\d{1,3})(?: years old)?(?:[.!,]|$| now)"), "my age"),
+    (lazy_regex(r"i(?:'m| am)(?: now)? (?P<value>\d{1,3})(?: years old)?(?:[.!,]|$| now)"), "my age"),
     (
-        later(
+        lazy_regex(
             r"(?:\w+[, ]+){0,4}?(?:answer|reply|respond|write|speak|talk|communicate)(?: to| with)?(?: me)? "
             r"(?:only )?in (?P<value>[A-Z][a-z]+)\b"
         ),
         "answer in",
     ),
     (
-        later(
+        lazy_regex(
             rf"(?:\w+[, ]+){{0,4}}?(?:use|using) (?P<value>{_NP}) "
             rf"(?P<rest>(?:for|as) (?:the |our |my |all |any )?{_NP})(?:[.!,]|$)"
         ),
         "use",
     ),
 )
-_TRAILING = later(
+_TRAILING = lazy_regex(
     r"\s+(?:now|instead|these days|at the moment|currently|because|since|so|and|but|from now on|which|who|that|when|"
     r"where|for|with|in|on|as|anymore|today|again|this|next|last)\b.*$"
 )
-_TIME = later(
+_TIME = lazy_regex(
     r"\b(?:\d{1,2}(?::\d\d)?\s?(?:am|pm)|\d{1,2}:\d\d|monday|tuesday|wednesday|thursday|friday|saturday|sunday|"
     r"january|february|march|april|june|july|august|september|october|november|december|may \d+|\d+ may|tomorrow|"
     r"today|tonight)\b",
@@ -146,23 +146,23 @@ def _normal(text: str) -> str:
 # --- what no longer holds  ----------------------------------------------------------------------
 
 _NO_LONGER = (
-    later(r"\b(?:no longer|not .{0,12}any ?more) (?P<old>[^,.;!?]{3,80})", re.IGNORECASE),
-    later((
+    lazy_regex(r"\b(?:no longer|not .{0,12}any ?more) (?P<old>[^,.;!?]{3,80})", re.IGNORECASE),
+    lazy_regex((
         r"\b(?:don't|do not|doesn't|does not|isn't|is not|aren't|are not|can't|cannot|won't) "
         r"(?P<old>[^,.;!?]{3,60}?) (?:any ?more|any longer)\b"
     ), re.IGNORECASE),
-    later(r"\b(?:stopped|quit|gave up|given up) (?P<old>\w+ing [^,.;!?]{2,60}|\w+ing)\b", re.IGNORECASE),
-    later(r"\bused to (?P<old>[^,.;!?]{3,60}),? but\b", re.IGNORECASE),
+    lazy_regex(r"\b(?:stopped|quit|gave up|given up) (?P<old>\w+ing [^,.;!?]{2,60}|\w+ing)\b", re.IGNORECASE),
+    lazy_regex(r"\bused to (?P<old>[^,.;!?]{3,60}),? but\b", re.IGNORECASE),
 )  # fmt: skip
 _OLD, _NEW = rf"(?P<old>{_PHRASE}{{2,50}}?)", rf"(?P<new>{_PHRASE}{{2,60}}?)"
 _CHANGED = (
-    later((
+    lazy_regex((
         rf"\b(?:moved|switched|changed|migrated|went|upgraded)(?: \w+){{0,3}}? from {_OLD} to {_NEW}(?:[.,;!]|$| and|"
         rf" but)"
     ), re.IGNORECASE),
-    later(rf"\b{_NEW},? (?:and )?not {_OLD}[.!]*\s*$", re.IGNORECASE),
-    later(rf"\bnot {_OLD},? but {_NEW}(?:[.,;!]|$)", re.IGNORECASE),
-    later(rf"\b{_NEW} (?:instead of|rather than) {_OLD}(?:[.,;!]|$| for| because)", re.IGNORECASE),
+    lazy_regex(rf"\b{_NEW},? (?:and )?not {_OLD}[.!]*\s*$", re.IGNORECASE),
+    lazy_regex(rf"\bnot {_OLD},? but {_NEW}(?:[.,;!]|$)", re.IGNORECASE),
+    lazy_regex(rf"\b{_NEW} (?:instead of|rather than) {_OLD}(?:[.,;!]|$| for| because)", re.IGNORECASE),
 )  # fmt: skip
 
 

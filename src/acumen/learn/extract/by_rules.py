@@ -16,8 +16,8 @@ from acumen.learn.extract.sentences import Sentence, sentences
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memory import Category, Cause, EvidenceSpan, Origin
-from acumen.model.patterns import later
 from acumen.model.playbook import Lesson
 from acumen.model.secrets import redact
 
@@ -30,7 +30,7 @@ MAX_CONTEXT = 160
 CONFIDENCE = {True: 0.9, False: 0.7}  # explicit or not
 
 # "Write a cover letter: I am …", "Act as a pirate": what follows is material, not about the user.
-_BRIEF = later(
+_BRIEF = lazy_regex(
     r"\s*(?:please |can you |could you |i want you to )*(?:act as|pretend|role-?play|you are (?:an?|the|now)|write|"
     r"rewrite|generate|create|"
     r"compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|analy[sz]e|classify|continue|"
@@ -38,7 +38,7 @@ _BRIEF = later(
     re.IGNORECASE,
 )
 # "Summarize:", "Here is my friend's letter:" on a line of its own; what follows is pasted.
-_MATERIAL = later(r":[ \t]*\n")
+_MATERIAL = lazy_regex(r":[ \t]*\n")
 
 
 class _Place(Struct, frozen=True):
@@ -97,7 +97,7 @@ def _places(window: Window) -> Iterator[_Place]:
         earlier, agent = turn.text, ""
 
 
-_BARE_DENIAL = later(r"(?:no|nope|wrong|that's wrong|not quite)[.!]*", re.IGNORECASE)
+_BARE_DENIAL = lazy_regex(r"(?:no|nope|wrong|that's wrong|not quite)[.!]*", re.IGNORECASE)
 
 
 def _own_sentences(text: str) -> Iterator[Sentence]:
@@ -128,7 +128,7 @@ def _read(place: _Place) -> Note | Ending | None:
     return None if stated is None else _fact_note(place, stated, explicit=kept is not None)
 
 
-_STATES = later(r"(?:it's|it is|that's|the|my|our|his|her|i|we live|we are)\b")
+_STATES = lazy_regex(r"(?:it's|it is|that's|the|my|our|his|her|i|we live|we are)\b")
 
 
 def _states_fact(text: str) -> bool:
@@ -154,7 +154,7 @@ def _statement(place: _Place, text: str, *, explicit: bool) -> Statement | None:
     return stated
 
 
-_OF_USER = later(r"(?:i|i'm|i’m|we|we're|my|our|she|he|they)\b")
+_OF_USER = lazy_regex(r"(?:i|i'm|i’m|we|we're|my|our|she|he|they)\b")
 
 
 # --- notes  ----------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
     )
 
 
-_IT = later(r"(?:it's|it is|that's|that is)\b")
+_IT = lazy_regex(r"(?:it's|it is|that's|that is)\b")
 
 
 def _answered(place: _Place, text: str) -> str:
@@ -228,7 +228,7 @@ def _request(text: str) -> str:
     return redact(words) if 0 < len(words) <= MAX_CONTEXT else ""
 
 
-_NEGATED = later(
+_NEGATED = lazy_regex(
     r"\b(?:never|don't|do not|not|instead of|rather than|stop|no longer|avoid)\s+([^,.;]{2,80})", re.IGNORECASE
 )
 
@@ -275,7 +275,7 @@ def _append(notes: list[Note], note: Note) -> None:
     notes[-1] = replace(before, lesson=lesson, evidence=evidence, corrects=before.corrects or note.corrects)
 
 
-_FORBIDS = later(r"\b(?:never|don't|do not|stop|avoid|no longer)\b", re.IGNORECASE)
+_FORBIDS = lazy_regex(r"\b(?:never|don't|do not|stop|avoid|no longer)\b", re.IGNORECASE)
 # Characters between two sentences that follow each other.
 _GAP = 3
 

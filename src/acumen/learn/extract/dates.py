@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from msgspec import Struct
 
 from acumen.model.ids import Millis
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.times import DAY_MS
 
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
@@ -67,20 +67,20 @@ def end_in(text: str, at: Millis) -> Millis | None:
     return period.end if period else None
 
 
-_UNTIL = later(r"\b(?:until|till|til|through)\b(?! now| recently| last| yesterday)")
-_FOR_SPAN = later(rf"\bfor the (?:next|coming) {_COUNT} (?P<unit>day|week|month|year)s?\b")
-_LIMITED = later(
+_UNTIL = lazy_regex(r"\b(?:until|till|til|through)\b(?! now| recently| last| yesterday)")
+_FOR_SPAN = lazy_regex(rf"\bfor the (?:next|coming) {_COUNT} (?P<unit>day|week|month|year)s?\b")
+_LIMITED = lazy_regex(
     r"\b(?:just |only )(?:for )?(?:today|this (?:week|month|quarter|year))\b|"
     r"\b(?:today|this (?:week|month|quarter|year)) only\b|\bfor (?:the rest of )?(?:today|this (?:week|month|year))\b"
 )
 
 
 # "I am in Rome this week" holds for this week.
-_STATE = later(
+_STATE = lazy_regex(
     r"\b(?:i'm|i am|we're|we are) (?:currently )?"
     r"(?:in|at|on|away|off|out|working|staying|travell?ing|visiting|studying)\b"
 )
-_NOW = later(r"\b(?:today|tonight|this (?:week|weekend|month|quarter|year))\b")
+_NOW = lazy_regex(r"\b(?:today|tonight|this (?:week|weekend|month|quarter|year))\b")
 
 
 def _read(read: Callable[[re.Match[str], date], Period | None], match: re.Match[str], today: date) -> Period | None:
@@ -199,20 +199,20 @@ def _millis(day: date) -> Millis:
 
 _WHICH = r"(?P<which>(?:last|next|this past|this coming|this|coming|past|previous) )"
 _PERIODS = (
-    (later(r"\b(?:19|20)\d\d-\d\d-\d\d\b"), _iso),
-    (later(rf"\b{_DAY}(?: of)? (?P<month>{_MONTH})\b\.?{_YEAR}"), _day_of_month),
-    (later(rf"\b(?P<month>{_MONTH})\.? (?:the )?{_DAY}\b(?!:|\d){_YEAR}"), _day_of_month),
-    (later(
+    (lazy_regex(r"\b(?:19|20)\d\d-\d\d-\d\d\b"), _iso),
+    (lazy_regex(rf"\b{_DAY}(?: of)? (?P<month>{_MONTH})\b\.?{_YEAR}"), _day_of_month),
+    (lazy_regex(rf"\b(?P<month>{_MONTH})\.? (?:the )?{_DAY}\b(?!:|\d){_YEAR}"), _day_of_month),
+    (lazy_regex(
         rf"\b(?:(?:in|since|of|early|late|until|by|for) |(?:in )?mid-?\s?|{_WHICH})(?P<month>{_MONTH})\b(?! "
         rf"\d{{1,2}}\b){_YEAR}"
     ), _whole_month),
-    (later(r"\b(?:in|since|of|from|until|by) (?P<year>(?:19|20)\d\d)\b"), _year),
-    (later(r"\b(?:the day before yesterday|yesterday|last night|today|tonight|tomorrow)\b"), _named_day),
-    (later(rf"\b{_WHICH}?(?P<weekday>{_WEEKDAY})\b"), _weekday),
-    (later(
+    (lazy_regex(r"\b(?:in|since|of|from|until|by) (?P<year>(?:19|20)\d\d)\b"), _year),
+    (lazy_regex(r"\b(?:the day before yesterday|yesterday|last night|today|tonight|tomorrow)\b"), _named_day),
+    (lazy_regex(rf"\b{_WHICH}?(?P<weekday>{_WEEKDAY})\b"), _weekday),
+    (lazy_regex(
         r"\b(?P<which>(?:over |during )?(?:the )?(?:last|past|previous|this|next|coming)) (?P<unit>weekend|week|"
         r"month|year)\b"
     ), _relative_unit),
-    (later(rf"\b{_COUNT} (?:of )?(?P<unit>day|week|month|year)s? ago\b"), _ago),
-    (later(rf"\bin {_COUNT} (?P<unit>day|week|month|year)s?\b(?! time)"), _ahead),
+    (lazy_regex(rf"\b{_COUNT} (?:of )?(?P<unit>day|week|month|year)s? ago\b"), _ago),
+    (lazy_regex(rf"\bin {_COUNT} (?P<unit>day|week|month|year)s?\b(?! time)"), _ahead),
 )  # fmt: skip

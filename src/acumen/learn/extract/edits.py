@@ -21,9 +21,9 @@ from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memories import Memory, searchable
 from acumen.model.memory import Category, Cause, EvidenceSpan
-from acumen.model.patterns import later
 from acumen.model.playbook import Lesson
 from acumen.model.profile import Profile
 from acumen.model.secrets import redact
@@ -276,7 +276,7 @@ def _category(edit: Edit, kind: Kind) -> Category:
 
 
 # A memory is about somebody: a model that writes "I will …" has slipped into the conversation.
-_FIRST_PERSON = later(r"(?:I|I'll|I'm|I've|Ich|Je|Yo|Eu|Io)\b|J'|我|私")
+_FIRST_PERSON = lazy_regex(r"(?:I|I'll|I'm|I've|Ich|Je|Yo|Eu|Io)\b|J'|我|私")
 
 
 def _rested_on(content: str, turn: Turn, place: EvidenceSpan) -> EvidenceSpan:
@@ -351,7 +351,7 @@ def _updated(edit: Edit, lesson: Lesson, turn: Turn, shown: Shown) -> MemoryRef 
 
 # --- what ends -----------------------------------------------------------------------------------------------------
 
-_EVERYTHING = later(
+_EVERYTHING = lazy_regex(
     r"\b(?:everything|all|alles|todo|toda|tudo|tout|toutes?|tutto|всё|все|كل)\b|全部|所有|一切|すべて|全て|모두|모든|सब",
     re.IGNORECASE,
 )
@@ -387,7 +387,7 @@ def _names_it(edit: Edit, known: Memory, turn: Turn, place: EvidenceSpan, shown:
 # --- what is believed ----------------------------------------------------------------------------------------------
 
 # Words addressed to the reader of a memory rather than said about its subject.
-_INJECTION = later(
+_INJECTION = lazy_regex(
     r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:previous|prior|above|earlier|all|system|other)\b[^.]{0,30}"
     r"\b(?:instructions?|prompts?|rules?|messages?)\b|\bsystem prompt\b|\byou are now\b|"
     r"\b(?:ignor\w+|vergiss|vergessen|oubli\w+|olvid\w+|esque\w+)\b[^.]{0,40}"
@@ -397,7 +397,7 @@ _INJECTION = later(
     re.IGNORECASE,
 )
 # Characters that hide, reorder or control text.
-_UNSEEN = later(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_UNSEEN = lazy_regex(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def _clean(text: str) -> str:

@@ -6,11 +6,11 @@ from acumen.llm.gateway import Llm
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn, Window
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # A command to the agent's program (`/clear`, `!ls`), or no word at all.
-_COMMAND = later(r"\s*[/!][\w:-]+(?:\s+\S+){0,5}\s*")
-_WORD = later(r"\w\w")
+_COMMAND = lazy_regex(r"\s*[/!][\w:-]+(?:\s+\S+){0,5}\s*")
+_WORD = lazy_regex(r"\w\w")
 
 
 class Vote(Shape):

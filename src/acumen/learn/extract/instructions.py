@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from acumen.learn.extract.notes import Reach
 from acumen.learn.extract.statements import content_words, declarative_part
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Longer rules are pasted documents.
 MAX_LENGTH = 400
@@ -30,7 +30,7 @@ class Forget(Struct, frozen=True):
 
 # --- rules  ----------------------------------------------------------------------
 
-_POLITE = later(
+_POLITE = lazy_regex(
     r"(?:please|pls|kindly|no(?=,)|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|make "
     r"sure(?: "
     r"(?:to|you|that you))?|"
@@ -48,33 +48,33 @@ _NO_VERB = (
     r"open(?= to)|down|nice|"
     r"great|good|happy|fun|again|too|more|that|this|it|enough|better|best|i|you|we|\w+ed|\w+ing)"
 )
-_ALWAYS = later(
+_ALWAYS = lazy_regex(
     rf"(?:(?:always|never(?! mind| ever mind)) (?!{_NO_VERB}\b)\w|(?:do not|don't) ever \w|"
     r"(?:do not|don't) (?!hesitate|worry).{2,80} (?:again|anymore)\b|(?:stop|quit) \w+ing\b)"
 )
-_FOR_A_TIME = later(
+_FOR_A_TIME = lazy_regex(
     r"(?:this (?:week|month|year)|today|until [^,.]{3,30}|for the next [^,.]{3,20}|for now)(?:\s*,\s*|\s+)(?:only\s+)?"
 )
-_OPENS_LASTING = later(rf"{_LASTING}\b[,:]?\s*")
-_HAS_LASTING = later(r"\b(?:from now on|going forward|henceforth|at all times)\b")
-_POLICY = later(
+_OPENS_LASTING = lazy_regex(rf"{_LASTING}\b[,:]?\s*")
+_HAS_LASTING = lazy_regex(r"\b(?:from now on|going forward|henceforth|at all times)\b")
+_POLICY = lazy_regex(
     r"we (?:always|never|only(?: ever)?|must(?: not| never| always)?|require|use [^,.]{2,40} (?:here|"
     r"only)\b)(?! (?:have|had|got|know|knew|think|feel|see|saw|live|like|love|want|need|get|been|understand|remember|"
     r"met|meet|spoke|talk)\b)\s*\w+"
 )
-_SITUATION = later(
+_SITUATION = lazy_regex(
     r"(?:when(?:ever)?|if|before|after|while|during|for|in|on|as soon as|once|unless|every time|each time) (?!now\b|"
     r"the future|future|general|here)[^,.]{3,80}"
 )
-_TRAILING_SITUATION = later(
+_TRAILING_SITUATION = lazy_regex(
     r"\s(?:when(?:ever)?|before|after|while|unless|as soon as|once|if) (?!now\b)[^,.;]{4,80}(?=[.!]?$)"
 )
 # "When you write to me" is every answer, not a situation.
-_EVERY_ANSWER = later(
+_EVERY_ANSWER = lazy_regex(
     r"(?:when(?:ever)?|if|while) you(?:'re| are)? (?:writ|talk|speak|repl|answer|respond)\w*(?: (?:to|with) me)?[^,]*"
 )
 # Wishes about the agent's answers in general, without "always": "Keep your answers short", "Answer me in German".
-_MANNER = later(
+_MANNER = lazy_regex(
     r"(?:(?:keep|make) (?:answers|replies|responses|messages|explanations)\b|(?:keep|make|write|format|give|send|"
     r"phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ "
     r"){0,2}?(?:answers|replies|responses|messages|explanations|summaries|emails|reports|code|comments|sentences)\b|"
@@ -84,31 +84,31 @@ _MANNER = later(
     r"(?:don't|do not|no need to) (?:use|add|include|write|send|give|ask) .{2,60}\bin (?:your|any) (?:answers|"
     r"replies|responses|messages|emails)\b)"
 )
-_NO_OBJECT = later(
+_NO_OBJECT = lazy_regex(
     r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep \w+ing|believe|remember|say never|"
     r"underestimate|"
     r"doubt|change)\b"
 )
 # "Never use semicolons in this file": for the task at hand.
-_ONE_OFF = later(r"\b(?:in|for|on|to|of) this (?!week|month|year|quarter)\w+\b")
-_ABOUT_SELF = later(r"(?:i|i'm|i've|it|he|she|they|there|this|that|these|my|our|his|her|their|what|who|the)\b")
+_ONE_OFF = lazy_regex(r"\b(?:in|for|on|to|of) this (?!week|month|year|quarter)\w+\b")
+_ABOUT_SELF = lazy_regex(r"(?:i|i'm|i've|it|he|she|they|there|this|that|these|my|our|his|her|their|what|who|the)\b")
 
-_WANTS = later(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd like\b")
+_WANTS = lazy_regex(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd like\b")
 
 # --- corrections  ----------------------------------------------------------------------
 
-_DENIES = later(
+_DENIES = lazy_regex(
     r"(?:(?:no|nope|wrong|not quite|incorrect|stop|wait|hold on)(?=[,.!:;–—-])|no (?=never|always|don't|do not|use|"
     r"we )|"
     r"that(?:'s| is) (?:wrong|not right|incorrect|not what i \w+)|you (?:got|did) (?:it|that) wrong|"
     r"i (?:said|told you|asked(?: you)?|already (?:said|told you))\b)[,.!:;–—-]*\s*"
 )
-_DIRECTS = later(
+_DIRECTS = lazy_regex(
     r"(?:always|never|only|use|do not|don't|it's|it is|it should|it must|that should|the \w+|we (?:use|always|never|"
     r"only|do not|don't)|our|my|call|write|put|keep|run|"
     r"send|set|name|deploy|add|ask|check|you should|you must|must|should)\b"
 )
-_INSTEAD = later(r"\b(?:instead(?: of)?|rather than|, not |not .{1,60} but )\b")
+_INSTEAD = lazy_regex(r"\b(?:instead(?: of)?|rather than|, not |not .{1,60} but )\b")
 
 
 def rule(sentence: str, *, after_agent: bool) -> Rule | None:
@@ -176,7 +176,7 @@ def _sentence(text: str) -> str:
 
 # --- remember and forget  ----------------------------------------------------------------------
 
-_REMEMBER = later(
+_REMEMBER = lazy_regex(
     r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*"
     r"(?:(?:do not|don't) forget|remember|keep in mind|note(?: down)?|make a note|take note|save|memori[sz]e)"
     r"(?:(?: this)?:| that| (?=(?:i|i'm|i've|my|our|we)\b)|(?<=remember) (?=the\b))\s*(?=\S)"
@@ -193,7 +193,7 @@ _KNOWN = (
     r"i(?:'ve| have)?(?: just)? (?:said|told you|mentioned))"
 )
 _OF_USER = r"(?=i\b|i'm|i've|we\b|we're|my\b|our\b|he\b|she\b|they\b|you\b|the\b)"
-_FORGET = later(
+_FORGET = lazy_regex(
     rf"{_WISH}(?:"
     rf"(?:forget|unlearn|disregard)(?: about)? (?:that {_OF_USER}|(?=my\b|our\b|i\b|i'm|i've|we\b)|"
     rf"(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? (?:about|on|that|with|"
@@ -205,11 +205,11 @@ _FORGET = later(
     r"(?:stop remembering|do not remember|don't remember|do not store|don't store) (?:that )?(?=my\b|our\b|i\b|"
     r"what\b|anything\b))"
 )
-_ALL = later(r"(?:everything|all|anything|whatever)\b")
-_OWN_DATA = later(r"my (?:data|memories|memory|profile)\b")
-_ABOUT_ALL = later(r"(?:about |of |on )?(?:me|us|myself)?[.! ]*$")
-_COURTESY = later(r"(?: please| thanks| thank you| for now| now)?[ .!?,]*$")
-_JUST_SAID = later(r"(?:i )?(?:just )?(?:now|before|last|earlier)?[.! ]*$")
+_ALL = lazy_regex(r"(?:everything|all|anything|whatever)\b")
+_OWN_DATA = lazy_regex(r"my (?:data|memories|memory|profile)\b")
+_ABOUT_ALL = lazy_regex(r"(?:about |of |on )?(?:me|us|myself)?[.! ]*$")
+_COURTESY = lazy_regex(r"(?: please| thanks| thank you| for now| now)?[ .!?,]*$")
+_JUST_SAID = lazy_regex(r"(?:i )?(?:just )?(?:now|before|last|earlier)?[.! ]*$")
 
 
 def remembered(sentence: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Longer "sentences" are pasted material: people do not speak in them.
 MAX_SENTENCE = 700
@@ -27,14 +27,14 @@ _STRAIGHT = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\r": "\n", "\t": " "}
 )
 
-_FENCE = later(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
-_TAG = later(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
-_FORWARDED = later(
+_FENCE = lazy_regex(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
+_TAG = lazy_regex(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
+_FORWARDED = lazy_regex(
     r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|"
     r"from: .{1,200}\n(?:sent|date|to|subject): )",
     re.MULTILINE | re.IGNORECASE,
 )
-_CODE_LINE = later(
+_CODE_LINE = lazy_regex(
     r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
     r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
     r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|"
@@ -42,20 +42,20 @@ _CODE_LINE = later(
     r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
     r"[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )
-_CODE_MARK = later(r"[{}\[\]();=<>|\\$_*^~]")
+_CODE_MARK = lazy_regex(r"[{}\[\]();=<>|\\$_*^~]")
 # Where a sentence ends: a full stop before a space, a line break, a semicolon. Quotes and inline code are stepped over.
-_STEP = later(
+_STEP = lazy_regex(
     r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)'
     r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？।]|[.!?]+(?=[A-Z][a-z]))"
 )
-_ABBREVIATION = later(
+_ABBREVIATION = lazy_regex(
     r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
-_NUMBER_OF = later(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
+_NUMBER_OF = lazy_regex(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
 # "Anna: hello" on several lines is a conversation pasted in, numbers on several lines a table.
-_SPEAKER = later(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
+_SPEAKER = lazy_regex(r"\s*[A-Z][\w .-]{0,24}:\s+\S")
 MIN_TRANSCRIPT = 3
-_BULLET = later(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
+_BULLET = lazy_regex(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
 
 
 def sentences(text: str) -> list[Sentence]:

@@ -7,13 +7,13 @@ import re
 from datetime import UTC, date, datetime, timedelta
 
 from acumen.model.ids import Millis
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memory import Category
-from acumen.model.patterns import later
 from acumen.model.profile import TimeToLive
 
 # Monday to Sunday in the languages that are read most.
 _WEEKDAYS = [
-    later(rf"\b(?:{spaced})|(?:星期|周|礼拜){chinese}|{japanese}曜|{korean}요일", re.IGNORECASE)
+    lazy_regex(rf"\b(?:{spaced})|(?:星期|周|礼拜){chinese}|{japanese}曜|{korean}요일", re.IGNORECASE)
     for spaced, chinese, japanese, korean in (
         ("monday|montag|lunes|lundi|segunda|lunedì|понедельник", "一", "月", "월"),
         ("tuesday|dienstag|martes|mardi|terça|martedì|вторник", "二", "火", "화"),
@@ -37,7 +37,7 @@ _YEARS = range(1900, 2200)
 # Past events and plans stay true: their end is no reason to end the memory.
 _NEVER_OVER = frozenset({Category.EVENT, Category.PLAN})
 # Words that state an end ("until Friday", "this week"): a date that the model made up ends nothing.
-_LIMIT = later(
+_LIMIT = lazy_regex(
     r"\b(?:until|till?|through|by|to|for|during|this|bis|für|diese\w?|während|hasta|al|durante|est[ea]|por|jusqu\w*|au|"
     r"pendant|cette|ce|até|ao|fino|quest[ao]|до|на)\b|まで|間|今週|今月|今年|到|为止|之前|本周|这周|本月|까지|동안",
     re.IGNORECASE,

@@ -8,8 +8,8 @@ import re
 
 from msgspec import Struct
 
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memory import Category
-from acumen.model.patterns import later
 
 # Longer "sentences" are lists and pasted text.
 MAX_LENGTH = 400
@@ -47,7 +47,7 @@ def statement(sentence: str, *, dated: bool = False, explicit: bool = False) -> 
 
 # --- the part that states something  ----------------------------------------------------------------------
 
-_LEAD_IN = later(
+_LEAD_IN = lazy_regex(
     r"(?:by the way|btw|fyi|for (?:context|the record|reference|your information)|oh|ah|also|and|but|so|well|actually|"
     r"anyway|plus|hey|hi|hello|yeah|yes|yep|yup|no|nope|ok|okay|thanks|thank you|thx|wow|great|sure|speaking of [\w' "
     r"-]{1,40}|"
@@ -57,13 +57,13 @@ _LEAD_IN = later(
     re.IGNORECASE,
 )
 # "Last week we moved", "On Sunday I ran": the time may come first.
-_TIME_FIRST = later(
+_TIME_FIRST = lazy_regex(
     r"(?:yesterday|today|tonight|tomorrow|(?:last|next|this(?: past| coming)?) \w+|(?:on|in|since|until) [\w ]{3,20}?|"
     r"\w+ (?:days?|weeks?|months?|years?) ago|right now|these days|at the moment)\s*,?\s+(?=(?:i|i'm|i've|we|we're|"
     r"we've|my|our)\b)"
 )
 # Where a statement passes into a question or a request: "…, do you know any?", "… and I was wondering if …".
-_ASKING = later(
+_ASKING = lazy_regex(
     r"(?:\s*[,;–—-]\s*|\s+)(?:(?:and|but|so|or)\s+)?(?:"
     r"(?:i(?:'m| am| was|'ve been) (?:just |also |really )?(?:wondering|curious|hoping|looking for|not sure))\b|"
     r"(?:was|am) wondering\b|i(?:'d| would) (?:like|love|appreciate)\b|(?:can|could|would|will|should) (?:you|i|we)\b|"
@@ -71,7 +71,7 @@ _ASKING = later(
     r"(?:what|how|where|which|who|why)(?:'s| is| are| do| does| did| can| could| would| should| about)\b|help me\b)"
 )
 # A clause at the end that tells only what the user wants of the conversation: "…, so I want to make sure it fits".
-_TRAILING = later(
+_TRAILING = lazy_regex(
     r"(?:,|;| -| –| —)? (?:(?:and|but|so|which is why|because) )(?:now )?(?:i(?:'m| am| was|'ve been) (?:\w+ly |also "
     r"|just |still |now |so )*"
     r"(?:looking|wondering|trying to|hoping|curious|interested|thinking|considering|not sure|excited|planning to|"
@@ -79,12 +79,12 @@ _TRAILING = later(
     r"i(?: \w+ly)? (?:want|need|think|might|guess|hope|wanted|would|could|should|figured|thought|don't (?:know|"
     r"think))\b|i'(?:ll|d)\b)"
 )
-_QUESTION_START = later(
+_QUESTION_START = lazy_regex(
     r"(?:do|does|did|can|could|would|will|shall|should|is|are|was|were|am|have|has|had|what|how|where|when|which|who|"
     r"whom|"
     r"whose|why|isn't|aren't|don't you|doesn't|didn't|won't|can't you|couldn't|wouldn't|any)\b"
 )
-_SPEAKER = later(r"[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?: (?=\S)")
+_SPEAKER = lazy_regex(r"[A-Z][\w.-]{1,20}(?: [A-Z][\w.-]{1,20})?: (?=\S)")
 
 
 def declarative_part(sentence: str) -> str:
@@ -125,7 +125,7 @@ _MENTAL = (
     "tried|looked|liked|loved|noticed|figured|assumed|expected|called|used|happened|believed|knew|felt|supposed|agreed|"
     "appreciated|wished|understood|considered|decided|heard"
 )
-_IDENTITY = later(
+_IDENTITY = lazy_regex(
     r"(?:my (?:full |first |last )?name(?:'s| is)\b|i'm called\b|i go by\b|my "
     r"pronouns are\b|"
     rf"{_I} {_ADVERBS}(?:live|work|study|teach)s? (?:in|at|for|as|with|near|on|from)\b|i(?:'m| am) (?:originally "
@@ -138,7 +138,7 @@ _IDENTITY = later(
     r"(?:my|our) (?:native|first|mother) (?:language|tongue)\b|my (?:job|role|occupation|title|birthday|hometown|"
     r"timezone|time zone) )"
 )
-_PREFERENCE = later(
+_PREFERENCE = lazy_regex(
     rf"(?:{_I} {_ADVERBS}(?:like|love|prefer|enjoy|hate|dislike|adore|loathe|avoid)\b|{_I} can't stand\b|"
     r"i(?:'m| am) (?:not )?(?:a )?(?:really |very |pretty )?(?:(?:big|huge|great|massive) )?(?:fan of|into|fond of|"
     r"keen on)\b|"
@@ -146,15 +146,15 @@ _PREFERENCE = later(
     r"hated|enjoyed)\b|"
     rf"{_I} (?:don't|do not|can't|cannot) {_ADVERBS}(?:like|enjoy|eat|drink|want|have|use|do|tolerate|stand)\b)"
 )
-_PERFECT = later(
+_PERFECT = lazy_regex(
     rf"(?:i've|we've|{_I} have|{_I} haven't|i've never|i haven't) {_ADVERBS}(?:been (?!thinking|wondering|trying|"
     rf"looking|meaning|"
     rf"considering|curious|hearing|able|asked|told|having a hard time)\w+|(?!been\b|{_MENTAL})(?:\w{{3,}}ed|"
     rf"\w+(?:own|ung|iven|aken|otten|itten|one|een|ought)|"
     rf"{_IRREGULAR})\b)"
 )
-_PAST = later(rf"{_I} {_ADVERBS}(?!{_MENTAL})(?:\w{{3,}}ed|{_IRREGULAR})\b")
-_PRESENT = later(
+_PAST = lazy_regex(rf"{_I} {_ADVERBS}(?!{_MENTAL})(?:\w{{3,}}ed|{_IRREGULAR})\b")
+_PRESENT = lazy_regex(
     rf"{_I} {_ADVERBS}(?:have|own|use|run|drive|play|keep|go|take|attend|collect|volunteer|study|coach|manage|lead|"
     rf"host|grow|"
     r"wear|eat|drink|watch|practi[cs]e|commute|travel|train|pay|earn|see|meet|deploy|build|ship|store|test|bake|cook|"
@@ -162,7 +162,7 @@ _PRESENT = later(
     r"write|sell|buy|rent|teach|raise|sing|dance|swim|ride|hike|work|share|follow|subscribe|come from|belong|"
     r"participate)\b"
 )
-_OWN = later(
+_OWN = lazy_regex(
     r"(?:my|our) (?!question|goal|aim|task|objective|point|apolog|bad\b|understanding|guess|thought|concern|only "
     r"concern|main concern|next "
     r"question|"
@@ -171,7 +171,7 @@ _OWN = later(
     r"works?|loves?|likes?|just|recently|got|gets|started|starts|turned|turns|runs|goes|comes|uses|needs|wants|plays|"
     r"\w{3,}ed|who|which|that|called|named|gave|bought|made|took|told|went|said|passed|won)\b"
 )
-_FUTURE = later(
+_FUTURE = lazy_regex(
     r"(?:i'm|i am|we're|we are) (?:\w+ly |also |actually )*(?:going|flying|moving|travell?ing|starting|getting|"
     r"having|hosting|"
     r"meeting|leaving|taking|visiting|planning|attending|running|expecting|celebrating|throwing|driving|heading|"
@@ -179,14 +179,14 @@ _FUTURE = later(
     r"scheduled|getting married|in|at|on|away|off|out|working|staying|studying|living)\b|i've (?:got|booked|"
     r"scheduled)\b|we(?:'ve| have) (?:got|booked|scheduled)\b"
 )
-_HAVE_TALK = later(
+_HAVE_TALK = lazy_regex(
     r"(?:i|we) (?:\w+ )?(?:have|had|'ve got) (?:(?:a|an|another|one|some|any|no|two|the|more|few|quick|couple of|"
     r"other|\w+) ){0,3}"
     r"(?:questions?|idea|ideas|problem|problems|issue|issues|doubts?|request|favou?r|time|luck|to\b|trouble|feeling|"
     r"fun|clue|"
     r"great time|good time|blast|concerns?|hard time|tips?|thoughts?|plans?\b(?! to))"
 )
-_TASK = later(
+_TASK = lazy_regex(
     r"(?:i'm|i am|we're|we are) (?:\w+ly |also |just |still |now |actually )*(?:looking|wondering|trying|hoping|"
     r"curious|interested|thinking|"
     r"considering|not sure|sure|glad|happy to|excited|sorry|afraid|having trouble|confused|asking|ready|open to|"
@@ -215,14 +215,14 @@ def _category(low: str, text: str, *, dated: bool) -> Category | None:
     return Category.FACT if owned and (_IS_A.search(low) or _specific(low, text, dated=dated)) else None
 
 
-_IS_A = later(
+_IS_A = lazy_regex(
     r"\b(?:is|are|was|were) (?:an?|the|called|named|at|in|on|from|with|\d)|\b(?:has|have|had|who|which|lives?|works?|"
     r"uses?|runs?) "
 )
-_SPECIFIC = later(
+_SPECIFIC = lazy_regex(
     r"\b(?:just|recently|already|ago|last|since|every|first|never|always|years?|months?|weeks?|\d[\d.,:]*)\b|[$€£]\d"
 )
-_PROPER = later(r"(?<=[a-z,] )[A-Z][\w'’-]+")
+_PROPER = lazy_regex(r"(?<=[a-z,] )[A-Z][\w'’-]+")
 
 
 def _specific(low: str, text: str, *, dated: bool) -> bool:
@@ -234,11 +234,11 @@ def _specific(low: str, text: str, *, dated: bool) -> bool:
 
 # --- what says nothing  ----------------------------------------------------------------------
 
-_HYPOTHETICAL = later(
+_HYPOTHETICAL = lazy_regex(
     r"\b(?:said|says|wrote|told \w+)\b[^\"“]{0,12}[\"“]|"
     r"^(?:if|imagine|suppose|let's say|pretend|what if|assuming|unless|whether)\b|\bif i (?:were|was|had)\b"
 )
-_OF_THE_TALK = later(
+_OF_THE_TALK = lazy_regex(
     r"\b(?:you|your|you're|you've|you'll|yours)\b|"
     r"\b(?:these|those|this|that|the|all (?:the|these|those)) (?:\w+ ){0,2}(?:tips?|ideas?|options?|suggestions?|"
     r"recommendations?|resources?|questions?|examples?|steps?|points?|advice|lists?|responses?|answers?|information|"
@@ -246,9 +246,9 @@ _OF_THE_TALK = later(
     r"prompts?|templates?|approach|concept|sound)\b|"
     r"\b(?:love|like|enjoy|hate) (?:the (?:idea|sound|thought|way)|that|this|it|how|to (?:know|hear|see|learn|try))\b"
 )
-_POINTING = later(r"(?:\b(?:it|that|this|them|those|these|there|one|so|too|both|him|her|ones|do|did)\b[.! ]*)$")
+_POINTING = lazy_regex(r"(?:\b(?:it|that|this|them|those|these|there|one|so|too|both|him|her|ones|do|did)\b[.! ]*)$")
 # "I took it at the beach", "the vibes on that album", "I love the color": the thing was named in another sentence.
-_POINTS_BACK = later(
+_POINTS_BACK = lazy_regex(
     r"(?:i|we|i've|we've|i'm|i am)(?: [\w']+){1,4}? (?:it|them|him|these|those|one|(?:this|that)(?! (?:\w+ "
     r"){0,1}(?:week|month|"
     r"year|morning|weekend|summer|winter|spring|fall|evening|afternoon|day|season|i\b|we\b|my\b|the\b)))\b|"
@@ -291,11 +291,13 @@ def _empty(low: str, category: Category) -> bool:
 
 # --- standing  ----------------------------------------------------------------------
 
-_HOW = later(
+_HOW = lazy_regex(
     r"\b(?:answers|replies|responses|explanations|summaries)\b|\b(?:i|we) (?:\w+ )?prefer\b|\bi(?:'d| would) "
     r"rather\b|\bcall me\b"
 )
-_SITUATION = later(r"\b(?:when|whenever|if|while|during|before|after|unless|in case|for (?:this|that|the|my|our))\b")
+_SITUATION = lazy_regex(
+    r"\b(?:when|whenever|if|while|during|before|after|unless|in case|for (?:this|that|the|my|our))\b"
+)
 
 
 def _standing(low: str, category: Category) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from acumen.llm.tokens import count_tokens, truncate
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Millis
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.secrets import redact
 
 # One turn may take at most this much of the room: a pasted document must not push the talk out.
@@ -26,7 +26,7 @@ QUOTED = re.compile(
     r"[\"“„][^\"”“\n]{15,2000}[\"”“]|«[^»\n]{15,2000}»|[「『][^」』\n]{10,2000}[」』]|(?<!\w)'[^'\n]{15,2000}'(?!\w)"
 )
 # Not after "Dr.", and not in "am 3. Mai".
-_BETWEEN_SENTENCES = later(
+_BETWEEN_SENTENCES = lazy_regex(
     r"(?:(?<=\w\w\w[.!?])|(?<=\d[.!?])(?![ \t]+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))"
     r"[ \t]+(?=[^\W\d_a-z]|[¿¡\"'«„“])|(?<=[。！？])(?![。！？」』”\s]|\Z)"
 )

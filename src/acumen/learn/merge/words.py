@@ -6,12 +6,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 from acumen.learn.extract.statements import content_words
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 
 # Allergy and allergic, marry and married: longer words that begin alike are taken for one.
 PREFIX = 5
 
-_NEGATED = later(
+_NEGATED = lazy_regex(
     r"\b(?:not|no|never|n't|don't|doesn't|didn't|isn't|aren't|wasn't|can't|cannot|won't|no longer|without|stop|"
     r"stopped|quit|avoid|hate|dislike)\b"
 )

@@ -11,31 +11,31 @@ from msgspec import Struct
 
 from acumen.learn.share.stance import is_value
 from acumen.learn.share.vocabulary import listed
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.secrets import redact
 from acumen.model.text import STOPWORDS
 
 _PERSONAL = [
-    ("email", later(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
-    ("name", later(r"(?<![\w@])@\w[\w.-]{1,38}")),
-    ("name", later(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w'-]{1,40}(?: [A-Z][\w'-]{1,40})?")),
-    ("id", later(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")),
-    ("id", later(r"\b[a-z]{2,8}[_-](?=[\w-]*\d)[A-Za-z0-9]{8,64}\b")),
-    ("address", later(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b")),
-    ("date", later(r"\b(?:19\d\d|200\d|201\d)-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b")),
+    ("email", lazy_regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
+    ("name", lazy_regex(r"(?<![\w@])@\w[\w.-]{1,38}")),
+    ("name", lazy_regex(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w'-]{1,40}(?: [A-Z][\w'-]{1,40})?")),
+    ("id", lazy_regex(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")),
+    ("id", lazy_regex(r"\b[a-z]{2,8}[_-](?=[\w-]*\d)[A-Za-z0-9]{8,64}\b")),
+    ("address", lazy_regex(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b")),
+    ("date", lazy_regex(r"\b(?:19\d\d|200\d|201\d)-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b")),
     (
         "phone",
-        later(
+        lazy_regex(
             r"(?<![\w.-])(?:\+\d{1,3}[ ./-]?|\(?0\d{1,4}\)?[ ./-]|\(\d{3}\) ?|\d{3}[-. ]\d{3}[-. ])"
             r"\d[\d ./-]{2,14}\d(?![\w-])"
         ),
     ),
-    ("number", later(r"(?<![\w.,:-])#?\d{5,}(?![\w:-])")),
-    ("number", later(r"(?i)(?:(?<=\bticket )|(?<=\border )|(?<=\baccount ))#?\d{3,}\b|(?<![\w&])#\d{3,}\b")),
+    ("number", lazy_regex(r"(?<![\w.,:-])#?\d{5,}(?![\w:-])")),
+    ("number", lazy_regex(r"(?i)(?:(?<=\bticket )|(?<=\border )|(?<=\baccount ))#?\d{3,}\b|(?<![\w&])#\d{3,}\b")),
 ]
 # Replaced before secrets, whose patterns would take its digits for a card number.
-_ACCOUNT = later(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
-_WORD = later(r"[^\W\d_][\w'’-]*")
+_ACCOUNT = lazy_regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
+_WORD = lazy_regex(r"[^\W\d_][\w'’-]*")
 _NO_NAMES, _NO_PERSONS = STOPWORDS | listed("no names"), listed("no persons")
 
 
@@ -66,7 +66,7 @@ def anonymize(text: str, names: Collection[str] = (), shared: Collection[str] = 
 @lru_cache(maxsize=256)
 def _any_of(names: frozenset[str]) -> re.Pattern[str]:
     longest_first = sorted(map(re.escape, names), key=len, reverse=True)
-    return later(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?![\w-])", re.IGNORECASE)
+    return lazy_regex(rf"(?<![\w-])(?:{'|'.join(longest_first)})(?![\w-])", re.IGNORECASE)
 
 
 def without_case_numbers(text: str) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from msgspec import Struct, field
 
 from acumen.learn.share.vocabulary import filed, listed
-from acumen.model.patterns import later
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.text import STOPWORDS, stem, words
 
 WANTED, UNWANTED = 1, -1
@@ -22,12 +22,12 @@ _END = frozenset(". ; : ! ? ( ) -- - …".split())
 _OPPOSITES, _SYNONYMS, _VALUES, _NUMBERS = map(filed, ("opposites", "synonyms", "values", "numbers"))
 _LIGHT = frozenset(map(stem, listed("light")))
 _SHAPES = [
-    ("region", later(r"(?:us|eu|ap|sa|ca|me|af|il|cn)-(?:gov-)?(?:nor|sou|ea|we|cen)[a-z]*-?\d[a-z]?")),
-    ("time", later(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d|noon|midnight")),
-    ("version", later(r"v\d+(?:\.\d+)*|\d+\.\d+(?:\.\d+)+")),
-    ("date format", later(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")),
-    ("percentage", later(r"\d[\d.]*%")),
-    ("number", later(r"[$€£]?\d[\d,]*(?:\.\d+)?k?")),
+    ("region", lazy_regex(r"(?:us|eu|ap|sa|ca|me|af|il|cn)-(?:gov-)?(?:nor|sou|ea|we|cen)[a-z]*-?\d[a-z]?")),
+    ("time", lazy_regex(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d|noon|midnight")),
+    ("version", lazy_regex(r"v\d+(?:\.\d+)*|\d+\.\d+(?:\.\d+)+")),
+    ("date format", lazy_regex(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")),
+    ("percentage", lazy_regex(r"\d[\d.]*%")),
+    ("number", lazy_regex(r"[$€£]?\d[\d,]*(?:\.\d+)?k?")),
 ]
 
 

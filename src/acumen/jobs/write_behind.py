@@ -13,7 +13,7 @@ F = TypeVar("F")
 MOST_WAITING = 50_000
 
 
-class Soon(Generic[F]):
+class WriteBehindBuffer(Generic[F]):
     """Hands over what it was given, at most every `seconds`."""
 
     def __init__(self, hand_over: Callable[[Sequence[F]], Awaitable[None]], seconds: float) -> None:

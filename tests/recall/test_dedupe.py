@@ -1,7 +1,7 @@
 """Of a shared lesson and the own one it was written from, the better is shown."""
 
 from acumen.model.ids import Kind, MemoryRef
-from acumen.recall.doubles import without_doubles
+from acumen.recall.dedupe import without_doubles
 
 SHARED, OWN = Kind.AGENT_PLAYBOOK, Kind.USER_PLAYBOOK
 

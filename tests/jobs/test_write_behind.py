@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from acumen.jobs import soon
-from acumen.jobs.soon import Soon
+from acumen.jobs import write_behind
+from acumen.jobs.write_behind import WriteBehindBuffer
 
 
 class Ledger:
@@ -25,7 +25,7 @@ class Ledger:
 
 async def test_what_was_noted_is_handed_over_together():
     ledger = Ledger()
-    waiting = Soon(ledger, seconds=60)
+    waiting = WriteBehindBuffer(ledger, seconds=60)
     for fact in range(3):
         waiting.note(fact)
 
@@ -37,7 +37,7 @@ async def test_what_was_noted_is_handed_over_together():
 
 async def test_serving_hands_over_by_itself_and_once_more_at_the_end():
     ledger = Ledger()
-    waiting = Soon(ledger, seconds=0.01)
+    waiting = WriteBehindBuffer(ledger, seconds=0.01)
     stop = asyncio.Event()
     serving = asyncio.create_task(waiting.serve(stop))
     waiting.note(1)
@@ -51,7 +51,7 @@ async def test_serving_hands_over_by_itself_and_once_more_at_the_end():
 
 async def test_flush_waits_for_what_somebody_else_is_handing_over():
     ledger = Ledger()
-    waiting = Soon(ledger, seconds=60)
+    waiting = WriteBehindBuffer(ledger, seconds=60)
     waiting.note(1)
     other = asyncio.create_task(waiting.flush())
     await asyncio.sleep(0)
@@ -64,7 +64,7 @@ async def test_flush_waits_for_what_somebody_else_is_handing_over():
 
 async def test_a_ledger_that_fails_stops_nobody_and_the_loss_is_counted():
     ledger = Ledger(fails=True)
-    waiting = Soon(ledger, seconds=60)
+    waiting = WriteBehindBuffer(ledger, seconds=60)
     waiting.note(1)
     await waiting.flush()
     ledger.fails = False
@@ -77,9 +77,9 @@ async def test_a_ledger_that_fails_stops_nobody_and_the_loss_is_counted():
 
 
 async def test_memory_is_no_queue_without_end(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(soon, "MOST_WAITING", 2)
+    monkeypatch.setattr(write_behind, "MOST_WAITING", 2)
     ledger = Ledger()
-    waiting = Soon(ledger, seconds=60)
+    waiting = WriteBehindBuffer(ledger, seconds=60)
     for fact in range(5):
         waiting.note(fact)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from acumen.app import LOCAL_ORG, App
-from acumen.door.headers import Scope, headers_of
+from acumen.auth.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.ids import Millis, OrgId, fresh_id, now
 from acumen.storage.accounts.api_keys import ApiKey, any_exist, by_id, by_secret, hashed
@@ -35,7 +35,7 @@ class Caller(Struct, frozen=True):
         return "local" if self.key_id is None else f"{self.key_name} ({self.key_id})"
 
 
-class Doorkeeper:
+class KeyAuthenticator:
     """Knows the keys, for a moment at a time."""
 
     def __init__(self, app: App) -> None:

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from acumen.llm.embed import DIMS
 from acumen.model.ids import Kind
 from acumen.model.search import TURN, RankingMode, SearchRow
-from acumen.recall.held import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.index import ANALYSER
+from acumen.recall.index_cache import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.partition import RankQuery
 from acumen.storage.store import OrgStore
 from tests.world import (

@@ -1,0 +1,3 @@
+"""Where the dashboard is served."""
+
+ROOT = "/ui"
