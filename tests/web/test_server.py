@@ -11,8 +11,8 @@ from acumen.auth.authenticator import KeyAuthenticator
 from acumen.errors import NotAuthenticated
 from acumen.model.ids import MemoryRef, now
 from acumen.web import server  # noqa: F401 - which registers the pages
-from acumen.web.page import PAGES
 from acumen.web.front import prefers_html, with_dashboard
+from acumen.web.page import PAGES
 from acumen.web.paths import ROOT
 from acumen.web.session import COOKIE, Sessions, visitor
 from acumen_client.wire.shapes import Role
