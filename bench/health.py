@@ -9,10 +9,10 @@ from random import Random
 from typing import Any
 
 from acumen.app import LOCAL_ORG, App
-from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId, now
+from acumen.model.jobs.facts import Hour
+from acumen.model.metering.usage import CITED, SEARCHED, SHOWN
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, SEARCHED, SHOWN
 from acumen.review import watch
 from acumen.storage.store import OrgStore, Store, connect
 from acumen.storage.tables import citing_versions, usage_events

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from acumen.llm.embed import NAME, load_embedder
 from acumen.model.ids import Kind, Millis, PlaybookId, ProfileId, UserId, now
-from acumen.model.memories import Memory, owner, searchable
-from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
-from acumen.model.profile import Profile
-from acumen.model.search import SearchRow
+from acumen.model.memories.memory import Memory, owner, searchable
+from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
+from acumen.model.memories.profile import Profile
+from acumen.model.memories.search import SearchRow
 from acumen.recall.index import ANALYSER
 from acumen.recall.words import terms
 from acumen.storage.store import OrgStore, Tx

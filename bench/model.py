@@ -24,11 +24,11 @@ from acumen.llm.scripted import Script
 from acumen.model.config import DEFAULT_WINDOW, PLAYBOOKS, PROFILES
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import InteractionId, Kind, Millis, PlaybookId, ProfileId, RequestId, SessionId, UserId
-from acumen.model.llm_call import LlmCall, ModelRole
-from acumen.model.llm_choice import LlmChoice
-from acumen.model.memories import Memory
-from acumen.model.playbook import UserPlaybook
-from acumen.model.profile import Profile
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import UserPlaybook
+from acumen.model.memories.profile import Profile
+from acumen.model.metering.llm_call import LlmCall, ModelRole
+from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 from bench.figures import Figure, Run
 from bench.retrieval import data_folder, locomo

@@ -24,7 +24,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from acumen.llm.embed import NAME, Embedder, load_embedder
-from acumen.model.search import RankingMode
+from acumen.model.memories.search import RankingMode
 from acumen.recall.partition import RankQuery
 from acumen.recall.passages import of_turn
 from acumen.recall.turns import TurnPartition

@@ -14,8 +14,8 @@ from acumen.cli.local_commands import RARELY
 from acumen.llm.embed import load_embedder
 from acumen.llm.meaning import Meaning, Vector
 from acumen.model.ids import Kind, UserId, now
-from acumen.model.playbook import Approval
-from acumen.model.search import Filter
+from acumen.model.memories.playbook import Approval
+from acumen.model.memories.search import Filter
 from acumen.recall.search import Ask
 from acumen.storage.store import Store, connect
 from bench import memories, places, texts

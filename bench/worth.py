@@ -17,8 +17,6 @@ from acumen.app import LOCAL_ORG, App
 from acumen.deps import Deps
 from acumen.meter import outcomes, usage
 from acumen.model.conversation import Interaction, Request
-from acumen.model.experiment import HOLDOUT, Experiment
-from acumen.model.facts import Hour, Published
 from acumen.model.ids import (
     InteractionId,
     Kind,
@@ -30,8 +28,10 @@ from acumen.model.ids import (
     UserId,
     now,
 )
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.search import Filter, RankingMode
+from acumen.model.jobs.facts import Hour, Published
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
+from acumen.model.memories.search import Filter, RankingMode
+from acumen.model.metering.experiment import HOLDOUT, Experiment
 from acumen.model.times import DAY_MS
 from acumen.observe import conversations
 from acumen.recall import experiments

@@ -39,9 +39,9 @@ from acumen.model.ids import (
     fresh_id,
     now,
 )
-from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
-from acumen.model.profile import Profile
-from acumen.model.search import SearchRow
+from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
+from acumen.model.memories.profile import Profile
+from acumen.model.memories.search import SearchRow
 from acumen.settings import LlmSettings, Settings
 from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.engine import migrate

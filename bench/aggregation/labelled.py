@@ -11,7 +11,7 @@ from msgspec import Struct
 from acumen.learn.share.groups import LessonIndex, regroup
 from acumen.llm.embed import Embedder
 from acumen.model.ids import PlaybookId, UserId
-from acumen.model.playbook import Lesson
+from acumen.model.memories.playbook import Lesson
 
 FILE = Path(__file__).parent / "lessons.jsonl"
 

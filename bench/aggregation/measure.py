@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from acumen.app import LOCAL_ORG, App
 from acumen.learn.share import aggregate
 from acumen.llm.embed import load_embedder
-from acumen.model.facts import AggregationAsked
 from acumen.model.ids import Kind, PlaybookId, UserId, now
-from acumen.model.memories import Memory
-from acumen.model.playbook import Lesson, UserPlaybook
-from acumen.model.run import RunState
+from acumen.model.jobs.facts import AggregationAsked
+from acumen.model.jobs.run import RunState
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import Lesson, UserPlaybook
 from acumen.settings import Settings
 from bench import memories, texts
 from bench.aggregation.labelled import gathered, score, wordings

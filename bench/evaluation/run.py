@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 from acumen.learn.evaluate.judge_rules import judge
-from acumen.model.evaluation import Judgement
+from acumen.model.metering.evaluation import Judgement
 from bench.evaluation.cases import PARTS, Case, cases
 from bench.figures import Figure, Run, at_least
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-# The words of a memory end only for one of these causes (`acumen.model.memory.Cause`).
+# The words of a memory end only for one of these causes (`acumen.model.memories.base.Cause`).
 EXPLICIT_CAUSES = frozenset({"correction", "retraction", "new_value", "model", "person", "forget", "expired"})
 CURRENT = "current"
 MAX_QUIET_SECONDS = 900

@@ -19,11 +19,11 @@ from acumen.meter import usage
 from acumen.meter.cost import StoredLedger
 from acumen.model import config as org_config
 from acumen.model.config import OrgConfig
-from acumen.model.facts import Fact, Hour, Minutes
 from acumen.model.ids import Millis, OrgId, now
-from acumen.model.job import Job
+from acumen.model.jobs.facts import Fact, Hour, Minutes
+from acumen.model.jobs.job import Job
+from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
-from acumen.model.usage import Injection
 from acumen.recall import replay
 from acumen.recall.index import Indexer
 from acumen.recall.search import Recalled, Search

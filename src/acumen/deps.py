@@ -9,8 +9,8 @@ from acumen.llm.gateway import Llm
 from acumen.llm.meaning import Meaning
 from acumen.model.config import OrgConfig
 from acumen.model.ids import Kind, Millis, OrgId, UserId
-from acumen.model.search import SearchRow
-from acumen.model.signal import Thresholds
+from acumen.model.memories.search import SearchRow
+from acumen.model.review.signal import Thresholds
 from acumen.settings import Settings
 from acumen.storage.store import OrgStore, Tx
 

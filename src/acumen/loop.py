@@ -22,7 +22,7 @@ from acumen.learn.incidents import failures, recoveries, successes
 from acumen.learn.runs import generation
 from acumen.learn.share import aggregate
 from acumen.meter import cost, outcomes, usage
-from acumen.model.facts import (
+from acumen.model.jobs.facts import (
     AggregationAsked,
     Alerted,
     Ended,
@@ -40,7 +40,7 @@ from acumen.model.facts import (
     SessionQuiet,
     Worked,
 )
-from acumen.model.job import Job
+from acumen.model.jobs.job import Job
 from acumen.observe import endings, operations
 from acumen.recall import index
 from acumen.review import alerts, watch, webhook

@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.learn.share.cluster import LEAST_MEANING
-from acumen.model.aggregation import UNSAID_SIMILARITIES
+from acumen.model.memories.aggregation import UNSAID_SIMILARITIES
 from acumen_client import Config
 from acumen_client.wire import sections
 from acumen_client.wire.config import MASK

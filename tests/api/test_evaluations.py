@@ -8,8 +8,8 @@ import pytest
 
 from acumen.llm.scripted import Script
 from acumen.model.ids import now
-from acumen.model.llm_call import ModelRole
-from acumen.model.run import RunId
+from acumen.model.jobs.run import RunId
+from acumen.model.metering.llm_call import ModelRole
 from acumen_client import BadInput, Conflict, NotFound
 from acumen_client.wire.evaluations import EvaluationResultView, SetSessionOutcomeResponse
 from tests.world import Clock, Org, Start, join, local, said

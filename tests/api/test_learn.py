@@ -6,8 +6,8 @@ import pytest
 
 from acumen.learn.runs import generation
 from acumen.learn.runs.generation import PROFILES, Mode, Wish
-from acumen.model.facts import GenerationAsked
-from acumen.model.run import RunId
+from acumen.model.jobs.facts import GenerationAsked
+from acumen.model.jobs.run import RunId
 from acumen_client import NotFound
 from tests.world import Clock, Org, Start, local, playbook, profile, said
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from acumen.model.evaluation import Evaluation, EvaluationId, FailureType, Judgement, Preference, ShadowVerdict
 from acumen.model.ids import InteractionId, Millis, SessionId, UserId, now
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
+from acumen.model.metering.evaluation import Evaluation, EvaluationId, FailureType, Judgement, Preference, ShadowVerdict
 from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 from acumen_client import BadInput

@@ -19,15 +19,15 @@ from acumen.app import LOCAL_ORG, App
 from acumen.deps import Deps, Findable
 from acumen.learn.incidents import failures
 from acumen.meter import usage
-from acumen.model.evaluation import Evaluation, EvaluationId, Judgement
-from acumen.model.facts import Failed, Hour
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
-from acumen.model.memories import Memory, owner, searchable
-from acumen.model.memory import Cause
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus
-from acumen.model.search import SearchRow
+from acumen.model.jobs.facts import Failed, Hour
+from acumen.model.memories.base import Cause
+from acumen.model.memories.memory import Memory, owner, searchable
+from acumen.model.memories.search import SearchRow
+from acumen.model.metering.evaluation import Evaluation, EvaluationId, Judgement
+from acumen.model.metering.usage import CITED, PRODUCTION, Injection, UsageEvent
+from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.times import DAY_MS, HOUR_MS
-from acumen.model.usage import CITED, PRODUCTION, Injection, UsageEvent
 from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.review import watch

@@ -7,7 +7,7 @@ import pytest
 
 from acumen.app import LOCAL_ORG
 from acumen.model.ids import MemoryRef, UserId
-from acumen.model.search import Filter
+from acumen.model.memories.search import Filter
 from acumen.settings import Settings
 from acumen.storage.store import Store, Tx, connect
 from tests.cli.conftest import Run, Served

@@ -23,8 +23,8 @@ from acumen.errors import (
 from acumen.llm import talk
 from acumen.llm.gateway import Gateway, Llm
 from acumen.llm.prompt import ModelQuestion, Prompt
-from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
-from acumen.model.llm_choice import LlmChoice
+from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
+from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 from tests.model_server import (
     MODEL,

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from acumen.llm.prompt import Prompt
 from acumen.llm.tokens import count_tokens
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 
 SOURCES = Path(__file__).parents[2] / "src" / "acumen"
 FILES = sorted(SOURCES.rglob("prompts/*.md"))

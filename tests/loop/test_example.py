@@ -203,7 +203,7 @@ async def test_a_user_erased_while_being_learned_from_stays_erased(org: Org, mon
 
 async def test_one_step_that_fails_does_not_keep_the_others_from_running(org: Org, monkeypatch: pytest.MonkeyPatch):
     from acumen import loop  # noqa: PLC0415 - the table of causes is replaced here
-    from acumen.model.facts import Published  # noqa: PLC0415
+    from acumen.model.jobs.facts import Published  # noqa: PLC0415
 
     async def broken(*_: object) -> None:
         raise ValueError("torn page")

@@ -3,7 +3,7 @@
 import pytest
 
 from acumen import loop
-from acumen.model.facts import Hour
+from acumen.model.jobs.facts import Hour
 from tests.world import Clock, Org, Start, local, profile, said
 
 

@@ -11,7 +11,7 @@ from acumen.learn import pipeline
 from acumen.learn.extract import extraction
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, Millis
-from acumen.model.job import JobState
+from acumen.model.jobs.job import JobState
 from tests.world import Clock, Org, Start, local, said
 
 QUICK = {"poll_seconds": 0.02, "workers": 2}

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from acumen.llm.ping import ping
 from acumen.llm.prompt import Prompt
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 from acumen.settings import LlmSettings
 from tests import smollm
 from tests.world import Start, local, once, said

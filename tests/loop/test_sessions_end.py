@@ -8,7 +8,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from acumen.learn.evaluate.evaluate import chance
 from acumen.llm.scripted import Script
 from acumen.model.ids import SessionId, UserId
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 from acumen_client.wire.evaluations import EvaluationResultView
 from tests.world import Clock, Org, Start, local, said
 

@@ -7,7 +7,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 from acumen_client.wire.config import MASK
 from tests.model_server import model_server, refuses, says, waits_for
 from tests.world import Org, Start, local, said

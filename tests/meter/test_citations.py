@@ -7,7 +7,7 @@ import pytest
 
 from acumen.model.handles import memory_handle
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.usage import CITED, RETRIEVED, SHOWN, UNRESOLVED
+from acumen.model.metering.usage import CITED, RETRIEVED, SHOWN, UNRESOLVED
 from acumen_client import BadInput, Citation
 from tests.world import Org, join, playbook, profile, said
 

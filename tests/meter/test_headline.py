@@ -2,7 +2,7 @@
 
 from acumen.meter.headline import headline, pareto
 from acumen.meter.price import Tag
-from acumen.model.usage import Use
+from acumen.model.metering.usage import Use
 
 
 def _tag(name: str, tokens: int, cited: int = 0) -> Tag:

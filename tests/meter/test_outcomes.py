@@ -3,9 +3,9 @@
 import pytest
 
 from acumen.meter import outcomes
-from acumen.model.facts import Hour
 from acumen.model.ids import Millis, OrgId
-from acumen.model.usage import SHOWN, UsageEvent
+from acumen.model.jobs.facts import Hour
+from acumen.model.metering.usage import SHOWN, UsageEvent
 from acumen_client.errors import NotFound
 from tests.storage.metering.test_evaluations import an_evaluation
 from tests.world import Org

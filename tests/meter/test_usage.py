@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.llm.tokens import count_tokens
-from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN
+from acumen.model.metering.usage import CITED, ECHOED, SEARCHED, SHOWN
 from tests.world import Clock, Org, Start, local, once, playbook, profile, said
 
 ZEBRAS = "Keeps three zebras in the garden"

@@ -1,8 +1,8 @@
 """Ids and facts."""
 
 from acumen.loop import FACTS
-from acumen.model.facts import Hour, Published, SessionEnded
 from acumen.model.ids import RequestId, SessionId, UserId, fresh_id
+from acumen.model.jobs.facts import Hour, Published, SessionEnded
 
 
 def test_fresh_ids_are_unique_and_sort_by_the_time_they_were_made():

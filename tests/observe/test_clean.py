@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus
+from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.observe.clean import cleaned
 
 SECRETS = [

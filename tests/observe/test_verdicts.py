@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.verdict import Recurrence
+from acumen.model.operations.verdict import Recurrence
 from tests.world import Org
 
 

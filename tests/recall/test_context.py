@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from acumen.llm.tokens import count_tokens
 from acumen.model.handles import memory_handle
 from acumen.model.ids import InteractionId, Kind, MemoryRef
-from acumen.model.memory import Category
+from acumen.model.memories.base import Category
 from acumen.recall.context import CITE, DUPLICATE, OVER_BUDGET, UNAPPROVED, Shares, compose, fit
 from acumen.recall.lines import ContextCandidate, by_stability, candidate
 from acumen.recall.quotes import Quote

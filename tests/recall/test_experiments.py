@@ -2,8 +2,8 @@
 
 import pytest
 
-from acumen.model.experiment import HOLDOUT, TREATMENT, Experiment
 from acumen.model.ids import Millis, OrgId
+from acumen.model.metering.experiment import HOLDOUT, TREATMENT, Experiment
 from acumen_client.errors import Conflict, NotFound
 from tests.storage.metering.test_evaluations import an_evaluation
 from tests.world import Org, profile, said

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from acumen.llm.embed import DIMS
 from acumen.model.ids import Kind
-from acumen.model.search import TURN, RankingMode, SearchRow
+from acumen.model.memories.search import TURN, RankingMode, SearchRow
 from acumen.recall.index import ANALYSER
 from acumen.recall.index_cache import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.partition import RankQuery

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from acumen.llm.embed import Embedder, load_embedder
-from acumen.model.search import Found, RankingMode
+from acumen.model.memories.search import Found, RankingMode
 from acumen.recall import fuse
 from acumen.recall.partition import Partition, RankQuery
 from acumen.recall.rows import FEW_DEAD

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from acumen.llm.tokens import count_tokens
-from acumen.model.conflict import Conflict, ConflictState
 from acumen.model.handles import memory_handle, turn_handle
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
-from acumen.model.memory import Category
+from acumen.model.memories.base import Category
+from acumen.model.memories.conflict import Conflict, ConflictState
 from tests.recall.break_outs import BREAK_OUTS
 from tests.recall.test_frame import looks_like_the_tag
 from tests.world import ADA, Org, a_profile, a_user_playbook, keep, once, playbook, profile, said

@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.model.ids import Kind, UserId
-from acumen.model.search import Filter, RankingMode
+from acumen.model.memories.search import Filter, RankingMode
 from acumen.recall.search import Ask, AskTurns
 from tests.world import ADA, Org, profile, said
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from acumen.model.search import Found, RankingMode
+from acumen.model.memories.search import Found, RankingMode
 from acumen.recall.partition import RankQuery
 from acumen.recall.rows import FEW_DEAD
 from acumen.recall.turns import TurnPartition

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acumen.model.conflict import Conflict
 from acumen.model.ids import InteractionId, Kind, MemoryRef, UserId, fresh_id
-from acumen.model.memory import Cause, Status
-from acumen.model.search import SearchRow
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.conflict import Conflict
+from acumen.model.memories.search import SearchRow
 from acumen.storage.memories.lineage import CONFLICT, Because
 from acumen.storage.store import OrgStore, Tx
 from tests.world import Org, a_profile, a_request, a_turn, kind_of

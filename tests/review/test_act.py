@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from acumen.errors import BadInput as Refused
-from acumen.model.action import ActionId, ActionKind, ActionRequest, Target
 from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
+from acumen.model.review.action import ActionId, ActionKind, ActionRequest, Target
 from acumen.model.times import DAY_MS
 from acumen.review import act
 from acumen_client.errors import BadInput, Conflict, NotFound

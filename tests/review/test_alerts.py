@@ -16,10 +16,10 @@ from pydantic_ai.exceptions import ModelHTTPError
 from acumen import loop
 from acumen.errors import BadSettings
 from acumen.llm.scripted import Script
-from acumen.model.alert import silent
-from acumen.model.facts import Failed
 from acumen.model.ids import Millis
-from acumen.model.llm_call import ModelRole
+from acumen.model.jobs.facts import Failed
+from acumen.model.metering.llm_call import ModelRole
+from acumen.model.operations.alert import silent
 from acumen.model.times import HOUR_MS
 from acumen.settings import load
 from tests.world import Clock, Org, Start, join, local

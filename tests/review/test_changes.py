@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.memory import Cause, Status
-from acumen.model.playbook import Lesson
-from acumen.model.profile import TimeToLive
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.playbook import Lesson
+from acumen.model.memories.profile import TimeToLive
 from acumen.model.times import DAY_MS
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx

@@ -5,11 +5,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acumen.model.action import ReviewState
-from acumen.model.conflict import Conflict, ConflictState
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.search import Filter
-from acumen.model.signal import SIGNALS, QueueItem, ReviewWindow, Thresholds
+from acumen.model.memories.conflict import Conflict, ConflictState
+from acumen.model.memories.search import Filter
+from acumen.model.review.action import ReviewState
+from acumen.model.review.signal import SIGNALS, QueueItem, ReviewWindow, Thresholds
 from acumen.model.times import DAY_MS
 from acumen.review.signals import Signal, signals_of
 from acumen.storage.memories.memory_tables import MEMORY_TABLES

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.action import ReviewState
 from acumen.model.ids import Millis
-from acumen.model.signal import Replaced, ReviewWindow, ScannedSignal, SignalInput, Thresholds, Twin
+from acumen.model.metering.usage import Use
+from acumen.model.review.action import ReviewState
+from acumen.model.review.signal import Replaced, ReviewWindow, ScannedSignal, SignalInput, Thresholds, Twin
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 from acumen.review.signals import Signal, costly, signals_of, stale
 
 NOW = Millis(1_000 * DAY_MS)

@@ -8,12 +8,6 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind, ReviewState
-from acumen.model.change import ChangeFilter
-from acumen.model.cluster import AggregationBookmark, Cluster
-from acumen.model.conflict import Conflict, ConflictState
-from acumen.model.experiment import Experiment
-from acumen.model.facts import Published
 from acumen.model.ids import (
     InjectionId,
     InteractionId,
@@ -26,11 +20,17 @@ from acumen.model.ids import (
     SessionId,
     UserId,
 )
-from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
-from acumen.model.run import RunId
-from acumen.model.search import Filter, SearchRow
-from acumen.model.signal import ReviewWindow, Thresholds
-from acumen.model.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
+from acumen.model.jobs.facts import Published
+from acumen.model.jobs.run import RunId
+from acumen.model.memories.change import ChangeFilter
+from acumen.model.memories.cluster import AggregationBookmark, Cluster
+from acumen.model.memories.conflict import Conflict, ConflictState
+from acumen.model.memories.search import Filter, SearchRow
+from acumen.model.metering.experiment import Experiment
+from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
+from acumen.model.metering.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ReviewState
+from acumen.model.review.signal import ReviewWindow, Thresholds
 from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.review.review_queue import QueueFilter

@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError, Unavailable
-from acumen.model.facts import LessonsGrew, SessionQuiet
 from acumen.model.ids import OrgId, SessionId, UserId
+from acumen.model.jobs.facts import LessonsGrew, SessionQuiet
 from acumen.settings import Settings
 from acumen.storage.engine.scope import LockOrderViolated
 from acumen.storage.store import Store, Tx, connect

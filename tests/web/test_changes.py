@@ -3,7 +3,7 @@
 import re
 
 from acumen.model.ids import MemoryRef
-from acumen.model.memory import Cause
+from acumen.model.memories.base import Cause
 from acumen.storage.store import Tx
 from acumen.web.paths import ROOT
 from acumen.web.words import CAUSES, CHANGES

@@ -1,8 +1,8 @@
 """What the charts show that are drawn on the server."""
 
 from acumen.meter.price import Tag
+from acumen.model.metering.usage import Use
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 from acumen.web.charts import WEEKS, calendar, level, percentiles, scatter
 
 MONDAY = 20_003  # 2024-10-07

@@ -2,7 +2,7 @@
 
 from acumen.model.handles import memory_handle
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.usage import Use
+from acumen.model.metering.usage import Use
 from acumen.web.meter import funnel
 from acumen_client import AsyncSession
 from tests.web.test_server import visit

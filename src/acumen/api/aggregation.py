@@ -8,11 +8,11 @@ from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
 from acumen.learn.runs.status import RunStatus
 from acumen.learn.share import aggregate
-from acumen.model.cluster import AggregationChange
 from acumen.model.conversation import versions_meant
-from acumen.model.facts import AggregationAsked
-from acumen.model.job import JobState
-from acumen.model.run import Run, RunId, RunState
+from acumen.model.jobs.facts import AggregationAsked
+from acumen.model.jobs.job import JobState
+from acumen.model.jobs.run import Run, RunId, RunState
+from acumen.model.memories.cluster import AggregationChange
 from acumen_client.calls import Calls
 from acumen_client.wire import aggregation as wire
 

@@ -2,8 +2,8 @@
 
 from acumen.api.call import Call, answers
 from acumen.api.views import millis, seconds, user
-from acumen.model.change import ChangeFilter, ChangeKind
 from acumen.model.ids import SessionId
+from acumen.model.memories.change import ChangeFilter, ChangeKind
 from acumen.review import changes
 from acumen.review.changes import Change, OtherMemory
 from acumen_client.calls import Calls

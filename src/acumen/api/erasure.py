@@ -8,7 +8,7 @@ from acumen.jobs.retry import retry_on_conflict
 from acumen.learn.share import erase
 from acumen.learn.share.erase import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.search import Filter
+from acumen.model.memories.search import Filter
 from acumen.review import actions
 from acumen.storage.memories.lineage import words_of
 from acumen.storage.store import Tx

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, shaped, user
 from acumen.learn.evaluate import evaluate, regenerate
-from acumen.model.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
 from acumen.model.ids import Millis, SessionId
-from acumen.model.run import ItemState, Run, RunId, RunState
+from acumen.model.jobs.run import ItemState, Run, RunId, RunState
+from acumen.model.metering.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
 from acumen.observe import outcomes
 from acumen.storage.conversations.sessions import OutcomeFilter
 from acumen.storage.metering.evaluations import EvaluationFilter

@@ -7,7 +7,7 @@ from acumen.api.operations import body_hash
 from acumen.api.views import seconds
 from acumen.errors import Conflict
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored, skew
+from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.storage.operations.operations import OperationFilter

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from acumen.api.call import Call, answers
 from acumen.api.views import shaped
-from acumen.model.experiment import Experiment
+from acumen.model.metering.experiment import Experiment
 from acumen.recall import experiments
 from acumen.recall.experiments import Arm
 from acumen_client.calls import Calls

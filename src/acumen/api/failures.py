@@ -9,8 +9,8 @@ from acumen.api.call import Call, answers
 from acumen.api.operations import view
 from acumen.api.views import seconds, shaped
 from acumen.errors import NotFound
-from acumen.model.failure import GroupState
-from acumen.model.proposal import Analysis
+from acumen.model.operations.failure import GroupState
+from acumen.model.operations.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
 from acumen.review.failures import OPEN, FailureGroupDetail, Listed

@@ -12,8 +12,8 @@ from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, Mode, Service, Wis
 from acumen.learn.runs.status import RunStatus
 from acumen.learn.runs.versions import Downgraded, Upgraded, Which
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.playbook import UserPlaybook
-from acumen.model.run import Run, RunState
+from acumen.model.jobs.run import Run, RunState
+from acumen.model.memories.playbook import UserPlaybook
 from acumen.review import history
 from acumen.review.history import ProfileChange, Provenance
 from acumen_client.calls import Calls

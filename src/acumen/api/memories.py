@@ -11,10 +11,10 @@ from acumen.auth.authenticator import Caller
 from acumen.errors import BadInput, NotAllowed
 from acumen.learn.share import aggregate
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, RequestId, UserId, fresh_id
-from acumen.model.memory import Category, Status
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.profile import Profile, TimeToLive
-from acumen.model.search import Filter
+from acumen.model.memories.base import Category, Status
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
+from acumen.model.memories.profile import Profile, TimeToLive
+from acumen.model.memories.search import Filter
 from acumen.model.times import DAY_MS
 from acumen.review import actions, proposals
 from acumen.storage.store import Tx

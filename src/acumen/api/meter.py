@@ -10,8 +10,8 @@ from acumen.meter import citations, outcomes, price, usage
 from acumen.meter.lift import Lift, OutcomeCounts
 from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, SessionId, UserId
+from acumen.model.metering.usage import GroupBy, Use
 from acumen.model.times import DAY_MS
-from acumen.model.usage import GroupBy, Use
 from acumen.recall import replay
 from acumen.recall.replay import Then
 from acumen_client.calls import Calls

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from acumen.api.call import Call, answers
 from acumen.errors import BadInput
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationKind, OperationStatus, Receipt, Stored, skew
+from acumen.model.operations.operation import Operation, OperationKind, OperationStatus, Receipt, Stored, skew
 from acumen.observe import operations
 from acumen.observe.operations import New
 from acumen.storage.operations.operations import OperationFilter

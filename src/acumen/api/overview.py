@@ -10,8 +10,8 @@ from acumen.learn.evaluate.shadow import COMPARE
 from acumen.meter import dashboard, overview
 from acumen.meter.dashboard import Dashboard, PeriodTotals
 from acumen.meter.overview import CitedRule, Overview, OverviewPart, SourceSet
-from acumen.model.figures import MOST_CORRECTIONS, ReportPeriod, Totals, Wins
 from acumen.model.ids import Millis
+from acumen.model.metering.figures import MOST_CORRECTIONS, ReportPeriod, Totals, Wins
 from acumen_client.calls import Calls
 from acumen_client.wire import overview as wire
 

@@ -4,7 +4,7 @@ from acumen.api.call import Call, answers
 from acumen.api.views import shaped
 from acumen.meter import lessons
 from acumen.meter.lessons import Rate
-from acumen.model.playbook import Approval
+from acumen.model.memories.playbook import Approval
 from acumen.review import proposals
 from acumen.review.proposals import Proposed, WantedProposals
 from acumen.review.purge import purge

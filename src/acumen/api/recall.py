@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from acumen.api.call import Call, answers
 from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, turn, user, user_playbook
 from acumen.model.ids import Kind, UserId
-from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
-from acumen.model.profile import Profile
-from acumen.model.search import Filter, RankingMode
+from acumen.model.memories.playbook import AgentPlaybook, Approval, UserPlaybook
+from acumen.model.memories.profile import Profile
+from acumen.model.memories.search import Filter, RankingMode
 from acumen.recall.context import Shares
 from acumen.recall.parts import ContextScope
 from acumen.recall.reformulate import standalone

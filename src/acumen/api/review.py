@@ -5,10 +5,10 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
-from acumen.model.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memories import searchable, title
+from acumen.model.memories.conflict import ConflictSide, Keep, OpenConflict
+from acumen.model.memories.memory import searchable, title
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
 from acumen.review import act, alike, conflicts, queue, watch
 from acumen.review.alike import DuplicateCluster, Member

@@ -17,7 +17,7 @@ from acumen.auth.authenticator import KeyAuthenticator, require
 from acumen.auth.headers import headers_of, request_id_of
 from acumen.deps import Deps
 from acumen.errors import BadInput, WrongMediaType
-from acumen.model.operation import Stored
+from acumen.model.operations.operation import Stored
 from acumen.observe import operations, otlp, traces
 from acumen.observe.otlp import Span
 from acumen.observe.protobuf import varint

@@ -3,8 +3,8 @@
 from acumen.api.call import Call, answers
 from acumen.api.operations import body_hash
 from acumen.api.views import shaped
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
-from acumen.model.verdict import Recurrence, VerdictFinding
+from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
+from acumen.model.operations.verdict import Recurrence, VerdictFinding
 from acumen.observe import verdicts
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls

@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, UserId
-from acumen.model.memories import Memory
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, UserPlaybook
-from acumen.model.profile import Profile
-from acumen.model.search import Filter, Found
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import AgentPlaybook, UserPlaybook
+from acumen.model.memories.profile import Profile
+from acumen.model.memories.search import Filter, Found
 from acumen_client.wire.memories import AgentPlaybookView, BlockingIssue, ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView, RequestView
 

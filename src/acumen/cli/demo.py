@@ -18,8 +18,8 @@ from acumen.app import App
 from acumen.cli import demo_report as report
 from acumen.cli.demo_script import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Review, Say, Session, Settle, Step
 from acumen.errors import BadSettings, Unavailable
-from acumen.model.facts import Hour, Minutes, SessionQuiet
 from acumen.model.ids import Millis, now
+from acumen.model.jobs.facts import Hour, Minutes, SessionQuiet
 from acumen.settings import Settings
 from acumen_client.client import AsyncClient
 from acumen_client.handles import handles_in

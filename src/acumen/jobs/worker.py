@@ -11,9 +11,9 @@ from typing import ClassVar
 
 from acumen.errors import AcumenError
 from acumen.jobs.in_flight import Traffic
-from acumen.model.facts import Fact
 from acumen.model.ids import Millis, OrgId, now
-from acumen.model.job import Job
+from acumen.model.jobs.facts import Fact
+from acumen.model.jobs.job import Job
 from acumen.settings import JobSettings as Settings
 from acumen.storage.store import Store
 

@@ -9,11 +9,11 @@ from acumen.deps import Deps
 from acumen.learn.extract.notes import Note
 from acumen.model.config import PLAYBOOKS, Extractor
 from acumen.model.conversation import Window
-from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, ProfileId, fresh_id
-from acumen.model.memory import Cause, Origin, Status
-from acumen.model.playbook import UserPlaybook
-from acumen.model.profile import NEVER, Profile
+from acumen.model.jobs.facts import Hour
+from acumen.model.memories.base import Cause, Origin, Status
+from acumen.model.memories.playbook import UserPlaybook
+from acumen.model.memories.profile import NEVER, Profile
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 

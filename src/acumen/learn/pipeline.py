@@ -17,13 +17,13 @@ from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Reason
 from acumen.learn.merge.merge import merge
 from acumen.learn.runs.runs import Cancelled
 from acumen.model.config import Extractor
-from acumen.model.conflict import Conflict as ConflictLink
 from acumen.model.conversation import Window
-from acumen.model.facts import Published, SessionEnded
 from acumen.model.ids import Kind, MemoryRef, UserId, fresh_id
-from acumen.model.memories import Memory, searchable
-from acumen.model.memory import Status, part_of_a_rerun
-from acumen.model.search import Filter, SearchRow
+from acumen.model.jobs.facts import Published, SessionEnded
+from acumen.model.memories.base import Status, part_of_a_rerun
+from acumen.model.memories.conflict import Conflict as ConflictLink
+from acumen.model.memories.memory import Memory, searchable
+from acumen.model.memories.search import Filter, SearchRow
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.store import Tx

@@ -17,9 +17,9 @@ from acumen.llm.breaker import Breaker
 from acumen.llm.prices import Prices
 from acumen.llm.prompt import ModelQuestion
 from acumen.llm.providers import ModelEndpoint, Route, check, route
-from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
-from acumen.model.llm_choice import LlmChoice
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
+from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
+from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 
 log = logging.getLogger(__name__)

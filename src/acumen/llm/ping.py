@@ -3,8 +3,8 @@
 from acumen.llm import prompt
 from acumen.llm.gateway import Gateway
 from acumen.llm.prompt import Shape
-from acumen.model.llm_call import LlmCall
-from acumen.model.llm_choice import LlmChoice
+from acumen.model.metering.llm_call import LlmCall
+from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from pydantic import BaseModel, ConfigDict
 
 from acumen.llm.tokens import count_tokens, fits, truncate
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 from acumen.model.secrets import redact
 
 T = TypeVar("T", bound=BaseModel)

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from acumen.errors import BadSettings
-from acumen.model.llm_call import ModelRole
-from acumen.model.llm_choice import LlmChoice
+from acumen.model.metering.llm_call import ModelRole
+from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 
 # Any server that speaks the OpenAI protocol.

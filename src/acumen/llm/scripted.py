@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from acumen.llm.providers import ModelEndpoint
 from acumen.llm.tokens import count_tokens
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 
 # A value to answer with (a dict, a model, or text as it is), an error to raise, or a function of what was shown.
 Line = dict[str, Any] | BaseModel | str | Exception

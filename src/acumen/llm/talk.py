@@ -37,7 +37,7 @@ from acumen.llm.gateway import Tally
 from acumen.llm.prompt import ModelQuestion
 from acumen.llm.providers import PROVIDERS, ModelEndpoint, Route
 from acumen.llm.tokens import count_tokens
-from acumen.model.llm_call import CallOutcome, ModelRole
+from acumen.model.metering.llm_call import CallOutcome, ModelRole
 from acumen.settings import LlmSettings
 
 T = TypeVar("T", bound=BaseModel)

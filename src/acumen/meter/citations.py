@@ -11,8 +11,8 @@ from acumen.model.conversation import Interaction
 from acumen.model.echoes import without_echoes
 from acumen.model.handles import by_handle, cited_handles
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, SessionId, UserId
-from acumen.model.memories import owner
-from acumen.model.usage import CITED, UNRESOLVED, UsageEvent
+from acumen.model.memories.memory import owner
+from acumen.model.metering.usage import CITED, UNRESOLVED, UsageEvent
 from acumen.storage.store import Tx
 
 K = TypeVar("K")

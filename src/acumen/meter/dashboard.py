@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.model.figures import ReportPeriod, Totals
 from acumen.model.ids import Kind, Millis
+from acumen.model.metering.figures import ReportPeriod, Totals
 from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 

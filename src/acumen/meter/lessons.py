@@ -5,8 +5,8 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.ids import Kind, Millis
-from acumen.model.intervals import Interval, newcombe, wilson
-from acumen.model.playbook import Approval
+from acumen.model.memories.playbook import Approval
+from acumen.model.metering.intervals import Interval, newcombe, wilson
 from acumen.storage.store import Tx
 
 # With fewer sessions in an arm a share says nothing.

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from acumen.model.intervals import Interval, newcombe
+from acumen.model.metering.intervals import Interval, newcombe
 
 # Below this on either side any difference may be chance.
 ENOUGH = 20

@@ -7,10 +7,10 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.meter.lift import ENOUGH, Lift, OutcomeCounts, lift
-from acumen.model.facts import Hour
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.memories import Memory, owner
-from acumen.model.memory import Status
+from acumen.model.jobs.facts import Hour
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import Memory, owner
 from acumen.model.times import DAY_MS
 from acumen.storage.review.memory_flags import MemoryFlag
 from acumen.storage.store import Tx

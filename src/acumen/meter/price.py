@@ -8,8 +8,8 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.llm.prices import MILLION, Prices
 from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.metering.usage import GroupBy, Use
 from acumen.model.times import DAY_MS
-from acumen.model.usage import GroupBy, Use
 from acumen.storage.store import Tx
 
 

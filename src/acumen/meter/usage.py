@@ -8,11 +8,10 @@ from acumen.deps import Deps
 from acumen.meter.citations import Cited, cited_events, existing, named_by, of_memory, resolve
 from acumen.model.conversation import Interaction, Request
 from acumen.model.echoes import RenderedMemory, without_echoes
-from acumen.model.experiment import HOLDOUT
-from acumen.model.facts import Hour, Published
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId
-from acumen.model.times import DAY_MS
-from acumen.model.usage import (
+from acumen.model.jobs.facts import Hour, Published
+from acumen.model.metering.experiment import HOLDOUT
+from acumen.model.metering.usage import (
     ECHOED,
     PRODUCTION,
     RETRIEVED,
@@ -25,6 +24,7 @@ from acumen.model.usage import (
     InjectionUsage,
     UsageEvent,
 )
+from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 
 READER = "meter"

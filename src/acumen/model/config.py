@@ -6,11 +6,12 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
-from acumen.model import aggregation, judging, llm_choice
-from acumen.model.aggregation import Aggregation
-from acumen.model.experiment import Experiment
-from acumen.model.judging import Judging
-from acumen.model.llm_choice import LlmChoice
+from acumen.model.memories import aggregation
+from acumen.model.memories.aggregation import Aggregation
+from acumen.model.metering import judging, llm_choice
+from acumen.model.metering.experiment import Experiment
+from acumen.model.metering.judging import Judging
+from acumen.model.metering.llm_choice import LlmChoice
 
 # Every new turn is read at once: a correction is worth most in the very next request.
 DEFAULT_STRIDE = 1

@@ -4,7 +4,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from acumen.model.operation import Operation
+from acumen.model.operations.operation import Operation
 from acumen.model.secrets import redact
 from acumen_client.secret_names import is_secret
 

@@ -7,9 +7,9 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction, Request
-from acumen.model.facts import Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, RequestId, SessionId, UserId
-from acumen.model.job import Job, JobState
+from acumen.model.jobs.facts import Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.job import Job, JobState
 from acumen.storage.store import Tx
 
 

@@ -2,10 +2,10 @@
 
 from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.evaluation import Outcome
-from acumen.model.facts import Ended
 from acumen.model.ids import SessionId, UserId
-from acumen.model.operation import Operation, OperationKind, OperationStatus
+from acumen.model.jobs.facts import Ended
+from acumen.model.metering.evaluation import Outcome
+from acumen.model.operations.operation import Operation, OperationKind, OperationStatus
 from acumen.observe import outcomes
 from acumen.observe.outcomes import Said
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Protocol
 
-from acumen.model.signature import ANY, VERSION, GroupCandidate, Signature, hashed
+from acumen.model.operations.signature import ANY, VERSION, GroupCandidate, Signature, hashed
 from acumen.observe.normalise import PLACES, normalise, place
 
 # Measured on sixteen public log sets: this had the best accuracy with few wrong merges.

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.model.facts import Ended, Failed, Hour, Recovered, Worked
-from acumen.model.failure import (
+from acumen.model.ids import Millis
+from acumen.model.jobs.facts import Ended, Failed, Hour, Recovered, Worked
+from acumen.model.operations.failure import (
     FailureGroup,
     due_at,
     may_escalate,
@@ -18,9 +19,8 @@ from acumen.model.failure import (
     worth_a_look,
     worth_analysing,
 )
-from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationKind, Receipt, Stored
-from acumen.model.signature import Signature
+from acumen.model.operations.operation import Operation, OperationKind, Receipt, Stored
+from acumen.model.operations.signature import Signature
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe.clean import cleaned
 from acumen.observe.grouping import group_of, signature

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.conversation import Request
-from acumen.model.evaluation import EvaluatedSession, Outcome, Stated, as_stated, restated
-from acumen.model.facts import SessionQuiet
 from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.metering.evaluation import EvaluatedSession, Outcome, Stated, as_stated, restated
 from acumen.storage.store import Tx
 
 # Clocks of two machines may differ by as much.

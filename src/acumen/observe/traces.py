@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationId, OperationKind, OperationStatus, skew
+from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, skew
 from acumen.observe.operations import New
 from acumen.observe.otlp import ERROR, Event, Span
 

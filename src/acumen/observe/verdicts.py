@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.model.operation import Operation, Stored
+from acumen.model.operations.operation import Operation, Stored
+from acumen.model.operations.verdict import Recurrence, VerdictFinding
 from acumen.model.secrets import redact
-from acumen.model.verdict import Recurrence, VerdictFinding
 from acumen.observe.clean import cleaned
 from acumen.observe.normalise import normalise
 from acumen.observe.operations import New, store

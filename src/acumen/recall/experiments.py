@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict, NotFound
-from acumen.model.experiment import HOLDOUT, TREATMENT, Assignment, Experiment
-from acumen.model.intervals import Interval, UserSample, clustered
+from acumen.model.metering.experiment import HOLDOUT, TREATMENT, Assignment, Experiment
+from acumen.model.metering.intervals import Interval, UserSample, clustered
 from acumen.storage.store import Tx
 
 

@@ -9,10 +9,10 @@ from acumen.deps import Deps, Findable
 from acumen.llm.embed import DIMS
 from acumen.llm.meaning import Meaning, Vector
 from acumen.model.conversation import Interaction
-from acumen.model.facts import Hour, Published
 from acumen.model.ids import InteractionId, Kind, UserId
-from acumen.model.memories import owner, searchable
-from acumen.model.search import TURN, SearchRow
+from acumen.model.jobs.facts import Hour, Published
+from acumen.model.memories.memory import owner, searchable
+from acumen.model.memories.search import TURN, SearchRow
 from acumen.recall.passages import of_turn
 from acumen.recall.words import terms
 from acumen.storage.store import Tx

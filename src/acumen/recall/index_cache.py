@@ -8,10 +8,10 @@ from typing import TypeVar, cast
 from acumen.model.conversation import Interaction
 from acumen.model.echoes import RenderedMemory
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
-from acumen.model.memories import searchable
-from acumen.model.memory import Status
-from acumen.model.profile import NEVER
-from acumen.model.search import TURN, Facet, Filter, SearchRow
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import searchable
+from acumen.model.memories.profile import NEVER
+from acumen.model.memories.search import TURN, Facet, Filter, SearchRow
 from acumen.model.times import DAY_MS
 from acumen.recall.index import ANALYSER, vector_of, words_of
 from acumen.recall.partition import Partition

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from acumen.model.handles import memory_handle
 from acumen.model.ids import MemoryRef, Millis
-from acumen.model.memories import Memory
-from acumen.model.memory import Category
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.profile import Profile
+from acumen.model.memories.base import Category
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
+from acumen.model.memories.profile import Profile
 from acumen.recall.days import iso_day
 from acumen.recall.frame import one_line
 from acumen.recall.words import terms

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from acumen.model.search import Found, RankingMode
+from acumen.model.memories.search import Found, RankingMode
 from acumen.recall import fuse
 from acumen.recall.days import CalendarDay, days
 from acumen.recall.fuse import Floats

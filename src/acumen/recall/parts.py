@@ -5,12 +5,12 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.model.conflict import Conflict
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import InteractionId, Kind, MemoryRef, UserId
-from acumen.model.memories import Memory
-from acumen.model.playbook import UserPlaybook
-from acumen.model.search import Filter, Found
+from acumen.model.memories.conflict import Conflict
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import UserPlaybook
+from acumen.model.memories.search import Filter, Found
 from acumen.recall.index_cache import IndexCache
 from acumen.recall.lines import ContextCandidate, by_stability, candidate, in_conflict, is_unapproved
 from acumen.recall.partition import RankQuery

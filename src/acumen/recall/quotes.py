@@ -10,7 +10,7 @@ from acumen.model.conversation import Interaction
 from acumen.model.echoes import RenderedMemory, joined_words, without_echoes
 from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, SessionId
-from acumen.model.search import Found
+from acumen.model.memories.search import Found
 from acumen.model.secrets import redact
 from acumen.recall import fuse
 from acumen.recall.days import iso_day

@@ -11,12 +11,12 @@ from acumen.deps import Deps, Findable
 from acumen.errors import NotFound
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memories import Memory, of_snapshot, owner, searchable
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, Approval
-from acumen.model.profile import NEVER, Profile, lesson_ends_at
-from acumen.model.search import Facet, Filter, Found, RankingMode, SearchRow
-from acumen.model.usage import Injection
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import Memory, of_snapshot, owner, searchable
+from acumen.model.memories.playbook import AgentPlaybook, Approval
+from acumen.model.memories.profile import NEVER, Profile, lesson_ends_at
+from acumen.model.memories.search import Facet, Filter, Found, RankingMode, SearchRow
+from acumen.model.metering.usage import Injection
 from acumen.recall.context import Context, Line, Shares, compose
 from acumen.recall.index import vector_of, words_of
 from acumen.recall.lines import by_stability

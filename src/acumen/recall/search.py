@@ -12,10 +12,10 @@ from acumen.llm.embed import NAME
 from acumen.llm.meaning import Vector
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction, versions_meant
-from acumen.model.experiment import HOLDOUT, Assignment
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
-from acumen.model.search import Filter, Found, RankingMode, SearchRow
-from acumen.model.usage import PRODUCTION
+from acumen.model.memories.search import Filter, Found, RankingMode, SearchRow
+from acumen.model.metering.experiment import HOLDOUT, Assignment
+from acumen.model.metering.usage import PRODUCTION
 from acumen.recall.context import Context, Shares, compose
 from acumen.recall.dedupe import without_doubles
 from acumen.recall.experiments import assigned

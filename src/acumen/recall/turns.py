@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 import numpy as np
 from msgspec import Struct
 
-from acumen.model.search import Found
+from acumen.model.memories.search import Found
 from acumen.recall import fuse
 from acumen.recall.fuse import Floats
 from acumen.recall.partition import RankQuery, Scored, best

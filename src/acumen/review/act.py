@@ -8,7 +8,11 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.action import (
+from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.memory import Memory, owner, searchable
+from acumen.model.memories.search import SearchRow
+from acumen.model.review.action import (
     UNREVIEWED,
     Action,
     ActionId,
@@ -18,10 +22,6 @@ from acumen.model.action import (
     ReviewState,
     Snapshot,
 )
-from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
-from acumen.model.memories import Memory, owner, searchable
-from acumen.model.memory import Cause, Status
-from acumen.model.search import SearchRow
 from acumen.review import conflicts
 from acumen.review.plan import Planned, check, plan
 from acumen.review.sharing import share

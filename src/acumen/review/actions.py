@@ -8,13 +8,13 @@ from msgspec import Struct
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.jobs.retry import retry_on_conflict
-from acumen.model.action import Action, ActionItem, ActionKind
-from acumen.model.evaluation import SessionKey, items_of
-from acumen.model.facts import SessionQuiet
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.memories import Memory, owner, searchable
-from acumen.model.memory import Cause
-from acumen.model.search import TURN, Filter
+from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.memories.base import Cause
+from acumen.model.memories.memory import Memory, owner, searchable
+from acumen.model.memories.search import TURN, Filter
+from acumen.model.metering.evaluation import SessionKey, items_of
+from acumen.model.review.action import Action, ActionItem, ActionKind
 from acumen.review.act import fresh_action, refuse_circle
 from acumen.review.plan import changed
 from acumen.review.purge import remove

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 
 from acumen.deps import Deps
-from acumen.model.alert import Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
-from acumen.model.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
-from acumen.model.failure import WEEK_HOURS
 from acumen.model.ids import Millis, OrgId, fresh_id
-from acumen.model.llm_call import ModelRole
+from acumen.model.jobs.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
+from acumen.model.metering.llm_call import ModelRole
+from acumen.model.operations.alert import Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
+from acumen.model.operations.failure import WEEK_HOURS
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.storage.store import Tx
 

@@ -6,12 +6,12 @@ from typing import Any
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.model.action import UNREVIEWED, ReviewState
 from acumen.model.ids import Kind, Millis, UserId
-from acumen.model.memories import Memory
-from acumen.model.signal import DUPLICATE
+from acumen.model.memories.memory import Memory
+from acumen.model.metering.usage import Use
+from acumen.model.review.action import UNREVIEWED, ReviewState
+from acumen.model.review.signal import DUPLICATE
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 from acumen.review.queue import USUAL_DAYS, kinds
 from acumen.storage.review.memory_flags import SimilarPair
 from acumen.storage.store import Tx

@@ -9,15 +9,15 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict as Refused
 from acumen.errors import NotFound
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind
-from acumen.model.change import ChangeFilter, ChangeKind
-from acumen.model.conflict import Conflict
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import SessionKey
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId, fresh_id
-from acumen.model.memories import Memory, of_snapshot, owner, searchable
-from acumen.model.memory import Cause, Status
-from acumen.model.profile import Profile
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.change import ChangeFilter, ChangeKind
+from acumen.model.memories.conflict import Conflict
+from acumen.model.memories.memory import Memory, of_snapshot, owner, searchable
+from acumen.model.memories.profile import Profile
+from acumen.model.metering.evaluation import SessionKey
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind
 from acumen.review import act
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx

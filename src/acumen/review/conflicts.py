@@ -8,11 +8,11 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict as Refused
 from acumen.errors import NotFound
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind
-from acumen.model.conflict import Conflict, ConflictState, Keep, OpenConflict
 from acumen.model.ids import MemoryRef, Millis, UserId, fresh_id
-from acumen.model.memories import Memory
-from acumen.model.memory import Cause, Status
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.conflict import Conflict, ConflictState, Keep, OpenConflict
+from acumen.model.memories.memory import Memory
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind
 from acumen.review.plan import superseded
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx

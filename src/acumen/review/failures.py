@@ -7,11 +7,11 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput, NotFound
-from acumen.model.failure import FailureGroup, GroupState
 from acumen.model.hazards import hazards
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation
-from acumen.model.proposal import Analysis
+from acumen.model.operations.failure import FailureGroup, GroupState
+from acumen.model.operations.operation import Operation
+from acumen.model.operations.proposal import Analysis
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.operations.operations import OperationFilter

@@ -11,10 +11,10 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, PlaybookId, ProfileId, UserId
-from acumen.model.memories import Memory
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, UserPlaybook
-from acumen.model.profile import Profile
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import AgentPlaybook, UserPlaybook
+from acumen.model.memories.profile import Profile
 from acumen.storage.memories.lineage import CONFLICT
 from acumen.storage.store import Tx
 

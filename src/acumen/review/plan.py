@@ -7,12 +7,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.errors import BadInput
-from acumen.model.action import ActionKind, ActionRequest, ActionScope, ReviewState
 from acumen.model.ids import Millis
-from acumen.model.memories import Memory, searchable
-from acumen.model.memory import Status
-from acumen.model.playbook import UserPlaybook
-from acumen.model.profile import Profile
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import Memory, searchable
+from acumen.model.memories.playbook import UserPlaybook
+from acumen.model.memories.profile import Profile
+from acumen.model.review.action import ActionKind, ActionRequest, ActionScope, ReviewState
 from acumen.review.orders import order_in
 
 LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})

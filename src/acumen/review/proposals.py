@@ -8,12 +8,12 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.hazards import hazards
 from acumen.model.ids import Kind, MemoryRef, UserId
-from acumen.model.memory import Cause, Status
-from acumen.model.playbook import AgentPlaybook, Approval
-from acumen.model.proposal import Proposal
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.playbook import AgentPlaybook, Approval
+from acumen.model.operations.proposal import Proposal
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind
 from acumen.review.act import fresh_action
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx

@@ -7,11 +7,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.model.facts import Fact, Failed, Recovered, Worked
-from acumen.model.failure import LEAST_SESSIONS, WORTH_ANALYSING
 from acumen.model.ids import Kind
-from acumen.model.operation import Operation
-from acumen.model.proposal import About, Proposal
+from acumen.model.jobs.facts import Fact, Failed, Recovered, Worked
+from acumen.model.operations.failure import LEAST_SESSIONS, WORTH_ANALYSING
+from acumen.model.operations.operation import Operation
+from acumen.model.operations.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
 from acumen.storage.memories.lineage import Because
 from acumen.storage.operations.operations import OperationFilter

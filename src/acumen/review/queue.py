@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from acumen.deps import Deps
-from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.signal import QueueItem, ReviewWindow, Thresholds
+from acumen.model.memories.conflict import OpenConflict
+from acumen.model.metering.usage import Use
+from acumen.model.review.signal import QueueItem, ReviewWindow, Thresholds
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 from acumen.review.signals import Signal, signals_of
 from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import Tx

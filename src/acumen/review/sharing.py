@@ -4,11 +4,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acumen.model.action import ActionItem
 from acumen.model.ids import Kind, MemoryRef, PlaybookId
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, Approval, UserPlaybook
-from acumen.model.search import SearchRow
+from acumen.model.memories.base import Status
+from acumen.model.memories.playbook import AgentPlaybook, Approval, UserPlaybook
+from acumen.model.memories.search import SearchRow
+from acumen.model.review.action import ActionItem
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from acumen.model.action import ReviewState
-from acumen.model.conflict import ConflictSide
 from acumen.model.ids import Millis
-from acumen.model.intervals import wilson
-from acumen.model.signal import (
+from acumen.model.memories.conflict import ConflictSide
+from acumen.model.metering.intervals import wilson
+from acumen.model.review.action import ReviewState
+from acumen.model.review.signal import (
     CONFLICT,
     CONFLICT_SCORE,
     COST_CEILING,

@@ -5,9 +5,9 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.model.action import Action, ActionId, ActionKind
 from acumen.model.config import REVIEW
 from acumen.model.ids import fresh_id
+from acumen.model.review.action import Action, ActionId, ActionKind
 from acumen.storage.store import Tx
 
 CHANGED = "thresholds"

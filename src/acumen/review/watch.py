@@ -7,12 +7,12 @@ from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.llm.tokens import count_tokens
-from acumen.model.facts import Hour, ReviewOpened
 from acumen.model.ids import Kind
-from acumen.model.memories import Memory, owner, searchable
-from acumen.model.memory import Status
-from acumen.model.search import SearchRow
-from acumen.model.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
+from acumen.model.jobs.facts import Hour, ReviewOpened
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import Memory, owner, searchable
+from acumen.model.memories.search import SearchRow
+from acumen.model.review.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
 from acumen.review.duplicates import near, same_words
 from acumen.review.orders import order_in
 from acumen.storage.memories.search_rows import IndexVersion

@@ -7,9 +7,9 @@ import logging
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.model.alert import Delivery, DeliveryState
-from acumen.model.facts import Alerted
 from acumen.model.ids import Millis
+from acumen.model.jobs.facts import Alerted
+from acumen.model.operations.alert import Delivery, DeliveryState
 from acumen.storage.store import Tx
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 
 from acumen.errors import BadSettings
 from acumen.model.ids import Kind, Millis, OrgId, now
-from acumen.model.playbook import AgentPlaybook, UserPlaybook
-from acumen.model.profile import Profile
+from acumen.model.memories.playbook import AgentPlaybook, UserPlaybook
+from acumen.model.memories.profile import Profile
 from acumen.settings import Settings
 from acumen.storage.accounts.api_keys import ApiKeys
 from acumen.storage.accounts.erasure import Erasure

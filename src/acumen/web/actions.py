@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.memories import Memory, searchable
+from acumen.model.memories.memory import Memory, searchable
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
 from acumen.review import act, queue
 from acumen.storage.memories.memory_browser import MemoryFilter

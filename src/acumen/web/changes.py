@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from starlette.responses import Response
 
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.change import ChangeFilter, ChangeKind
-from acumen.model.conflict import Keep
 from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.memories.change import ChangeFilter, ChangeKind
+from acumen.model.memories.conflict import Keep
 from acumen.review import changes, conflicts
 from acumen.review.changes import Change
 from acumen.web.actions import LONGEST_REASON, done

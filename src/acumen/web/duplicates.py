@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from acumen.model.ids import UserId
-from acumen.model.memories import searchable
+from acumen.model.memories.memory import searchable
 from acumen.review import alike, watch
 from acumen.web.diff import words_changed
 from acumen.web.page import Visit, page

@@ -6,7 +6,7 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.failure import GroupState
+from acumen.model.operations.failure import GroupState
 from acumen.review import failures
 from acumen.review.failures import OPEN, Course, Listed
 from acumen.storage.operations.failures import FailureGroupFilter

@@ -7,14 +7,14 @@ from msgspec import Struct, json
 from starlette.responses import Response
 
 from acumen.meter import outcomes
-from acumen.model.action import UNREVIEWED, Action, ReviewState
-from acumen.model.conflict import OpenConflict
 from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.memories import Memory, title
-from acumen.model.memory import Status
+from acumen.model.memories.base import Status
+from acumen.model.memories.conflict import OpenConflict
+from acumen.model.memories.memory import Memory, title
+from acumen.model.metering.usage import Use
+from acumen.model.review.action import UNREVIEWED, Action, ReviewState
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 from acumen.review import changes, conflicts, queue
 from acumen.review.changes import Change
 from acumen.review.queue import Wanted

@@ -10,9 +10,9 @@ from acumen.meter import price
 from acumen.meter.headline import headline, pareto
 from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.search import Filter
+from acumen.model.memories.search import Filter
+from acumen.model.metering.usage import GroupBy, Use
 from acumen.model.times import DAY_MS
-from acumen.model.usage import GroupBy, Use
 from acumen.review import queue
 from acumen.review.failures import OPEN
 from acumen.review.queue import Queue, Wanted

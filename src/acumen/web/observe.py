@@ -7,12 +7,12 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.errors import NotFound
-from acumen.model.change import ChangeFilter
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import Evaluation
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
-from acumen.model.operation import Operation, OperationStatus
-from acumen.model.usage import Injection, UsageEvent
+from acumen.model.memories.change import ChangeFilter
+from acumen.model.metering.evaluation import Evaluation
+from acumen.model.metering.usage import Injection, UsageEvent
+from acumen.model.operations.operation import Operation, OperationStatus
 from acumen.review import changes
 from acumen.review.changes import ChangePage
 from acumen.storage.memories.memory_browser import SessionEntry

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from acumen.model.operation import OperationStatus
+from acumen.model.operations.operation import OperationStatus
 from acumen.storage.operations.operations import FACETS, OperationFilter
 from acumen.web.page import Visit, page
 

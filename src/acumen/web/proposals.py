@@ -7,8 +7,8 @@ from starlette.responses import RedirectResponse, Response
 from acumen.errors import BadInput, NotFound
 from acumen.meter import lessons
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.playbook import Approval
-from acumen.model.proposal import About
+from acumen.model.memories.playbook import Approval
+from acumen.model.operations.proposal import About
 from acumen.review import proposals
 from acumen.review.proposals import WantedProposals
 from acumen.storage.operations.operations import OperationFilter

@@ -4,8 +4,8 @@ from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput, NotFound
 from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.metering.usage import Injection
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Injection
 from acumen.recall import experiments, replay
 from acumen.recall.replay import ReplayComparison
 from acumen.storage.store import Tx

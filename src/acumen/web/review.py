@@ -8,14 +8,14 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.errors import NotFound
-from acumen.model.action import UNREVIEWED, ReviewState
-from acumen.model.conflict import OpenConflict
 from acumen.model.conversation import Interaction
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
-from acumen.model.intervals import Interval, wilson
-from acumen.model.memories import Memory, searchable
+from acumen.model.memories.conflict import OpenConflict
+from acumen.model.memories.memory import Memory, searchable
+from acumen.model.metering.intervals import Interval, wilson
+from acumen.model.metering.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
+from acumen.model.review.action import UNREVIEWED, ReviewState
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
 from acumen.review import conflicts, queue, watch
 from acumen.review.queue import Queue, Wanted
 from acumen.review.signals import Signal

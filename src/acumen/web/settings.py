@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.signal import (
+from acumen.model.review.signal import (
     DUPLICATE,
     HIGH_COST_LOW_CITE,
     LOOKED_AT_SIMILARITY,

@@ -8,15 +8,15 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from acumen.llm.embed import DIMS
-from acumen.model.alert import Alert, Delivery
 from acumen.model.ids import Kind, Millis
-from acumen.model.job import Job
-from acumen.model.llm_call import Spent
-from acumen.model.memory import Status
-from acumen.model.operation import SourceCounts
-from acumen.model.search import Filter
+from acumen.model.jobs.job import Job
+from acumen.model.memories.base import Status
+from acumen.model.memories.search import Filter
+from acumen.model.metering.llm_call import Spent
+from acumen.model.metering.usage import SEARCHED, UNRESOLVED
+from acumen.model.operations.alert import Alert, Delivery
+from acumen.model.operations.operation import SourceCounts
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
-from acumen.model.usage import SEARCHED, UNRESOLVED
 from acumen.storage.engine import backup
 from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx

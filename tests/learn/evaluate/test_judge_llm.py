@@ -5,7 +5,7 @@ import pytest
 from acumen.learn.evaluate.judge_llm import JUDGE, Verdict, talk
 from acumen.learn.evaluate.shadow import COMPARE
 from acumen.llm.tokens import count_tokens
-from acumen.model.evaluation import FailureType
+from acumen.model.metering.evaluation import FailureType
 from tests.world import a_request, a_turn
 
 REQUEST = a_request()

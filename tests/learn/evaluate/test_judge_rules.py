@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from acumen.learn.evaluate.judge_rules import judge
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import FailureType, Judgement
+from acumen.model.metering.evaluation import FailureType, Judgement
 from bench.evaluation.cases import PARTS, cases
 from bench.evaluation.run import judged_all, right_escalation, right_success, share
 from tests.world import a_request, a_turn

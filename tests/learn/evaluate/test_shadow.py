@@ -5,8 +5,8 @@ import pytest
 from acumen.learn.evaluate import shadow
 from acumen.learn.evaluate.shadow import AnswerPair, Choice, by_rules, mapped_back, overall, pairs, regular_first
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import Preference
 from acumen.model.ids import InteractionId
+from acumen.model.metering.evaluation import Preference
 from tests.world import a_request, a_turn
 
 REQUEST = a_request()

@@ -16,12 +16,12 @@ from acumen.llm.scripted import Script
 from acumen.model.config import PLAYBOOKS, PROFILES, Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, ProfileId, UserId
-from acumen.model.llm_call import LlmCall, ModelRole
-from acumen.model.llm_choice import LlmChoice
-from acumen.model.memories import Memory
-from acumen.model.memory import Category, Cause
-from acumen.model.playbook import AgentPlaybook, Lesson, UserPlaybook
-from acumen.model.profile import Profile, TimeToLive
+from acumen.model.memories.base import Category, Cause
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
+from acumen.model.memories.profile import Profile, TimeToLive
+from acumen.model.metering.llm_call import LlmCall, ModelRole
+from acumen.model.metering.llm_choice import LlmChoice
 from acumen.settings import LlmSettings
 from tests.learn.talk import NOON, turn, window
 

@@ -4,7 +4,7 @@ import pytest
 
 from acumen.learn.extract.by_rules import distinct, extract, is_urgent
 from acumen.model.ids import Kind
-from acumen.model.memory import Category
+from acumen.model.memories.base import Category
 from tests.learn.talk import contents, days, notes
 
 FACTS = {

@@ -5,7 +5,7 @@ import pytest
 from acumen.learn.extract.by_rules import extract
 from acumen.learn.extract.explicit import Explicit, explicit_cue
 from acumen.learn.extract.notes import Reach
-from acumen.model.memory import Cause
+from acumen.model.memories.base import Cause
 from tests.learn.talk import days, notes
 
 REMEMBER = {

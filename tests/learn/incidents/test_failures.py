@@ -6,7 +6,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 from tests.observe.test_operations import done, record
 from tests.world import Org, Start, local
 
@@ -77,7 +77,7 @@ async def test_the_same_evidence_is_analysed_once(org: Org):
 
 
 def _failed(group_id: str) -> Any:
-    from acumen.model.facts import Failed  # noqa: PLC0415 - only here
+    from acumen.model.jobs.facts import Failed  # noqa: PLC0415 - only here
 
     return Failed(group_id)
 

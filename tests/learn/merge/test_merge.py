@@ -5,7 +5,7 @@ import pytest
 from acumen.learn.extract.by_rules import extract
 from acumen.learn.merge.changes import Changes
 from acumen.learn.merge.merge import merge
-from acumen.model.memory import Cause
+from acumen.model.memories.base import Cause
 from tests.learn.talk import MONDAY, changes, days
 
 

@@ -15,10 +15,10 @@ from acumen.learn.share.groups import (
     users_of,
     wording_hash,
 )
-from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
-from acumen.model.memory import Status
-from acumen.model.playbook import Approval, Lesson
+from acumen.model.memories.base import Status
+from acumen.model.memories.cluster import Cluster
+from acumen.model.memories.playbook import Approval, Lesson
 from tests.world import a_user_playbook, an_agent_playbook
 
 TESTS_FIRST = "Always run the tests before committing."

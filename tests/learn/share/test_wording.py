@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from acumen.learn.share.groups import UserLesson
 from acumen.learn.share.wording import contains_erased_text, materially_other, supports, write
 from acumen.model.ids import Millis, PlaybookId
-from acumen.model.playbook import Lesson
+from acumen.model.memories.playbook import Lesson
 from tests.world import a_user_playbook
 
 _NEXT = iter(range(1, 10_000))

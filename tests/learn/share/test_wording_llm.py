@@ -4,7 +4,7 @@ import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
 from acumen.llm.scripted import Script
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 from tests.world import Org, Start, local, playbook
 
 LESSONS = ("Always run the tests before committing.", "Run the test suite before you commit anything.")

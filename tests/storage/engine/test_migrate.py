@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from acumen.app import prepare
 from acumen.errors import BadSettings
 from acumen.model.ids import Millis, OrgId
-from acumen.model.usage import CITED, SHOWN, UNRESOLVED, UsageEvent
+from acumen.model.metering.usage import CITED, SHOWN, UNRESOLVED, UsageEvent
 from acumen.settings import Settings
 from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect

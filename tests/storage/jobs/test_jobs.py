@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from acumen.model.facts import GenerationAsked, Hour, Published, SessionEnded
 from acumen.model.ids import Millis, OrgId, RequestId, SessionId, UserId
-from acumen.model.job import Job, JobState
-from acumen.model.run import RunId
+from acumen.model.jobs.facts import GenerationAsked, Hour, Published, SessionEnded
+from acumen.model.jobs.job import Job, JobState
+from acumen.model.jobs.run import RunId
 from acumen.storage.jobs.jobs import LOSSES_PER_FAILURE
 from acumen.storage.store import Store, Tx
 from tests.world import ORG, Clock

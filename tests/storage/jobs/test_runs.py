@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.errors import Conflict
-from acumen.model.run import RunProgress, RunState
+from acumen.model.jobs.run import RunProgress, RunState
 from acumen.storage.store import OrgStore
 from tests.world import Clock
 

@@ -1,9 +1,9 @@
 """Clusters, their lessons and what changed, as rows."""
 
-from acumen.model.cluster import AggregationBookmark, Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, RequestId
-from acumen.model.memory import Status
-from acumen.model.playbook import Approval
+from acumen.model.memories.base import Status
+from acumen.model.memories.cluster import AggregationBookmark, Cluster
+from acumen.model.memories.playbook import Approval
 from acumen.storage.store import OrgStore, Tx
 from tests.world import a_request, a_turn, a_user_playbook, an_agent_playbook, keep
 

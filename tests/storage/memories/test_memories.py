@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, ProfileId, RequestId
-from acumen.model.memory import Origin, Status
-from acumen.model.playbook import Approval, Lesson
-from acumen.model.profile import TimeToLive
-from acumen.model.search import Filter, SearchRow
+from acumen.model.memories.base import Origin, Status
+from acumen.model.memories.playbook import Approval, Lesson
+from acumen.model.memories.profile import TimeToLive
+from acumen.model.memories.search import Filter, SearchRow
 from acumen.storage.memories.memories import StatusMove
 from acumen.storage.memories.search_rows import FEW, IndexVersion
 from acumen.storage.store import OrgStore, Tx

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from acumen.model.evaluation import Evaluation, EvaluationId, Judgement, Outcome, Preference, ShadowVerdict
 from acumen.model.ids import InteractionId, Millis, SessionId, UserId
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
+from acumen.model.metering.evaluation import Evaluation, EvaluationId, Judgement, Outcome, Preference, ShadowVerdict
 from acumen.storage.metering.evaluations import EvaluationFilter
 from acumen.storage.store import OrgStore
 

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis
-from acumen.model.search import SearchRow
+from acumen.model.memories.search import SearchRow
+from acumen.model.metering.usage import CITED, ECHOED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.storage.store import OrgStore
 from tests.world import Clock
 

@@ -16,7 +16,10 @@ from acumen.deps import Deps
 from acumen.errors import Conflict, ModelUnavailable
 from acumen.learn.evaluate import judge_llm, judge_rules, shadow
 from acumen.model.conversation import versions_meant
-from acumen.model.evaluation import (
+from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.jobs.facts import Published, SessionQuiet
+from acumen.model.memories.base import Origin
+from acumen.model.metering.evaluation import (
     EvaluatedSession,
     Evaluation,
     EvaluationId,
@@ -25,10 +28,7 @@ from acumen.model.evaluation import (
     as_stated,
     effective,
 )
-from acumen.model.facts import Published, SessionQuiet
-from acumen.model.ids import Millis, SessionId, UserId
-from acumen.model.judging import Judging, Rates
-from acumen.model.memory import Origin
+from acumen.model.metering.judging import Judging, Rates
 from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 

@@ -11,8 +11,8 @@ from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import EvaluatedSession, FailureType, Judgement
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
+from acumen.model.metering.evaluation import EvaluatedSession, FailureType, Judgement
 from acumen.model.secrets import redact
 
 # Of a long turn the beginning is shown.

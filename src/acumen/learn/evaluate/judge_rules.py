@@ -19,7 +19,7 @@ from acumen.learn.evaluate.reactions import (
     tool_failed,
 )
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import FailureType, Judgement
+from acumen.model.metering.evaluation import FailureType, Judgement
 from acumen.model.secrets import redact
 
 # A request with nearly all the words of an earlier one is the same request again.

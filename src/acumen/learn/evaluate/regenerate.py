@@ -7,11 +7,11 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.evaluate import evaluate
 from acumen.learn.runs import runs, status
-from acumen.model.evaluation import as_item, key_of
-from acumen.model.facts import RegenerationAsked
 from acumen.model.ids import Millis
-from acumen.model.judging import USUAL_NAME
-from acumen.model.run import Run, RunId
+from acumen.model.jobs.facts import RegenerationAsked
+from acumen.model.jobs.run import Run, RunId
+from acumen.model.metering.evaluation import as_item, key_of
+from acumen.model.metering.judging import USUAL_NAME
 from acumen.storage.conversations.sessions import EndedSession
 from acumen.storage.store import Tx
 

@@ -15,9 +15,9 @@ from acumen.learn.evaluate.reactions import Reaction, content_words, plain, reac
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.model.conversation import Interaction
-from acumen.model.evaluation import Preference
 from acumen.model.ids import InteractionId
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
+from acumen.model.metering.evaluation import Preference
 from acumen.model.secrets import redact
 
 # Of one session; each costs a question.

@@ -11,8 +11,8 @@ from acumen.learn.extract.sentences import sentences
 from acumen.learn.extract.statements import content_words
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
-from acumen.model.memory import Category, EvidenceSpan
-from acumen.model.playbook import Lesson
+from acumen.model.memories.base import Category, EvidenceSpan
+from acumen.model.memories.playbook import Lesson
 from acumen.model.secrets import redact
 
 _FAILED = frozenset("error errored failed failure fail timeout timed_out denied rejected exception".split())

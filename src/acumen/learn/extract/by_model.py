@@ -14,8 +14,8 @@ from acumen.llm.tokens import count_tokens
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, Millis
-from acumen.model.memories import Memory
-from acumen.model.playbook import AgentPlaybook
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import AgentPlaybook
 from acumen.model.secrets import redact
 
 MOST_KNOWN = 30

@@ -17,8 +17,8 @@ from acumen.learn.extract.statements import Statement, content_words, declarativ
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.memory import Category, Cause, EvidenceSpan, Origin
-from acumen.model.playbook import Lesson
+from acumen.model.memories.base import Category, Cause, EvidenceSpan, Origin
+from acumen.model.memories.playbook import Lesson
 from acumen.model.secrets import redact
 
 BY_RULES = Origin("rules")

@@ -22,10 +22,10 @@ from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.memories import Memory, searchable
-from acumen.model.memory import Category, Cause, EvidenceSpan
-from acumen.model.playbook import Lesson
-from acumen.model.profile import Profile
+from acumen.model.memories.base import Category, Cause, EvidenceSpan
+from acumen.model.memories.memory import Memory, searchable
+from acumen.model.memories.playbook import Lesson
+from acumen.model.memories.profile import Profile
 from acumen.model.secrets import redact
 
 # More edits than this from one window are a model that copies, and longer ones are one that repeats itself. The bounds

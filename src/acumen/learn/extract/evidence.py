@@ -4,7 +4,7 @@ import re
 import unicodedata
 
 from acumen.model.conversation import Turn
-from acumen.model.memory import EvidenceSpan
+from acumen.model.memories.base import EvidenceSpan
 from acumen.model.secrets import redact
 
 # How much of a quote one sentence must contain to be the sentence that was meant, when it was not copied exactly.

@@ -12,7 +12,7 @@ from acumen.learn.extract.notes import Extraction
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind
-from acumen.model.memories import Memory
+from acumen.model.memories.memory import Memory
 
 
 async def extract(

@@ -6,9 +6,9 @@ from enum import StrEnum
 from msgspec import Struct, field
 
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId
-from acumen.model.memory import Category, Cause, EvidenceSpan, Origin
-from acumen.model.playbook import Lesson
-from acumen.model.profile import TimeToLive
+from acumen.model.memories.base import Category, Cause, EvidenceSpan, Origin
+from acumen.model.memories.playbook import Lesson
+from acumen.model.memories.profile import TimeToLive
 
 
 class Note(Struct, frozen=True):

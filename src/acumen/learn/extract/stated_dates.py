@@ -8,8 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from acumen.model.ids import Millis
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.memory import Category
-from acumen.model.profile import TimeToLive
+from acumen.model.memories.base import Category
+from acumen.model.memories.profile import TimeToLive
 
 # Monday to Sunday in the languages that are read most.
 _WEEKDAYS = [

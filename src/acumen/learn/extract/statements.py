@@ -9,7 +9,7 @@ import re
 from msgspec import Struct
 
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.memory import Category
+from acumen.model.memories.base import Category
 
 # Longer "sentences" are lists and pasted text.
 MAX_LENGTH = 400

@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
 from acumen.llm import prompt
-from acumen.model.failure import FailureGroup
 from acumen.model.hazards import hazards
-from acumen.model.memory import Origin
-from acumen.model.operation import Operation
+from acumen.model.memories.base import Origin
+from acumen.model.operations.failure import FailureGroup
+from acumen.model.operations.operation import Operation
 from acumen.model.secrets import redact
 
 # How sure a rule is: it recognised the kind of failure, or it knows only that it keeps happening.

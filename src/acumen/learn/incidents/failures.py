@@ -9,14 +9,14 @@ from acumen.deps import Deps
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.diagnosis import Diagnosis, diagnose
 from acumen.learn.incidents.proposals import Suggestion
-from acumen.model.facts import Failed
-from acumen.model.failure import COOL_DOWN_MS, LEAST_SESSIONS, WORTH_ANALYSING, FailureGroup, GroupState
 from acumen.model.hazards import commands
 from acumen.model.ids import Millis
-from acumen.model.memory import Origin
-from acumen.model.operation import Operation
-from acumen.model.playbook import Lesson
-from acumen.model.proposal import LEAST_CONFIDENCE, About, AnalysisState, confidence
+from acumen.model.jobs.facts import Failed
+from acumen.model.memories.base import Origin
+from acumen.model.memories.playbook import Lesson
+from acumen.model.operations.failure import COOL_DOWN_MS, LEAST_SESSIONS, WORTH_ANALYSING, FailureGroup, GroupState
+from acumen.model.operations.operation import Operation
+from acumen.model.operations.proposal import LEAST_CONFIDENCE, About, AnalysisState, confidence
 from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 

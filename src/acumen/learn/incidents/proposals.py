@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from acumen.deps import Deps, Findable
 from acumen.model.hazards import commands, hazards
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, fresh_id
-from acumen.model.memory import Origin, Status
-from acumen.model.operation import Operation
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.proposal import About, Analysis, AnalysisState, Proposal
-from acumen.model.search import SearchRow
+from acumen.model.memories.base import Origin, Status
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
+from acumen.model.memories.search import SearchRow
+from acumen.model.operations.operation import Operation
+from acumen.model.operations.proposal import About, Analysis, AnalysisState, Proposal
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 

@@ -10,13 +10,13 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.proposals import Suggestion
-from acumen.model.facts import Recovered
-from acumen.model.failure import LEAST_SESSIONS
 from acumen.model.hazards import hazards
-from acumen.model.memory import Origin
-from acumen.model.operation import Operation
-from acumen.model.playbook import Lesson
-from acumen.model.proposal import About, Analysis
+from acumen.model.jobs.facts import Recovered
+from acumen.model.memories.base import Origin
+from acumen.model.memories.playbook import Lesson
+from acumen.model.operations.failure import LEAST_SESSIONS
+from acumen.model.operations.operation import Operation
+from acumen.model.operations.proposal import About, Analysis
 
 LONGEST_VALUE = 60
 MOST_CALLS = 500

@@ -7,13 +7,13 @@ from statistics import median
 from acumen.deps import Deps
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.proposals import Suggestion
-from acumen.model.facts import Worked
-from acumen.model.failure import LEAST_SESSIONS
 from acumen.model.hazards import hazards
-from acumen.model.memory import Origin
-from acumen.model.operation import Operation
-from acumen.model.playbook import Lesson
-from acumen.model.proposal import About
+from acumen.model.jobs.facts import Worked
+from acumen.model.memories.base import Origin
+from acumen.model.memories.playbook import Lesson
+from acumen.model.operations.failure import LEAST_SESSIONS
+from acumen.model.operations.operation import Operation
+from acumen.model.operations.proposal import About
 from acumen.storage.operations.operations import OperationFilter
 
 LEAST_SUCCESSES = 3

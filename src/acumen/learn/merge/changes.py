@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from acumen.learn.extract.notes import Note
 from acumen.model.ids import InteractionId, MemoryRef, RequestId
-from acumen.model.memory import Cause
+from acumen.model.memories.base import Cause
 
 # A known memory, or the n-th note that is added.
 Target = MemoryRef | int

@@ -14,10 +14,10 @@ from acumen.learn.extract.notes import Ending, Note, Reach
 from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Reason, Restated, Target
 from acumen.learn.merge.words import Words, alike, words
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
-from acumen.model.memories import Memory
-from acumen.model.memory import Category, Cause, Status
-from acumen.model.playbook import AgentPlaybook
-from acumen.model.profile import Profile
+from acumen.model.memories.base import Category, Cause, Status
+from acumen.model.memories.memory import Memory
+from acumen.model.memories.playbook import AgentPlaybook
+from acumen.model.memories.profile import Profile
 
 # Two sentences of which one denies what the other says share at least this much of their words.
 DENIAL_OVERLAP = 0.6

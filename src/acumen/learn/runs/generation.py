@@ -16,11 +16,11 @@ from acumen.learn.runs.runs import Cancelled, carry
 from acumen.learn.runs.status import end_lost
 from acumen.model.config import Extractor, OrgConfig
 from acumen.model.conversation import versions_meant
-from acumen.model.facts import GenerationAsked
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
-from acumen.model.memory import Status
-from acumen.model.run import Run, RunId, RunState
-from acumen.model.search import Filter
+from acumen.model.jobs.facts import GenerationAsked
+from acumen.model.jobs.run import Run, RunId, RunState
+from acumen.model.memories.base import Status
+from acumen.model.memories.search import Filter
 from acumen.storage.conversations.bookmarks import of_run
 from acumen.storage.conversations.request_users import RequestFilter
 from acumen.storage.memories.lineage import Because

@@ -7,7 +7,7 @@ from typing import Any
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
-from acumen.model.run import ItemState, Run, RunId, RunItem, RunState
+from acumen.model.jobs.run import ItemState, Run, RunId, RunItem, RunState
 from acumen.storage.store import Tx
 
 # Does one item and returns what came of it, in counts. Given an item twice, it leaves the same state.

@@ -8,8 +8,8 @@ from msgspec import Struct, field
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.runs.runs import totals
-from acumen.model.job import Job, JobState
-from acumen.model.run import ItemState, Run, RunId, RunItem, RunProgress, RunState
+from acumen.model.jobs.job import Job, JobState
+from acumen.model.jobs.run import ItemState, Run, RunId, RunItem, RunProgress, RunState
 from acumen.storage.store import Tx
 
 # Items that are listed; the counts cover all.

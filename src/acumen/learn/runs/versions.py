@@ -8,9 +8,9 @@ from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn.runs.generation import Mode, Service
 from acumen.model.ids import UserId
-from acumen.model.memory import Status
-from acumen.model.run import ItemState
-from acumen.model.search import Filter
+from acumen.model.jobs.run import ItemState
+from acumen.model.memories.base import Status
+from acumen.model.memories.search import Filter
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.memories import StatusMove
 from acumen.storage.store import Tx

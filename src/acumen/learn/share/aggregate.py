@@ -21,12 +21,12 @@ from acumen.learn.runs.status import RunStatus
 from acumen.learn.share.groups import LessonIndex, Plan, group_of, plan, regroup
 from acumen.learn.share.shared import shared_lessons, user_lessons, vector_of
 from acumen.learn.share.write import Work, write
-from acumen.model.cluster import AggregationBookmark, IndexedLesson
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
-from acumen.model.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.ids import Millis, PlaybookId
-from acumen.model.playbook import Lesson
-from acumen.model.run import Run, RunId, RunState
+from acumen.model.jobs.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
+from acumen.model.jobs.run import Run, RunId, RunState
+from acumen.model.memories.cluster import AggregationBookmark, IndexedLesson
+from acumen.model.memories.playbook import Lesson
 from acumen.storage.store import Tx
 
 SERVICE = "playbook_aggregation"

@@ -15,11 +15,11 @@ from acumen.learn.share import shared, wording
 from acumen.learn.share.groups import UserLesson, by_person, fingerprint, users_of, wording_hash
 from acumen.learn.share.shared import LessonChange, counted_in, with_rows, with_vectors
 from acumen.learn.share.wording import confident, contains_erased_text
-from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson
-from acumen.model.search import Filter
+from acumen.model.memories.base import Status
+from acumen.model.memories.cluster import Cluster
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
+from acumen.model.memories.search import Filter
 from acumen.storage.memories.aggregations import ERASED
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx

@@ -11,11 +11,11 @@ from acumen.learn.share.anonymize import without_case_numbers
 from acumen.learn.share.cluster import LEAST_MEANING, Floats, Grouping, same_rule
 from acumen.learn.share.shareable import shareable
 from acumen.learn.share.stance import Stance, stance
-from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.search import SearchRow
+from acumen.model.memories.base import Status
+from acumen.model.memories.cluster import Cluster
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
+from acumen.model.memories.search import SearchRow
 
 Users = Mapping[PlaybookId, UserId]  # who teaches each current lesson
 

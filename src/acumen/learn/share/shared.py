@@ -15,11 +15,11 @@ from acumen.deps import Deps, Findable
 from acumen.learn.share.anonymize import names_of
 from acumen.learn.share.cluster import Floats
 from acumen.learn.share.groups import SharedLesson, UserLesson, group_of, users_of
-from acumen.model.cluster import Cluster
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
-from acumen.model.memory import Status
-from acumen.model.playbook import AgentPlaybook, UserPlaybook
-from acumen.model.search import Filter, SearchRow
+from acumen.model.memories.base import Status
+from acumen.model.memories.cluster import Cluster
+from acumen.model.memories.playbook import AgentPlaybook, UserPlaybook
+from acumen.model.memories.search import Filter, SearchRow
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 

@@ -12,8 +12,8 @@ from acumen.learn.share.anonymize import Anonymized, anonymize, words_in
 from acumen.learn.share.groups import UserLesson, users_of
 from acumen.learn.share.stance import stance
 from acumen.model.ids import UserId
-from acumen.model.memory import Origin
-from acumen.model.playbook import Lesson
+from acumen.model.memories.base import Origin
+from acumen.model.memories.playbook import Lesson
 
 Names = Collection[str]  # of the users who taught a lesson
 Clean = Callable[[str | None], Anonymized]

@@ -11,7 +11,7 @@ from acumen.learn.share.stance import opposed, stance
 from acumen.learn.share.wording import Names, Worded, anonymizer, confident, texts_of
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
-from acumen.model.playbook import Lesson
+from acumen.model.memories.playbook import Lesson
 from acumen.model.secrets import redact
 
 # A model gains little from reading the hundredth paraphrase; the newest are shown.

@@ -21,10 +21,10 @@ from acumen.learn.share.groups import (
 )
 from acumen.learn.share.shared import LessonChange, counted_in, retire, user_lessons, with_rows
 from acumen.learn.share.wording import Names, Worded, confident
-from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, fresh_id
-from acumen.model.playbook import AgentPlaybook, Approval
-from acumen.model.run import RunId
+from acumen.model.jobs.run import RunId
+from acumen.model.memories.cluster import Cluster
+from acumen.model.memories.playbook import AgentPlaybook, Approval
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 

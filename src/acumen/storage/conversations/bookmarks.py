@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from acumen.errors import Conflict
 from acumen.model.ids import InteractionId, UserId
-from acumen.model.run import RunId
+from acumen.model.jobs.run import RunId
 from acumen.storage.engine.compiled_statement import PlainStatement
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import bookmarks, interactions

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.model.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.model.metering.evaluation import Extent, Outcome, SessionKey, Stated
 from acumen.storage.engine.compiled_statement import CompiledSelect, SelectByIds
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import interactions, requests, sessions

@@ -7,9 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.facts import Fact, Published, SessionEnded, SessionQuiet
 from acumen.model.ids import Millis, OrgId, UserId
-from acumen.model.job import Job, JobState
+from acumen.model.jobs.facts import Fact, Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.job import Job, JobState
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.scope import OrgScope, value_of

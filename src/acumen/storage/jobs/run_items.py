@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.run import ItemState, RunId, RunItem, RunProgress
+from acumen.model.jobs.run import ItemState, RunId, RunItem, RunProgress
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import run_items
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from acumen.errors import OperationInTheWay
 from acumen.model.ids import fresh_id
-from acumen.model.run import Run, RunId, RunState
+from acumen.model.jobs.run import Run, RunId, RunState
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.tables import runs

@@ -7,9 +7,9 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from acumen.model.cluster import AggregationBookmark, AggregationChange, IndexedLesson
 from acumen.model.ids import Kind, PlaybookId
-from acumen.model.memory import Status
+from acumen.model.memories.base import Status
+from acumen.model.memories.cluster import AggregationBookmark, AggregationChange, IndexedLesson
 from acumen.storage.engine.compiled_statement import CompiledSelect, PlainStatement
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import (

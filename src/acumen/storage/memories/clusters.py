@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acumen.model.cluster import Cluster
 from acumen.model.ids import PlaybookId, UserId
+from acumen.model.memories.cluster import Cluster
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.memories.lesson_sources import LessonSources
 from acumen.storage.tables import agent_playbook_sources, aggregation_marks, clusters, profiles, user_playbooks

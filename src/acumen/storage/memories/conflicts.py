@@ -5,9 +5,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.conflict import Conflict, ConflictSide, ConflictState, OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memory import Status
+from acumen.model.memories.base import Status
+from acumen.model.memories.conflict import Conflict, ConflictSide, ConflictState, OpenConflict
 from acumen.storage.engine.compiled_statement import CompiledSelect
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.memories.memory_tables import MEMORY_TABLES

@@ -9,8 +9,8 @@ from functools import cache
 import sqlalchemy as sa
 
 from acumen.model.ids import InteractionId
-from acumen.model.memory import Status
-from acumen.model.search import TURN
+from acumen.model.memories.base import Status
+from acumen.model.memories.search import TURN
 from acumen.storage.engine.compiled_statement import CompiledSelect, SelectByIds
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.memories.search_rows import SearchRows

@@ -5,8 +5,8 @@ from collections.abc import Collection
 import sqlalchemy as sa
 
 from acumen.model.ids import PlaybookId
-from acumen.model.memory import Status
-from acumen.model.playbook import Approval
+from acumen.model.memories.base import Status
+from acumen.model.memories.playbook import Approval
 from acumen.storage.engine.compiled_statement import SelectByIds
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.tables import agent_playbook_sources, agent_playbooks

@@ -6,9 +6,9 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct, field, to_builtins
 
-from acumen.model.change import ChangeFilter, ChangeKind
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, SessionId
-from acumen.model.memory import Cause, Status
+from acumen.model.memories.base import Cause, Status
+from acumen.model.memories.change import ChangeFilter, ChangeKind
 from acumen.storage.engine.compiled_statement import CompiledStatement
 from acumen.storage.engine.scope import OrgScope, in_batches, org_of
 from acumen.storage.tables import interactions, lineage, requests

@@ -8,9 +8,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.model.ids import InteractionId, Kind, MemoryRef
-from acumen.model.memories import title
-from acumen.model.memory import Status
-from acumen.model.search import SearchRow
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import title
+from acumen.model.memories.search import SearchRow
 from acumen.storage.memories.conflicts import Conflicts
 from acumen.storage.memories.hidden_turns import HiddenTurns
 from acumen.storage.memories.lineage import Because, Lineage

@@ -6,10 +6,10 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.model.evaluation import SessionKey
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
-from acumen.model.memory import Status
-from acumen.model.usage import CITED, ECHOED
+from acumen.model.memories.base import Status
+from acumen.model.metering.evaluation import SessionKey
+from acumen.model.metering.usage import CITED, ECHOED
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.tables import (

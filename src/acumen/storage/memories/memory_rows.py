@@ -11,8 +11,8 @@ from msgspec.structs import asdict
 
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import Kind, Millis
-from acumen.model.memory import Category, Origin, Status
-from acumen.model.search import Facet, Filter
+from acumen.model.memories.base import Category, Origin, Status
+from acumen.model.memories.search import Facet, Filter
 from acumen.storage.engine.compiled_statement import CompiledStatement, SelectByIds
 from acumen.storage.engine.scope import OrgScope, in_batches, org_of, row_of
 

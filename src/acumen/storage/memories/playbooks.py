@@ -7,10 +7,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind
-from acumen.model.memory import Category, Status
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.profile import NEVER, lesson_ends_at
-from acumen.model.search import Facet
+from acumen.model.memories.base import Category, Status
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
+from acumen.model.memories.profile import NEVER, lesson_ends_at
+from acumen.model.memories.search import Facet
 from acumen.storage.memories.memory_rows import MemoryTable, memory_row, reading, row_id
 from acumen.storage.tables import agent_playbooks, user_playbooks
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 from acumen.model.ids import Kind
-from acumen.model.memory import Category, Status
-from acumen.model.profile import Profile, TimeToLive
-from acumen.model.search import Facet
+from acumen.model.memories.base import Category, Status
+from acumen.model.memories.profile import Profile, TimeToLive
+from acumen.model.memories.search import Facet
 from acumen.storage.memories.memory_rows import MemoryTable, memory_row, reading
 from acumen.storage.tables import profiles
 

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.ids import Millis
-from acumen.model.search import SearchRow
+from acumen.model.memories.search import SearchRow
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import orgs, search_rows

@@ -8,7 +8,9 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from acumen.model.conversation import versions_meant
-from acumen.model.evaluation import (
+from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.memories.base import Origin
+from acumen.model.metering.evaluation import (
     Evaluation,
     EvaluationId,
     FailureType,
@@ -19,8 +21,6 @@ from acumen.model.evaluation import (
     SessionVerdict,
     ShadowVerdict,
 )
-from acumen.model.ids import Millis, SessionId, UserId
-from acumen.model.memory import Origin
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import evaluations, shadow_verdicts
 

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.errors import Conflict
-from acumen.model.experiment import Experiment
+from acumen.model.metering.experiment import Experiment
 from acumen.storage.engine.compiled_statement import CompiledSelect
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import experiments

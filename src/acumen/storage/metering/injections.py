@@ -8,11 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.echoes import RenderedMemory
-from acumen.model.experiment import HOLDOUT
 from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
+from acumen.model.metering.experiment import HOLDOUT
+from acumen.model.metering.usage import PRODUCTION, Injection, Unanswered
 from acumen.model.times import DAY_MS, MINUTE_MS
-from acumen.model.usage import PRODUCTION, Injection, Unanswered
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, SelectByIds
 from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import injections, interactions, lineage, orgs, search_rows

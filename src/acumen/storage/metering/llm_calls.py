@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
-from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole, Spent
+from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole, Spent
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import llm_calls
 

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.usage import SHOWN
+from acumen.model.metering.usage import SHOWN
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import evaluations, injections, operations, requests, usage_events
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.evaluation import FailureType, Preference, SessionKey
-from acumen.model.figures import MOST_CORRECTIONS, Attribution, ReportPeriod, Totals, Wins
 from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
-from acumen.model.memory import Status
+from acumen.model.memories.base import Status
+from acumen.model.metering.evaluation import FailureType, Preference, SessionKey
+from acumen.model.metering.figures import MOST_CORRECTIONS, Attribution, ReportPeriod, Totals, Wins
+from acumen.model.metering.usage import CITED
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.tables import (
     agent_playbooks,

@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.metering.usage import CITED, ECHOED, EVENTS, SEARCHED, SHOWN, UsageEvent
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, ECHOED, EVENTS, SEARCHED, SHOWN, UsageEvent
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
 from acumen.storage.engine.scope import OrgScope, in_batches

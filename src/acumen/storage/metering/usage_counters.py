@@ -8,8 +8,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.metering.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, GroupBy, Use
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import CompiledStatement, PlainStatement, Row, SelectByIds
 from acumen.storage.engine.database import Database

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from acumen.model.metering.usage import CITED, ECHOED, SEARCHED, SHOWN, UsageEvent
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, ECHOED, SEARCHED, SHOWN, UsageEvent
 
 SHOWINGS = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "echoed_tokens")
 MEMORY_COUNTS = (*SHOWINGS, "citations", "echoes", "judged_shown", "judged_tokens")

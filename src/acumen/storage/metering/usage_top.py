@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.metering.usage import CITED, SHOWN, CitationStat, InjectionUsage
 from acumen.model.times import DAY_MS
-from acumen.model.usage import CITED, SHOWN, CitationStat, InjectionUsage
 from acumen.storage.engine.scope import OrgScope
 from acumen.storage.metering.usage_counters import UsageCounters
 from acumen.storage.tables import memory_totals, usage_events

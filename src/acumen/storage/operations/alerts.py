@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.alert import Alert, AlertKind, Delivery, DeliveryState, Problem
 from acumen.model.ids import Millis, fresh_id
+from acumen.model.operations.alert import Alert, AlertKind, Delivery, DeliveryState, Problem
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import alerts, deliveries
 

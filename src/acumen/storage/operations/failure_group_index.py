@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import sqlalchemy as sa
 
-from acumen.model.failure import GroupState
-from acumen.model.signature import VERSION, GroupCandidate, Signature
+from acumen.model.operations.failure import GroupState
+from acumen.model.operations.signature import VERSION, GroupCandidate, Signature
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.compiled_statement import PlainStatement, SelectByIds
 from acumen.storage.engine.scope import OrgScope

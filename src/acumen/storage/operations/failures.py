@@ -8,9 +8,9 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.model.failure import WEEK_HOURS, FailureGroup, GroupState
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation
+from acumen.model.operations.failure import WEEK_HOURS, FailureGroup, GroupState
+from acumen.model.operations.operation import Operation
 from acumen.model.times import HOUR_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import PlainStatement, Row, SelectByIds

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis
-from acumen.model.operation import Operation, OperationKind, OperationStatus, SourceCounts
+from acumen.model.operations.operation import Operation, OperationKind, OperationStatus, SourceCounts
 from acumen.model.times import HOUR_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.scope import OrgScope

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.model.ids import Millis
-from acumen.model.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
+from acumen.model.operations.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.times import HOUR_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import CompiledStatement, PlainStatement, Row, SelectByIds

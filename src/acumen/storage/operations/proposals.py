@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from msgspec.structs import asdict
 
 from acumen.model.ids import Millis
-from acumen.model.memory import Origin
-from acumen.model.proposal import About, Analysis, AnalysisState, Proposal
+from acumen.model.memories.base import Origin
+from acumen.model.operations.proposal import About, Analysis, AnalysisState, Proposal
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import analyses, proposals
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis
-from acumen.model.verdict import Recurrence, VerdictFinding
+from acumen.model.operations.verdict import Recurrence, VerdictFinding
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import findings
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.tables import action_items, actions

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.ids import Kind, Millis
-from acumen.model.memory import Status
+from acumen.model.memories.base import Status
 from acumen.storage.engine.scope import OrgScope, in_batches, row_of, value_of
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.tables import duplicate_pairs, memory_flags, orgs

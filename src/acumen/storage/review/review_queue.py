@@ -6,14 +6,23 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.model.action import ReviewState
-from acumen.model.conflict import OpenConflict
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.memory import Status
-from acumen.model.playbook import Approval
-from acumen.model.signal import SIGNALS, QueueItem, Replaced, ReviewWindow, ScannedSignal, SignalInput, Thresholds, Twin
+from acumen.model.memories.base import Status
+from acumen.model.memories.conflict import OpenConflict
+from acumen.model.memories.playbook import Approval
+from acumen.model.metering.usage import Use
+from acumen.model.review.action import ReviewState
+from acumen.model.review.signal import (
+    SIGNALS,
+    QueueItem,
+    Replaced,
+    ReviewWindow,
+    ScannedSignal,
+    SignalInput,
+    Thresholds,
+    Twin,
+)
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 from acumen.storage.engine.database import Database
 from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.memories.conflicts import Conflicts

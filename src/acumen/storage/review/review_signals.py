@@ -5,9 +5,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.conflict import ConflictState
-from acumen.model.intervals import Z95
-from acumen.model.signal import (
+from acumen.model.memories.conflict import ConflictState
+from acumen.model.metering.intervals import Z95
+from acumen.model.review.signal import (
     CONFLICT,
     CONFLICT_SCORE,
     COST_CEILING,

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from acumen.model.action import UNREVIEWED, ReviewState
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.review.action import UNREVIEWED, ReviewState
 from acumen.storage.engine.scope import OrgScope, row_of
 from acumen.storage.tables import review_marks
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from acumen.model.llm_call import ModelRole
+from acumen.model.metering.llm_call import ModelRole
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from acumen.model.ids import Kind, PlaybookId
-from acumen.model.memory import Category, Origin, Status
-from acumen.model.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
-from acumen.model.profile import Profile, TimeToLive
+from acumen.model.memories.base import Category, Origin, Status
+from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
+from acumen.model.memories.profile import Profile, TimeToLive
 
 TITLE_LENGTH = 80
 

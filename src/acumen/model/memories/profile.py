@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, ProfileId, RequestId, UserId
-from acumen.model.memory import Category, EvidenceSpan, Origin, Status
+from acumen.model.memories.base import Category, EvidenceSpan, Origin, Status
 from acumen.model.times import DAY_MS
 
 # 2100-01-01: the wire's way of saying "never".

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import Millis, PlaybookId
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
 
 # Less than this share of distinct sessions is one session failing over and over.
 LEAST_CONFIDENCE = 0.3

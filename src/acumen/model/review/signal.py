@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from acumen.model.action import UNREVIEWED, ReviewState
-from acumen.model.conflict import OpenConflict
 from acumen.model.ids import MemoryRef, Millis
+from acumen.model.memories.conflict import OpenConflict
+from acumen.model.metering.usage import Use
+from acumen.model.review.action import UNREVIEWED, ReviewState
 from acumen.model.times import DAY_MS
-from acumen.model.usage import Use
 
 STALE = "stale"
 HIGH_COST_LOW_CITE = "high_cost_low_cite"

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from acumen.model.ids import InteractionId, Millis, PlaybookId, RequestId, UserId
-from acumen.model.memory import Category, EvidenceSpan, Origin, Status
+from acumen.model.memories.base import Category, EvidenceSpan, Origin, Status
 
 
 class Approval(StrEnum):

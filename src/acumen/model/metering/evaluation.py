@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.model.memory import Origin
+from acumen.model.memories.base import Origin
 
 EvaluationId = NewType("EvaluationId", int)
 # Session ids are the callers' own, so the same one may occur with two users.

@@ -5,7 +5,8 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from acumen.model.failure import (
+from acumen.model.ids import Millis
+from acumen.model.operations.failure import (
     COOL_DOWN_MS,
     FailureGroup,
     GroupState,
@@ -16,7 +17,6 @@ from acumen.model.failure import (
     worth_a_look,
     worth_analysing,
 )
-from acumen.model.ids import Millis
 from acumen.model.times import DAY_MS
 
 AT = Millis(10 * DAY_MS)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.intervals import UserSample, clustered, newcombe, wilson
+from acumen.model.metering.intervals import UserSample, clustered, newcombe, wilson
 
 cases = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

@@ -6,8 +6,8 @@ from msgspec import Struct, field
 
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import Millis, UserId
-from acumen.model.memory import Status
-from acumen.model.playbook import Approval
+from acumen.model.memories.base import Status
+from acumen.model.memories.playbook import Approval
 
 
 class RankingMode(StrEnum):

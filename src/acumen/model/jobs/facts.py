@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from acumen.model.ids import RequestId, SessionId, UserId
-from acumen.model.run import RunId
+from acumen.model.jobs.run import RunId
 
 
 class Fact(Struct, frozen=True):

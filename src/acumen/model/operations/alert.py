@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from acumen.model.failure import FailureGroup, GroupState
 from acumen.model.ids import Millis
-from acumen.model.job import Job, JobState
-from acumen.model.llm_call import CallOutcome, LlmCall, ModelRole
+from acumen.model.jobs.job import Job, JobState
+from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
+from acumen.model.operations.failure import FailureGroup, GroupState
 from acumen.model.times import HOUR_MS, MINUTE_MS
 
 # A source that was heard in fewer hours of a week has no habit that it could break.

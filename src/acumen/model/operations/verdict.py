@@ -3,7 +3,7 @@
 from msgspec import Struct
 
 from acumen.model.ids import Millis
-from acumen.model.proposal import confidence, level
+from acumen.model.operations.proposal import confidence, level
 
 
 class VerdictFinding(Struct, frozen=True):

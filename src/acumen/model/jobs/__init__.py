@@ -1,0 +1,1 @@
+"""Jobs, runs, and the events that cause them."""

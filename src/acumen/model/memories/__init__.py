@@ -1,0 +1,1 @@
+"""Profiles, playbooks, and what search and sharing read of them."""

@@ -1,0 +1,1 @@
+"""Usage, cost, outcomes and experiments."""

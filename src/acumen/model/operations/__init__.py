@@ -1,0 +1,1 @@
+"""Tool calls, their failures, and what is concluded from them."""
