@@ -42,7 +42,7 @@ from acumen.model.jobs.facts import (
 )
 from acumen.model.jobs.job import Job
 from acumen.observe import endings, operations
-from acumen.recall import index
+from acumen.recall import indexing
 from acumen.review import alerts, watch, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
@@ -63,7 +63,7 @@ def at_once(*steps: Step) -> Step:
 
 CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     # Turns are made findable first: what is read for that, learning need not read again.
-    Published: (at_once(index.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
+    Published: (at_once(indexing.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
     SessionEnded: (pipeline.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
@@ -83,7 +83,7 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
         cost.expire,
         operations.settle,
         operations.expire,
-        index.backfill,
+        indexing.backfill,
         aggregate.when_due,
         alerts.expire,
         watch.look_on,

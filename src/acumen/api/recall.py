@@ -14,7 +14,7 @@ from acumen.model.memories.search import Filter, RankingMode
 from acumen.recall.context import Shares
 from acumen.recall.parts import ContextScope
 from acumen.recall.reformulate import standalone
-from acumen.recall.search import Ask, AskTurns, Recalled
+from acumen.recall.search import Ask, AskTurns, Recalled, search_memories, search_turns
 from acumen_client.calls import Calls
 from acumen_client.wire import recall as wire
 from acumen_client.wire.shapes import ExperimentArm, ExperimentAssignment, MemoryKind
@@ -46,7 +46,7 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
         shares=Shares(**asked.context.model_dump()) if asked.context else Shares(),
         cite=asked.cite,
     )
-    recalled = await call.app.search.memories(ask, call.deps)
+    recalled = await search_memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
     return wire.UnifiedSearchViewResponse(
         **_told(recalled),
@@ -203,7 +203,7 @@ async def search_interactions(asked: wire.SearchInteractionRequest, call: Call) 
     ask = AskTurns(
         owner, asked.query, top_k, wanted, asked.most_recent_k, RankingMode(asked.search_mode), asked.threshold
     )
-    answer = await call.app.search.turns(ask, call.deps)
+    answer = await search_turns(ask, call.deps)
     return wire.SearchInteractionsViewResponse(
         interactions=[turn(hit.turn, hit.found) for hit in answer.hits],
         msg=f"Found {len(answer.hits)} interaction(s)",
@@ -230,7 +230,7 @@ async def _one_kind(kind: Kind, wanted: Filter, asked: wire.SearchOneKind, top_k
         max_tokens=0,
         agent_version=getattr(asked, "agent_version", None),
     )
-    return await call.app.search.memories(ask, call.deps)
+    return await search_memories(ask, call.deps)
 
 
 def _told(recalled: Recalled) -> dict[str, Any]:
