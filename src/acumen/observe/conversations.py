@@ -8,7 +8,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.events import Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
 from acumen.storage.store import Tx
 
@@ -18,7 +18,7 @@ class Publication(Struct, frozen=True):
 
     request: Request
     turns: Sequence[Interaction]
-    fact: Published | SessionQuiet
+    event: Published | SessionQuiet
     at: Millis | None  # when that is due; None: now
 
     def __len__(self) -> int:

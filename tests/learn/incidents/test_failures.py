@@ -77,7 +77,7 @@ async def test_the_same_evidence_is_analysed_once(org: Org):
 
 
 def _failed(group_id: str) -> Any:
-    from acumen.model.jobs.facts import Failed  # noqa: PLC0415 - only here
+    from acumen.model.jobs.events import Failed  # noqa: PLC0415 - only here
 
     return Failed(group_id)
 
