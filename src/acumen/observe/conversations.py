@@ -38,7 +38,7 @@ async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) ->
 def store_all(tx: Tx, said: Sequence[Publication]) -> list[bool]:
     """What several callers published, with the jobs that it causes; of each whether it is new."""
     added = tx.conversations.add_all([(one.request, one.turns) for one in said])
-    tx.jobs.add_all([(one.fact, one.at) for one, is_new in zip(said, added, strict=True) if is_new])
+    tx.jobs.add_all([(one.event, one.at) for one, is_new in zip(said, added, strict=True) if is_new])
     return added
 
 
