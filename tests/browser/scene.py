@@ -20,7 +20,7 @@ from acumen.deps import Deps, Findable
 from acumen.learn.incidents import failures
 from acumen.meter import usage
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
-from acumen.model.jobs.facts import Failed, Hour
+from acumen.model.jobs.events import Failed, Hour
 from acumen.model.memories.base import Cause
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow

@@ -20,7 +20,7 @@ from acumen.model.ids import (
     SessionId,
     UserId,
 )
-from acumen.model.jobs.facts import Published
+from acumen.model.jobs.events import Published
 from acumen.model.jobs.run import RunId
 from acumen.model.memories.change import ChangeFilter
 from acumen.model.memories.cluster import AggregationBookmark, Cluster

@@ -66,7 +66,7 @@ def _status(tx: Tx, call: Call) -> wire.StatusResponse:
             for state, number in states.items()
         ],
         dead_letters=[
-            wire.DeadLetter(job_id=str(job.id), kind=job.fact, cause=job.last_error or "", attempts=job.attempts)
+            wire.DeadLetter(job_id=str(job.id), kind=job.event, cause=job.last_error or "", attempts=job.attempts)
             for job in dead
         ],
         dead_letter_count=sum(states.get("dead", 0) for states in counts.values()),

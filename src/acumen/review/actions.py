@@ -9,7 +9,7 @@ from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.jobs.retry import retry_on_conflict
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.base import Cause
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import TURN, Filter

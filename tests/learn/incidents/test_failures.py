@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import ModelHTTPError
 from acumen.jobs.retry import retry_on_conflict
 from acumen.learn.incidents import recoveries
 from acumen.llm.scripted import Script
-from acumen.model.jobs.facts import Recovered
+from acumen.model.jobs.events import Recovered
 from acumen.model.metering.llm_call import ModelRole
 from tests.observe.test_operations import done, record
 from tests.world import Org, Start, local
@@ -81,7 +81,7 @@ async def test_the_same_evidence_is_analysed_once(org: Org):
 
 
 def _failed(group_id: str) -> Any:
-    from acumen.model.jobs.facts import Failed  # noqa: PLC0415 - only here
+    from acumen.model.jobs.events import Failed  # noqa: PLC0415 - only here
 
     return Failed(group_id)
 
