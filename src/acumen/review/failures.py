@@ -8,13 +8,11 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import BadInput, NotFound
 from acumen.model.ids import Millis
-from acumen.model.operations.failure import FailureGroup, GroupState
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.failure import FailureGroup, FailureGroupFilter, GroupState
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import Analysis
 from acumen.model.prompt_injection import detect
 from acumen.model.times import DAY_MS, HOUR_MS
-from acumen.storage.operations.failures import FailureGroupFilter
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 EXAMPLES = 10

@@ -10,11 +10,10 @@ from acumen.deps import Deps
 from acumen.model.ids import Kind
 from acumen.model.jobs.events import Event, Failed, Recovered, Worked
 from acumen.model.operations.failure import LEAST_SESSIONS, WORTH_ANALYSING
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
 from acumen.storage.memories.lineage import Because
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 PURGED = Because("what it rested on was purged", actor="caller")

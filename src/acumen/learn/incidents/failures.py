@@ -14,10 +14,9 @@ from acumen.model.jobs.events import Failed
 from acumen.model.memories.base import Origin
 from acumen.model.memories.playbook import Lesson
 from acumen.model.operations.failure import COOL_DOWN_MS, LEAST_SESSIONS, WORTH_ANALYSING, FailureGroup, GroupState
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import LEAST_CONFIDENCE, About, AnalysisState, confidence
 from acumen.model.prompt_injection import commands
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 MOST_EXAMPLES, MOST_OF_A_SESSION, LOOKED_AT = 10, 3, 200

@@ -11,10 +11,9 @@ from acumen.model.jobs.events import Worked
 from acumen.model.memories.base import Origin
 from acumen.model.memories.playbook import Lesson
 from acumen.model.operations.failure import LEAST_SESSIONS
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import About
 from acumen.model.prompt_injection import detect
-from acumen.storage.operations.operations import OperationFilter
 
 LEAST_SUCCESSES = 3
 MOST_FAILURES = 0.2
