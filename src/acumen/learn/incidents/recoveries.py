@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from acumen.deps import Deps
+from acumen.errors import Conflict
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.proposals import Suggestion
 from acumen.model.jobs.events import Recovered
@@ -17,6 +18,7 @@ from acumen.model.operations.failure import LEAST_SESSIONS
 from acumen.model.operations.operation import Operation
 from acumen.model.operations.proposal import About, Analysis
 from acumen.model.prompt_injection import detect
+from acumen.storage.store import Tx
 
 LONGEST_VALUE = 60
 MOST_CALLS = 500
@@ -102,7 +104,13 @@ async def _remember(recovery: Recovery, deps: Deps) -> None:
     texts = (failed.error_message or "", failed.endpoint, *values)
     state = proposals.state_of(suggestion.lesson, texts, enough=len(suggestion.sessions) >= LEAST_SESSIONS)
     diagnosis = {"values": values, "removed": list(recovery.removed), "cause": failed.error_type or ""}
-    await proposals.conclude(suggestion, state, diagnosis, deps)
+
+    def check_nothing_new(tx: Tx) -> None:
+        """Of two sessions that are analysed at the same time, one has to count the other."""
+        if len(tx.proposals.analyses_of(recovery.key)) > len(before) + 1:
+            raise Conflict(f"The recovery {recovery.key} was analysed for another session at the same time.")
+
+    await proposals.conclude(suggestion, state, diagnosis, deps, check_nothing_new)
 
 
 def _lesson(recovery: Recovery, before: Sequence[Analysis]) -> Lesson:
