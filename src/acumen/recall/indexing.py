@@ -9,7 +9,7 @@ from acumen.index.documents import Document
 from acumen.index.passages import of_turn
 from acumen.model.conversation import Interaction
 from acumen.model.ids import InteractionId, Kind, UserId
-from acumen.model.jobs.facts import Hour, Published
+from acumen.model.jobs.events import Hour, Published
 from acumen.model.memories.search import TURN
 from acumen.storage.store import Tx
 
@@ -19,9 +19,9 @@ BACKFILL_AT_ONCE = 200
 BOOKMARK = "index"
 
 
-async def turns(fact: Published, deps: Deps) -> None:
+async def turns(event: Published, deps: Deps) -> None:
     """Give the user's new turns their vectors. They can be found by words before that."""
-    while await _next_turns(fact.user_id, deps):
+    while await _next_turns(event.user_id, deps):
         await deps.stand_back()
 
 
@@ -50,7 +50,7 @@ def _document(turn: Interaction) -> Document:
     return Document(TURN, turn.user_id, turn.content, tuple(of_turn(turn.role, turn.content)))
 
 
-async def backfill(_fact: Hour, deps: Deps) -> None:
+async def backfill(_event: Hour, deps: Deps) -> None:
     """Give memories and turns a vector that have none, or one of another model."""
     if deps.local_models.problem:
         return

@@ -4,17 +4,16 @@ from contextlib import suppress
 
 from msgspec.structs import asdict
 
-from acumen.api import proposals
 from acumen.api.call import Call, answers
-from acumen.api.operations import view
+from acumen.api.observe.operations import view
+from acumen.api.review import proposals
 from acumen.api.views import seconds, shaped
 from acumen.errors import NotFound
-from acumen.model.operations.failure import GroupState
+from acumen.model.operations.failure import FailureGroupFilter, GroupState
 from acumen.model.operations.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
 from acumen.review.failures import OPEN, FailureGroupDetail, Listed
-from acumen.storage.operations.failures import FailureGroupFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 
