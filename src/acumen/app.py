@@ -9,24 +9,24 @@ from msgspec.structs import replace
 from acumen import loop
 from acumen.deps import Deps
 from acumen.errors import BadSettings
+from acumen.index.search_index import SearchIndex
 from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
 from acumen.jobs.write_behind import WriteBehindBuffer
 from acumen.llm import providers
 from acumen.llm.gateway import Gateway
-from acumen.llm.meaning import Meaning
+from acumen.llm.local_models import LocalModels
 from acumen.meter import usage
 from acumen.meter.cost import StoredLedger
 from acumen.model import config as org_config
 from acumen.model.config import OrgConfig
 from acumen.model.ids import Millis, OrgId, now
-from acumen.model.jobs.facts import Fact, Hour, Minutes
+from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
 from acumen.recall import replay
-from acumen.recall.index import Indexer
-from acumen.recall.search import Recalled, Search
+from acumen.recall.search import Recalled
 from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.engine import migrate
@@ -48,11 +48,10 @@ class App:
         self._clock = clock
         self.store = Store(connect(settings), clock, settings.limits.waiting_writes)
         self.gateway = Gateway(settings.llm)
-        self.meaning = Meaning(enabled=settings.recall.embeddings)
-        self.search = Search(settings.recall.cache_mb * 1024 * 1024)
+        self.local_models = LocalModels(enabled=settings.recall.embeddings)
+        self.index = SearchIndex(self.local_models, settings.recall.cache_mb * 1024 * 1024)
         self.traffic = Traffic()
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
-        self._findable = Indexer(self.meaning)
         self._deps: dict[OrgId, tuple[float, Deps]] = {}
         self._usage = WriteBehindBuffer(self._record_usage, settings.meter.flush_seconds)
         self._stop = asyncio.Event()
@@ -80,7 +79,7 @@ class App:
         await self._drain()
         await self._usage.flush()
         await self.gateway.close()
-        self.meaning.close()
+        self.local_models.close()
         self.store.close()
 
     async def _drain(self) -> None:
@@ -96,8 +95,8 @@ class App:
 
         def store(tx: Tx) -> None:
             tx.orgs.ensure()
-            for fact in (Hour(), Minutes()):
-                tx.jobs.add(fact, self._next(fact, tx.at))
+            for event in (Hour(), Minutes()):
+                tx.jobs.add(event, self._next(event, tx.at))
             if self.settings.meter.enabled:
                 tx.usage.begin_metering(tx.at)
             else:
@@ -121,9 +120,8 @@ class App:
         return Deps(
             org=org,
             store=self.store.of(org),
-            meaning=self.meaning,
-            findable=self._findable,
-            alike=self.search.alike,
+            local_models=self.local_models,
+            index=self.index,
             now=self._clock,
             settings=self.settings,
             config=config,
@@ -157,14 +155,14 @@ class App:
         # What was shown must be known before what came of it is looked for.
         await self.counted()
         deps = await self.deps_for(job.org_id)
-        scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.fact)
+        scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.event)
         if scheduled is not None:  # first, so that one which fails for good does not end the schedule
             await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)))
         await loop.run(job, deps)
 
-    def _next(self, fact: Fact, at: Millis) -> Millis:
+    def _next(self, event: Event, at: Millis) -> Millis:
         """When what runs on a schedule is due again."""
-        return Millis(at + (HOUR_MS if isinstance(fact, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
+        return Millis(at + (HOUR_MS if isinstance(event, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
 
     # --- counting --------------------------------------------------------------------------------------------------
 

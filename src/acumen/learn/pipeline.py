@@ -7,8 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import Conflict
+from acumen.index.documents import Document
 from acumen.learn.extract.extraction import extract
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.windows import Due, Next, WindowCache, come_back, next_due
@@ -19,7 +20,7 @@ from acumen.learn.runs.runs import Cancelled
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, UserId, fresh_id
-from acumen.model.jobs.facts import Published, SessionEnded
+from acumen.model.jobs.events import Published, SessionEnded
 from acumen.model.memories.base import Status, part_of_a_rerun
 from acumen.model.memories.conflict import Conflict as ConflictLink
 from acumen.model.memories.memory import Memory, searchable
@@ -93,12 +94,12 @@ class _Neighbours(Struct, frozen=True):
     memories: list[Memory]
 
 
-async def update(fact: Published | SessionEnded, deps: Deps) -> None:
+async def update(event: Published | SessionEnded, deps: Deps) -> None:
     """Reads what the org's extractors have not read yet; manual ones read only when somebody asks."""
     config = deps.config
     kinds = ((Kind.PROFILE, config.profile_extractors), (Kind.USER_PLAYBOOK, config.playbook_extractors))
     runs = [
-        ExtractorRun.regular(kind, fact.user_id, extractor, deps)
+        ExtractorRun.regular(kind, event.user_id, extractor, deps)
         for kind, extractors in kinds
         for extractor in extractors
         if not extractor.manual
@@ -179,7 +180,7 @@ async def _extract(group: _Group, deps: Deps) -> Extraction | None:
         return None
     memories: list[Memory] = []
     if deps.llm is not None:
-        rows = await deps.findable([Findable(Kind.PROFILE, group.user, _new_text(group.due.window))])
+        rows = await deps.index.rows([Document(Kind.PROFILE, group.user, _new_text(group.due.window))])
         memories = await deps.store.read(lambda tx: _shown_to_model(tx, group, rows[0], deps))
     extraction = await extract(group.due.window, group.extractors, memories, deps)
     notes = [note for note in extraction.notes if note.kind in group.extractors]
@@ -198,8 +199,8 @@ def _shown_to_model(tx: Tx, group: _Group, row: SearchRow, deps: Deps) -> list[M
         user_filter = Filter(user_id=group.user, statuses=statuses)
         memories: list[Memory] = list(tx.by_kind[kind].find(user_filter, SHOWN_TO_MODEL + 1))
         if len(memories) > SHOWN_TO_MODEL:
-            (near,) = deps.alike(tx, kind, group.user, [replace(row, kind=kind)])
-            nearest = tx.by_kind[kind].by_ids([key for key in near if not key.startswith("+")])
+            (near,) = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind)])
+            nearest = tx.by_kind[kind].by_ids(list(near))
             memories = [memory for memory in nearest.values() if memory.status in statuses]
         shown += memories
     return shown[: 2 * SHOWN_TO_MODEL]
@@ -211,10 +212,10 @@ async def _decide(group: _Group, extraction: Extraction | None, deps: Deps) -> t
     by = LearnedBy(group.extractors, extraction.origin, deps.now(), extraction.because, group.status)
     drafts = [new_memory(note, group.due.window, by) for note in extraction.notes]
     texts = [
-        Findable(note.kind, group.user, searchable(memory))
+        Document(note.kind, group.user, searchable(memory))
         for note, memory in zip(extraction.notes, drafts, strict=True)
     ]
-    rows = await deps.findable(texts) if texts else []
+    rows = await deps.index.rows(texts) if texts else []
     neighbours = await deps.store.read(lambda tx: _meet(tx, group, extraction, rows, deps))
     said_at = {turn.id: turn.at for turn in group.due.window.turns}
     return neighbours, merge(neighbours.memories, extraction.notes, extraction.endings, said_at)
@@ -227,8 +228,8 @@ def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], 
         if extraction.endings:  # what they name may be anything
             memories += tx.by_kind[kind].find(Filter(user_id=group.user, statuses=None))
             continue
-        near = deps.alike(tx, kind, group.user, [replace(row, kind=kind) for row in rows])
-        ids = {key for keys in near for key in keys if not key.startswith("+")}
+        near = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind) for row in rows])
+        ids = {key for keys in near for key in keys}
         ids |= {note.updates.id for note in extraction.notes if note.updates and note.updates.kind is kind}
         memories += tx.by_kind[kind].by_ids(sorted(ids)).values()
     return _Neighbours(rows, versions, _visible(memories, group.status))

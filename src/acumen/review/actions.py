@@ -5,22 +5,23 @@ from typing import Any
 
 from msgspec import Struct
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.index.documents import Document
 from acumen.jobs.retry import retry_on_conflict
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.base import Cause
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import TURN, Filter
 from acumen.model.metering.evaluation import SessionKey, items_of
+from acumen.model.operations.operation import OperationFilter
 from acumen.model.review.action import Action, ActionItem, ActionKind
 from acumen.review.act import fresh_action, refuse_circle
 from acumen.review.plan import changed
 from acumen.review.purge import remove
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.memory_rows import row_id
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")
@@ -29,7 +30,7 @@ DELETED = Because("deleted by hand", actor="caller")
 
 async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
     """All or none; returns how many."""
-    rows = await deps.findable([Findable(kind, owner(memory), searchable(memory)) for memory in memories])
+    rows = await deps.index.rows([Document(kind, owner(memory), searchable(memory)) for memory in memories])
 
     def store(tx: Tx) -> int:
         _refuse_taken(tx, kind, memories)
@@ -56,7 +57,7 @@ async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Us
     before = await deps.store.read(lambda tx: _existing(tx, ref, user))
     after = changed(before, changes)
     reworded = searchable(after) != searchable(before)
-    rows = await deps.findable([Findable(ref.kind, owner(after), searchable(after))]) if reworded else [None]
+    rows = await deps.index.rows([Document(ref.kind, owner(after), searchable(after))]) if reworded else [None]
 
     def store(tx: Tx) -> None:
         now = _existing(tx, ref, user)

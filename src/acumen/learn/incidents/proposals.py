@@ -7,14 +7,15 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
-from acumen.model.hazards import commands, hazards
+from acumen.deps import Deps
+from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, fresh_id
 from acumen.model.memories.base import Origin, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.search import SearchRow
 from acumen.model.operations.operation import Operation
 from acumen.model.operations.proposal import About, Analysis, AnalysisState, Proposal
+from acumen.model.prompt_injection import commands, detect
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
@@ -52,7 +53,7 @@ def evidence_hash(key: str, ids: Sequence[str]) -> str:
 def is_harmless(lesson: Lesson) -> bool:
     """No part of it tries to do anything to its reader."""
     parts = (lesson.content, lesson.trigger, lesson.rationale, lesson.pitfall)
-    return not any(hazards(part) for part in parts if part)
+    return not any(detect(part) for part in parts if part)
 
 
 def state_of(lesson: Lesson, texts: Iterable[str], *, enough: bool) -> AnalysisState:
@@ -82,8 +83,8 @@ async def conclude(
         origin=suggestion.origin,
         created_at=deps.now(),
     )
-    proposed = [Findable(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)] if state is AnalysisState.DONE else []
-    rows = await deps.findable(proposed) if proposed else []
+    proposed = [Document(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)] if state is AnalysisState.DONE else []
+    rows = await deps.index.rows(proposed) if proposed else []
 
     def store(tx: Tx) -> None:
         if tx.proposals.conclude(analysis):
