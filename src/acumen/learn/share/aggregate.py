@@ -48,7 +48,7 @@ PAUSE_TIMES = 20
 # --- schedule --------------------------------------------------------------------------------------------------------
 
 
-async def when_due(_fact: Published | SessionEnded | Hour, deps: Deps) -> None:
+async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a pause."""
     await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, tx.at)))
 

@@ -181,8 +181,8 @@ def _matched(
     joined: dict[PlaybookId | tuple[PlaybookId, ...], tuple[LessonGroup, SharedLesson | None]] = {}
     for place, group in enumerate(groups):
         lesson = shared[by_members[place]] if place in by_members else _saying_the_same(group, shared)
-        new = lesson is None or lesson.playbook is None or lesson.withdrawn
-        key = ids_of(group) if new else lesson.playbook.id
+        playbook = lesson.playbook if lesson and not lesson.withdrawn else None
+        key = playbook.id if playbook else ids_of(group)
         before = joined[key][0] if key in joined else ()
         joined[key] = group_of([*before, *group]), lesson
     return list(joined.values())
