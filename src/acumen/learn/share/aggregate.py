@@ -196,7 +196,7 @@ def _move_bookmarks(tx: Tx, bookmarks: Mapping[str, Sequence[AggregationBookmark
 def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Comparison:
     began, config, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.bookmark(version)
     at = tx.search_rows.version()
-    basis = f"{METHOD} {at.generation} {config.least_users} {config.similarity} {deps.meaning.name}"
+    basis = f"{METHOD} {at.generation} {config.least_users} {config.similarity} {deps.local_models.name}"
     indexed = tx.aggregations.lessons(version, name)
     index = _index(indexed, -1 if full or before.basis != basis else before.seq, deps)
     shared = shared_lessons(tx, version, name, deps)

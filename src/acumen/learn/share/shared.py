@@ -11,7 +11,8 @@ import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
+from acumen.index.documents import Document
 from acumen.learn.share.anonymize import names_of
 from acumen.learn.share.plan import SharedLesson, UserLesson, fingerprint, group_of, ids_of, users_of, wording_hash
 from acumen.learn.share.stance import Vector
@@ -84,7 +85,7 @@ def _vectors(tx: Tx, kind: Kind, ids: Sequence[PlaybookId], deps: Deps) -> dict[
 
 def vector_of(stored: bytes | None, model: str, deps: Deps) -> Vector | None:
     """None also for one of another model: the two cannot be compared."""
-    if stored is None or model != deps.meaning.name:
+    if stored is None or model != deps.local_models.name:
         return None
     vector = np.frombuffer(stored, np.float16).astype(np.float32)
     length = float(np.linalg.norm(vector))
@@ -129,11 +130,11 @@ async def with_rows(changes: Sequence[C], deps: Deps) -> list[C]:
     """With a search row for new words."""
     words = [change.after.lesson.searchable if change.after else None for change in changes]
     new = {
-        place: Findable(Kind.AGENT_PLAYBOOK, "", text)
+        place: Document(Kind.AGENT_PLAYBOOK, "", text)
         for place, (change, text) in enumerate(zip(changes, words, strict=True))
         if text is not None and (change.before is None or change.before.lesson.searchable != text)
     }
-    rows = dict(zip(new, await deps.findable(list(new.values())) if new else (), strict=True))
+    rows = dict(zip(new, await deps.index.rows(list(new.values())) if new else (), strict=True))
     return [replace(change, row=rows.get(place)) for place, change in enumerate(changes)]
 
 
