@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from acumen.api.call import Call, answers
-from acumen.api.experiments import record
+from acumen.api.recall.experiments import record
 from acumen.errors import BadInput, Conflict
 from acumen.model.account import StoredConfig
 from acumen_client.calls import Calls

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acumen import __version__
-from acumen.api import alerts
 from acumen.api.call import Call, answers
+from acumen.api.review import alerts
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
 from acumen.llm.embed import DIMS

@@ -3,7 +3,7 @@
 from typing import Any
 
 from acumen.api.call import Call, answers
-from acumen.api.operations import body_hash
+from acumen.api.observe.operations import body_hash
 from acumen.api.views import seconds
 from acumen.errors import Conflict
 from acumen.model.ids import Millis

@@ -4,9 +4,9 @@ from contextlib import suppress
 
 from msgspec.structs import asdict
 
-from acumen.api import proposals
 from acumen.api.call import Call, answers
-from acumen.api.operations import view
+from acumen.api.observe.operations import view
+from acumen.api.review import proposals
 from acumen.api.views import seconds, shaped
 from acumen.errors import NotFound
 from acumen.model.operations.failure import FailureGroupFilter, GroupState

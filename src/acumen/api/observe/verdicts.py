@@ -1,7 +1,7 @@
 """Verdicts, over REST."""
 
 from acumen.api.call import Call, answers
-from acumen.api.operations import body_hash
+from acumen.api.observe.operations import body_hash
 from acumen.api.views import shaped
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
 from acumen.model.operations.verdict import Recurrence, VerdictFinding

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
-from acumen.api.evaluations import result
+from acumen.api.learn.evaluations import result
 from acumen.api.views import moments, seconds
 from acumen.learn.evaluate.shadow import COMPARE
 from acumen.meter import dashboard, overview
