@@ -22,70 +22,70 @@ MILLION = 1_000_000
 
 
 @answers(Calls.injection_stats)
-async def get_injection_stats(asked: wire.GetInjectionStatsRequest, call: Call) -> wire.GetInjectionStatsResponse:
+async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call) -> wire.GetInjectionStatsResponse:
     await call.app.counted()
-    found = await usage.stats(asked.days_back, asked.limit, asked.offset, call.deps)
+    usage_stats = await usage.stats(request.days_back, request.limit, request.offset, call.deps)
     stats = [
         wire.InjectionStat.model_validate(
             {
-                "entity_type": one.kind,
-                "entity_id": one.id,
-                "title": found.titles.get(MemoryRef(Kind(one.kind), one.id)),
-                "surfaced_count": one.shown,
-                "distinct_session_count": one.sessions,
-                "total_prompt_tokens": one.tokens,
-                "first_injected_at": seconds(one.first_at),
-                "last_injected_at": seconds(one.last_at),
-                "last_session_id": one.last_session,
+                "entity_type": stat.kind,
+                "entity_id": stat.id,
+                "title": usage_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id)),
+                "surfaced_count": stat.shown,
+                "distinct_session_count": stat.sessions,
+                "total_prompt_tokens": stat.tokens,
+                "first_injected_at": seconds(stat.first_at),
+                "last_injected_at": seconds(stat.last_at),
+                "last_session_id": stat.last_session,
             }
         )
-        for one in found.stats
+        for stat in usage_stats.stats
     ]
     return wire.GetInjectionStatsResponse(
         stats=stats,
-        total=found.total,
-        limit=asked.limit,
-        offset=asked.offset,
-        covered_since=maybe_seconds(found.covered_since),
-        msg=f"Found {found.total} memory(ies) shown in the last {asked.days_back} day(s)",
+        total=usage_stats.total,
+        limit=request.limit,
+        offset=request.offset,
+        covered_since=maybe_seconds(usage_stats.covered_since),
+        msg=f"Found {usage_stats.total} memory(ies) shown in the last {request.days_back} day(s)",
     )
 
 
 @answers(Calls.cite)
-async def cite(asked: wire.CiteRequest, call: Call) -> wire.CiteResponse:
+async def cite(request: wire.CiteRequest, call: Call) -> wire.CiteResponse:
     await call.app.counted()  # handles are resolved among recorded injections
-    session = SessionId(asked.session_id) if asked.session_id else None
-    named = [citation.model_dump() for citation in asked.citations]
-    cited = await citations.cite(UserId(asked.user_id), session, RequestId(asked.request_id), named, call.deps)
+    session = SessionId(request.session_id) if request.session_id else None
+    named = [citation.model_dump() for citation in request.citations]
+    cited = await citations.cite(UserId(request.user_id), session, RequestId(request.request_id), named, call.deps)
     memories = [wire.CitedMemory(kind=MemoryKind(ref.kind), id=ref.id) for ref in sorted(cited.memories)]
     return wire.CiteResponse(cited=memories, unresolved=sorted(cited.unresolved))
 
 
 @answers(Calls.playbook_application_stats)
 async def get_playbook_application_stats(
-    asked: wire.GetPlaybookApplicationStatsRequest, call: Call
+    request: wire.GetPlaybookApplicationStatsRequest, call: Call
 ) -> wire.GetPlaybookApplicationStatsResponse:
-    found = await usage.citations(asked.days_back, asked.limit, asked.offset, call.deps)
+    citation_stats = await usage.citations(request.days_back, request.limit, request.offset, call.deps)
     stats = [
         wire.PlaybookApplicationStat(
-            real_id=one.id,
-            kind=MemoryKind(one.kind),
-            title=found.titles.get(MemoryRef(Kind(one.kind), one.id), ""),
-            applied_count=one.cited,
-            last_applied_at=seconds(one.last_at),
-            last_interaction_id=one.last_interaction,
+            real_id=stat.id,
+            kind=MemoryKind(stat.kind),
+            title=citation_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id), ""),
+            applied_count=stat.cited,
+            last_applied_at=seconds(stat.last_at),
+            last_interaction_id=stat.last_interaction,
         )
-        for one in found.stats
+        for stat in citation_stats.stats
     ]
     return wire.GetPlaybookApplicationStatsResponse(
         stats=stats,
-        total=found.total,
-        limit=asked.limit,
-        offset=asked.offset,
-        unresolved_count=found.unresolved,
-        retrieved_count=found.retrieved,
-        covered_since=maybe_seconds(found.covered_since),
-        msg=f"Found {found.total} memory(ies) cited in the last {asked.days_back} day(s)",
+        total=citation_stats.total,
+        limit=request.limit,
+        offset=request.offset,
+        unresolved_count=citation_stats.unresolved,
+        retrieved_count=citation_stats.retrieved,
+        covered_since=maybe_seconds(citation_stats.covered_since),
+        msg=f"Found {citation_stats.total} memory(ies) cited in the last {request.days_back} day(s)",
     )
 
 
@@ -93,18 +93,18 @@ async def get_playbook_application_stats(
 
 
 @answers(Calls.memory_costs)
-async def get_memory_costs(asked: wire.GetMemoryCostsRequest, call: Call) -> wire.GetMemoryCostsResponse:
+async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> wire.GetMemoryCostsResponse:
     await call.app.counted()
-    by = GroupBy(asked.group_by)
-    bill = await price.costs(by, asked.days_back, asked.model, asked.limit, asked.offset, call.deps)
+    by = GroupBy(request.group_by)
+    bill = await price.costs(by, request.days_back, request.model, request.limit, request.offset, call.deps)
     return wire.GetMemoryCostsResponse(
-        costs=[_tag(one, by, bill) for one in bill.tags],
+        costs=[_tag(tag, by, bill) for tag in bill.tags],
         all_together=_cost(bill.all_together, bill.per_million, {}),
         model=bill.model,
         usd_per_million_tokens=bill.per_million,
         total=bill.total,
-        limit=asked.limit,
-        offset=asked.offset,
+        limit=request.limit,
+        offset=request.offset,
         since=seconds(bill.since),
         covered_since=maybe_seconds(bill.covered_since),
         cited_since=maybe_seconds(bill.cited_since),
@@ -112,15 +112,15 @@ async def get_memory_costs(asked: wire.GetMemoryCostsRequest, call: Call) -> wir
     )
 
 
-def _tag(one: Tag, by: GroupBy, bill: Bill) -> wire.MemoryCost:
+def _tag(tag: Tag, by: GroupBy, bill: Bill) -> wire.MemoryCost:
     named: dict[str, Any]
     if by is GroupBy.MEMORY:
-        named = {"entity_type": one.key[0], "entity_id": one.key[1], "title": one.title}
+        named = {"entity_type": tag.key[0], "entity_id": tag.key[1], "title": tag.title}
     elif by is GroupBy.DAY:
-        named = {"day": datetime.fromtimestamp(one.key[0] * DAY_MS / 1000, UTC).date().isoformat()}
+        named = {"day": datetime.fromtimestamp(tag.key[0] * DAY_MS / 1000, UTC).date().isoformat()}
     else:
-        named = {"user_id" if by is GroupBy.USER else "agent_version": one.key[0]}
-    return _cost(one.use, bill.per_million, named, searches=by is not GroupBy.MEMORY)
+        named = {"user_id" if by is GroupBy.USER else "agent_version": tag.key[0]}
+    return _cost(tag.use, bill.per_million, named, searches=by is not GroupBy.MEMORY)
 
 
 def _cost(use: Use, per_million: float | None, named: dict[str, Any], *, searches: bool = True) -> wire.MemoryCost:
@@ -148,58 +148,60 @@ def _cost(use: Use, per_million: float | None, named: dict[str, Any], *, searche
 
 
 @answers(Calls.memory_lift)
-async def get_memory_lift(asked: wire.GetMemoryLiftRequest, call: Call) -> wire.GetMemoryLiftResponse:
+async def get_memory_lift(request: wire.GetMemoryLiftRequest, call: Call) -> wire.GetMemoryLiftResponse:
     await call.app.counted()
-    found = await outcomes.of_memory(MemoryRef(Kind(asked.entity_type), asked.entity_id), asked.days_back, call.deps)
+    lift = await outcomes.of_memory(
+        MemoryRef(Kind(request.entity_type), request.entity_id), request.days_back, call.deps
+    )
     return wire.GetMemoryLiftResponse(
-        with_and_without=_compared(found.with_and_without),
-        after_and_before=_compared(found.after_and_before),
-        covered_since=maybe_seconds(found.covered_since),
+        with_and_without=_compared(lift.with_and_without),
+        after_and_before=_compared(lift.after_and_before),
+        covered_since=maybe_seconds(lift.covered_since),
     )
 
 
-def _compared(one: Lift) -> wire.Comparison:
-    interval = one.interval
+def _compared(lift: Lift) -> wire.Comparison:
+    interval = lift.interval
     return wire.Comparison(
-        here=_group(one.here),
-        there=_group(one.there),
-        difference=one.difference,
+        here=_group(lift.here),
+        there=_group(lift.there),
+        difference=lift.difference,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
-        verdict=one.verdict,
+        verdict=lift.verdict,
     )
 
 
-def _group(one: OutcomeCounts) -> wire.SessionGroup:
-    return wire.SessionGroup(session_count=one.cases, success_count=one.successes, success_rate=one.rate)
+def _group(counts: OutcomeCounts) -> wire.SessionGroup:
+    return wire.SessionGroup(session_count=counts.cases, success_count=counts.successes, success_rate=counts.rate)
 
 
 # --- replay --------------------------------------------------------------------------------------------------------
 
 
 @answers(Calls.injection)
-async def get_injection(asked: wire.GetInjectionRequest, call: Call) -> wire.GetInjectionResponse:
+async def get_injection(request: wire.GetInjectionRequest, call: Call) -> wire.GetInjectionResponse:
     await call.app.counted()
-    found = await replay.injection(asked.injection_id, call.deps)
-    memories = [wire.InjectedMemory.model_validate(hit) for hit in found.hits]
-    context = {"context": found.rendered, "context_tokens": found.tokens}
-    return shaped(wire.GetInjectionResponse, found, injection_id=found.id, **context, memories=memories)
+    injection = await replay.injection(request.injection_id, call.deps)
+    memories = [wire.InjectedMemory.model_validate(hit) for hit in injection.hits]
+    context = {"context": injection.rendered, "context_tokens": injection.tokens}
+    return shaped(wire.GetInjectionResponse, injection, injection_id=injection.id, **context, memories=memories)
 
 
 @answers(Calls.compare_injection)
-async def compare_injection(asked: wire.CompareInjectionRequest, call: Call) -> wire.CompareInjectionResponse:
+async def compare_injection(request: wire.CompareInjectionRequest, call: Call) -> wire.CompareInjectionResponse:
     await call.app.counted()
-    earlier, later = _end_of_second(asked.earlier), _end_of_second(asked.later)
-    found = await replay.compare(asked.injection_id, earlier, later, call.deps)
+    earlier, later = _end_of_second(request.earlier), _end_of_second(request.later)
+    comparison = await replay.compare(request.injection_id, earlier, later, call.deps)
     return wire.CompareInjectionResponse(
-        injection_id=found.injection.id,
-        earlier=_then(found.earlier),
-        later=_then(found.later),
-        appeared=_names(found.appeared),
-        vanished=_names(found.vanished),
-        reworded=_names(found.reworded),
-        diff=found.diff,
-        msg="The same at both moments." if not found.diff else None,
+        injection_id=comparison.injection.id,
+        earlier=_then(comparison.earlier),
+        later=_then(comparison.later),
+        appeared=_names(comparison.appeared),
+        vanished=_names(comparison.vanished),
+        reworded=_names(comparison.reworded),
+        diff=comparison.diff,
+        msg="The same at both moments." if not comparison.diff else None,
     )
 
 
@@ -212,13 +214,13 @@ def _names(refs: Sequence[MemoryRef]) -> list[str]:
     return [f"{ref.kind}:{ref.id}" for ref in refs]
 
 
-def _then(one: Then) -> wire.RecalledThen:
-    lines = {line.ref: line for line in (*one.context.shown, *one.context.left_out)}
-    shown = {line.ref for line in one.context.shown}
+def _then(recalled: Then) -> wire.RecalledThen:
+    lines = {line.ref: line for line in (*recalled.context.shown, *recalled.context.left_out)}
+    shown = {line.ref for line in recalled.context.shown}
     return wire.RecalledThen(
-        at=seconds(one.at),
-        context=one.context.text,
-        context_tokens=one.context.tokens,
+        at=seconds(recalled.at),
+        context=recalled.context.text,
+        context_tokens=recalled.context.tokens,
         memories=[
             wire.InjectedMemory(
                 kind=MemoryKind(ref.kind),
@@ -229,6 +231,6 @@ def _then(one: Then) -> wire.RecalledThen:
                 line=lines[ref].text,
                 tokens=lines[ref].tokens,
             )
-            for ref, hit in one.hits
+            for ref, hit in recalled.hits
         ],
     )

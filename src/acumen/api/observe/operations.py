@@ -36,28 +36,32 @@ _STATUSES = {str(status): status for status in OperationStatus}
 
 
 @answers(Calls.record_operations)
-async def record(asked: wire.RecordOperationsRequest, call: Call) -> wire.RecordOperationsResponse:
+async def record(request: wire.RecordOperationsRequest, call: Call) -> wire.RecordOperationsResponse:
     at = call.deps.now()
     sent = {
-        index: new_operation(given, at)
-        for index, given in enumerate(asked.operations)
-        if isinstance(given, wire.NewOperation)
+        index: new_operation(operation, at)
+        for index, operation in enumerate(request.operations)
+        if isinstance(operation, wire.NewOperation)
     }
     receipts = await operations.record(list(sent.values()), call.deps) if sent else []
-    told = {index: _told(index, new, one) for (index, new), one in zip(sent.items(), receipts, strict=True)}
-    results = [told.get(index) or _refusal(index, given) for index, given in enumerate(asked.operations)]
-    accepted = sum(one["result"] in ("stored", "known") for one in results)
+    results_by_index = {
+        index: _told(index, new, receipt) for (index, new), receipt in zip(sent.items(), receipts, strict=True)
+    }
+    results = [
+        results_by_index.get(index) or _refusal(index, operation) for index, operation in enumerate(request.operations)
+    ]
+    accepted = sum(receipt["result"] in ("stored", "known") for receipt in results)
     # Shaped all at once: one by one they would take longer than to be stored.
     return wire.RecordOperationsResponse.model_validate(
         {"accepted": accepted, "rejected": len(results) - accepted, "results": results}
     )
 
 
-def _refusal(index: int, given: object) -> dict[str, Any]:
+def _refusal(index: int, operation: object) -> dict[str, Any]:
     """Validated once more, only to tell what is wrong with it."""
-    named = given.get("op_id") if isinstance(given, dict) else None
+    named = operation.get("op_id") if isinstance(operation, dict) else None
     try:
-        wire.NewOperation.model_validate(given)
+        wire.NewOperation.model_validate(operation)
     except ValidationError as wrong:
         reason = in_words(wrong)
     else:  # pragma: no cover - the same shape refused it a moment ago
@@ -72,30 +76,30 @@ def _printable(text: str) -> str:
 
 
 def _told(index: int, new: New, receipt: Receipt) -> dict[str, Any]:
-    told = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
+    receipt_fields = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
     if receipt.stored is Stored.CONFLICT:
-        told["reason"] = "its op_id belongs to another operation; send this one under a new id"
-    return {**told, "group_id": receipt.group_id, "clock_skew_ms": new.operation.skew_ms}
+        receipt_fields["reason"] = "its op_id belongs to another operation; send this one under a new id"
+    return {**receipt_fields, "group_id": receipt.group_id, "clock_skew_ms": new.operation.skew_ms}
 
 
-def new_operation(given: wire.NewOperation, at: Millis) -> New:
-    said = given.__dict__
-    started = None if given.started_at is None else Millis(int(given.started_at * 1000))
-    schema = body_hash(json.dumps(given.tool_schema, sort_keys=True))[:16] if given.tool_schema else None
+def new_operation(operation: wire.NewOperation, at: Millis) -> New:
+    fields = operation.__dict__
+    started = None if operation.started_at is None else Millis(int(operation.started_at * 1000))
+    schema = body_hash(json.dumps(operation.tool_schema, sort_keys=True))[:16] if operation.tool_schema else None
     values = {
-        **said,
-        "id": given.op_id,
-        "kind": _KINDS[given.kind],
-        "status": _STATUSES[given.status],
+        **fields,
+        "id": operation.op_id,
+        "kind": _KINDS[operation.kind],
+        "status": _STATUSES[operation.status],
         "received_at": at,
-        "body_hash": body_hash(repr(_SAID(said))),
+        "body_hash": body_hash(repr(_SAID(fields))),
         "started_at": started,
         "skew_ms": skew(started, at),
         "schema_hash": schema,
         "group_id": None,
         "way_key": None,
     }
-    return New(Operation._make(_IN_ORDER(values)), tuple(given.fingerprint))
+    return New(Operation._make(_IN_ORDER(values)), tuple(operation.fingerprint))
 
 
 _IN_ORDER = itemgetter(*Operation._fields)
@@ -111,36 +115,36 @@ def body_hash(text: str) -> str:
 
 
 @answers(Calls.operations)
-async def get_operations(asked: wire.GetOperationsRequest, call: Call) -> wire.GetOperationsResponse:
-    wanted = OperationFilter(
-        source=asked.source,
-        kind=None if asked.kind is None else OperationKind(asked.kind),
-        status=None if asked.status is None else OperationStatus(asked.status),
-        endpoint=asked.endpoint,
-        session_id=asked.session_id,
-        user_id=asked.user_id,
-        group_ids=None if asked.group_id is None else (asked.group_id,),
+async def get_operations(request: wire.GetOperationsRequest, call: Call) -> wire.GetOperationsResponse:
+    query = OperationFilter(
+        source=request.source,
+        kind=None if request.kind is None else OperationKind(request.kind),
+        status=None if request.status is None else OperationStatus(request.status),
+        endpoint=request.endpoint,
+        session_id=request.session_id,
+        user_id=request.user_id,
+        group_ids=None if request.group_id is None else (request.group_id,),
     )
-    if asked.after is None:
-        found = await call.deps.store.read(lambda tx: tx.operations.find(wanted, asked.limit))
-        return _listed(found, newest=found[0] if found else None, cursor=None)
-    at, op_id = _cursor(asked.after)
-    found = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, wanted, asked.limit))
-    return _listed(found, newest=found[-1] if found else None, cursor=asked.after)
+    if request.after is None:
+        operations = await call.deps.store.read(lambda tx: tx.operations.find(query, request.limit))
+        return _listed(operations, newest=operations[0] if operations else None, cursor=None)
+    at, op_id = _cursor(request.after)
+    operations = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, query, request.limit))
+    return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
 
 
 @answers(Calls.export_outcomes)
-async def export_outcomes(asked: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
-    at, op_id = _cursor(asked.after) if asked.after else (Millis(0), "")
-    found = await call.deps.store.read(
-        lambda tx: tx.operations.after(at, op_id, OperationFilter(outcomes=True), asked.limit)
+async def export_outcomes(request: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
+    at, op_id = _cursor(request.after) if request.after else (Millis(0), "")
+    operations = await call.deps.store.read(
+        lambda tx: tx.operations.after(at, op_id, OperationFilter(outcomes=True), request.limit)
     )
-    return _listed(found, newest=found[-1] if found else None, cursor=asked.after)
+    return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
 
 
-def _listed(found: list[Operation], newest: Operation | None, cursor: str | None) -> wire.GetOperationsResponse:
-    told = cursor if newest is None else f"{newest.received_at}.{newest.id}"
-    return wire.GetOperationsResponse(operations=[view(one) for one in found], cursor=told)
+def _listed(operations: list[Operation], newest: Operation | None, cursor: str | None) -> wire.GetOperationsResponse:
+    next_cursor = cursor if newest is None else f"{newest.received_at}.{newest.id}"
+    return wire.GetOperationsResponse(operations=[view(operation) for operation in operations], cursor=next_cursor)
 
 
 def _cursor(text: str) -> tuple[Millis, str]:
@@ -150,15 +154,15 @@ def _cursor(text: str) -> tuple[Millis, str]:
     return Millis(int(at)), op_id
 
 
-def view(one: Operation) -> wire.OperationView:
-    same = {name: getattr(one, name) for name in _SAME}
+def view(operation: Operation) -> wire.OperationView:
+    same = {name: getattr(operation, name) for name in _SAME}
     return wire.OperationView(
-        op_id=one.id,
-        kind=one.kind.value,
-        status=one.status.value,
-        received_at=one.received_at / 1000,
-        started_at=None if one.started_at is None else one.started_at / 1000,
-        clock_skew_ms=one.skew_ms,
-        group_id=one.group_id,
+        op_id=operation.id,
+        kind=operation.kind.value,
+        status=operation.status.value,
+        received_at=operation.received_at / 1000,
+        started_at=None if operation.started_at is None else operation.started_at / 1000,
+        clock_skew_ms=operation.skew_ms,
+        group_id=operation.group_id,
         **same,
     )

@@ -12,42 +12,44 @@ from acumen_client.wire import verdicts as wire
 
 
 @answers(Calls.record_verdict)
-async def record_verdict(asked: wire.RecordVerdictRequest, call: Call) -> wire.RecordVerdictResponse:
-    told = asked.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
+async def record_verdict(request: wire.RecordVerdictRequest, call: Call) -> wire.RecordVerdictResponse:
+    body = request.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
     verdict = Operation(
-        id=OperationId(asked.op_id),
-        source=asked.source,
+        id=OperationId(request.op_id),
+        source=request.source,
         kind=OperationKind.VERDICT,
-        endpoint=f"{asked.source}:verdict"[:255],
+        endpoint=f"{request.source}:verdict"[:255],
         status=OperationStatus.OK,
         received_at=call.deps.now(),
-        body_hash=body_hash(told),
-        duration_ms=asked.duration_ms,
-        session_id=asked.session_id,
-        user_id=asked.user_id,
-        output_summary=asked.one_liner,
-        attributes={**asked.attributes, "subject": asked.subject, "overall": asked.overall},
+        body_hash=body_hash(body),
+        duration_ms=request.duration_ms,
+        session_id=request.session_id,
+        user_id=request.user_id,
+        output_summary=request.one_liner,
+        attributes={**request.attributes, "subject": request.subject, "overall": request.overall},
     )
     findings = [
-        VerdictFinding(asked.op_id, asked.subject, asked.overall, one.severity, one.signature or "", one.message)
-        for one in asked.findings
+        VerdictFinding(
+            request.op_id, request.subject, request.overall, finding.severity, finding.signature or "", finding.message
+        )
+        for finding in request.findings
     ]
     stored, recurrence = await verdicts.record(verdict, findings, call.deps)
     return wire.RecordVerdictResponse(
-        op_id=asked.op_id,
+        op_id=request.op_id,
         result="stored" if stored is Stored.STORED else "known",
-        recurrence=[_recurrence(one) for one in recurrence],
+        recurrence=[_recurrence(finding) for finding in recurrence],
     )
 
 
 @answers(Calls.verdict_history)
-async def verdict_history(asked: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
+async def verdict_history(request: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
     def read(tx: Tx) -> tuple[list[VerdictFinding], list[Recurrence]]:
-        if asked.subject is not None:
-            found = tx.verdicts.of_subject(asked.subject, asked.limit)
+        if request.subject is not None:
+            found = tx.verdicts.of_subject(request.subject, request.limit)
             return found, tx.verdicts.recurrence(sorted({one.signature for one in found}))
-        return tx.verdicts.of_signature(asked.signature or "", asked.limit), tx.verdicts.recurrence(
-            [asked.signature or ""]
+        return tx.verdicts.of_signature(request.signature or "", request.limit), tx.verdicts.recurrence(
+            [request.signature or ""]
         )
 
     found, recurrence = await call.deps.store.read(read)
@@ -56,6 +58,6 @@ async def verdict_history(asked: wire.VerdictHistoryRequest, call: Call) -> wire
     )
 
 
-def _recurrence(one: Recurrence) -> wire.RecurrenceView:
-    rounded = round(one.confidence, 4)
-    return shaped(wire.RecurrenceView, one, distinct_subjects=one.subjects, confidence=rounded)
+def _recurrence(recurrence: Recurrence) -> wire.RecurrenceView:
+    rounded = round(recurrence.confidence, 4)
+    return shaped(wire.RecurrenceView, recurrence, distinct_subjects=recurrence.subjects, confidence=rounded)

@@ -26,25 +26,25 @@ ALL = 1_000_000
 
 
 @answers(Calls.search)
-async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSearchViewResponse:
-    rewritten = await _rewritten(asked, call)
-    filters = _unified_filters(asked, call)
+async def search(request: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSearchViewResponse:
+    rewritten = await _rewritten(request, call)
+    filters = _unified_filters(request, call)
     ask = Ask(
-        query=rewritten or asked.query,
-        top_k=asked.top_k,
+        query=rewritten or request.query,
+        top_k=request.top_k,
         filters=filters,
-        mode=RankingMode(asked.search_mode),
-        threshold=asked.threshold,
-        user_id=user(asked.user_id),
-        session_id=asked.session_id,
-        request_id=asked.request_id,
-        caller_type=asked.caller_type,
-        max_tokens=asked.max_tokens,
-        agent_version=asked.agent_version,
-        show_unapproved=bool(asked.agent_playbook_status_filter),
-        context=_scope(asked, filters),
-        shares=Shares(**asked.context.model_dump()) if asked.context else Shares(),
-        cite=asked.cite,
+        mode=RankingMode(request.search_mode),
+        threshold=request.threshold,
+        user_id=user(request.user_id),
+        session_id=request.session_id,
+        request_id=request.request_id,
+        caller_type=request.caller_type,
+        max_tokens=request.max_tokens,
+        agent_version=request.agent_version,
+        show_unapproved=bool(request.agent_playbook_status_filter),
+        context=_scope(request, filters),
+        shares=Shares(**request.context.model_dump()) if request.context else Shares(),
+        cite=request.cite,
     )
     recalled = await call.app.search.memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
@@ -67,89 +67,89 @@ async def search(asked: wire.UnifiedSearchRequest, call: Call) -> wire.UnifiedSe
     )
 
 
-async def _rewritten(asked: wire.UnifiedSearchRequest, call: Call) -> str | None:
+async def _rewritten(request: wire.UnifiedSearchRequest, call: Call) -> str | None:
     """The question put to stand by itself, where the caller wants that and a model is there to do it."""
-    if not asked.enable_reformulation:
+    if not request.enable_reformulation:
         return None
-    history = [(turn.role, turn.content) for turn in asked.conversation_history or ()]
-    return await standalone(asked.query, history, user(asked.user_id), call.deps)
+    history = [(turn.role, turn.content) for turn in request.conversation_history or ()]
+    return await standalone(request.query, history, user(request.user_id), call.deps)
 
 
-def _unified_filters(asked: wire.UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
+def _unified_filters(request: wire.UnifiedSearchRequest, call: Call) -> dict[Kind, Filter]:
     """Nobody's own memories are looked through unless it is said whose."""
-    now, tags = call.deps.now(), tuple(asked.tags or ()) or None
-    owner = user(asked.user_id)
-    version = asked.agent_version if asked.agent_version_only else None
+    now, tags = call.deps.now(), tuple(request.tags or ()) or None
+    owner = user(request.user_id)
+    version = request.agent_version if request.agent_version_only else None
     filters: dict[Kind, Filter] = {}
-    if owner and _wanted(asked, "profiles"):
-        filters[Kind.PROFILE] = Filter(user_id=owner, source=asked.source, tags=tags, unexpired_at=now)
-    if owner and _wanted(asked, "user_playbooks"):
+    if owner and _wanted(request, "profiles"):
+        filters[Kind.PROFILE] = Filter(user_id=owner, source=request.source, tags=tags, unexpired_at=now)
+    if owner and _wanted(request, "user_playbooks"):
         filters[Kind.USER_PLAYBOOK] = Filter(
             user_id=owner,
-            source=asked.source,
+            source=request.source,
             agent_version=version,
-            asking_version=asked.agent_version or "",
-            name=asked.playbook_name,
+            asking_version=request.agent_version or "",
+            name=request.playbook_name,
             tags=tags,
             unexpired_at=now,
         )
-    if _wanted(asked, "agent_playbooks"):
+    if _wanted(request, "agent_playbooks"):
         filters[Kind.AGENT_PLAYBOOK] = Filter(
             agent_version=version,
-            asking_version=asked.agent_version or "",
-            name=asked.playbook_name,
+            asking_version=request.agent_version or "",
+            name=request.playbook_name,
             tags=tags,
-            approvals=_approvals(asked.agent_playbook_status_filter),
+            approvals=_approvals(request.agent_playbook_status_filter),
         )
     return filters
 
 
-def _scope(asked: wire.UnifiedSearchRequest, filters: Mapping[Kind, Filter]) -> ContextScope | None:
+def _scope(request: wire.UnifiedSearchRequest, filters: Mapping[Kind, Filter]) -> ContextScope | None:
     """Nobody is quoted without a user, nor to callers who look only for lessons or for tagged memories."""
-    owner = user(asked.user_id)
+    owner = user(request.user_id)
     if owner is None:
         return None
     return ContextScope(
         user_id=owner,
         filters=filters,
-        source=asked.source,
-        agent_version=asked.agent_version if asked.agent_version_only else None,
-        quotes=_is_quoted(asked),
+        source=request.source,
+        agent_version=request.agent_version if request.agent_version_only else None,
+        quotes=_is_quoted(request),
     )
 
 
-def _is_quoted(asked: wire.UnifiedSearchRequest) -> bool:
-    unwanted = asked.context is not None and not asked.context.quoted
-    return _wanted(asked, "profiles") and not (asked.tags or asked.playbook_name or unwanted)
+def _is_quoted(request: wire.UnifiedSearchRequest) -> bool:
+    unwanted = request.context is not None and not request.context.quoted
+    return _wanted(request, "profiles") and not (request.tags or request.playbook_name or unwanted)
 
 
-def _wanted(asked: wire.UnifiedSearchRequest, kind: str) -> bool:
-    return not asked.entity_types or kind in asked.entity_types
+def _wanted(request: wire.UnifiedSearchRequest, kind: str) -> bool:
+    return not request.entity_types or kind in request.entity_types
 
 
-def _approvals(asked: object) -> tuple[Approval, ...]:
+def _approvals(statuses: object) -> tuple[Approval, ...]:
     """Rejected lessons are shown only to who asks for them."""
-    given = tuple(Approval(one) for one in asked) if isinstance(asked, list) else ()
-    return given or (Approval.APPROVED, Approval.PENDING)
+    approvals = tuple(Approval(status) for status in statuses) if isinstance(statuses, list) else ()
+    return approvals or (Approval.APPROVED, Approval.PENDING)
 
 
 @answers(Calls.search_profiles)
-async def search_profiles(asked: wire.SearchUserProfileRequest, call: Call) -> wire.SearchProfilesViewResponse:
-    wanted = Filter(
-        user_id=UserId(asked.user_id),
-        source=asked.source,
-        tags=tuple(asked.tags or ()) or None,
-        request_id=asked.generated_from_request_id,
-        extractor=asked.extractor_name,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
+async def search_profiles(request: wire.SearchUserProfileRequest, call: Call) -> wire.SearchProfilesViewResponse:
+    query = Filter(
+        user_id=UserId(request.user_id),
+        source=request.source,
+        tags=tuple(request.tags or ()) or None,
+        request_id=request.generated_from_request_id,
+        extractor=request.extractor_name,
+        since=millis(request.start_time),
+        until=before(request.end_time),
         unexpired_at=call.deps.now(),
     )
     # Features are no part of what search ranks by, so they are looked for in all that it finds.
-    most = ALL if asked.custom_feature else asked.top_k
-    recalled = await _one_kind(Kind.PROFILE, wanted, asked, most, call)
-    found = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], asked.custom_feature)]
-    views = [profile(*hit) for hit in found[: asked.top_k]]
+    most = ALL if request.custom_feature else request.top_k
+    recalled = await _one_kind(Kind.PROFILE, query, request, most, call)
+    hits = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], request.custom_feature)]
+    views = [profile(*hit) for hit in hits[: request.top_k]]
     return wire.SearchProfilesViewResponse(
         **_told(recalled), user_profiles=views, msg=f"Found {len(views)} matching profile(s)"
     )
@@ -159,18 +159,18 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
     return not feature or feature.casefold() in str(memory.custom_features or "").casefold()
 
 
-def _any_version(asked: wire.SearchUserPlaybookRequest | wire.SearchAgentPlaybookRequest) -> Filter:
+def _any_version(request: wire.SearchUserPlaybookRequest | wire.SearchAgentPlaybookRequest) -> Filter:
     """Of every agent version unless only one is asked for; never what a person scoped to another."""
-    wanted = replace(playbooks_like(asked), asking_version=asked.agent_version or "")
-    return wanted if asked.agent_version_only else replace(wanted, agent_version=None)
+    query = replace(playbooks_like(request), asking_version=request.agent_version or "")
+    return query if request.agent_version_only else replace(query, agent_version=None)
 
 
 @answers(Calls.search_user_playbooks)
 async def search_user_playbooks(
-    asked: wire.SearchUserPlaybookRequest, call: Call
+    request: wire.SearchUserPlaybookRequest, call: Call
 ) -> wire.SearchUserPlaybooksViewResponse:
-    wanted = replace(_any_version(asked), user_id=user(asked.user_id), source=asked.source)
-    recalled = await _one_kind(Kind.USER_PLAYBOOK, wanted, asked, asked.top_k, call)
+    query = replace(_any_version(request), user_id=user(request.user_id), source=request.source)
+    recalled = await _one_kind(Kind.USER_PLAYBOOK, query, request, request.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
     return wire.SearchUserPlaybooksViewResponse(
         **_told(recalled), user_playbooks=views, msg=f"Found {len(views)} user playbook(s)"
@@ -179,10 +179,10 @@ async def search_user_playbooks(
 
 @answers(Calls.search_agent_playbooks)
 async def search_agent_playbooks(
-    asked: wire.SearchAgentPlaybookRequest, call: Call
+    request: wire.SearchAgentPlaybookRequest, call: Call
 ) -> wire.SearchAgentPlaybooksViewResponse:
-    wanted = replace(_any_version(asked), approvals=_approvals(asked.playbook_status_filter))
-    recalled = await _one_kind(Kind.AGENT_PLAYBOOK, wanted, asked, asked.top_k, call)
+    query = replace(_any_version(request), approvals=_approvals(request.playbook_status_filter))
+    recalled = await _one_kind(Kind.AGENT_PLAYBOOK, query, request, request.top_k, call)
     views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
     return wire.SearchAgentPlaybooksViewResponse(
         **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
@@ -190,18 +190,20 @@ async def search_agent_playbooks(
 
 
 @answers(Calls.search_interactions)
-async def search_interactions(asked: wire.SearchInteractionRequest, call: Call) -> wire.SearchInteractionsViewResponse:
-    owner = UserId(asked.user_id)
-    wanted = Filter(
+async def search_interactions(
+    request: wire.SearchInteractionRequest, call: Call
+) -> wire.SearchInteractionsViewResponse:
+    owner = UserId(request.user_id)
+    query = Filter(
         user_id=owner,
-        request_id=asked.request_id,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
+        request_id=request.request_id,
+        since=millis(request.start_time),
+        until=before(request.end_time),
         by_creation=True,
     )
-    top_k = asked.top_k or asked.most_recent_k or TURNS_BY_DEFAULT
+    top_k = request.top_k or request.most_recent_k or TURNS_BY_DEFAULT
     ask = AskTurns(
-        owner, asked.query, top_k, wanted, asked.most_recent_k, RankingMode(asked.search_mode), asked.threshold
+        owner, request.query, top_k, query, request.most_recent_k, RankingMode(request.search_mode), request.threshold
     )
     answer = await call.app.search.turns(ask, call.deps)
     return wire.SearchInteractionsViewResponse(
@@ -213,22 +215,22 @@ async def search_interactions(asked: wire.SearchInteractionRequest, call: Call) 
     )
 
 
-async def _one_kind(kind: Kind, wanted: Filter, asked: wire.SearchOneKind, top_k: int, call: Call) -> Recalled:
-    owner = user(getattr(asked, "user_id", None))
-    query = asked.query if asked.enable_reformulation else None
+async def _one_kind(kind: Kind, memories: Filter, request: wire.SearchOneKind, top_k: int, call: Call) -> Recalled:
+    owner = user(getattr(request, "user_id", None))
+    query = request.query if request.enable_reformulation else None
     rewritten = await standalone(query, (), owner, call.deps) if query else None
     ask = Ask(
-        query=rewritten or asked.query,
+        query=rewritten or request.query,
         top_k=top_k,
-        filters={kind: wanted},
+        filters={kind: memories},
         user_id=owner,
-        mode=RankingMode(asked.search_mode),
-        threshold=asked.threshold,
-        session_id=asked.session_id,
-        request_id=asked.request_id,
-        caller_type=asked.caller_type,
+        mode=RankingMode(request.search_mode),
+        threshold=request.threshold,
+        session_id=request.session_id,
+        request_id=request.request_id,
+        caller_type=request.caller_type,
         max_tokens=0,
-        agent_version=getattr(asked, "agent_version", None),
+        agent_version=getattr(request, "agent_version", None),
     )
     return await call.app.search.memories(ask, call.deps)
 
@@ -250,5 +252,5 @@ def _counted(recalled: Recalled) -> str:
         return f"Nothing is shown: this user is in the holdout of experiment {recalled.assignment.experiment_id!r}."
     if not recalled.hits:
         return "Nothing relevant is known."
-    found = f"Found {len(recalled.hits)} memory(ies)"
-    return f"{found}; {recalled.degraded}" if recalled.degraded else found
+    summary = f"Found {len(recalled.hits)} memory(ies)"
+    return f"{summary}; {recalled.degraded}" if recalled.degraded else summary

@@ -13,22 +13,25 @@ DELIVERIES = 1_000
 
 
 @answers(Calls.alerts)
-async def get_alerts(asked: wire.GetAlertsRequest, call: Call) -> wire.GetAlertsResponse:
+async def get_alerts(request: wire.GetAlertsRequest, call: Call) -> wire.GetAlertsResponse:
     def read(tx: Tx) -> list[wire.AlertView]:
-        found = tx.alerts.latest(asked.limit, only_open=not asked.include_closed)
-        sent = tx.alerts.log(DELIVERIES, [one.id for one in found])
-        return [view(one, [other for other in sent if other.alert_id == one.id]) for one in found]
+        alerts = tx.alerts.latest(request.limit, only_open=not request.include_closed)
+        deliveries = tx.alerts.log(DELIVERIES, [alert.id for alert in alerts])
+        return [view(alert, [delivery for delivery in deliveries if delivery.alert_id == alert.id]) for alert in alerts]
 
     return wire.GetAlertsResponse(alerts=await call.deps.store.read(read))
 
 
-def view(one: Alert, sent: Sequence[Delivery] = ()) -> wire.AlertView:
+def view(alert: Alert, deliveries: Sequence[Delivery] = ()) -> wire.AlertView:
     return shaped(
         wire.AlertView,
-        one.problem,
-        alert_id=one.id,
-        kind=one.problem.kind.value,
-        opened_at=seconds(one.opened_at),
-        closed_at=maybe_seconds(one.closed_at),
-        deliveries=[shaped(wire.DeliveryView, other, delivery_id=other.id, state=other.state.value) for other in sent],
+        alert.problem,
+        alert_id=alert.id,
+        kind=alert.problem.kind.value,
+        opened_at=seconds(alert.opened_at),
+        closed_at=maybe_seconds(alert.closed_at),
+        deliveries=[
+            shaped(wire.DeliveryView, delivery, delivery_id=delivery.id, state=delivery.state.value)
+            for delivery in deliveries
+        ],
     )

@@ -19,58 +19,58 @@ from acumen_client.wire import failures as wire
 
 
 @answers(Calls.failures)
-async def get_failures(asked: wire.GetFailuresRequest, call: Call) -> wire.GetFailuresResponse:
-    states = tuple(GroupState(one) for one in asked.states) if asked.states else OPEN
-    wanted = FailureGroupFilter(states=states, source=asked.source, endpoint=asked.endpoint)
-    groups, total = await call.deps.store.read(lambda tx: failures.listed(tx, wanted, asked.limit, asked.offset))
-    views = [_group(one) for one in groups]
-    return wire.GetFailuresResponse(groups=views, total=total, limit=asked.limit, offset=asked.offset)
+async def get_failures(request: wire.GetFailuresRequest, call: Call) -> wire.GetFailuresResponse:
+    states = tuple(GroupState(state) for state in request.states) if request.states else OPEN
+    query = FailureGroupFilter(states=states, source=request.source, endpoint=request.endpoint)
+    groups, total = await call.deps.store.read(lambda tx: failures.listed(tx, query, request.limit, request.offset))
+    views = [_group(group) for group in groups]
+    return wire.GetFailuresResponse(groups=views, total=total, limit=request.limit, offset=request.offset)
 
 
 @answers(Calls.failure)
-async def get_failure(asked: wire.GetFailureRequest, call: Call) -> wire.FailureResponse:
-    told, found = await call.deps.store.read(
-        lambda tx: (failures.told(tx, asked.group_id), tx.proposals.get(asked.group_id))
+async def get_failure(request: wire.GetFailureRequest, call: Call) -> wire.FailureResponse:
+    detail, proposal = await call.deps.store.read(
+        lambda tx: (failures.told(tx, request.group_id), tx.proposals.get(request.group_id))
     )
-    answer = _failure(told)
-    if found is not None:
+    answer = _failure(detail)
+    if proposal is not None:
         with suppress(NotFound):  # its playbook was deleted by hand
-            answer.proposal = proposals.view(await review.of_playbook(found.playbook_id, call.deps))
+            answer.proposal = proposals.view(await review.of_playbook(proposal.playbook_id, call.deps))
     return answer
 
 
 @answers(Calls.change_failure)
-async def change_failure(asked: wire.ChangeFailureRequest, call: Call) -> wire.ChangeFailureResponse:
-    await failures.change(asked.group_id, asked.change, asked.into, call.caller.actor, call.deps)
-    told = await call.deps.store.read(lambda tx: failures.told(tx, asked.into or asked.group_id))
-    return wire.ChangeFailureResponse(group=_group(told.listed))
+async def change_failure(request: wire.ChangeFailureRequest, call: Call) -> wire.ChangeFailureResponse:
+    await failures.change(request.group_id, request.change, request.into, call.caller.actor, call.deps)
+    detail = await call.deps.store.read(lambda tx: failures.told(tx, request.into or request.group_id))
+    return wire.ChangeFailureResponse(group=_group(detail.listed))
 
 
-def _failure(told: FailureGroupDetail) -> wire.FailureResponse:
+def _failure(detail: FailureGroupDetail) -> wire.FailureResponse:
     return wire.FailureResponse(
-        group=_group(told.listed),
-        hours=list(told.course.hours),
-        days=list(told.course.days),
-        examples=[view(one) for one in told.examples],
-        hazards=list(told.hazards),
-        analyses=[_analysis(one) for one in told.analyses],
+        group=_group(detail.listed),
+        hours=list(detail.course.hours),
+        days=list(detail.course.days),
+        examples=[view(example) for example in detail.examples],
+        hazards=list(detail.hazards),
+        analyses=[_analysis(analysis) for analysis in detail.analyses],
     )
 
 
-def _group(one: Listed) -> wire.FailureGroupView:
+def _group(merged: Listed) -> wire.FailureGroupView:
     return shaped(
         wire.FailureGroupView,
-        one.group,
-        group_id=one.group.id,
-        state=one.group.state.value,
-        count=one.count,
-        sessions=one.sessions,
-        first_seen=seconds(one.first_seen),
-        last_seen=seconds(one.last_seen),
-        merged=[other.id for other in one.merged],
-        grouping_version=one.group.version,
+        merged.group,
+        group_id=merged.group.id,
+        state=merged.group.state.value,
+        count=merged.count,
+        sessions=merged.sessions,
+        first_seen=seconds(merged.first_seen),
+        last_seen=seconds(merged.last_seen),
+        merged=[group.id for group in merged.merged],
+        grouping_version=merged.group.version,
     )
 
 
-def _analysis(one: Analysis) -> wire.AnalysisView:
-    return shaped(wire.AnalysisView, one, analysis_id=one.id, **asdict(one.origin))
+def _analysis(analysis: Analysis) -> wire.AnalysisView:
+    return shaped(wire.AnalysisView, analysis, analysis_id=analysis.id, **asdict(analysis.origin))

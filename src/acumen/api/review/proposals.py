@@ -15,62 +15,64 @@ from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperation
 
 
 @answers(Calls.proposals)
-async def get_proposals(asked: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
-    approval = None if asked.approval is None else Approval(asked.approval)
-    found = await proposals.listed(WantedProposals(approval, asked.about, asked.flagged), asked.limit, call.deps)
-    return wire.GetProposalsResponse(proposals=[view(one) for one in found])
+async def get_proposals(request: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
+    approval = None if request.approval is None else Approval(request.approval)
+    proposed = await proposals.listed(
+        WantedProposals(approval, request.about, request.flagged), request.limit, call.deps
+    )
+    return wire.GetProposalsResponse(proposals=[view(proposal) for proposal in proposed])
 
 
 @answers(Calls.decide_proposal)
-async def decide_proposal(asked: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
-    words = {name: getattr(asked, name) for name in ("content", "trigger", "rationale", "pitfall")}
-    done = await proposals.decide(asked.agent_playbook_id, asked.decision, words, call.caller.actor, call.deps)
-    now = await proposals.of_playbook(asked.agent_playbook_id, call.deps)
+async def decide_proposal(request: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
+    words = {name: getattr(request, name) for name in ("content", "trigger", "rationale", "pitfall")}
+    done = await proposals.decide(request.agent_playbook_id, request.decision, words, call.caller.actor, call.deps)
+    now = await proposals.of_playbook(request.agent_playbook_id, call.deps)
     return wire.DecideProposalResponse(proposal=view(now), action_id=done.id or None)
 
 
 @answers(Calls.lesson_effect)
-async def lesson_effect(asked: wire.LessonEffectRequest, call: Call) -> wire.LessonEffectResponse:
+async def lesson_effect(request: wire.LessonEffectRequest, call: Call) -> wire.LessonEffectResponse:
     await call.app.counted()
-    found = await lessons.effect(asked.agent_playbook_id, call.deps)
-    difference, interval = found.difference or (None, None)
+    effect = await lessons.effect(request.agent_playbook_id, call.deps)
+    difference, interval = effect.difference or (None, None)
     return wire.LessonEffectResponse.model_validate(
         {
-            "enough_data": found.enough,
-            "shown": _rate(found.shown),
-            "not_shown": _rate(found.not_shown),
-            "before": _rate(found.before),
-            "after": _rate(found.after),
+            "enough_data": effect.enough,
+            "shown": _rate(effect.shown),
+            "not_shown": _rate(effect.not_shown),
+            "before": _rate(effect.before),
+            "after": _rate(effect.after),
             "difference": difference,
             "low": interval and interval.low,
             "high": interval and interval.high,
-            "verdict": found.verdict,
+            "verdict": effect.verdict,
         }
     )
 
 
 @answers(Calls.purge_operations)
-async def purge_operations(asked: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
-    ids = None if asked.op_id is None else (asked.op_id,)
-    gone = await purge(OperationFilter(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
+async def purge_operations(request: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
+    ids = None if request.op_id is None else (request.op_id,)
+    gone = await purge(OperationFilter(ids=ids, session_id=request.session_id, source=request.source), call.deps)
     return PurgeOperationsResponse(
         operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.kept)
     )
 
 
-def _rate(one: Rate) -> wire.RateView:
-    interval = one.interval
+def _rate(rate: Rate) -> wire.RateView:
+    interval = rate.interval
     return wire.RateView(
-        sessions=one.sessions,
-        failed=one.failed,
-        rate=one.share,
+        sessions=rate.sessions,
+        failed=rate.failed,
+        rate=rate.share,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
     )
 
 
-def view(one: Proposed) -> wire.ProposalView:
-    proposal, playbook = one.proposal, one.playbook
+def view(proposed: Proposed) -> wire.ProposalView:
+    proposal, playbook = proposed.proposal, proposed.playbook
     return shaped(
         wire.ProposalView,
         proposal,
@@ -79,6 +81,6 @@ def view(one: Proposed) -> wire.ProposalView:
         approval=playbook.approval,
         distinct_sessions=len(proposal.scopes),
         engine=playbook.origin.engine,
-        hazards=list(one.hazards),
-        similar=list(one.similar),
+        hazards=list(proposed.hazards),
+        similar=list(proposed.similar),
     )
