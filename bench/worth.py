@@ -36,7 +36,7 @@ from acumen.model.times import DAY_MS
 from acumen.observe import conversations
 from acumen.recall import experiments
 from acumen.recall.search import Ask
-from acumen.review import actions, queue
+from acumen.review import memories, queue
 from acumen.storage.store import Tx
 from acumen.storage.tables import evaluations, requests
 from bench import places
@@ -120,7 +120,7 @@ async def _plant(app: App, random: Random, at: Millis) -> list[Planted]:
         AgentPlaybook(PlaybookId(0), Lesson(_text(word, random)), at, at, approval=Approval.APPROVED) for word in words
     ]
     deps = await app.deps_for(LOCAL_ORG)
-    await actions.add(Kind.AGENT_PLAYBOOK, lessons, deps)
+    await memories.add(Kind.AGENT_PLAYBOOK, lessons, deps)
     stored = await deps.store.read(lambda tx: tx.agent_playbooks.find(Filter()))
     ids = {memory.lesson.content: str(memory.id) for memory in stored}
     return [

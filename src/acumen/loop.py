@@ -21,7 +21,7 @@ from acumen.learn.evaluate import evaluate, regenerate
 from acumen.learn.incidents import failures, recoveries, successes
 from acumen.learn.runs import generation
 from acumen.learn.share import aggregate
-from acumen.meter import cost, outcomes, usage
+from acumen.meter import llm_ledger, outcomes, usage
 from acumen.model.jobs.facts import (
     AggregationAsked,
     Alerted,
@@ -43,7 +43,7 @@ from acumen.model.jobs.facts import (
 from acumen.model.jobs.job import Job
 from acumen.observe import endings, operations
 from acumen.recall import index
-from acumen.review import alerts, watch, webhook
+from acumen.review import alerts, memory_scan, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
@@ -74,19 +74,19 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     Failed: (failures.explain,),
     Recovered: (recoveries.learn,),
     Worked: (successes.consolidate,),
-    Minutes: (alerts.look,),
+    Minutes: (alerts.check,),
     Alerted: (webhook.deliver,),
-    ReviewOpened: (watch.look_on,),
+    ReviewOpened: (memory_scan.scan,),
     Hour: (
         memories.expire,
         usage.expire,
-        cost.expire,
+        llm_ledger.expire,
         operations.settle,
         operations.expire,
         index.backfill,
         aggregate.when_due,
         alerts.expire,
-        watch.look_on,
+        memory_scan.scan,
         outcomes.propose_harmful,
     ),
 }

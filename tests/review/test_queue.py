@@ -132,7 +132,7 @@ async def test_the_review_of_one_org_knows_nothing_of_another(start: Start, cloc
 
     from acumen.review import queue  # noqa: PLC0415 - asked below the API, which needs a key for a second org
 
-    found = await queue.candidates(queue.Wanted(None), 100, 0, await app.deps_for(OrgId("other")))
+    found = await queue.candidates(queue.ReviewQuery(None), 100, 0, await app.deps_for(OrgId("other")))
 
     assert (found.candidates, found.total) == ([], 0)
 

@@ -13,7 +13,7 @@ from acumen.model.operations.failure import GroupState
 from acumen.model.operations.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
-from acumen.review.failures import OPEN, FailureGroupDetail, Listed
+from acumen.review.failures import OPEN, FailureGroupDetail, MergedGroup
 from acumen.storage.operations.failures import FailureGroupFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
@@ -23,42 +23,40 @@ from acumen_client.wire import failures as wire
 async def get_failures(asked: wire.GetFailuresRequest, call: Call) -> wire.GetFailuresResponse:
     states = tuple(GroupState(one) for one in asked.states) if asked.states else OPEN
     wanted = FailureGroupFilter(states=states, source=asked.source, endpoint=asked.endpoint)
-    groups, total = await call.deps.store.read(lambda tx: failures.listed(tx, wanted, asked.limit, asked.offset))
+    groups, total = await failures.page(wanted, asked.limit, asked.offset, call.deps)
     views = [_group(one) for one in groups]
     return wire.GetFailuresResponse(groups=views, total=total, limit=asked.limit, offset=asked.offset)
 
 
 @answers(Calls.failure)
 async def get_failure(asked: wire.GetFailureRequest, call: Call) -> wire.FailureResponse:
-    told, found = await call.deps.store.read(
-        lambda tx: (failures.told(tx, asked.group_id), tx.proposals.get(asked.group_id))
-    )
-    answer = _failure(told)
-    if found is not None:
-        with suppress(NotFound):  # its playbook was deleted by hand
-            answer.proposal = proposals.view(await review.of_playbook(found.playbook_id, call.deps))
+    detail = await failures.detail(asked.group_id, call.deps)
+    answer = _failure(detail)
+    if detail.proposal is not None:
+        with suppress(NotFound):  # its playbook was deleted
+            answer.proposal = proposals.view(await review.of_playbook(detail.proposal.playbook_id, call.deps))
     return answer
 
 
 @answers(Calls.change_failure)
 async def change_failure(asked: wire.ChangeFailureRequest, call: Call) -> wire.ChangeFailureResponse:
     await failures.change(asked.group_id, asked.change, asked.into, call.caller.actor, call.deps)
-    told = await call.deps.store.read(lambda tx: failures.told(tx, asked.into or asked.group_id))
-    return wire.ChangeFailureResponse(group=_group(told.listed))
+    detail = await failures.detail(asked.into or asked.group_id, call.deps)
+    return wire.ChangeFailureResponse(group=_group(detail.entry))
 
 
-def _failure(told: FailureGroupDetail) -> wire.FailureResponse:
+def _failure(detail: FailureGroupDetail) -> wire.FailureResponse:
     return wire.FailureResponse(
-        group=_group(told.listed),
-        hours=list(told.course.hours),
-        days=list(told.course.days),
-        examples=[view(one) for one in told.examples],
-        hazards=list(told.hazards),
-        analyses=[_analysis(one) for one in told.analyses],
+        group=_group(detail.entry),
+        hours=list(detail.trend.hours),
+        days=list(detail.trend.days),
+        examples=[view(one) for one in detail.examples],
+        hazards=list(detail.hazards),
+        analyses=[_analysis(one) for one in detail.analyses],
     )
 
 
-def _group(one: Listed) -> wire.FailureGroupView:
+def _group(one: MergedGroup) -> wire.FailureGroupView:
     return shaped(
         wire.FailureGroupView,
         one.group,

@@ -16,7 +16,7 @@ from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, User
 from acumen.model.memories.profile import Profile, TimeToLive
 from acumen.model.memories.search import Filter
 from acumen.model.times import DAY_MS
-from acumen.review import actions, proposals
+from acumen.review import memories, proposals
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
@@ -142,7 +142,7 @@ async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) 
 @answers(Calls.add_profiles)
 async def add_profiles(asked: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
-    count = await actions.add(Kind.PROFILE, [_new_profile(new, now) for new in asked.user_profiles], call.deps)
+    count = await memories.add(Kind.PROFILE, [_new_profile(new, now) for new in asked.user_profiles], call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} profile(s)")
 
 
@@ -150,7 +150,7 @@ async def add_profiles(asked: wire.AddUserProfileRequest, call: Call) -> wire.Ad
 async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     added = [_new_user_playbook(new, now) for new in asked.user_playbooks]
-    count = await actions.add(Kind.USER_PLAYBOOK, added, call.deps)
+    count = await memories.add(Kind.USER_PLAYBOOK, added, call.deps)
     await aggregate.after_adding(call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
@@ -160,7 +160,7 @@ async def add_agent_playbooks(asked: wire.AddAgentPlaybookRequest, call: Call) -
     now = call.deps.now()
     _require_reviewer_to_decide(asked.agent_playbooks, call.caller)
     added = [_new_agent_playbook(new, now) for new in asked.agent_playbooks]
-    count = await actions.add(Kind.AGENT_PLAYBOOK, added, call.deps)
+    count = await memories.add(Kind.AGENT_PLAYBOOK, added, call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
 
@@ -259,7 +259,7 @@ async def update_profile(asked: wire.UpdateUserProfileRequest, call: Call) -> wi
         "superseded_by": asked.superseded_by and ProfileId(asked.superseded_by),
     }
     ref = MemoryRef(Kind.PROFILE, asked.profile_id)
-    await actions.edit(ref, changes, call.deps, user=UserId(asked.user_id), actor=call.caller.actor)
+    await memories.edit(ref, changes, call.deps, user=UserId(asked.user_id), actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Profile updated successfully")
 
 
@@ -270,7 +270,7 @@ async def update_user_playbook(asked: wire.UpdateUserPlaybookRequest, call: Call
     if successor is not None:
         changes["superseded_by"] = _successor(successor)
     ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
-    await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
+    await memories.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="User playbook updated successfully")
 
 
@@ -290,7 +290,7 @@ async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Ca
         "metadata": asked.playbook_metadata,
     }
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
-    await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
+    await memories.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Agent playbook updated successfully")
 
 
@@ -305,7 +305,7 @@ async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -
     if proposed is not None and decision is not None:  # no search finds it before it is approved
         await proposals.decide(asked.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
     else:
-        await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps, actor=call.caller.actor)
+        await memories.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg=f"Agent playbook {asked.playbook_status}")
 
 

@@ -6,7 +6,7 @@ from acumen.meter import lessons
 from acumen.meter.lessons import Rate
 from acumen.model.memories.playbook import Approval
 from acumen.review import proposals
-from acumen.review.proposals import Proposed, WantedProposals
+from acumen.review.proposals import ProposalFilter, Proposed
 from acumen.review.purge import purge
 from acumen.storage.operations.operations import OperationFilter
 from acumen_client.calls import Calls
@@ -17,7 +17,7 @@ from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperation
 @answers(Calls.proposals)
 async def get_proposals(asked: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
     approval = None if asked.approval is None else Approval(asked.approval)
-    found = await proposals.listed(WantedProposals(approval, asked.about, asked.flagged), asked.limit, call.deps)
+    found = await proposals.listed(ProposalFilter(approval, asked.about, asked.flagged), asked.limit, call.deps)
     return wire.GetProposalsResponse(proposals=[view(one) for one in found])
 
 
@@ -54,7 +54,7 @@ async def purge_operations(asked: PurgeOperationsRequest, call: Call) -> PurgeOp
     ids = None if asked.op_id is None else (asked.op_id,)
     gone = await purge(OperationFilter(ids=ids, session_id=asked.session_id, source=asked.source), call.deps)
     return PurgeOperationsResponse(
-        operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.kept)
+        operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.remaining)
     )
 
 

@@ -10,9 +10,9 @@ from acumen.model.memories.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.memories.memory import searchable, title
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
-from acumen.review import act, alike, conflicts, queue, watch
-from acumen.review.alike import DuplicateCluster, Member
-from acumen.review.queue import Candidate, Queue, Wanted
+from acumen.review import actions, audit_log, conflicts, duplicate_clusters, memory_scan, queue, undo
+from acumen.review.duplicate_clusters import DuplicateCluster, Member
+from acumen.review.queue import Candidate, CandidatePage, ReviewQuery
 from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
 from acumen_client.wire.shapes import MemoryKind
@@ -27,10 +27,10 @@ _UNTOLD = frozenset({"version", "updated_at"})
 @answers(Calls.memory_review)
 async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.counted()
-    being_counted = await watch.before_review(call.deps)
+    being_counted = await memory_scan.scan_pending(call.deps)
     user = None if asked.include_all_users else UserId(asked.user_id or "")
     signals = None if asked.signal_filter is None else [str(one) for one in asked.signal_filter]
-    wanted = Wanted(user, asked.days_back, signals, by_waste=asked.sort is wire.ReviewOrder.WASTED_TOKENS)
+    wanted = ReviewQuery(user, asked.days_back, signals, by_waste=asked.sort is wire.ReviewOrder.WASTED_TOKENS)
     found = await queue.candidates(wanted, asked.limit, asked.offset, call.deps)
     return wire.GetMemoryReviewResponse(
         candidates=[_candidate(one) for one in found.candidates],
@@ -46,7 +46,7 @@ async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> w
     )
 
 
-def _message(found: Queue, days_back: int, being_counted: int) -> str:
+def _message(found: CandidatePage, days_back: int, being_counted: int) -> str:
     deserve = f"{found.total} memory(ies) deserve a look"
     if being_counted:
         deserve += f"; {being_counted} more are being counted, ask again shortly"
@@ -93,11 +93,11 @@ def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
 async def review_memories(asked: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
     wanted = _asked(asked, call)
     # What is dismissed are the numbers of this moment, so they are made ready first.
-    flagged: act.Flagged = {}
+    flagged: actions.Flagged = {}
     if wanted.doing is ActionKind.DISMISS:
         await call.app.counted()
         flagged = await queue.flagged([target.ref for target in wanted.targets], call.deps)
-    done = await (act.look if asked.dry_run else act.act)(wanted, flagged, call.deps)
+    done = await (actions.preview if asked.dry_run else actions.confirm)(wanted, flagged, call.deps)
     return _told(done, dry_run=asked.dry_run)
 
 
@@ -127,7 +127,7 @@ def _changes(asked: wire.MemoryChanges | None) -> dict[str, Any]:
 
 @answers(Calls.undo_review)
 async def undo_review(asked: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    done = await act.undo(ActionId(asked.action_id), call.caller.actor, call.deps)
+    done = await undo.undo(ActionId(asked.action_id), call.caller.actor, call.deps)
     call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
     return _told(done, dry_run=False)
 
@@ -135,7 +135,7 @@ async def undo_review(asked: wire.UndoReviewRequest, call: Call) -> wire.ReviewM
 @answers(Calls.review_actions)
 async def get_review_actions(asked: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
     ref = MemoryRef(Kind(asked.kind), asked.id) if asked.kind and asked.id else None
-    found, total = await act.log(asked.limit, asked.offset, ref, call.deps)
+    found, total = await audit_log.page(asked.limit, asked.offset, ref, call.deps)
     return wire.GetReviewActionsResponse(
         actions=[_entry(one) for one in found], total=total, limit=asked.limit, offset=asked.offset
     )
@@ -216,9 +216,9 @@ def _side(side: ConflictSide) -> wire.ConflictSideView:
 
 @answers(Calls.memory_duplicates)
 async def get_memory_duplicates(asked: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
-    being_counted = await watch.before_review(call.deps)
+    being_counted = await memory_scan.scan_pending(call.deps)
     user = None if asked.include_all_users else UserId(asked.user_id or "")
-    found, total = await alike.pairs(user, asked.limit, asked.offset, call.deps)
+    found, total = await duplicate_clusters.pairs(user, asked.limit, asked.offset, call.deps)
     return wire.GetDuplicatesResponse(
         pairs=[_pair(one) for one in found],
         total=total,

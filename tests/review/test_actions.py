@@ -12,7 +12,7 @@ from acumen.errors import BadInput as Refused
 from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
 from acumen.model.review.action import ActionId, ActionKind, ActionRequest, Target
 from acumen.model.times import DAY_MS
-from acumen.review import act
+from acumen.review import actions, undo
 from acumen_client.errors import BadInput, Conflict, NotFound
 from acumen_client.wire.shapes import Role
 from tests.world import Org, Start, join, local, once, playbook, profile
@@ -449,13 +449,13 @@ async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows
     done = []
     for doing, names, word in sequence:
         try:
-            done.append((await act.act(asked(doing, names, word, deps.now()), {}, deps)).id)
+            done.append((await actions.confirm(asked(doing, names, word, deps.now()), {}, deps)).id)
         except Refused:
             assert doing in {ActionKind.MERGE, ActionKind.SUPERSEDE_BY}
 
     for action_id in reversed(done):
         if action_id:
-            await act.undo(ActionId(action_id), "a test", deps)
+            await undo.undo(ActionId(action_id), "a test", deps)
 
     after = await org.rows()
     assert without_versions(after["profiles"]) == without_versions(before["profiles"])
