@@ -28,7 +28,7 @@ from acumen.model.ids import (
     UserId,
     now,
 )
-from acumen.model.jobs.facts import Hour, Published
+from acumen.model.jobs.events import Hour, Published
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.search import Filter, RankingMode
 from acumen.model.metering.experiment import HOLDOUT, Experiment
@@ -225,7 +225,7 @@ async def _found(planted: Sequence[Planted], deps: Deps) -> dict[str, float]:
     at = deps.now()
     lifts = await deps.store.read(lambda tx: _differences(tx, at))
     await outcomes.propose_harmful(Hour(), deps)
-    review = await queue.candidates(queue.Wanted(None, 30), 1_000, 0, deps)
+    review = await queue.candidates(queue.ReviewQuery(None, 30), 1_000, 0, deps)
     flagged = {one.ref.id: {signal.name for signal in one.signals} for one in review.candidates}
     expensive = {name for name, signals in flagged.items() if "high_cost_low_cite" in signals}
     harmful = {name for name, signals in flagged.items() if "harmful" in signals}

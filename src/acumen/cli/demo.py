@@ -19,7 +19,7 @@ from acumen.cli import demo_report as report
 from acumen.cli.demo_script import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Review, Say, Session, Settle, Step
 from acumen.errors import BadSettings, Unavailable
 from acumen.model.ids import Millis, now
-from acumen.model.jobs.facts import Hour, Minutes, SessionQuiet
+from acumen.model.jobs.events import Hour, Minutes, SessionQuiet
 from acumen.settings import Settings
 from acumen_client.client import AsyncClient
 from acumen_client.handles import handles_in

@@ -10,9 +10,9 @@ from acumen.auth.authenticator import KeyAuthenticator
 from acumen.cli.local import opened
 from acumen.cli.output import show, table, when
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.model.account import ApiKey
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings
-from acumen.storage.accounts.api_keys import ApiKey
 from acumen.storage.accounts.orgs import all_orgs
 from acumen_client.wire.shapes import Role
 

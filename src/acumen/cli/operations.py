@@ -7,7 +7,7 @@ from typing import Any, Literal
 import typer
 
 from acumen.cli.output import show, table, when
-from acumen.model.hazards import visible
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.failures import FailureResponse, GroupState, ProposalView
 from acumen_client.wire.operations import OperationView

@@ -8,7 +8,7 @@ from contextlib import suppress
 import typer
 
 from acumen.cli.output import show, size, table, when
-from acumen.model.hazards import visible
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.system import ModelStatus, StatusResponse
 

@@ -32,7 +32,7 @@ class CostReport(Struct, frozen=True):
     cited_since: Millis | None  # when an agent first cited anything
 
 
-async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offset: int, deps: Deps) -> CostReport:
+async def report(by: GroupBy, days_back: int, model: str | None, limit: int, offset: int, deps: Deps) -> CostReport:
     """Whole days (UTC), today included."""
     name = model or deps.settings.meter.model
     price = Prices.of(deps.settings.llm.prices).cost(name, MILLION, 0)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.ids import InteractionId, Millis, UserId
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.metering.llm_call import LlmCall
 from acumen.model.times import DAY_MS
 from acumen.storage.store import OrgStore, Tx
@@ -34,7 +34,7 @@ def midnight(at: Millis) -> Millis:
     return Millis(at - at % DAY_MS)
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
+async def expire(_event: Hour, deps: Deps) -> None:
     """Calls are kept as long as other counts are."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
     await deps.store.write(lambda tx: tx.llm_calls.expire(before))

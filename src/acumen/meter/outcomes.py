@@ -8,7 +8,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.meter.lift import ENOUGH, Lift, OutcomeCounts, lift
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, owner
 from acumen.model.times import DAY_MS
@@ -44,7 +44,7 @@ def _of_memory(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Helped:
     return Helped(lift(shown, every.without(shown)), lift(after, before), tx.usage.metered_since())
 
 
-async def propose_harmful(_fact: Hour, deps: Deps) -> None:
+async def propose_harmful(_event: Hour, deps: Deps) -> None:
     """Memories that surely harm are flagged for a person; nothing is done to them."""
     at = deps.now()
     found = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from acumen.deps import Deps
 from acumen.model.ids import Millis, OrgId, fresh_id
-from acumen.model.jobs.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
+from acumen.model.jobs.events import Alerted, Failed, Hour, Minutes, Recovered, Worked
 from acumen.model.metering.llm_call import ModelRole
 from acumen.model.operations.alert import Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
 from acumen.model.operations.failure import WEEK_HOURS
@@ -18,7 +18,7 @@ KEEP_DAYS = 90
 CALLS_CHECKED = 500
 
 
-async def check(_fact: Minutes, deps: Deps) -> None:
+async def check(_event: Minutes, deps: Deps) -> None:
     current = await deps.store.read(lambda tx: problems(tx, deps))
     sends = bool(deps.settings.alerts.webhook_url)
 
@@ -42,7 +42,7 @@ def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     sources = tx.hourly_counts.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
     checked = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in sources.items()]
     checked += [escalating(group) for group in tx.failures.unsettled()]
-    checked += [analysis_failing(fact, tx.jobs.of_fact(fact), tx.at) for fact in ANALYSES]
+    checked += [analysis_failing(event, tx.jobs.of_event(event), tx.at) for event in ANALYSES]
     calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), CALLS_CHECKED) if deps.llm else []
     checked += [model_failing(role, calls) for role in ModelRole]
     return {(problem.kind, problem.subject): problem for problem in checked if problem is not None}
@@ -72,7 +72,7 @@ def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
     tx.jobs.add(Alerted(delivery.id))
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
+async def expire(_event: Hour, deps: Deps) -> None:
     """Closed alerts and failed jobs."""
     await deps.store.write(lambda tx: _expire(tx, Millis(tx.at - KEEP_DAYS * DAY_MS)))
 

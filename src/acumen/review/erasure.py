@@ -7,11 +7,11 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.ids import InteractionId, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.search import TURN, Filter
 from acumen.model.metering.evaluation import SessionKey, items_of
+from acumen.model.operations.operation import OperationFilter
 from acumen.review.purge import remove
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 

@@ -8,12 +8,12 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind
-from acumen.model.jobs.facts import Hour, ReviewOpened
+from acumen.model.jobs.events import Hour, ReviewOpened
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
+from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
-from acumen.review.orders import order_in
 from acumen.review.similarity import Pair, similar_vectors, similar_words
 from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
@@ -39,7 +39,7 @@ class _Batch(Struct, frozen=True):
         return sum(len(ids) for ids in self.changed.values())
 
 
-async def scan(_fact: Hour | ReviewOpened, deps: Deps) -> None:
+async def scan(_event: Hour | ReviewOpened, deps: Deps) -> None:
     while batch := await deps.store.read(_changed):
         await _scan(batch, deps)
         await deps.stand_back()
@@ -99,9 +99,9 @@ def _flags_and_pairs(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tupl
 def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[MemoryFlag]:
     text, user = searchable(memory), owner(memory) or None
     flags = []
-    order = order_in(text)
-    if order is not None:
-        flags.append(MemoryFlag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
+    finding = detect_in_lesson(text)
+    if finding is not None:
+        flags.append(MemoryFlag(kind, name, INSTRUCTION_LIKE, user, finding.detail(text)))
     most = min(deps.thresholds.oversized_tokens, LOOKED_AT_TOKENS)
     # A token has at least one byte: short texts need not be tokenized.
     tokens = count_tokens(text) if len(text.encode()) > most else 0

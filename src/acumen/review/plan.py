@@ -12,8 +12,8 @@ from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.memories.playbook import UserPlaybook
 from acumen.model.memories.profile import Profile
+from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.action import ActionKind, ActionRequest, ActionScope, ReviewState
-from acumen.review.orders import order_in
 
 LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})
 IN_USE = frozenset({Status.CURRENT, Status.PENDING})
@@ -70,8 +70,8 @@ def _shared(memory: Memory) -> Planned:
         return Planned(why="already shared")
     if memory.status is not Status.CURRENT:
         return Planned(why=f"not current: {memory.status}")
-    if order := order_in(searchable(memory)):
-        return Planned(why=f"prompt injection risk: it {order.what}. Edit it first")
+    if finding := detect_in_lesson(searchable(memory)):
+        return Planned(why=f"prompt injection risk: it {finding.what}. Edit it first")
     shared = {**memory.metadata, "shared_as": "a new agent_playbook"}
     return Planned(replace(memory, status=Status.ARCHIVED, metadata=shared))
 

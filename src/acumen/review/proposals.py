@@ -7,11 +7,11 @@ from msgspec import Struct
 
 from acumen.deps import Deps, Findable
 from acumen.errors import NotFound
-from acumen.model.hazards import hazards
 from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memories.base import Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval
 from acumen.model.operations.proposal import Proposal
+from acumen.model.prompt_injection import detect
 from acumen.model.review.action import Action, ActionKind, ActionRequest, Target
 from acumen.review.actions import confirm
 from acumen.storage.store import Tx
@@ -108,5 +108,5 @@ def _proposed(tx: Tx, proposal: Proposal, playbook: AgentPlaybook) -> Proposed:
     same_call = tx.proposals.at_endpoint(proposal.source, proposal.endpoint)
     similar = tuple(other.playbook_id for other in same_call if other.key != proposal.key)
     parts = (playbook.lesson.content, playbook.lesson.trigger, playbook.lesson.rationale, playbook.lesson.pitfall)
-    risks = dict.fromkeys(name for part in parts if part for name in hazards(part))
+    risks = dict.fromkeys(name for part in parts if part for name in detect(part))
     return Proposed(proposal, playbook, tuple(risks), similar)
