@@ -174,7 +174,7 @@ async def test_a_lesson_counts_for_another_agent_version_and_one_that_commands_f
     assert refused.items[0].why == "prompt injection risk: it overrides other instructions. Edit it first"
     assert one.agent_version == "9.9"
     assert [line.why for line in done.items] == [None, "a profile applies to every agent version"]
-    with pytest.raises(BadInput, match="one of the two"):
+    with pytest.raises(BadInput, match="either everyone or"):
         await org.sdk.review_memories(action="change_scope", items=[item("p")])
 
 
@@ -191,7 +191,7 @@ async def test_a_successor_must_exist_differ_be_of_the_kind_and_not_lead_back(or
 
     assert "user_playbook 987654, which does not exist" in await refused(first, 987_654)
     assert "user_playbook p, which does not exist" in await refused(first, "p")
-    assert "its own place" in await refused(first, first)
+    assert "leads back" in await refused(first, first)
     await org.sdk.review_memories(
         action="supersede_by", items=[item(str(first), "user_playbook")], superseded_by=str(second)
     )

@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict
+from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.memory import Memory, owner, searchable
@@ -91,15 +92,15 @@ async def _search_rows(
     changed = {ref: (before[ref].memory, after) for ref, after in planned.items() if after}
     if not request.reach.everyone:
         return await search_rows(changed, deps)
-    texts = [Findable(Kind.AGENT_PLAYBOOK, "", searchable(memory)) for memory, _ in changed.values()]
-    return dict(zip(changed, await deps.findable(texts), strict=True))
+    texts = [Document(Kind.AGENT_PLAYBOOK, "", searchable(memory)) for memory, _ in changed.values()]
+    return dict(zip(changed, await deps.index.rows(texts), strict=True))
 
 
 async def search_rows(changes: Mapping[MemoryRef, tuple[Memory, Memory]], deps: Deps) -> dict[MemoryRef, SearchRow]:
     """Of the memories whose words change."""
     refs = [ref for ref, (before, after) in changes.items() if searchable(before) != searchable(after)]
-    texts = [Findable(ref.kind, owner(changes[ref][1]), searchable(changes[ref][1])) for ref in refs]
-    rows = await deps.findable(texts) if texts else []
+    texts = [Document(ref.kind, owner(changes[ref][1]), searchable(changes[ref][1])) for ref in refs]
+    rows = await deps.index.rows(texts) if texts else []
     return dict(zip(refs, rows, strict=True))
 
 

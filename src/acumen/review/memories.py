@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.index.documents import Document
 from acumen.jobs.retry import retry_on_conflict
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
 from acumen.model.memories.memory import Memory, owner, searchable
@@ -25,7 +26,7 @@ Also = Callable[[Tx], None]  # runs in the transaction that deletes
 
 async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
     """All or none; returns how many."""
-    rows = await deps.findable([Findable(kind, owner(memory), searchable(memory)) for memory in memories])
+    rows = await deps.index.rows([Document(kind, owner(memory), searchable(memory)) for memory in memories])
 
     def store(tx: Tx) -> int:
         _refuse_taken(tx, kind, memories)

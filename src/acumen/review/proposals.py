@@ -5,8 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import NotFound
+from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memories.base import Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval
@@ -59,8 +60,8 @@ LEAST_SIMILARITY = 0.5
 
 async def similar_lessons(proposed: Proposed, deps: Deps) -> list[tuple[AgentPlaybook, float | None]]:
     """Existing or proposed lessons about the same call or with similar text, and their similarity; closest first."""
-    (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
-    (scores,) = await deps.store.read(lambda tx: deps.alike(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
+    (row,) = await deps.index.rows([Document(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
+    (scores,) = await deps.store.read(lambda tx: deps.index.similar(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
     close = {name for name, score in scores.items() if score is not None and score >= LEAST_SIMILARITY}
     names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
     lessons = (await deps.store.read(lambda tx: tx.agent_playbooks.by_ids(sorted(names)))).values()

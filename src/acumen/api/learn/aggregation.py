@@ -1,0 +1,144 @@
+"""Lessons shared by all users, over REST."""
+
+import asyncio
+import time
+
+from acumen.api.call import Call, answers
+from acumen.api.views import maybe_seconds, seconds, shaped
+from acumen.errors import Conflict, Unavailable
+from acumen.learn.runs.status import RunStatus
+from acumen.learn.share import aggregate
+from acumen.model.conversation import versions_meant
+from acumen.model.jobs.events import AggregationAsked
+from acumen.model.jobs.job import JobState
+from acumen.model.jobs.run import Run, RunId, RunState
+from acumen.model.memories.cluster import AggregationChange
+from acumen_client.calls import Calls
+from acumen_client.wire import aggregation as wire
+
+# Long enough for thousands of lessons; the aggregation goes on without whoever waits no longer.
+LONGEST_WAIT_SECONDS = 600.0
+LOOK_EVERY_SECONDS = 0.05
+
+
+@answers(Calls.run_playbook_aggregation)
+async def run_aggregation(
+    request: wire.RunPlaybookAggregationRequest, call: Call
+) -> wire.RunPlaybookAggregationResponse:
+    give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
+    with call.app.traffic.aside():
+        run = await _begun(request, give_up_at, call)
+        await _help(run, call)
+        operation = await _ended(run.id, give_up_at, call)
+    if operation.run.state is not RunState.COMPLETED:
+        raise Unavailable(f"The aggregation did not succeed: {operation.error}")
+    return wire.RunPlaybookAggregationResponse(message=_told(operation), operation_id=run.id, result=_result(operation))
+
+
+async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float, call: Call) -> Run:
+    """After the one of the same version that is under way, if there is one."""
+    while True:
+        try:
+            run = await aggregate.ask(request.agent_version, request.playbook_name, call.deps, full=request.full)
+        except Conflict:
+            if time.monotonic() > give_up_at:
+                raise
+            await asyncio.sleep(LOOK_EVERY_SECONDS)
+        else:
+            call.app.wake_worker()
+            return run
+
+
+async def _help(run: Run, call: Call) -> None:
+    """Whoever waits may as well do the work, unless this process is not to do any."""
+    if call.app.settings.jobs.workers:
+        await call.app.worker.run_this(call.deps.org, AggregationAsked(run.id))
+
+
+async def _ended(run_id: RunId, give_up_at: float, call: Call) -> RunStatus:
+    operation = await aggregate.operation(run_id, call.deps)
+    while not operation.over:
+        if time.monotonic() > give_up_at:
+            raise Unavailable(f"The aggregation takes longer than this; it goes on as operation {run_id}.")
+        await asyncio.sleep(LOOK_EVERY_SECONDS)
+        operation = await aggregate.operation(run_id, call.deps)
+    return operation
+
+
+@answers(Calls.submit_playbook_aggregation)
+async def submit(request: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
+    run = await aggregate.submit(request.request_id, request.agent_version, call.deps, full=request.full)
+    call.app.wake_worker()
+    return _operation(await aggregate.operation(run.id, call.deps))
+
+
+@answers(Calls.playbook_aggregation_operation)
+async def poll(request: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
+    return _operation(await aggregate.operation(RunId(request.operation_id), call.deps))
+
+
+@answers(Calls.playbook_aggregation_changes)
+async def change_logs(
+    request: wire.PlaybookAggregationChangeLogRequest, call: Call
+) -> wire.PlaybookAggregationChangeLogResponse:
+    versions = versions_meant(request.agent_version)
+    names = aggregate.names_meant(request.playbook_name)
+    changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, request.limit))
+    return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(change) for change in changes])
+
+
+def _change(change: AggregationChange) -> wire.PlaybookAggregationChangeLog:
+    snapshots = {f"{what}_agent_playbooks": getattr(change, what) for what in ("added", "removed", "updated")}
+    named = {"playbook_name": change.name, "operation_id": change.run_id}
+    return shaped(wire.PlaybookAggregationChangeLog, change, **named, **snapshots)
+
+
+def _operation(operation: RunStatus) -> wire.PlaybookAggregationOperation:
+    run = operation.run
+    return wire.PlaybookAggregationOperation.model_validate(
+        {
+            "operation_id": run.id,
+            "request_id": run.request.get("request_id", ""),
+            "agent_version": run.request.get("agent_version", ""),
+            "status": _status(operation),
+            "created_at": seconds(run.created_at),
+            "updated_at": seconds(run.updated_at),
+            "started_at": maybe_seconds(run.started_at),
+            "completed_at": maybe_seconds(run.finished_at),
+            "attempts": operation.attempts,
+            "next_attempt_at": maybe_seconds(operation.job.run_at) if _status(operation) == "retrying" else None,  # type: ignore[union-attr]
+            "error": operation.error,
+            "result": _result(operation) if operation.over else None,
+            "total": operation.progress.total,
+            "done": operation.progress.done,
+        }
+    )
+
+
+def _status(operation: RunStatus) -> str:
+    """Partly done is not done: the causes are in `error`, what came of it is in `result`."""
+    if operation.over:
+        return "succeeded" if operation.run.state is RunState.COMPLETED else "failed"
+    if operation.job is not None and operation.job.state is JobState.WAITING and operation.job.attempts:
+        return "retrying"
+    return "running" if operation.run.state is RunState.RUNNING else "queued"
+
+
+def _result(operation: RunStatus) -> wire.PlaybookAggregationResult:
+    counted = wire.PlaybookAggregationResult.model_validate(dict(operation.run.result))
+    if counted.user_playbooks_processed == 0:
+        return counted.model_copy(update={"skipped": "there are no current user playbooks of this version and name"})
+    if counted.clusters_found == 0:
+        return counted.model_copy(update={"skipped": "no lesson is taught by enough users"})
+    return counted
+
+
+def _told(operation: RunStatus) -> str:
+    counted = _result(operation)
+    if counted.skipped:
+        return f"Nothing to share: {counted.skipped}"
+    return (
+        f"{counted.user_playbooks_processed} user playbooks, {counted.clusters_found} clusters: "
+        f"{counted.playbooks_generated} shared playbooks added, {counted.playbooks_updated} updated, "
+        f"{counted.playbooks_removed} removed"
+    )

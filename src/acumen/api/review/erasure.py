@@ -1,0 +1,174 @@
+"""Erasure, over REST: of one memory or turn, of many, of all, of everything known of a user."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from acumen.api.call import Call, answers
+from acumen.jobs.retry import retry_on_conflict
+from acumen.learn.share import erase
+from acumen.learn.share.erase import SharedErasure
+from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
+from acumen.model.memories.search import Filter
+from acumen.review import erasure, memories
+from acumen.storage.memories.lineage import words_of
+from acumen.storage.store import Tx
+from acumen_client.calls import Calls
+from acumen_client.wire import erasure as wire
+from acumen_client.wire.shapes import Nothing
+
+# More often than this shared lessons are not changed under our hands by chance.
+OVERTAKEN = 5
+
+
+@answers(Calls.delete_profile)
+async def delete_profile(request: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
+    owner = UserId(request.user_id)
+    if request.profile_id.strip():
+        await memories.delete_one(MemoryRef(Kind.PROFILE, request.profile_id.strip()), call.deps, user=owner)
+        return _deleted()
+    ids = await call.deps.store.read(lambda tx: _saying(tx, owner, request.search_query))
+    return _deleted(await memories.delete(Kind.PROFILE, ids, call.deps, user=owner))
+
+
+def _saying(tx: Tx, owner: UserId, text: str) -> list[str]:
+    """The profiles that hold the text, with those of which only the lineage still tells."""
+    rows = tx.profiles.owned(Filter(user_id=owner, statuses=None, text=text))
+    outdated = tx.lineage.outdated(Kind.PROFILE, owner)
+    return [*rows, *(name for name, words in outdated.items() if text.lower() in words_of(words).lower())]
+
+
+@answers(Calls.delete_user_playbook)
+async def delete_user_playbook(request: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    ref = MemoryRef(Kind.USER_PLAYBOOK, str(request.user_playbook_id))
+    gone = PlaybookId(request.user_playbook_id)
+    await _unsharing(
+        lambda: erase.erase_from_shared([gone], call.deps),
+        lambda unshared: memories.delete_one(ref, call.deps, also=unshared.apply),
+    )
+    return _deleted()
+
+
+@answers(Calls.delete_agent_playbook)
+async def delete_agent_playbook(request: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    await memories.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id)), call.deps)
+    return _deleted()
+
+
+@answers(Calls.delete_profiles)
+async def delete_profiles(request: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await memories.delete(Kind.PROFILE, request.profile_ids, call.deps))
+
+
+@answers(Calls.delete_user_playbooks)
+async def delete_user_playbooks(request: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    ids = [PlaybookId(playbook_id) for playbook_id in request.user_playbook_ids]
+    count, _ = await _unsharing(
+        lambda: erase.erase_from_shared(ids, call.deps),
+        lambda unshared: memories.delete(
+            Kind.USER_PLAYBOOK, [str(playbook_id) for playbook_id in ids], call.deps, also=unshared.apply
+        ),
+    )
+    return _bulk(count)
+
+
+@answers(Calls.delete_agent_playbooks)
+async def delete_agent_playbooks(request: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(
+        await memories.delete(
+            Kind.AGENT_PLAYBOOK, [str(playbook_id) for playbook_id in request.agent_playbook_ids], call.deps
+        )
+    )
+
+
+@answers(Calls.delete_all_profiles)
+async def delete_all_profiles(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await memories.delete_all([Kind.PROFILE], call.deps))
+
+
+@answers(Calls.delete_all_user_playbooks)
+async def delete_all_user_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    count, _ = await _unsharing(
+        lambda: erase.erase_all_from_shared(call.deps),
+        lambda unshared: memories.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
+    )
+    return _bulk(count)
+
+
+@answers(Calls.delete_all_agent_playbooks)
+async def delete_all_agent_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await memories.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
+
+
+@answers(Calls.delete_all_playbooks)
+async def delete_all_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await memories.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
+
+
+@answers(Calls.delete_all_interactions)
+async def delete_all_interactions(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await erasure.delete_all_turns(call.deps))
+
+
+@answers(Calls.delete_interaction)
+async def delete_interaction(request: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
+    await erasure.delete_turn(UserId(request.user_id), InteractionId(request.interaction_id), call.deps)
+    return _deleted()
+
+
+@answers(Calls.delete_request)
+async def delete_request(request: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
+    await erasure.delete_request(RequestId(request.request_id), call.deps)
+    return _deleted()
+
+
+@answers(Calls.delete_requests)
+async def delete_requests(request: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(
+        await erasure.delete_requests([RequestId(request_id) for request_id in request.request_ids], call.deps)
+    )
+
+
+@answers(Calls.delete_session)
+async def delete_session(request: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
+    count = await erasure.delete_session(SessionId(request.session_id), call.deps)
+    return wire.DeleteSessionResponse(message="Deleted successfully", deleted_requests_count=count)
+
+
+@answers(Calls.clear_user_data)
+async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
+    await call.app.counted()  # what was shown to others is searched for the user's words
+    owner = UserId(request.user_id)
+    erased, unshared = await _unsharing(
+        lambda: erase.erase_user_from_shared(owner, call.deps),
+        lambda unshared: erasure.clear_user(owner, call.deps, also=unshared.apply),
+    )
+    return wire.ClearUserDataResponse(
+        deleted_counts=erased.counts,
+        deleted_ids=erased.ids,
+        rewritten_agent_playbooks=list(unshared.rewritten),
+        retired_agent_playbooks=list(unshared.retired),
+        message=f"Deleted {sum(erased.counts.values())} item(s)",
+    )
+
+
+T = TypeVar("T")
+
+
+async def _unsharing(
+    plan: Callable[[], Awaitable[SharedErasure]], carry_out: Callable[[SharedErasure], Awaitable[T]]
+) -> tuple[T, SharedErasure]:
+    """Erases what users taught together with what shared lessons owe to it; anew when those were changed meanwhile."""
+
+    async def erase_planned() -> tuple[T, SharedErasure]:
+        unshared = await plan()
+        return await carry_out(unshared), unshared
+
+    return await retry_on_conflict(erase_planned, OVERTAKEN)
+
+
+def _deleted(count: int | None = None) -> wire.DeletedResponse:
+    return wire.DeletedResponse(message="Deleted successfully" if count is None else f"Deleted {count} item(s)")
+
+
+def _bulk(count: int) -> wire.BulkDeleteResponse:
+    return wire.BulkDeleteResponse(deleted_count=count, message=f"Deleted {count} item(s)")
