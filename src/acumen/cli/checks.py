@@ -150,7 +150,7 @@ def integrity(settings: Settings) -> Finding:
     if not database_exists(settings):
         return Finding("ok", "Integrity", "nothing to check yet")
     try:
-        problems = _asked(settings, lambda conn, db: db.problems(conn))
+        problems = _asked(settings, lambda conn, db: db.check(conn))
     except Exception as wrong:  # noqa: BLE001 - a database can fail in every way a driver knows
         return Finding("warn", "Integrity", f"cannot be checked: {sentence(wrong)}", SEE_DATABASE)
     if problems:

@@ -50,7 +50,7 @@ async def confirm(
     rows = await _search_rows(request, before, at, deps)
 
     def store(tx: Tx) -> Action:
-        tx.search_rows.hold()  # of two reviewers, the second reads what the first has written
+        tx.search_rows.require_org_lock()  # of two reviewers, the second reads what the first has written
         now = reviewed_memories(tx, _refs(request))
         _refuse_changed(request, now, before)
         _check_successor(tx, request)
@@ -73,8 +73,8 @@ def reviewed_memories(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, Revi
     memories: dict[MemoryRef, ReviewedMemory] = {}
     for kind in {ref.kind for ref in refs}:
         ids = [ref.id for ref in refs if ref.kind == kind]
-        states = tx.review_states.of(kind, ids)
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items():
+        states = tx.review_states.find(kind, ids)
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items():
             memories[MemoryRef(kind, memory_id)] = ReviewedMemory(memory, states.get(memory_id, UNREVIEWED))
     return memories
 
@@ -163,7 +163,7 @@ def _refuse_circle(tx: Tx, kind: Kind, successor: Any, replaced: set[str]) -> No
             raise BadInput(f"superseded_by leads back to {kind} {memory.id} itself.")
         visited.add(str(memory.id))
         pointers = {str(pointer) for pointer in (memory.superseded_by, memory.merged_into) if pointer is not None}
-        queue += tx.by_kind[kind].by_ids(sorted(pointers - visited)).values()
+        queue += tx.by_kind[kind].get_many(sorted(pointers - visited)).values()
 
 
 # --- planning and applying -----------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ def _apply(
     """Returns the action with the shared lessons that it created."""
     because = Because(_reason(request), actor=action.actor, request_id=action.id, cause=Cause.PERSON)
     created: list[ActionItem] = []
-    with tx.memories.changing_many():
+    with tx.memories.batch():
         for item in action.items:
             if not item.changed:
                 continue
@@ -240,9 +240,9 @@ def _apply(
             if planned.memory is not None and request.reach.everyone:
                 created += _shared(tx, item, current.memory, planned.memory, rows[item.ref], because)
             elif planned.memory is not None:
-                tx.memories.change(item.ref, current.memory, planned.memory, rows.get(item.ref), because)
+                tx.memories.update(item.ref, current.memory, planned.memory, rows.get(item.ref), because)
             if planned.state is not None:
-                tx.review_states.put(item.ref, planned.state, item.user_id)
+                tx.review_states.upsert(item.ref, planned.state, item.user_id)
         if request.doing is ActionKind.DELETE:
             for kind in Kind:
                 tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
@@ -259,7 +259,7 @@ def _shared(
     """The user's lesson, which names the shared one from now on, and the shared lesson."""
     shared = share(tx, lesson, search_row, because)
     archived = replace(archived, metadata={**archived.metadata, "shared_as": int(shared.ref.id)})
-    return [changed_item(tx, item.ref, lesson, tx.memories.change(item.ref, lesson, archived, None, because)), shared]
+    return [changed_item(tx, item.ref, lesson, tx.memories.update(item.ref, lesson, archived, None, because)), shared]
 
 
 def _reason(request: ActionRequest) -> str:

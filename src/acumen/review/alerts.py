@@ -23,7 +23,7 @@ async def check(_event: Minutes, deps: Deps) -> None:
     sends = bool(deps.settings.alerts.webhook_url)
 
     def store(tx: Tx) -> None:
-        alerts = tx.alerts.latest(10_000, only_open=True)
+        alerts = tx.alerts.find_latest(10_000, only_open=True)
         open_alerts = {(alert.problem.kind, alert.problem.subject): alert for alert in alerts}
         for key in current.keys() - open_alerts.keys():
             opened = tx.alerts.open(current[key])
@@ -39,18 +39,18 @@ async def check(_event: Minutes, deps: Deps) -> None:
 def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     """By kind and subject."""
     least = deps.settings.alerts.silent_minutes * MINUTE_MS
-    sources = tx.hourly_counts.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
+    sources = tx.hourly_counts.find_active_hours(Millis(tx.at - WEEK_HOURS * HOUR_MS))
     checked = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in sources.items()]
-    checked += [escalating(group) for group in tx.failures.unsettled()]
-    checked += [analysis_failing(event, tx.jobs.of_event(event), tx.at) for event in ANALYSES]
-    calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), CALLS_CHECKED) if deps.llm else []
+    checked += [escalating(group) for group in tx.failures.find_unsettled()]
+    checked += [analysis_failing(event, tx.jobs.find_by_event(event), tx.at) for event in ANALYSES]
+    calls = tx.llm_calls.find_latest(Millis(tx.at - DAY_MS), CALLS_CHECKED) if deps.llm else []
     checked += [model_failing(role, calls) for role in ModelRole]
     return {(problem.kind, problem.subject): problem for problem in checked if problem is not None}
 
 
 def _last(tx: Tx, source: str, hours: Sequence[int]) -> Millis:
     """Operations may have a shorter retention than their hourly counts."""
-    return Millis(max(tx.operations.last_of(source), hours[-1]))
+    return Millis(max(tx.operations.get_last_received(source), hours[-1]))
 
 
 def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
@@ -68,7 +68,7 @@ def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
         "detail": problem.detail,
     }
     delivery = Delivery(fresh_id("dlv"), alert.id, event, json.dumps(body))
-    tx.alerts.send(delivery)
+    tx.alerts.add_delivery(delivery)
     tx.jobs.add(Alerted(delivery.id))
 
 
@@ -79,4 +79,4 @@ async def expire(_event: Hour, deps: Deps) -> None:
 
 def _expire(tx: Tx, before: Millis) -> None:
     tx.alerts.expire(before)
-    tx.jobs.forget_dead(before)
+    tx.jobs.delete_dead_letters(before)

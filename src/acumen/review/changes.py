@@ -87,7 +87,7 @@ async def page(query: ChangeFilter, limit: int, cursor: int | None, deps: Deps) 
 
 
 def read_page(tx: Tx, query: ChangeFilter, limit: int, cursor: int | None = None) -> ChangePage:
-    events = tx.lineage.changes(query, limit + 1, cursor)
+    events = tx.lineage.find_changes(query, limit + 1, cursor)
     shown = events[:limit]
     return ChangePage(described(tx, shown), shown[-1]["event_id"] if len(events) > limit else None)
 
@@ -97,7 +97,7 @@ async def get(change_id: int, deps: Deps) -> Change:
 
 
 def _event(tx: Tx, change_id: int) -> Event:
-    event = tx.lineage.change(change_id)
+    event = tx.lineage.get_change(change_id)
     if event is None:
         raise NotFound(f"There is no change {change_id}.")
     return event
@@ -127,15 +127,15 @@ def _surroundings(tx: Tx, events: Sequence[Event]) -> _Surroundings:
     refs = [_ref(event) for event in events]
     links = _links(tx, events)
     related = [memory.ref for event in events if (memory := _related(event, links.get(event["event_id"])))]
-    turns = tx.conversations.by_ids(sorted({turn for event in events if (turn := _turn(event))}))
+    turns = tx.conversations.get_many(sorted({turn for event in events if (turn := _turn(event))}))
     named = sorted({event["request_id"] for event in events if event["request_id"]})
-    requests = tx.conversations.by_request([RequestId(name) for name in named]).values()
+    requests = tx.conversations.get_requests([RequestId(name) for name in named]).values()
     return _Surroundings(
         memories=_memories(tx, {*refs, *related}),
         turns={turn.id: turn for turn in turns},
         sessions={request.id: (request.user_id, request.session_id) for request in requests},
-        actions=tx.actions.by_ids(named),
-        undone=tx.actions.undone_changes({ref.id for ref in refs}),
+        actions=tx.actions.get_many(named),
+        undone=tx.actions.find_undone_changes({ref.id for ref in refs}),
         links=links,
     )
 
@@ -143,7 +143,7 @@ def _surroundings(tx: Tx, events: Sequence[Event]) -> _Surroundings:
 def _links(tx: Tx, events: Sequence[Event]) -> dict[int, Conflict]:
     """The conflict that each event of that kind created; none where one of its memories was deleted."""
     created = [event for event in events if event["change"] == ChangeKind.CONFLICT]
-    links = {(link.newer, link.older.id): link for link in tx.conflicts.of([_ref(event) for event in created])}
+    links = {(link.newer, link.older.id): link for link in tx.conflicts.find([_ref(event) for event in created])}
     keys = {event["event_id"]: (_ref(event), str(source)) for event in created for source in event["sources"] or ()}
     return {event_id: links[key] for event_id, key in keys.items() if key in links}
 
@@ -153,7 +153,7 @@ def _memories(tx: Tx, refs: set[MemoryRef]) -> dict[MemoryRef, Memory]:
     return {
         MemoryRef(kind, memory_id): memory
         for kind, ids in by_kind.items()
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items()
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items()
     }
 
 
@@ -306,7 +306,7 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
     rows = await search_rows({ref: (memory, earlier)}, deps)
 
     def store(tx: Tx) -> Undone:
-        tx.search_rows.hold()
+        tx.search_rows.require_org_lock()
         _, now, _ = _undoable(tx, change_id)
         if now != memory:
             raise Refused("Changed by someone else meanwhile; try again.")
@@ -314,9 +314,9 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
         done = Action(fresh_action(), ActionKind.UNDO_CHANGE, actor, at, reason, {"change": change_id}, items=items)
         because = Because(f"change {change_id} was undone", actor=actor, request_id=done.id, cause=Cause.PERSON)
         if event["before"] is None:
-            tx.memories.change(ref, memory, earlier, rows.get(ref), because)
+            tx.memories.update(ref, memory, earlier, rows.get(ref), because)
         else:
-            tx.memories.put_back(ref, memory, earlier, rows.get(ref), because)
+            tx.memories.restore(ref, memory, earlier, rows.get(ref), because)
         tx.actions.add(done)
         change = described(tx, [event])[0]
         return Undone(done, change, change.related, _linked(tx, change, event))
@@ -381,5 +381,5 @@ def _linked(tx: Tx, change: Change, event: Event) -> str | None:
     )
     if tx.conflicts.add(link):
         return link.id
-    existing = tx.conflicts.of([change.ref], only_open=True)
+    existing = tx.conflicts.find([change.ref], only_open=True)
     return next((conflict.id for conflict in existing if successor.ref in (conflict.older, conflict.newer)), None)

@@ -75,8 +75,8 @@ def _in_use(tx: Tx, user: UserId | None, least: float) -> list[SimilarPair]:
     """Without pairs that a person has dismissed; highest similarity first."""
     found_pairs: list[SimilarPair] = []
     for kind in kinds(user):
-        states = tx.review_states.all_of(kind)
-        pairs = tx.memory_flags.pairs(kind, user, least=least)
+        states = tx.review_states.find_all(kind)
+        pairs = tx.memory_flags.find_pairs(kind, user, least=least)
         found_pairs += [pair for pair in pairs if not _dismissed(pair, states)]
     return sorted(found_pairs, key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
 
@@ -109,7 +109,7 @@ def connected(pairs: Sequence[SimilarPair]) -> list[list[SimilarPair]]:
 def _cluster(tx: Tx, pairs: Sequence[SimilarPair], since: Millis) -> DuplicateCluster:
     kind = pairs[0].kind
     ids = list(dict.fromkeys(memory_id for pair in pairs for memory_id in (pair.left, pair.right)))
-    memories: dict[str, Any] = dict(tx.by_kind[kind].by_ids(ids))
-    used = tx.usage.counters.of_kind(kind, since, ids)
+    memories: dict[str, Any] = dict(tx.by_kind[kind].get_many(ids))
+    used = tx.usage.counters.get_uses(kind, since, ids)
     members = [Member(memory_id, memories[memory_id], used.get(memory_id, Use()).shown) for memory_id in ids]
     return DuplicateCluster(pairs, sorted(members, key=lambda member: -member.shown))

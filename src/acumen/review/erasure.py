@@ -17,12 +17,12 @@ from acumen.storage.store import Tx
 
 async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
     def store(tx: Tx) -> None:
-        requests = [row.request_id for row in tx.conversations.by_ids([turn]) if row.user_id == user]
+        requests = [row.request_id for row in tx.conversations.get_many([turn]) if row.user_id == user]
         sessions = _held_sessions(tx, requests)
         if not tx.conversations.delete_turn(user, turn):
             raise NotFound(f"User {user!r} has no interaction {turn}.")
-        tx.search_rows.drop(TURN, {str(turn): user})
-        tx.injections.forget_turns({user: [turn]})
+        tx.search_rows.mark_deleted(TURN, {str(turn): user})
+        tx.injections.erase_turns({user: [turn]})
         _forget_evaluations(tx, sessions)
 
     await deps.store.write(store)
@@ -42,7 +42,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
     """Returns how many requests it had."""
 
     def store(tx: Tx) -> int:
-        ids = tx.conversations.ids_of_session(session)
+        ids = tx.conversations.find_request_ids(session)
         if not tx.sessions.delete(session) and not ids:
             raise NotFound(f"There is no session {session!r}.")
         return _delete_requests(tx, ids)
@@ -54,28 +54,28 @@ async def delete_all_turns(deps: Deps) -> int:
     def store(tx: Tx) -> int:
         gone = tx.conversations.delete_all()
         tx.evaluations.delete_all()
-        tx.injections.forget_all_turns()
-        tx.search_rows.erase_kind(TURN)
+        tx.injections.erase_all_turns()
+        tx.search_rows.delete_kind(TURN)
         return gone
 
     return await deps.store.write(store)
 
 
 def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
-    turns = tx.conversations.of_requests(ids)
+    turns = tx.conversations.find_by_requests(ids)
     sessions = _held_sessions(tx, ids)
-    tx.search_rows.drop(TURN, {str(turn.id): turn.user_id for turn in turns})
+    tx.search_rows.mark_deleted(TURN, {str(turn.id): turn.user_id for turn in turns})
     gone = tx.conversations.delete_requests(ids)
     users = {turn.user_id for turn in turns}
-    tx.injections.forget_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
+    tx.injections.erase_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
     _forget_evaluations(tx, sessions)
     return gone
 
 
 def _held_sessions(tx: Tx, requests: Sequence[RequestId]) -> list[SessionKey]:
     """The sessions of these requests, locked against evaluation until the transaction ends."""
-    sessions = tx.sessions.of_requests(requests)
-    tx.scope.hold_users({user for user, _ in sessions})
+    sessions = tx.sessions.find_by_requests(requests)
+    tx.scope.lock_users({user for user, _ in sessions})
     return sessions
 
 
@@ -98,18 +98,18 @@ async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None
     """Deletes the user's conversations, memories, injections and counts. `also` runs in the transaction."""
 
     def store(tx: Tx) -> Erased:
-        tx.scope.hold_user(user)
+        tx.scope.lock_user(user)
         if also is not None:
             also(tx)
-        request_ids, session_ids = tx.conversations.ids_of_user(user)
-        ids = tx.erasure.ids(user, request_ids, session_ids)
+        request_ids, session_ids = tx.conversations.find_ids_of_user(user)
+        ids = tx.erasure.find_ids(user, request_ids, session_ids)
         owned = Filter(user_id=user, statuses=None)
         counts = {
-            "session_outcomes": tx.sessions.count_stated(user),
-            **tx.review_records.forget_user(user),
+            "session_outcomes": tx.sessions.count_outcomes(user),
+            **tx.review_records.delete_user(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
-            "profiles": tx.profiles.delete(list(tx.profiles.owned(owned))),
-            "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.owned(owned))),
+            "profiles": tx.profiles.delete(list(tx.profiles.find_owners(owned))),
+            "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.find_owners(owned))),
             **tx.conversations.delete_user(user),
             "operations": remove(tx, tx.operations.find(OperationFilter(user_id=user), None)).operations,
             "lineage": tx.lineage.delete_user(user),
@@ -117,10 +117,10 @@ async def clear_user(user: UserId, deps: Deps, also: Callable[[Tx], None] | None
             **tx.evaluations.delete_user(user),
         }
         tx.jobs.delete_user(user)
-        tx.runs.forget_user(user)
-        tx.run_items.forget(user, items_of(user))
-        tx.llm_calls.forget_user(user)
-        tx.search_rows.erase_user(user)
+        tx.runs.erase_user(user)
+        tx.run_items.delete_user(user, items_of(user))
+        tx.llm_calls.erase_user(user)
+        tx.search_rows.delete_user(user)
         return Erased(counts, ids)
 
     erased = await deps.store.write(store)

@@ -85,13 +85,13 @@ async def page_with_trends(
 
 def _page(tx: Tx, query: FailureGroupFilter, limit: int, offset: int) -> tuple[list[MergedGroup], int]:
     groups, total = tx.failures.find(query, limit, offset)
-    merged = tx.failures.merged()
+    merged = tx.failures.find_merged()
     return [MergedGroup(group, merged.get(group.id, ())) for group in groups], total
 
 
 def _trends(tx: Tx, groups: Sequence[MergedGroup]) -> list[Trend]:
     since = Millis(tx.at - tx.at % DAY_MS - (DAYS - 1) * DAY_MS)
-    hourly = tx.failures.hours([member.id for group in groups for member in group.members], since)
+    hourly = tx.failures.get_hours([member.id for group in groups for member in group.members], since)
     return [_trend(tx.at, [hourly.get(member.id, {}) for member in group.members]) for group in groups]
 
 
@@ -114,20 +114,20 @@ async def detail(group_id: str, deps: Deps) -> FailureGroupDetail:
 
 
 def _detail(tx: Tx, group_id: str) -> FailureGroupDetail:
-    members = tx.failures.members(group_id)
+    members = tx.failures.find_members(group_id)
     group = next((member for member in members if member.id == group_id), None)
     if group is None:
         raise NotFound(f"There is no failure group {group_id!r}.")
     entry = MergedGroup(group, [member for member in members if member.id != group_id])
     examples = tx.operations.find(OperationFilter(group_ids=tuple(member.id for member in members)), EXAMPLES)
     texts = {operation.error_message or "" for operation in examples}
-    root = tx.failures.root_of(group_id)
+    root = tx.failures.get_root(group_id)
     return FailureGroupDetail(
         entry=entry,
         trend=_trends(tx, [entry])[0],
         examples=examples,
         hazards=sorted({name for text in texts for name in detect(text)}),
-        analyses=tx.proposals.analyses_of(group_id),
+        analyses=tx.proposals.find_analyses(group_id),
         merged_into=None if root == group_id else root,
         proposal=tx.proposals.get(group_id),
     )
@@ -147,8 +147,8 @@ async def change(group_id: str, action: str, into: str | None, actor: str, deps:
             if not tx.failures.unalias(group.id):
                 raise BadInput(f"Group {group.id!r} is not merged into another.")
         else:
-            members = tx.failures.held(sorted(member.id for member in tx.failures.members(group.id)))
-            tx.failures.save(*(replace(member, state=_STATES[action]) for member in members.values()))
+            members = tx.failures.get_for_update(sorted(member.id for member in tx.failures.find_members(group.id)))
+            tx.failures.update(*(replace(member, state=_STATES[action]) for member in members.values()))
 
     await deps.store.write(store)
 
@@ -157,14 +157,14 @@ def _merge(tx: Tx, group: FailureGroup, into: FailureGroup, actor: str) -> None:
     """One level deep: a group with merged members is not merged itself, so that every merge can be undone."""
     if group.id == into.id:
         raise BadInput("A group cannot be merged into itself.")
-    if tx.failures.root_of(into.id) != into.id or len(tx.failures.members(group.id)) > 1:
+    if tx.failures.get_root(into.id) != into.id or len(tx.failures.find_members(group.id)) > 1:
         raise BadInput("Merge into the group that the others were merged into, or unmerge it first.")
     tx.failures.unalias(group.id)
     tx.failures.alias(group.id, into.id, actor)
 
 
 def _existing(tx: Tx, group_id: str) -> FailureGroup:
-    held = tx.failures.held([group_id])
+    held = tx.failures.get_for_update([group_id])
     if group_id not in held:
         raise NotFound(f"There is no failure group {group_id!r}.")
     return held[group_id]

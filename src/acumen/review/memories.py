@@ -41,7 +41,7 @@ def _refuse_taken(tx: Tx, kind: Kind, memories: Sequence[Any]) -> None:
     ids = [str(memory.id) for memory in memories if memory.id]
     if len(set(ids)) != len(ids):
         raise BadInput("Two of the memories have the same id.")
-    taken = sorted(tx.by_kind[kind].by_ids(ids))
+    taken = sorted(tx.by_kind[kind].get_many(ids))
     if taken:
         raise Conflict(f"{kind} {taken[0]} exists already; omit the id to get a new one, or update that memory.")
 
@@ -74,7 +74,7 @@ async def delete(
         if also is not None:
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
-            tx.sources.lessons_deleted([PlaybookId(number) for memory_id in owned if (number := row_id(memory_id))])
+            tx.sources.delete_lessons([PlaybookId(number) for memory_id in owned if (number := row_id(memory_id))])
         return tx.memories.delete(kind, owned, DELETED)
 
     return await deps.store.write(store)
@@ -82,8 +82,8 @@ async def delete(
 
 def _owned(tx: Tx, kind: Kind, ids: Sequence[str], user: UserId) -> list[str]:
     """The user's memories, and the user's outdated ones of which only the lineage has a record."""
-    rows = tx.by_kind[kind].owned(Filter(user_id=user, statuses=None, ids=tuple(ids)))
-    return [*rows, *tx.lineage.outdated(kind, user, ids)]
+    rows = tx.by_kind[kind].find_owners(Filter(user_id=user, statuses=None, ids=tuple(ids)))
+    return [*rows, *tx.lineage.find_outdated(kind, user, ids)]
 
 
 async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None, also: Also | None = None) -> None:
@@ -96,7 +96,7 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None
         if also is not None:
             also(tx)
         if Kind.AGENT_PLAYBOOK in kinds:
-            tx.clusters.forget_all()
+            tx.clusters.delete_all()
         return sum(tx.memories.delete_all(kind, DELETED) for kind in kinds)
 
     return await deps.store.write(store)

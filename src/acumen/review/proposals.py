@@ -38,7 +38,7 @@ async def listed(query: ProposalFilter, limit: int, deps: Deps) -> list[Proposed
 
     def read(tx: Tx) -> list[Proposed]:
         proposals = tx.proposals.all()
-        playbooks = tx.agent_playbooks.by_ids([str(proposal.playbook_id) for proposal in proposals])
+        playbooks = tx.agent_playbooks.get_many([str(proposal.playbook_id) for proposal in proposals])
         pairs = [
             (proposal, playbook)
             for proposal in proposals
@@ -64,7 +64,7 @@ async def similar_lessons(proposed: Proposed, deps: Deps) -> list[tuple[AgentPla
     (scores,) = await deps.store.read(lambda tx: deps.index.similar(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
     close = {name for name, score in scores.items() if score is not None and score >= LEAST_SIMILARITY}
     names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
-    lessons = (await deps.store.read(lambda tx: tx.agent_playbooks.by_ids(sorted(names)))).values()
+    lessons = (await deps.store.read(lambda tx: tx.agent_playbooks.get_many(sorted(names)))).values()
     in_use = [lesson for lesson in lessons if lesson.status in (Status.CURRENT, Status.PENDING)]
     in_use.sort(key=lambda lesson: (-(scores.get(str(lesson.id)) or 0.0), lesson.id))
     return [(lesson, scores.get(str(lesson.id))) for lesson in in_use[:MOST_SIMILAR]]
@@ -80,7 +80,7 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
     changes = {**words, **_DECIDED.get(decision, {})}
     reason = f"{decision} of a proposed lesson"
     request = ActionRequest(ActionKind.EDIT, (Target(ref, playbook.version),), actor, reason, changes)
-    return await confirm(request, {}, deps, also=lambda tx: tx.proposals.decided(proposal.key, tx.at))
+    return await confirm(request, {}, deps, also=lambda tx: tx.proposals.set_decided(proposal.key, tx.at))
 
 
 _DECIDED: dict[str, dict[str, Any]] = {
@@ -90,7 +90,7 @@ _DECIDED: dict[str, dict[str, Any]] = {
 
 
 def _existing(tx: Tx, playbook_id: int) -> tuple[Proposal, AgentPlaybook]:
-    proposal = tx.proposals.of_playbook(playbook_id)
+    proposal = tx.proposals.find_by_playbook(playbook_id)
     playbook = tx.agent_playbooks.get(str(playbook_id))
     if proposal is None or playbook is None:
         raise NotFound(f"There is no proposed lesson {playbook_id}.")
@@ -106,7 +106,7 @@ def _matches(proposal: Proposal, playbook: AgentPlaybook, query: ProposalFilter)
 
 
 def _proposed(tx: Tx, proposal: Proposal, playbook: AgentPlaybook) -> Proposed:
-    same_call = tx.proposals.at_endpoint(proposal.source, proposal.endpoint)
+    same_call = tx.proposals.find_by_endpoint(proposal.source, proposal.endpoint)
     similar = tuple(other.playbook_id for other in same_call if other.key != proposal.key)
     parts = (playbook.lesson.content, playbook.lesson.trigger, playbook.lesson.rationale, playbook.lesson.pitfall)
     risks = dict.fromkeys(name for part in parts if part for name in detect(part))

@@ -56,9 +56,9 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
     for operation in gone:
         if operation.group_id is not None:
             by_group.setdefault(operation.group_id, []).append(operation)
-    roots = {name: tx.failures.root_of(name) for name in by_group}
-    tx.operations.remove(gone)
-    tx.hourly_counts.uncount(gone)
+    roots = {name: tx.failures.get_root(name) for name in by_group}
+    tx.operations.delete(gone)
+    tx.hourly_counts.subtract(gone)
     empty = tx.failures.recount(by_group)
     for name in by_group.keys() - set(empty):
         _reword(tx, name, by_group[name])
@@ -67,10 +67,10 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
 
 def _reword(tx: Tx, group_id: str, gone: Sequence[Operation]) -> None:
     """The name of a remaining group must not contain text that only purged operations had."""
-    group = tx.failures.held([group_id])[group_id]
+    group = tx.failures.get_for_update([group_id])[group_id]
     left = tx.operations.find(OperationFilter(group_ids=(group_id,)), COMPARED)
     if repeats_verbatim(group.template, _words(gone), _words(left)):
-        tx.failures.rename(group_id, PURGED_TEXT)
+        tx.failures.set_template(group_id, PURGED_TEXT)
 
 
 # --- lessons -------------------------------------------------------------------------------------------------------
@@ -80,15 +80,15 @@ def _purge_lessons(tx: Tx, gone: Sequence[Operation], roots: Mapping[str, str], 
     """A lesson stays while its remaining evidence is enough to propose it."""
     ids = [operation.id for operation in gone]
     ways = {operation.way_key for operation in gone if operation.way_key is not None}
-    fewer = tx.proposals.drop_analyses(ids, empty)
-    resting = tx.proposals.resting_on(ids, sorted({*roots.values(), *ways, *fewer}))
+    fewer = tx.proposals.delete_analyses(ids, empty)
+    resting = tx.proposals.find_resting_on(ids, sorted({*roots.values(), *ways, *fewer}))
     remaining = set()
     for before in resting:
         evidence = [operation for operation in gone if _rests(before, operation, roots)]
         after = _without(tx, before, evidence, fewer[before.key])
         enough = len(after.scopes) >= LEAST_SESSIONS and after.count >= _least(before)
         if enough and after.evidence and not _quotes_purged(tx, after, evidence):
-            tx.proposals.propose(after)
+            tx.proposals.upsert(after)
             remaining.add(before.key)
         else:
             _drop(tx, before, after if enough else None)
@@ -114,8 +114,8 @@ def _without(tx: Tx, lesson: Proposal, gone: Sequence[Operation], conclusions: i
     ids = {operation.id for operation in gone}
     evidence = tuple(operation_id for operation_id in lesson.evidence if operation_id not in ids)
     sessions = {operation.session_id for operation in gone if operation.session_id}
-    lost = sorted(sessions - tx.operations.sessions_among(sessions, _all_behind(tx, lesson, evidence)))
-    tx.proposals.forget_scopes(lesson.key, lost)
+    lost = sorted(sessions - tx.operations.filter_sessions(sessions, _all_behind(tx, lesson, evidence)))
+    tx.proposals.erase_sessions(lesson.key, lost)
     fewer = conclusions if lesson.about is About.RECOVERY else len(gone)
     scopes = tuple(scope for scope in lesson.scopes if scope not in lost)
     return replace(lesson, evidence=evidence, scopes=scopes, count=max(lesson.count - fewer, 0))
@@ -123,7 +123,7 @@ def _without(tx: Tx, lesson: Proposal, gone: Sequence[Operation], conclusions: i
 
 def _all_behind(tx: Tx, lesson: Proposal, evidence: tuple[str, ...]) -> OperationFilter:
     if lesson.about is About.FAILURE:
-        return OperationFilter(group_ids=tuple(group.id for group in tx.failures.members(lesson.key)))
+        return OperationFilter(group_ids=tuple(group.id for group in tx.failures.find_members(lesson.key)))
     return OperationFilter(way_key=lesson.key) if lesson.about is About.SUCCESS else OperationFilter(ids=evidence)
 
 
@@ -140,13 +140,13 @@ def _quotes_purged(tx: Tx, lesson: Proposal, gone: Sequence[Operation]) -> bool:
 
 def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:
     """Enough remaining evidence is analysed again; nobody has approved the result yet."""
-    tx.proposals.drop(lesson.key)
+    tx.proposals.delete(lesson.key)
     tx.memories.delete(Kind.AGENT_PLAYBOOK, [str(lesson.playbook_id)], PURGED)
     if left is None:
         return
-    tx.proposals.drop_analyses([], [lesson.key])
-    groups = tx.failures.members(lesson.key)
-    tx.failures.save(*(replace(group, analysed_count=0, analysed_at=None) for group in groups))
+    tx.proposals.delete_analyses([], [lesson.key])
+    groups = tx.failures.find_members(lesson.key)
+    tx.failures.update(*(replace(group, analysed_count=0, analysed_at=None) for group in groups))
     for event in _causes(left):
         tx.jobs.add(event)
 

@@ -84,7 +84,7 @@ def _page(tx: Tx, query: ReviewQuery, limit: int, offset: int, at: Millis, thres
     window = window_of(tx, query.days_back, at)
     filters = QueueFilter(list(kinds(query.user)), query.user, window, thresholds, query.signals, query.by_waste)
     page = tx.review_queue.page(filters, limit, offset)
-    titles = tx.memories.titles(item.ref for item in page.page)
+    titles = tx.memories.get_titles(item.ref for item in page.page)
     return CandidatePage(
         candidates=[_candidate(item, titles.get(item.ref, ""), window, thresholds) for item in page.page],
         total=page.total,
@@ -96,7 +96,7 @@ def _page(tx: Tx, query: ReviewQuery, limit: int, offset: int, at: Millis, thres
 
 
 def window_of(tx: Tx, days_back: int, at: Millis) -> ReviewWindow:
-    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
+    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.get_metered_since())
 
 
 def _candidate(item: QueueItem, title: str, window: ReviewWindow, thresholds: Thresholds) -> Candidate:
@@ -129,7 +129,7 @@ async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps)
         signals = {}
         for kind in {ref.kind for ref in refs}:
             ids = [ref.id for ref in refs if ref.kind is kind]
-            for item in tx.review_queue.of(kind, ids, QueueFilter([kind], None, window, thresholds)):
+            for item in tx.review_queue.find(kind, ids, QueueFilter([kind], None, window, thresholds)):
                 signals[item.ref] = signals_of(item.case, window, thresholds)
         return signals
 

@@ -41,7 +41,7 @@ def restore(tx: Tx, action: Action) -> Mapping[str, Any]:
 
 def _set(tx: Tx, thresholds: Mapping[str, float]) -> dict[str, float]:
     """Returns what was set before."""
-    stored = tx.orgs.config()
+    stored = tx.orgs.get_config()
     config = stored.config or {}
     before = {name: value for name, value in (config.get(REVIEW) or {}).items() if value is not None}
     if before != thresholds:

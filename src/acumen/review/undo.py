@@ -24,7 +24,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
     rows = await _search_rows(action, before, deps)
 
     def store(tx: Tx) -> Action:
-        tx.search_rows.hold()
+        tx.search_rows.require_org_lock()
         current, now = _undoable(tx, action_id)
         _refuse_reworded(now, before)
         items = tuple(
@@ -34,7 +34,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
         )
         params = {**thresholds.restore(tx, current), **conflicts.reopen(tx, current, actor, at)}
         undoing = Action(fresh_action(), ActionKind.UNDO, actor, at, params=params, undoes=action_id, items=items)
-        with tx.memories.changing_many():
+        with tx.memories.batch():
             _restore(tx, undoing, now, rows)
         _record(tx, current, undoing)
         return undoing
@@ -68,7 +68,7 @@ def _newer_change(tx: Tx, item: ActionItem, now: ReviewedMemory | None) -> str |
     rows: Any = tx.by_kind[item.ref.kind]
     if _content(rows.mapping.to_row(now.memory)) == _content(item.after["memory"]):
         return None
-    last = "".join(f", {event['op']} by {event['actor']}" for event in tx.lineage.of(item.ref)[-1:])
+    last = "".join(f", {event['op']} by {event['actor']}" for event in tx.lineage.find(item.ref)[-1:])
     return f"{name} was changed (version {now.memory.version}{last})"
 
 
@@ -112,15 +112,15 @@ def _restore(
         side = item.after or {}
         if "memory" in side:
             earlier = _memory_of(tx, item.ref, side)
-            tx.memories.put_back(item.ref, now[item.ref].memory, earlier, rows.get(item.ref), because)
+            tx.memories.restore(item.ref, now[item.ref].memory, earlier, rows.get(item.ref), because)
         else:
-            tx.review_states.put(item.ref, ReviewState(**side["mark"]), item.user_id)
+            tx.review_states.upsert(item.ref, ReviewState(**side["mark"]), item.user_id)
 
 
 def _record(tx: Tx, action: Action, undoing: Action) -> None:
     """Undoing an undo makes the first action active again."""
-    if not tx.actions.take_back(action.id, undoing.id):
+    if not tx.actions.mark_undone(action.id, undoing.id):
         raise Conflict("This action was undone by someone else meanwhile.")
     if action.undoes is not None:
-        tx.actions.stand_again(action.undoes)
+        tx.actions.clear_undone(action.undoes)
     tx.actions.add(undoing)
