@@ -43,7 +43,7 @@ from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import SearchRow
 from acumen.settings import LlmSettings, Settings
-from acumen.storage.accounts.api_keys import ApiKey
+from acumen.model.api_key import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import OrgStore, Store, Tx, connect

@@ -31,7 +31,7 @@ from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.metering.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ReviewState
 from acumen.model.review.signal import ReviewWindow, Thresholds
-from acumen.storage.accounts.api_keys import ApiKey
+from acumen.model.api_key import ApiKey
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import OrgStore, Store, Tx

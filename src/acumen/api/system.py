@@ -15,7 +15,7 @@ from acumen.meter.cost import midnight
 from acumen.model.ids import Kind
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
-from acumen.storage.accounts.api_keys import ApiKey
+from acumen.model.api_key import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls

@@ -10,7 +10,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from acumen.app import prepare
+from acumen.operate import prepare
 from acumen.errors import BadSettings
 from acumen.model.ids import Millis, OrgId
 from acumen.model.metering.usage import CITED, SHOWN, UNRESOLVED, UsageEvent

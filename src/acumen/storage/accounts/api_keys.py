@@ -4,25 +4,10 @@ import hashlib
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 
-from acumen.model.ids import Millis, OrgId
+from acumen.model.api_key import ApiKey
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import api_keys
-
-
-class ApiKey(Struct, frozen=True):
-    id: str
-    org_id: OrgId
-    name: str
-    role: str
-    hint: str  # the first characters, to tell keys apart
-    created_at: Millis
-    expires_at: Millis | None
-    revoked_at: Millis | None
-
-    def valid_at(self, at: Millis) -> bool:
-        return self.revoked_at is None and (self.expires_at is None or self.expires_at > at)
 
 
 def hashed(secret: str) -> str:

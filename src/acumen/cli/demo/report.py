@@ -13,9 +13,9 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from acumen.cli.demo_script import DAY, PAST, QUESTIONS, WEEKS, Call, Review, Session
+from acumen.cli.demo.script import DAY, PAST, QUESTIONS, WEEKS, Call, Review, Session
 from acumen.cli.output import as_json_text, table
-from acumen.cli.talk import kind_of, line_of
+from acumen.cli.remote.publish_search import kind_of, line_of
 from acumen.model.ids import Millis
 from acumen_client.client import AsyncClient
 from acumen_client.wire.changes import MemoryChange, MemoryChangeKind, UndoMemoryChangeResponse

@@ -7,16 +7,19 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Annotated
 
 import httpx
+import typer
 from msgspec import Struct, field
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from acumen.api.server import web_app
 from acumen.app import App
-from acumen.cli import demo_report as report
-from acumen.cli.demo_script import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Review, Say, Session, Settle, Step
+from acumen.cli.demo import report
+from acumen.cli.demo.script import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Review, Say, Session, Settle, Step
+from acumen.cli.options import AsJson, examples
 from acumen.errors import BadSettings, Unavailable
 from acumen.model.ids import Millis, now
 from acumen.model.jobs.facts import Hour, Minutes, SessionQuiet
@@ -42,7 +45,17 @@ UNDER_WAY = ("waiting", "running")
 SCHEDULED = (Hour.name, Minutes.name, SessionQuiet.name)
 
 
-def run(data: Path | None, *, as_json: bool) -> None:
+app = typer.Typer()
+
+
+@app.command(epilog=examples("acumen demo", "acumen demo --data ./demo && acumen serve --data ./demo"))
+def demo(
+    data: Annotated[
+        Path | None, typer.Option(show_default="a new one", help="Empty folder to store the data in.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Play a day of agent work and show the result."""
     folder = _folder(data)
     console = Console(quiet=as_json, highlight=False)
     console.width = min(console.width, MAX_WIDTH) if console.is_terminal else MAX_WIDTH
@@ -79,14 +92,14 @@ async def _play(folder: Path, console: Console) -> report.Summary:
 @asynccontextmanager
 async def _server(folder: Path, clock: "Clock") -> AsyncIterator[AsyncClient]:
     """A whole server in this process, reached through its HTTP layer. It ignores the settings of the environment."""
-    app = App(Settings(data=folder), clock)
-    transport = httpx.ASGITransport(web_app(app), client=("127.0.0.1", 0))
-    await app.start()
+    parts = App(Settings(data=folder), clock)
+    transport = httpx.ASGITransport(web_app(parts), client=("127.0.0.1", 0))
+    await parts.start()
     try:
         async with AsyncClient("http://127.0.0.1", transport=transport) as client:
             yield client
     finally:
-        await app.stop()
+        await parts.stop()
 
 
 class Clock:

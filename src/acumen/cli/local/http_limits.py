@@ -1,4 +1,4 @@
-"""What uvicorn leaves open about heads: how long they may be, how a bad one is refused, when a reply goes out."""
+"""Limits that uvicorn does not have: the size of a request's headers, and one packet for headers and body of a reply."""
 
 import asyncio
 from typing import Any, cast
@@ -8,12 +8,12 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from acumen.model.ids import fresh_id
 from acumen_client.wire.shapes import ErrorBody
 
-# More than one read from the socket brings, so that a head which arrives in one piece is never too long.
-MOST_BYTES = 512 * 1024
+# More than one read from the socket returns, so that headers which arrive at once are never too long.
+MAX_HEADER_BYTES = 512 * 1024
 
 
-class InOnePiece:
-    """A transport that sends what is written in one step of the loop at once: a head does not go ahead of its body."""
+class BufferedTransport:
+    """Sends everything written in one step of the event loop at once: headers and body leave in one packet."""
 
     def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
         self._transport = transport
@@ -38,31 +38,31 @@ class InOnePiece:
             self._written.clear()
 
 
-class BoundedHeads(HttpToolsProtocol):
-    """Hangs up on a request whose path, query and headers do not come to an end."""
+class LimitedHttpProtocol(HttpToolsProtocol):
+    """Refuses a request whose path, query and headers are too long, and closes the connection."""
 
-    _in_head = False
+    _in_headers = False
     _read = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast("asyncio.Transport", InOnePiece(transport, self.loop)))
+        super().connection_made(cast("asyncio.Transport", BufferedTransport(transport, self.loop)))
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._read += len(data)
-        if self._in_head and self._read > MOST_BYTES:
-            self.send_400_response("The head of the request is too long.")
+        if self._in_headers and self._read > MAX_HEADER_BYTES:
+            self.send_400_response("The headers of the request are too long.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._in_head, self._read = True, 0
+        self._in_headers, self._read = True, 0
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._in_headers = False
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """In the shape of every other refusal."""
+        """In the JSON shape of every other error."""
         body = ErrorBody(detail=msg, code="bad_input", request_id=fresh_id("http")).model_dump_json().encode()
         head = f"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         self.transport.write(f"{head}Connection: close\r\n\r\n".encode() + body)
