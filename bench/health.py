@@ -10,7 +10,7 @@ from typing import Any
 
 from acumen.app import LOCAL_ORG, App
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId, now
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.metering.usage import CITED, SEARCHED, SHOWN
 from acumen.model.times import DAY_MS
 from acumen.review import watch

@@ -28,7 +28,7 @@ from acumen.model.ids import (
     UserId,
     now,
 )
-from acumen.model.jobs.facts import Hour, Published
+from acumen.model.jobs.events import Hour, Published
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.search import Filter, RankingMode
 from acumen.model.metering.experiment import HOLDOUT, Experiment

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from acumen.llm.embed import Embedder, load_embedder
 from acumen.llm.gateway import Gateway
 from acumen.llm.scripted import Script
+from acumen.model.account import ApiKey
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import (
     InteractionId,
@@ -43,7 +44,6 @@ from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import SearchRow
 from acumen.settings import LlmSettings, Settings
-from acumen.model.api_key import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import OrgStore, Store, Tx, connect

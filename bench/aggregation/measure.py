@@ -13,7 +13,7 @@ from acumen.app import LOCAL_ORG, App
 from acumen.learn.share import aggregate
 from acumen.llm.embed import load_embedder
 from acumen.model.ids import Kind, PlaybookId, UserId, now
-from acumen.model.jobs.facts import AggregationAsked
+from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.run import RunState
 from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import Lesson, UserPlaybook

@@ -19,7 +19,7 @@ from acumen.meter.cost import StoredLedger
 from acumen.model import config as org_config
 from acumen.model.config import OrgConfig
 from acumen.model.ids import Millis, OrgId, now
-from acumen.model.jobs.facts import Fact, Hour, Minutes
+from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
@@ -95,8 +95,8 @@ class App:
 
         def store(tx: Tx) -> None:
             tx.orgs.ensure()
-            for fact in (Hour(), Minutes()):
-                tx.jobs.add(fact, self._next(fact, tx.at))
+            for event in (Hour(), Minutes()):
+                tx.jobs.add(event, self._next(event, tx.at))
             if self.settings.meter.enabled:
                 tx.usage.begin_metering(tx.at)
             else:
@@ -156,14 +156,14 @@ class App:
         # What was shown must be known before what came of it is looked for.
         await self.counted()
         deps = await self.deps_for(job.org_id)
-        scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.fact)
+        scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.event)
         if scheduled is not None:  # first, so that one which fails for good does not end the schedule
             await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)))
         await loop.run(job, deps)
 
-    def _next(self, fact: Fact, at: Millis) -> Millis:
+    def _next(self, event: Event, at: Millis) -> Millis:
         """When what runs on a schedule is due again."""
-        return Millis(at + (HOUR_MS if isinstance(fact, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
+        return Millis(at + (HOUR_MS if isinstance(event, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
 
     # --- counting --------------------------------------------------------------------------------------------------
 

@@ -1,13 +1,15 @@
-"""The loop on one page: which fact causes which steps.
+"""The loop on one page: which event triggers which steps.
 
-An agent talks, and what it says is **published**. That causes us to learn about the user, to learn lessons for the
-agent, to make the new turns findable by meaning, and to see which memories came back. A session that has gone
-**quiet** is judged. What was learned is recalled by the next search, which is counted. When **lessons grew** enough,
-those that several users teach become one for all. What agents do is recorded: calls that **failed** in one way, that
-**recovered** in a session or that **worked** again and again suggest lessons, which a person approves. When somebody
-**asks** for it, memories are made anew from what was said before, sessions are judged anew, and lessons are gathered.
-Once an **hour**, what is old is put away and what was missed is made good; every few **minutes** somebody looks whether
-something is wrong, and whoever wants to hear of it is **alerted**.
+A client publishes a conversation. `Published` indexes the new turns, extracts memories from them, meters which injected
+memories were echoed, and schedules the evaluation of the session. The next search recalls what was learned and is
+metered. `SessionQuiet` evaluates a session in which nothing was said for a while. When enough user playbooks are new,
+`LessonsGrew` merges those that several users teach into shared ones.
+
+Recorded operations propose lessons that a person approves: `Failed` from a group of failures, `Recovered` from a call
+that failed and then succeeded in a session, `Worked` from a call that succeeds repeatedly.
+
+People start runs: `GenerationAsked` rebuilds memories, `RegenerationAsked` evaluates sessions again, `AggregationAsked`
+shares lessons. `Hour` does the housekeeping, `Minutes` checks for problems, `Alerted` delivers an alert.
 """
 
 import asyncio
@@ -22,11 +24,11 @@ from acumen.learn.incidents import failures, recoveries, successes
 from acumen.learn.runs import generation
 from acumen.learn.share import aggregate
 from acumen.meter import cost, outcomes, usage
-from acumen.model.jobs.facts import (
+from acumen.model.jobs.events import (
     AggregationAsked,
     Alerted,
     Ended,
-    Fact,
+    Event,
     Failed,
     GenerationAsked,
     Hour,
@@ -47,23 +49,23 @@ from acumen.review import alerts, watch, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
-# More often than this a step is not overtaken by chance.
-OVERTAKEN = 5
+# A step that loses this many races against other workers in a row has another problem.
+MOST_CONFLICTS = 5
 
 
-def at_once(*steps: Step) -> Step:
-    """Steps that do not wait for each other: what they write is committed together."""
+def together(*steps: Step) -> Step:
+    """Runs the steps concurrently, so that their writes share a group commit."""
 
-    async def taken(fact: Fact, deps: Deps) -> None:
-        ended = await asyncio.gather(*(_take(step, fact, deps) for step in steps), return_exceptions=True)
-        _tell([end for end in ended if isinstance(end, Exception)])
+    async def run_together(event: Event, deps: Deps) -> None:
+        results = await asyncio.gather(*(_run_step(step, event, deps) for step in steps), return_exceptions=True)
+        _raise_all([result for result in results if isinstance(result, Exception)])
 
-    return taken
+    return run_together
 
 
-CAUSES: dict[type[Fact], tuple[Step, ...]] = {
-    # Turns are made findable first: what is read for that, learning need not read again.
-    Published: (at_once(index.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
+STEPS: dict[type[Event], tuple[Step, ...]] = {
+    # Indexing comes first: extraction reuses the vectors it computes.
+    Published: (together(index.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
     SessionEnded: (pipeline.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
@@ -91,27 +93,27 @@ CAUSES: dict[type[Fact], tuple[Step, ...]] = {
     ),
 }
 
-FACTS = {fact.name: fact for fact in CAUSES}
+EVENTS = {event.name: event for event in STEPS}
 
 
 async def run(job: Job, deps: Deps) -> None:
-    """Every step the fact causes; one that fails does not keep the others from running."""
-    kind = FACTS[job.fact]
-    fact = kind.of(job.payload)
-    raised: list[Exception] = []
-    for step in CAUSES[kind]:
+    """Runs every step of the job's event; a step that fails does not stop the others."""
+    kind = EVENTS[job.event]
+    event = kind.of(job.payload)
+    failures: list[Exception] = []
+    for step in STEPS[kind]:
         try:
-            await _take(step, fact, deps)
+            await _run_step(step, event, deps)
         except Exception as failure:  # noqa: BLE001 - collected here, raised below
-            raised.append(failure)
-    _tell(raised)
+            failures.append(failure)
+    _raise_all(failures)
 
 
-def _tell(raised: Sequence[Exception]) -> None:
-    if raised:
-        raise raised[0] if len(raised) == 1 else ExceptionGroup(f"{len(raised)} steps failed", raised)
+async def _run_step(step: Step, event: Event, deps: Deps) -> None:
+    """Starts again, from the new state, when another worker changed the same rows first."""
+    await retry_on_conflict(lambda: step(event, deps), MOST_CONFLICTS)
 
 
-async def _take(step: Step, fact: Fact, deps: Deps) -> None:
-    """A step that another worker has overtaken begins anew from where that one stands."""
-    await retry_on_conflict(lambda: step(fact, deps), OVERTAKEN)
+def _raise_all(failures: Sequence[Exception]) -> None:
+    if failures:
+        raise failures[0] if len(failures) == 1 else ExceptionGroup(f"{len(failures)} steps failed", failures)

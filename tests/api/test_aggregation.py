@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from acumen.model.jobs.facts import AggregationAsked
+from acumen.model.jobs.events import AggregationAsked
 from acumen_client.errors import Conflict, NotFound, Unavailable
 from tests.world import Clock, Org, Start, local, playbook, said
 

@@ -6,7 +6,7 @@ import pytest
 
 from acumen.learn.runs import generation
 from acumen.learn.runs.generation import PROFILES, Mode, Wish
-from acumen.model.jobs.facts import GenerationAsked
+from acumen.model.jobs.events import GenerationAsked
 from acumen.model.jobs.run import RunId
 from acumen_client import NotFound
 from tests.world import Clock, Org, Start, local, playbook, profile, said

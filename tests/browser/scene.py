@@ -20,12 +20,13 @@ from acumen.deps import Deps, Findable
 from acumen.learn.incidents import failures
 from acumen.meter import usage
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
-from acumen.model.jobs.facts import Failed, Hour
+from acumen.model.jobs.events import Failed, Hour
 from acumen.model.memories.base import Cause
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
 from acumen.model.metering.evaluation import Evaluation, EvaluationId, Judgement
 from acumen.model.metering.usage import CITED, PRODUCTION, Injection, UsageEvent
+from acumen.model.operations.failure import FailureGroupFilter
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe import operations
@@ -33,7 +34,6 @@ from acumen.observe.operations import New
 from acumen.review import watch
 from acumen.settings import load
 from acumen.storage.engine import migrate
-from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
 from tests.review.memories import change, learn, put_in_conflict, supersede, two_ports
 from tests.world import JUST_BECAUSE, a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, kind_of

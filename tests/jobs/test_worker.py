@@ -8,7 +8,7 @@ import pytest
 from acumen.errors import Unavailable
 from acumen.jobs.worker import Worker
 from acumen.model.ids import RequestId, UserId
-from acumen.model.jobs.facts import Published
+from acumen.model.jobs.events import Published
 from acumen.model.jobs.job import Job
 from acumen.settings import JobSettings
 from acumen.storage.store import Store

@@ -203,13 +203,13 @@ async def test_a_user_erased_while_being_learned_from_stays_erased(org: Org, mon
 
 async def test_one_step_that_fails_does_not_keep_the_others_from_running(org: Org, monkeypatch: pytest.MonkeyPatch):
     from acumen import loop  # noqa: PLC0415 - the table of causes is replaced here
-    from acumen.model.jobs.facts import Published  # noqa: PLC0415
+    from acumen.model.jobs.events import Published  # noqa: PLC0415
 
     async def broken(*_: object) -> None:
         raise ValueError("torn page")
 
-    steps = loop.CAUSES[Published]
-    monkeypatch.setitem(loop.CAUSES, Published, (broken, *steps))
+    steps = loop.STEPS[Published]
+    monkeypatch.setitem(loop.STEPS, Published, (broken, *steps))
     await org.sdk.publish(**said("I live in Paris.", request_id="r1"))
     await org.learn()
 
@@ -240,5 +240,5 @@ async def test_a_session_that_ends_right_after_its_last_turn_is_read_by_one_work
     await org.app.store.lease(lambda leases: leases.finish(first[0], "me"))
     second = await org.app.store.lease(lambda leases: leases.claim("you", until, 10, 5))
 
-    assert [job.fact for job in (*first, *second)] == ["published", "session_ended"]
+    assert [job.event for job in (*first, *second)] == ["published", "session_ended"]
     assert meanwhile == []

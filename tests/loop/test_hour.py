@@ -3,7 +3,7 @@
 import pytest
 
 from acumen import loop
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from tests.world import Clock, Org, Start, local, profile, said
 
 
@@ -49,7 +49,7 @@ async def test_an_hour_that_failed_for_good_does_not_stop_the_next(
         raise ValueError("torn page")
 
     with monkeypatch.context() as patch:
-        patch.setitem(loop.CAUSES, Hour, (broken,))
+        patch.setitem(loop.STEPS, Hour, (broken,))
         clock.forward(hours=1, minutes=1)
         await org.learn()
     await org.sdk.add_profiles(user_profiles=[profile("for a day", profile_time_to_live="one_day")])

@@ -4,7 +4,7 @@ import pytest
 
 from acumen.meter import outcomes
 from acumen.model.ids import Millis, OrgId
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.metering.usage import SHOWN, UsageEvent
 from acumen_client.errors import NotFound
 from tests.storage.metering.test_evaluations import an_evaluation

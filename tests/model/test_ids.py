@@ -1,8 +1,8 @@
 """Ids and facts."""
 
-from acumen.loop import FACTS
+from acumen.loop import EVENTS
 from acumen.model.ids import RequestId, SessionId, UserId, fresh_id
-from acumen.model.jobs.facts import Hour, Published, SessionEnded
+from acumen.model.jobs.events import Hour, Published, SessionEnded
 
 
 def test_fresh_ids_are_unique_and_sort_by_the_time_they_were_made():
@@ -14,4 +14,4 @@ def test_fresh_ids_are_unique_and_sort_by_the_time_they_were_made():
 
 def test_a_fact_comes_back_from_its_payload():
     for fact in (Published(UserId("u"), RequestId("r")), SessionEnded(UserId("u"), SessionId("s")), Hour()):
-        assert FACTS[fact.name].of(fact.payload()) == fact
+        assert EVENTS[fact.name].of(fact.payload()) == fact

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from acumen.model.ids import now
-from acumen.storage.operations.operations import OperationFilter
+from acumen.model.operations.operation import OperationFilter
 from acumen_client.wire import operations as wire
 from tests.world import Org, Start, join, local
 

@@ -17,7 +17,7 @@ from acumen import loop
 from acumen.errors import BadSettings
 from acumen.llm.scripted import Script
 from acumen.model.ids import Millis
-from acumen.model.jobs.facts import Failed
+from acumen.model.jobs.events import Failed
 from acumen.model.metering.llm_call import ModelRole
 from acumen.model.operations.alert import silent
 from acumen.model.times import HOUR_MS
@@ -99,7 +99,7 @@ async def test_analysis_that_fails_is_told_of_with_its_cause(
         raise ValueError("no mind left")
 
     with monkeypatch.context() as patch:
-        patch.setitem(loop.CAUSES, Failed, (broken,))
+        patch.setitem(loop.STEPS, Failed, (broken,))
         for number in range(4):
             await heard(org, status="error", error_message="no such table", session_id=f"s{number}")
         await org.learn()

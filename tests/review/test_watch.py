@@ -1,6 +1,6 @@
 """The queue knows of texts that give orders, are too long, or say the same, as soon as it is opened."""
 
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.review import watch
 from tests.world import Clock, Org, Start, local, playbook, profile
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from acumen.model.hazards import hazards
+from acumen.model.prompt_injection import detect
 from tests.learn.incidents.test_failures import failed
 from tests.observe.test_operations import done, record
 from tests.security.hostile import ALL, COMMANDING
@@ -47,7 +47,7 @@ async def test_two_hundred_hostile_strings_in_every_field_reach_no_approved_less
 
     assert {lesson["approval"] for lesson in lessons} == {"pending"}
     words = [lesson[name] for lesson in lessons for name in ("content", "trigger", "rationale", "pitfall")]
-    assert [word for word in words if word and hazards(word)] == []
+    assert [word for word in words if word and detect(word)] == []
     assert [text for text in COMMANDING if any(text in (word or "") for word in words)] == []
     found = (await org.send("POST", "/api/search", {"query": "calling tool failed plain failure", "top_k": 100})).json()
     assert found["agent_playbooks"] == []

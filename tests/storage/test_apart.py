@@ -8,6 +8,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from acumen.errors import AcumenError
+from acumen.model.account import ApiKey
 from acumen.model.ids import (
     InjectionId,
     InteractionId,
@@ -20,7 +21,7 @@ from acumen.model.ids import (
     SessionId,
     UserId,
 )
-from acumen.model.jobs.facts import Published
+from acumen.model.jobs.events import Published
 from acumen.model.jobs.run import RunId
 from acumen.model.memories.change import ChangeFilter
 from acumen.model.memories.cluster import AggregationBookmark, Cluster
@@ -31,7 +32,6 @@ from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.metering.usage import CITED, SEARCHED, SHOWN, GroupBy, Injection, UsageEvent
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ReviewState
 from acumen.model.review.signal import ReviewWindow, Thresholds
-from acumen.model.api_key import ApiKey
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import OrgStore, Store, Tx

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from acumen.errors import AcumenError, Unavailable
 from acumen.model.ids import OrgId, SessionId, UserId
-from acumen.model.jobs.facts import LessonsGrew, SessionQuiet
+from acumen.model.jobs.events import LessonsGrew, SessionQuiet
 from acumen.settings import Settings
 from acumen.storage.engine.scope import LockOrderViolated
 from acumen.storage.store import Store, Tx, connect
@@ -234,11 +234,11 @@ async def test_jobs_are_inserted_after_everything_else_and_in_one_order(store: S
     def add(tx: Tx) -> int:
         for fact in facts:
             tx.jobs.add(fact)
-        return len(tx.jobs.of_fact(LessonsGrew.name))
+        return len(tx.jobs.of_event(LessonsGrew.name))
 
     inserted_meanwhile = await store.of(ORG).write(add)
     jobs = await store.of(ORG).read(
-        lambda tx: [*tx.jobs.of_fact(LessonsGrew.name), *tx.jobs.of_fact(SessionQuiet.name)]
+        lambda tx: [*tx.jobs.of_event(LessonsGrew.name), *tx.jobs.of_event(SessionQuiet.name)]
     )
 
     assert inserted_meanwhile == 0

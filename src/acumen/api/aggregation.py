@@ -9,7 +9,7 @@ from acumen.errors import Conflict, Unavailable
 from acumen.learn.runs.status import RunStatus
 from acumen.learn.share import aggregate
 from acumen.model.conversation import versions_meant
-from acumen.model.jobs.facts import AggregationAsked
+from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.job import JobState
 from acumen.model.jobs.run import Run, RunId, RunState
 from acumen.model.memories.cluster import AggregationChange

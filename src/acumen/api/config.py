@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from acumen.api.call import Call, answers
 from acumen.api.experiments import record
 from acumen.errors import BadInput, Conflict
-from acumen.storage.accounts.orgs import StoredConfig
+from acumen.model.account import StoredConfig
 from acumen_client.calls import Calls
 from acumen_client.wire.config import Config, ConfigUpdate, KeyMoved, SetConfigResponse, agreed, shown, unmasked
 from acumen_client.wire.sections import RetrievalExperimentConfig, RetrievalExperimentRecord

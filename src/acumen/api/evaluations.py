@@ -8,10 +8,18 @@ from acumen.api.views import before, millis, moments, seconds, shaped, user
 from acumen.learn.evaluate import evaluate, regenerate
 from acumen.model.ids import Millis, SessionId
 from acumen.model.jobs.run import ItemState, Run, RunId, RunState
-from acumen.model.metering.evaluation import Evaluation, Judgement, Outcome, Preference, ShadowVerdict, Stated, key_of
+from acumen.model.metering.evaluation import (
+    Evaluation,
+    EvaluationFilter,
+    Judgement,
+    Outcome,
+    OutcomeFilter,
+    Preference,
+    ShadowVerdict,
+    Stated,
+    key_of,
+)
 from acumen.observe import outcomes
-from acumen.storage.conversations.sessions import OutcomeFilter
-from acumen.storage.metering.evaluations import EvaluationFilter
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire

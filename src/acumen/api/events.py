@@ -7,10 +7,17 @@ from acumen.api.operations import body_hash
 from acumen.api.views import seconds
 from acumen.errors import Conflict
 from acumen.model.ids import Millis
-from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, Stored, skew
+from acumen.model.operations.operation import (
+    Operation,
+    OperationFilter,
+    OperationId,
+    OperationKind,
+    OperationStatus,
+    Stored,
+    skew,
+)
 from acumen.observe import operations
 from acumen.observe.operations import New
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import operations as wire

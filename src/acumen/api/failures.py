@@ -9,12 +9,11 @@ from acumen.api.call import Call, answers
 from acumen.api.operations import view
 from acumen.api.views import seconds, shaped
 from acumen.errors import NotFound
-from acumen.model.operations.failure import GroupState
+from acumen.model.operations.failure import FailureGroupFilter, GroupState
 from acumen.model.operations.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
 from acumen.review.failures import OPEN, FailureGroupDetail, Listed
-from acumen.storage.operations.failures import FailureGroupFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 

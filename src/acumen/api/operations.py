@@ -10,10 +10,17 @@ from pydantic import ValidationError
 from acumen.api.call import Call, answers
 from acumen.errors import BadInput
 from acumen.model.ids import Millis
-from acumen.model.operations.operation import Operation, OperationKind, OperationStatus, Receipt, Stored, skew
+from acumen.model.operations.operation import (
+    Operation,
+    OperationFilter,
+    OperationKind,
+    OperationStatus,
+    Receipt,
+    Stored,
+    skew,
+)
 from acumen.observe import operations
 from acumen.observe.operations import New
-from acumen.storage.operations.operations import OperationFilter
 from acumen_client.calls import Calls
 from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire

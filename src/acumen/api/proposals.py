@@ -5,10 +5,10 @@ from acumen.api.views import shaped
 from acumen.meter import lessons
 from acumen.meter.lessons import Rate
 from acumen.model.memories.playbook import Approval
+from acumen.model.operations.operation import OperationFilter
 from acumen.review import proposals
 from acumen.review.proposals import Proposed, WantedProposals
 from acumen.review.purge import purge
-from acumen.storage.operations.operations import OperationFilter
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse

@@ -12,10 +12,10 @@ from acumen.errors import AcumenError
 from acumen.llm.embed import DIMS
 from acumen.llm.providers import configured
 from acumen.meter.cost import midnight
+from acumen.model.account import ApiKey
 from acumen.model.ids import Kind
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
-from acumen.model.api_key import ApiKey
 from acumen.storage.engine import migrate
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
@@ -66,7 +66,7 @@ def _status(tx: Tx, call: Call) -> wire.StatusResponse:
             for state, number in states.items()
         ],
         dead_letters=[
-            wire.DeadLetter(job_id=str(job.id), kind=job.fact, cause=job.last_error or "", attempts=job.attempts)
+            wire.DeadLetter(job_id=str(job.id), kind=job.event, cause=job.last_error or "", attempts=job.attempts)
             for job in dead
         ],
         dead_letter_count=sum(states.get("dead", 0) for states in counts.values()),

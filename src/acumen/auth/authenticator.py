@@ -13,8 +13,8 @@ from msgspec import Struct
 from acumen.app import LOCAL_ORG, App
 from acumen.auth.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
+from acumen.model.account import ApiKey
 from acumen.model.ids import Millis, OrgId, fresh_id, now
-from acumen.model.api_key import ApiKey
 from acumen.storage.accounts.api_keys import any_exist, by_id, by_secret, hashed
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Tx

@@ -1,7 +1,6 @@
 """What commands print: JSON for programs, text and tables for people."""
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,6 +8,8 @@ from typing import Any
 
 import typer
 from pydantic import BaseModel
+
+from acumen.model.prompt_injection import visible
 
 # Width of a table when the output is not a terminal.
 WIDTH_WITHOUT_SCREEN = 160
@@ -37,7 +38,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], width: int 
         grid.add_column(heading.upper(), overflow="fold")
     for row in rows:
         # As Text, so that a memory with [brackets] is not taken for markup.
-        grid.add_row(*(Text("-" if cell is None else plain(str(cell))) for cell in row))
+        grid.add_row(*(Text("-" if cell is None else visible(str(cell))) for cell in row))
     console = Console(width=width or (None if sys.stdout.isatty() else WIDTH_WITHOUT_SCREEN), color_system=None)
     with console.capture() as captured:
         console.print(grid)
@@ -47,15 +48,6 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], width: int 
 def listed(headings: Sequence[str], rows: Sequence[Sequence[object]], summary: str) -> str:
     """A table with a summary below it; without rows the summary alone."""
     return f"{table(headings, rows)}\n\n{summary}" if rows else summary
-
-
-# What a terminal obeys instead of showing: control characters, and marks that turn the direction of text.
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
-
-
-def plain(text: str) -> str:
-    """Text without what a terminal would obey, whatever a memory contains."""
-    return _UNSHOWN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def short(text: str) -> str:

@@ -1,1 +1,1 @@
-"""Jobs: carry facts to the steps they cause, durably."""
+"""Jobs: carry events to the steps they trigger, durably."""

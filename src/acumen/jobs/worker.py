@@ -12,7 +12,7 @@ from typing import ClassVar
 from acumen.errors import AcumenError
 from acumen.jobs.in_flight import Traffic
 from acumen.model.ids import Millis, OrgId, now
-from acumen.model.jobs.facts import Fact
+from acumen.model.jobs.events import Event
 from acumen.model.jobs.job import Job
 from acumen.settings import JobSettings as Settings
 from acumen.storage.store import Store
@@ -96,10 +96,10 @@ class Worker:
             ran += 1
         return ran
 
-    async def run_this(self, org: OrgId, fact: Fact) -> None:
-        """Runs the job of this fact here and now, for somebody who waits for it; nothing if another has it."""
+    async def run_this(self, org: OrgId, event: Event) -> None:
+        """Runs the job of this event here and now, for somebody who waits for it; nothing if another has it."""
         until = self._lease_end()
-        for job in await self._store.lease(lambda leases: leases.claim_this(org, fact, self._owner, until)):
+        for job in await self._store.lease(lambda leases: leases.claim_this(org, event, self._owner, until)):
             await self._carry(job)
 
     async def _take_or_tell(self, *, announced: bool) -> bool:
@@ -141,7 +141,7 @@ class Worker:
         try:
             await self._carry_out(job)
         except AcumenError as problem:
-            log.warning("the end of job %s %s could not be written: %s", job.fact, job.scope, problem)
+            log.warning("the end of job %s %s could not be written: %s", job.event, job.scope, problem)
         finally:
             self._in_hand.discard(job.id)
 
@@ -157,7 +157,7 @@ class Worker:
         cause = _cause(error)
         last = job.attempts >= self._settings.attempts
         log.warning(
-            "job %s %s failed (%s of %s): %s", job.fact, job.scope, job.attempts, self._settings.attempts, cause
+            "job %s %s failed (%s of %s): %s", job.event, job.scope, job.attempts, self._settings.attempts, cause
         )
         wait = _backoff(self._settings.backoff_seconds, job.attempts)
         retry_at = None if last else Millis(self._now() + int(1000 * wait))

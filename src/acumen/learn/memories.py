@@ -10,7 +10,7 @@ from acumen.learn.extract.notes import Note
 from acumen.model.config import PLAYBOOKS, Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, Millis, PlaybookId, ProfileId, fresh_id
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.memories.base import Cause, Origin, Status
 from acumen.model.memories.playbook import UserPlaybook
 from acumen.model.memories.profile import NEVER, Profile

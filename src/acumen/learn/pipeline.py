@@ -19,7 +19,7 @@ from acumen.learn.runs.runs import Cancelled
 from acumen.model.config import Extractor
 from acumen.model.conversation import Window
 from acumen.model.ids import Kind, MemoryRef, UserId, fresh_id
-from acumen.model.jobs.facts import Published, SessionEnded
+from acumen.model.jobs.events import Published, SessionEnded
 from acumen.model.memories.base import Status, part_of_a_rerun
 from acumen.model.memories.conflict import Conflict as ConflictLink
 from acumen.model.memories.memory import Memory, searchable
@@ -93,12 +93,12 @@ class _Neighbours(Struct, frozen=True):
     memories: list[Memory]
 
 
-async def update(fact: Published | SessionEnded, deps: Deps) -> None:
+async def update(event: Published | SessionEnded, deps: Deps) -> None:
     """Reads what the org's extractors have not read yet; manual ones read only when somebody asks."""
     config = deps.config
     kinds = ((Kind.PROFILE, config.profile_extractors), (Kind.USER_PLAYBOOK, config.playbook_extractors))
     runs = [
-        ExtractorRun.regular(kind, fact.user_id, extractor, deps)
+        ExtractorRun.regular(kind, event.user_id, extractor, deps)
         for kind, extractors in kinds
         for extractor in extractors
         if not extractor.manual

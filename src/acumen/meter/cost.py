@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.ids import InteractionId, Millis, UserId
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.metering.llm_call import LlmCall
 from acumen.model.times import DAY_MS
 from acumen.storage.store import OrgStore, Tx

@@ -8,7 +8,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.meter.lift import ENOUGH, Lift, OutcomeCounts, lift
 from acumen.model.ids import Kind, MemoryRef, Millis
-from acumen.model.jobs.facts import Hour
+from acumen.model.jobs.events import Hour
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, owner
 from acumen.model.times import DAY_MS

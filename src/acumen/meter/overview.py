@@ -7,10 +7,9 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.ids import Millis
-from acumen.model.metering.evaluation import Evaluation, SessionKey
+from acumen.model.metering.evaluation import Evaluation, EvaluationFilter, SessionKey
 from acumen.model.metering.figures import Attribution, ReportPeriod, Totals, Wins
 from acumen.model.times import DAY_MS
-from acumen.storage.metering.evaluations import EvaluationFilter
 from acumen.storage.store import Tx
 
 WEEK_MS = 7 * DAY_MS

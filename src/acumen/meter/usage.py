@@ -9,7 +9,7 @@ from acumen.meter.citations import Cited, cited_events, existing, named_by, of_m
 from acumen.model.conversation import Interaction, Request
 from acumen.model.echoes import RenderedMemory, without_echoes
 from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, UserId
-from acumen.model.jobs.facts import Hour, Published
+from acumen.model.jobs.events import Hour, Published
 from acumen.model.metering.experiment import HOLDOUT
 from acumen.model.metering.usage import (
     ECHOED,
@@ -88,9 +88,9 @@ def _event_id(name: str, cause: str, ref: MemoryRef | None) -> str:
     return f"{cause}:{name}:{ref.kind}:{ref.id}" if ref else f"{cause}:{name}"
 
 
-async def read_back(fact: Published, deps: Deps) -> None:
+async def read_back(event: Published, deps: Deps) -> None:
     """Find in what was published the memories that were shown before: repeated in words, or named as the reason."""
-    while await _read_some(fact.user_id, deps):
+    while await _read_some(event.user_id, deps):
         await deps.stand_back()
 
 

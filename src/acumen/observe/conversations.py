@@ -8,7 +8,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.events import Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
 from acumen.storage.store import Tx
 
@@ -18,7 +18,7 @@ class Publication(Struct, frozen=True):
 
     request: Request
     turns: Sequence[Interaction]
-    fact: Published | SessionQuiet
+    event: Published | SessionQuiet
     at: Millis | None  # when that is due; None: now
 
     def __len__(self) -> int:
@@ -38,7 +38,7 @@ async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) ->
 def store_all(tx: Tx, said: Sequence[Publication]) -> list[bool]:
     """What several callers published, with the jobs that it causes; of each whether it is new."""
     added = tx.conversations.add_all([(one.request, one.turns) for one in said])
-    tx.jobs.add_all([(one.fact, one.at) for one, is_new in zip(said, added, strict=True) if is_new])
+    tx.jobs.add_all([(one.event, one.at) for one, is_new in zip(said, added, strict=True) if is_new])
     return added
 
 

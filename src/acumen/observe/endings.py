@@ -3,7 +3,7 @@
 from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.ids import SessionId, UserId
-from acumen.model.jobs.facts import Ended
+from acumen.model.jobs.events import Ended
 from acumen.model.metering.evaluation import Outcome
 from acumen.model.operations.operation import Operation, OperationKind, OperationStatus
 from acumen.observe import outcomes
@@ -13,9 +13,9 @@ _BY_STATUS = {OperationStatus.OK: Outcome.SUCCESS, OperationStatus.ERROR: Outcom
 _BY_WORD = {"approve": Outcome.SUCCESS, "request_changes": Outcome.FAILURE, "block": Outcome.FAILURE}
 
 
-async def state(fact: Ended, deps: Deps) -> None:
+async def state(event: Ended, deps: Deps) -> None:
     """As if its caller had stated it. Sessions that nobody talked in, or that several users have, stay unjudged."""
-    told = await deps.store.read(lambda tx: tx.operations.get(fact.op_id))
+    told = await deps.store.read(lambda tx: tx.operations.get(event.op_id))
     if told is None or told.session_id is None:
         return
     said = Said(

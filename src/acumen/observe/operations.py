@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.ids import Millis
-from acumen.model.jobs.facts import Ended, Failed, Hour, Recovered, Worked
+from acumen.model.jobs.events import Ended, Failed, Hour, Recovered, Worked
 from acumen.model.operations.failure import (
     FailureGroup,
     due_at,

@@ -15,7 +15,7 @@ DEEPEST = 16
 ERROR = 2
 
 
-class Event(Struct, frozen=True):
+class SpanEvent(Struct, frozen=True):
     name: str
     attributes: dict[str, Any]
 
@@ -30,7 +30,7 @@ class Span(Struct, frozen=True):
     start: int = 0
     end: int = 0
     attributes: dict[str, Any] = field(default_factory=dict)
-    events: tuple[Event, ...] = ()
+    events: tuple[SpanEvent, ...] = ()
     status: int = 0
     message: str = ""
     resource: dict[str, Any] = field(default_factory=dict)
@@ -83,10 +83,10 @@ def _span(message: bytes, resource: dict[str, Any], scope: str) -> Span:
     )
 
 
-def _event(message: bytes) -> Event:
+def _event(message: bytes) -> SpanEvent:
     parts = list(fields(message))
     name = next((text(part) for number, part in parts if number == 2), "")
-    return Event(name, _attributes([part for number, part in parts if number == 3]))
+    return SpanEvent(name, _attributes([part for number, part in parts if number == 3]))
 
 
 def _inside(message: Value, wanted: int) -> list[Value]:
@@ -163,7 +163,7 @@ def _json_span(span: Mapping[str, Any], resource: dict[str, Any], scope: Mapping
         end=int(span.get("endTimeUnixNano") or 0),
         attributes=_json_attributes(span),
         events=tuple(
-            Event(_clean(event.get("name")), _json_attributes(event))
+            SpanEvent(_clean(event.get("name")), _json_attributes(event))
             for event in map(_object, span.get("events") or ())
         ),
         status=ERROR if status.get("code") in (ERROR, "STATUS_CODE_ERROR") else 0,

@@ -12,7 +12,7 @@ from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.conversation import Request
 from acumen.model.ids import Millis, SessionId, UserId
-from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.jobs.events import SessionQuiet
 from acumen.model.metering.evaluation import EvaluatedSession, Outcome, Stated, as_stated, restated
 from acumen.storage.store import Tx
 

@@ -13,7 +13,7 @@ from typing import Any
 from acumen.model.ids import Millis
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, skew
 from acumen.observe.operations import New
-from acumen.observe.otlp import ERROR, Event, Span
+from acumen.observe.otlp import ERROR, Span, SpanEvent
 
 _HEX = re.compile(r"(?!0+\Z)[0-9a-f]+")
 LONGEST_NAME, LONGEST_TEXT, MOST_ATTRIBUTES = 255, 10_000, 200
@@ -139,7 +139,7 @@ def _evaluations(span: Span, at: Millis) -> Iterator[Operation]:
         )
 
 
-def _small(event: Event) -> dict[str, Any]:
+def _small(event: SpanEvent) -> dict[str, Any]:
     return {name: _cut(value) for name, value in list(event.attributes.items())[:MOST_ATTRIBUTES]}
 
 

@@ -10,7 +10,7 @@ from acumen.llm.embed import DIMS
 from acumen.llm.meaning import Meaning, Vector
 from acumen.model.conversation import Interaction
 from acumen.model.ids import InteractionId, Kind, UserId
-from acumen.model.jobs.facts import Hour, Published
+from acumen.model.jobs.events import Hour, Published
 from acumen.model.memories.memory import owner, searchable
 from acumen.model.memories.search import TURN, SearchRow
 from acumen.recall.passages import of_turn
@@ -38,9 +38,9 @@ class Indexer:
         return [_row(text, own, self._meaning.name) for text, own in zip(texts, gathered, strict=True)]
 
 
-async def turns(fact: Published, deps: Deps) -> None:
+async def turns(event: Published, deps: Deps) -> None:
     """Give the user's new turns their vectors. By words they can be found before that."""
-    while await _next_turns(fact.user_id, deps):
+    while await _next_turns(event.user_id, deps):
         await deps.stand_back()
 
 

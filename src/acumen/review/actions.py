@@ -9,18 +9,18 @@ from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.jobs.retry import retry_on_conflict
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import SessionQuiet
+from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.base import Cause
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import TURN, Filter
 from acumen.model.metering.evaluation import SessionKey, items_of
+from acumen.model.operations.operation import OperationFilter
 from acumen.model.review.action import Action, ActionItem, ActionKind
 from acumen.review.act import fresh_action, refuse_circle
 from acumen.review.plan import changed
 from acumen.review.purge import remove
 from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.memory_rows import row_id
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 BY_HAND = Because("added by hand", actor="caller")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from acumen.deps import Deps
 from acumen.model.ids import Millis, OrgId, fresh_id
-from acumen.model.jobs.facts import Alerted, Failed, Hour, Minutes, Recovered, Worked
+from acumen.model.jobs.events import Alerted, Failed, Hour, Minutes, Recovered, Worked
 from acumen.model.metering.llm_call import ModelRole
 from acumen.model.operations.alert import Alert, Delivery, Problem, analysis_failing, escalating, model_failing, silent
 from acumen.model.operations.failure import WEEK_HOURS
@@ -41,7 +41,7 @@ def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     heard = tx.hourly_counts.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
     found = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in heard.items()]
     found += [escalating(group) for group in tx.failures.unsettled()]
-    found += [analysis_failing(fact, tx.jobs.of_fact(fact), tx.at) for fact in ANALYSES]
+    found += [analysis_failing(event, tx.jobs.of_event(event), tx.at) for event in ANALYSES]
     calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), LOOKED_AT) if deps.llm else []
     found += [model_failing(role, calls) for role in ModelRole]
     return {(one.kind, one.subject): one for one in found if one is not None}

@@ -7,14 +7,12 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import BadInput, NotFound
-from acumen.model.hazards import hazards
 from acumen.model.ids import Millis
-from acumen.model.operations.failure import FailureGroup, GroupState
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.failure import FailureGroup, FailureGroupFilter, GroupState
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import Analysis
+from acumen.model.prompt_injection import detect
 from acumen.model.times import DAY_MS, HOUR_MS
-from acumen.storage.operations.failures import FailureGroupFilter
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 EXAMPLES = 10
@@ -110,7 +108,7 @@ def told(tx: Tx, group_id: str) -> FailureGroupDetail:
         listed=found,
         course=courses(tx, [found])[0],
         examples=examples,
-        hazards=sorted({name for text in texts for name in hazards(text)}),
+        hazards=sorted({name for text in texts for name in detect(text)}),
         analyses=tx.proposals.analyses_of(group_id),
         merged_into=None if root == group_id else root,
     )

@@ -12,8 +12,8 @@ from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.memories.playbook import UserPlaybook
 from acumen.model.memories.profile import Profile
+from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.action import ActionKind, ActionRequest, ActionScope, ReviewState
-from acumen.review.orders import order_in
 
 LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})
 # Fields that make sense for one memory only: two memories with the same words are duplicates.
@@ -72,8 +72,8 @@ def _moved_to_everyone(memory: Memory) -> Planned:
         return Planned(why="it is everyone's already")
     if memory.status is not Status.CURRENT:
         return Planned(why=f"it is {memory.status}")
-    if order := order_in(searchable(memory)):
-        return Planned(why=f"it {order.what}: edit it before everyone's agents read it")
+    if finding := detect_in_lesson(searchable(memory)):
+        return Planned(why=f"it {finding.what}: edit it before everyone's agents read it")
     shared = {**memory.metadata, "shared_as": "a new agent_playbook"}
     return Planned(replace(memory, status=Status.ARCHIVED, metadata=shared))
 

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.hazards import hazards
 from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval
 from acumen.model.operations.proposal import Proposal
+from acumen.model.prompt_injection import detect
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind
 from acumen.review.act import fresh_action
 from acumen.storage.memories.lineage import Because
@@ -134,5 +134,5 @@ def _proposed(tx: Tx, proposal: Proposal, playbook: AgentPlaybook) -> Proposed:
     beside = tx.proposals.at_endpoint(proposal.source, proposal.endpoint)
     similar = tuple(one.playbook_id for one in beside if one.key != proposal.key)
     parts = (playbook.lesson.content, playbook.lesson.trigger, playbook.lesson.rationale, playbook.lesson.pitfall)
-    found = {name: None for part in parts if part for name in hazards(part)}
+    found = {name: None for part in parts if part for name in detect(part)}
     return Proposed(proposal, playbook, tuple(found), similar)

@@ -8,13 +8,12 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.ids import Kind
-from acumen.model.jobs.facts import Fact, Failed, Recovered, Worked
+from acumen.model.jobs.events import Event, Failed, Recovered, Worked
 from acumen.model.operations.failure import LEAST_SESSIONS, WORTH_ANALYSING
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import About, Proposal
 from acumen.model.verbatim import repeats_verbatim
 from acumen.storage.memories.lineage import Because
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 
 PURGED = Because("what it rested on was purged", actor="caller")
@@ -146,11 +145,11 @@ def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:
         return
     tx.proposals.drop_analyses([], [lesson.key])
     tx.failures.save(*(replace(one, analysed_count=0, analysed_at=None) for one in tx.failures.members(lesson.key)))
-    for fact in _causes(left):
-        tx.jobs.add(fact)
+    for event in _causes(left):
+        tx.jobs.add(event)
 
 
-def _causes(lesson: Proposal) -> list[Fact]:
+def _causes(lesson: Proposal) -> list[Event]:
     if lesson.about is About.RECOVERY:
         return [Recovered(session, lesson.source, lesson.endpoint) for session in lesson.scopes]
     return [Failed(lesson.key) if lesson.about is About.FAILURE else Worked(lesson.key)]

@@ -8,13 +8,13 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind
-from acumen.model.jobs.facts import Hour, ReviewOpened
+from acumen.model.jobs.events import Hour, ReviewOpened
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
+from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
 from acumen.review.duplicates import near, same_words
-from acumen.review.orders import order_in
 from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.store import Tx
@@ -97,9 +97,9 @@ def _found(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[Mem
 def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[MemoryFlag]:
     text, user = searchable(memory), owner(memory) or None
     found = []
-    order = order_in(text)
-    if order is not None:
-        found.append(MemoryFlag(kind, name, INSTRUCTION_LIKE, user, order.detail(text)))
+    finding = detect_in_lesson(text)
+    if finding is not None:
+        found.append(MemoryFlag(kind, name, INSTRUCTION_LIKE, user, finding.detail(text)))
     most = min(deps.thresholds.oversized_tokens, LOOKED_AT_TOKENS)
     # A token is at least one byte, so short texts need not be counted.
     tokens = count_tokens(text) if len(text.encode()) > most else 0

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.model.ids import Millis
-from acumen.model.jobs.facts import Alerted
+from acumen.model.jobs.events import Alerted
 from acumen.model.operations.alert import Delivery, DeliveryState
 from acumen.storage.store import Tx
 
@@ -26,9 +26,9 @@ def signature(secret: str, at_seconds: int, body: bytes) -> str:
     return f"t={at_seconds},v1={signed}"
 
 
-async def deliver(fact: Alerted, deps: Deps) -> None:
+async def deliver(event: Alerted, deps: Deps) -> None:
     """Sent once it is answered with 2xx. Whatever else comes, it is tried again later."""
-    delivery = await deps.store.read(lambda tx: tx.alerts.delivery(fact.delivery_id))
+    delivery = await deps.store.read(lambda tx: tx.alerts.delivery(event.delivery_id))
     if delivery is None or delivery.state is not DeliveryState.WAITING or not deps.settings.alerts.webhook_url:
         return
     code, wrong = await _post(delivery, deps)
@@ -39,7 +39,7 @@ async def deliver(fact: Alerted, deps: Deps) -> None:
     def store(tx: Tx) -> None:
         tx.alerts.tried(after)
         if after.state is DeliveryState.WAITING:
-            tx.jobs.add(fact, Millis(tx.at + 1000 * _wait_seconds(after.attempts)))
+            tx.jobs.add(event, Millis(tx.at + 1000 * _wait_seconds(after.attempts)))
 
     await deps.store.write(store)
 

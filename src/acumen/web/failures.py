@@ -6,10 +6,9 @@ from urllib.parse import quote
 from starlette.responses import RedirectResponse, Response
 
 from acumen.errors import BadInput
-from acumen.model.operations.failure import GroupState
+from acumen.model.operations.failure import FailureGroupFilter, GroupState
 from acumen.review import failures
 from acumen.review.failures import OPEN, Course, Listed
-from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.paths import ROOT

@@ -12,11 +12,11 @@ from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.search import Filter
 from acumen.model.metering.usage import GroupBy, Use
+from acumen.model.operations.failure import FailureGroupFilter
 from acumen.model.times import DAY_MS
 from acumen.review import queue
 from acumen.review.failures import OPEN
 from acumen.review.queue import Queue, Wanted
-from acumen.storage.operations.failures import FailureGroupFilter
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page

@@ -12,11 +12,10 @@ from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memories.change import ChangeFilter
 from acumen.model.metering.evaluation import Evaluation
 from acumen.model.metering.usage import Injection, UsageEvent
-from acumen.model.operations.operation import Operation, OperationStatus
+from acumen.model.operations.operation import Operation, OperationFilter, OperationStatus
 from acumen.review import changes
 from acumen.review.changes import ChangePage
 from acumen.storage.memories.memory_browser import SessionEntry
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.review import turns_of

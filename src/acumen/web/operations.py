@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from acumen.model.operations.operation import OperationStatus
-from acumen.storage.operations.operations import FACETS, OperationFilter
+from acumen.model.operations.operation import OperationFilter, OperationStatus
+from acumen.storage.operations.operations import FACETS
 from acumen.web.page import Visit, page
 
 SHOWN = 100

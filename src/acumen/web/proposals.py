@@ -8,10 +8,10 @@ from acumen.errors import BadInput, NotFound
 from acumen.meter import lessons
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.playbook import Approval
+from acumen.model.operations.operation import OperationFilter
 from acumen.model.operations.proposal import About
 from acumen.review import proposals
 from acumen.review.proposals import WantedProposals
-from acumen.storage.operations.operations import OperationFilter
 from acumen.web.diff import words_changed
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.paths import ROOT

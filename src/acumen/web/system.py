@@ -15,10 +15,9 @@ from acumen.model.memories.search import Filter
 from acumen.model.metering.llm_call import Spent
 from acumen.model.metering.usage import SEARCHED, UNRESOLVED
 from acumen.model.operations.alert import Alert, Delivery
-from acumen.model.operations.operation import SourceCounts
+from acumen.model.operations.operation import OperationFilter, SourceCounts
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS
 from acumen.storage.engine import backup
-from acumen.storage.operations.operations import OperationFilter
 from acumen.storage.store import Tx
 from acumen.web import charts, words
 from acumen.web.page import Visit, page

@@ -1,11 +1,15 @@
 """Lessons from failures: proposed once per evidence, never approved by themselves."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
+from acumen.jobs.retry import retry_on_conflict
+from acumen.learn.incidents import recoveries
 from acumen.llm.scripted import Script
+from acumen.model.jobs.events import Recovered
 from acumen.model.metering.llm_call import ModelRole
 from tests.observe.test_operations import done, record
 from tests.world import Org, Start, local
@@ -77,7 +81,7 @@ async def test_the_same_evidence_is_analysed_once(org: Org):
 
 
 def _failed(group_id: str) -> Any:
-    from acumen.model.jobs.facts import Failed  # noqa: PLC0415 - only here
+    from acumen.model.jobs.events import Failed  # noqa: PLC0415 - only here
 
     return Failed(group_id)
 
@@ -280,6 +284,20 @@ async def test_what_made_a_call_succeed_in_two_sessions_is_proposed(org: Org):
         'When `deploy` fails with TimeoutError, change `region` to "us-west-2" and set `wait` to true, '
         "and call it again."
     )
+    assert found["distinct_sessions"] == 2
+
+
+async def test_two_sessions_that_recover_at_the_same_time_count_each_other(org: Org):
+    await recover(org, "s1")
+    await recover(org, "s2")
+    deps = await org.app.deps_for(org.id)
+
+    async def learn(session: str) -> None:
+        await retry_on_conflict(lambda: recoveries.learn(Recovered(session, "mcp", "deploy"), deps), 1)
+
+    await asyncio.gather(learn("s1"), learn("s2"))
+
+    (found,) = await proposals(org, about="recovery")
     assert found["distinct_sessions"] == 2
 
 

@@ -4,8 +4,8 @@ import pytest
 import sqlalchemy as sa
 
 from acumen.errors import Conflict
+from acumen.model.account import ApiKey
 from acumen.model.ids import Millis
-from acumen.model.api_key import ApiKey
 from acumen.storage.accounts.api_keys import any_exist, by_secret
 from acumen.storage.store import OrgStore, Store
 from acumen.storage.tables import api_keys

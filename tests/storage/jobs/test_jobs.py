@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from acumen.model.ids import Millis, OrgId, RequestId, SessionId, UserId
-from acumen.model.jobs.facts import GenerationAsked, Hour, Published, SessionEnded
+from acumen.model.jobs.events import GenerationAsked, Hour, Published, SessionEnded
 from acumen.model.jobs.job import Job, JobState
 from acumen.model.jobs.run import RunId
 from acumen.storage.jobs.jobs import LOSSES_PER_FAILURE
@@ -100,7 +100,7 @@ async def test_scopes_of_other_facts_and_other_orgs_do_not_wait_for_each_other(s
 
     claimed = await claim(store, clock, "two")
 
-    assert sorted((job.org_id, job.fact) for job in claimed) == [("acme", "generation_asked"), ("other", "published")]
+    assert sorted((job.org_id, job.event) for job in claimed) == [("acme", "generation_asked"), ("other", "published")]
 
 
 async def test_whatever_makes_a_users_turns_be_read_is_done_one_after_the_other(store: Store, clock: Clock):

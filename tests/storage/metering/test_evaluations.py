@@ -4,8 +4,15 @@ from typing import Any
 
 from acumen.model.ids import InteractionId, Millis, SessionId, UserId
 from acumen.model.memories.base import Origin
-from acumen.model.metering.evaluation import Evaluation, EvaluationId, Judgement, Outcome, Preference, ShadowVerdict
-from acumen.storage.metering.evaluations import EvaluationFilter
+from acumen.model.metering.evaluation import (
+    Evaluation,
+    EvaluationFilter,
+    EvaluationId,
+    Judgement,
+    Outcome,
+    Preference,
+    ShadowVerdict,
+)
 from acumen.storage.store import OrgStore
 
 ADA = UserId("ada")

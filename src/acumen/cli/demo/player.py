@@ -22,7 +22,7 @@ from acumen.cli.demo.script import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Re
 from acumen.cli.options import AsJson, examples
 from acumen.errors import BadSettings, Unavailable
 from acumen.model.ids import Millis, now
-from acumen.model.jobs.facts import Hour, Minutes, SessionQuiet
+from acumen.model.jobs.events import Hour, Minutes, SessionQuiet
 from acumen.settings import Settings
 from acumen_client.client import AsyncClient
 from acumen_client.handles import handles_in

@@ -121,7 +121,11 @@ def database(settings: Settings) -> Finding:
     try:
         version, at = operate.versions(settings)
     except Exception as error:  # noqa: BLE001 - a database can fail in every way a driver knows
-        fix = "Check that Postgres is running and that the URL is correct." if settings.database_url else "Restore it from a backup."
+        fix = (
+            "Check that Postgres is running and that the URL is correct."
+            if settings.database_url
+            else "Restore it from a backup."
+        )
         return Finding("fail", "Database", sentence(error), fix)
     return _schema(at, f"{version}, schema {at or 'none'}", settings)
 

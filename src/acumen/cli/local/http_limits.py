@@ -1,4 +1,4 @@
-"""Limits that uvicorn does not have: the size of a request's headers, and one packet for headers and body of a reply."""
+"""What uvicorn lacks: a limit on the headers of a request, and one packet for headers and body of a reply."""
 
 import asyncio
 from typing import Any, cast

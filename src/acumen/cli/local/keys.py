@@ -13,7 +13,7 @@ from acumen.cli.local.setup import opened, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Data, examples
 from acumen.cli.output import show, table, when
 from acumen.errors import BadInput, Conflict, NotFound
-from acumen.model.api_key import ApiKey
+from acumen.model.account import ApiKey
 from acumen.model.ids import Millis, OrgId, now
 from acumen.settings import Settings
 from acumen_client.wire.shapes import Role
@@ -35,7 +35,9 @@ RoleName = Literal["reader", "agent", "reviewer", "admin"]
 )
 def create(
     name: Annotated[str, typer.Argument(help="Name of the key.")],
-    role: Annotated[RoleName, typer.Option(help="What the key allows; each role includes the ones before it.")] = "admin",
+    role: Annotated[
+        RoleName, typer.Option(help="What the key allows; each role includes the ones before it.")
+    ] = "admin",
     org: Annotated[str | None, typer.Option(show_default="self-host-org", help="Organization.")] = None,
     expires: Annotated[str | None, typer.Option(show_default="never", help="12h, 30d, 4w, or a date.")] = None,
     data: Data = None,

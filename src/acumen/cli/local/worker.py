@@ -20,7 +20,7 @@ app = typer.Typer()
 
 @app.command(epilog=examples("ACUMEN_DATABASE_URL=postgresql://… acumen worker --workers 4"))
 def worker(config: ConfigFile = None, workers: Workers = None, as_json: AsJson = False) -> None:
-    """Run background jobs only, next to `acumen serve` on the same Postgres. SIGTERM finishes the current jobs."""
+    """Run background jobs only, on Postgres, next to `acumen serve`. SIGTERM finishes the current jobs."""
     settings = settings_of(None, config, **job_settings(workers))
     if not settings.database_url:
         raise BadSettings(

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 import typer
 
 from acumen.cli.options import Limit, Reason, Reply, User, examples, remote
-from acumen.cli.output import plain, short, table, when
+from acumen.cli.output import short, table, when
 from acumen.cli.remote.input import moment
 from acumen.errors import BadInput
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.changes import MemoryChange, MemoryChangeKind
 
@@ -91,4 +92,6 @@ def undo(
     """Undo one change of a memory, unless it was changed again since."""
     answer = client.undo_memory_change(change_id=change, reason=reason)
     settle = f"\nSettle it with: acumen memory-review settle {answer.conflict_id} newer" if answer.conflict_id else ""
-    return Reply(answer, plain(f"{answer.msg}.{settle}\nUndo this with: acumen memory-review undo {answer.action_id}"))
+    return Reply(
+        answer, visible(f"{answer.msg}.{settle}\nUndo this with: acumen memory-review undo {answer.action_id}")
+    )

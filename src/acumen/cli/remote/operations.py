@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from acumen.cli.options import AsJson, Limit, Reply, Session, User, examples, remote
-from acumen.cli.output import counted, listed, plain, when
+from acumen.cli.output import counted, listed, when
 from acumen.errors import BadInput
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.failures import FailureResponse, GroupState
 from acumen_client.wire.operations import OperationView
@@ -48,7 +49,7 @@ def failures(
         return Reply(changed, f"Group {changed.group.group_id}: {changed.group.state}, {count}.")
     if group is not None:
         failure = client.failure(group_id=group)
-        return Reply(failure, plain(_details(failure)))
+        return Reply(failure, visible(_details(failure)))
     states: list[GroupState] | None = ["resolved", "archived"] if closed or put_away else None
     page = client.failures(states=states, limit=limit)
     rows = [
@@ -74,7 +75,11 @@ def _details(failure: FailureResponse) -> str:
                 f"Analysis   [{analysis.engine}, {analysis.state}] {analysis.diagnosis.get('cause', '')}"
                 for analysis in failure.analyses[:3]
             ),
-            *([f"Lesson     {proposal.agent_playbook_id} ({proposal.approval}) {proposal.content}"] if proposal else []),
+            *(
+                [f"Lesson     {proposal.agent_playbook_id} ({proposal.approval}) {proposal.content}"]
+                if proposal
+                else []
+            ),
             "",
             *(
                 f"  {when(example.received_at)}  {example.op_id}  {(example.error_message or '')[:120]!r}"
@@ -136,7 +141,7 @@ def _line(operation: OperationView) -> str:
     duration = "" if operation.duration_ms is None else f" {operation.duration_ms:.0f} ms"
     message = (operation.error_message or operation.output_summary or operation.input_summary or "")[:MESSAGE]
     text = f"{operation.source} {operation.endpoint} {operation.status}{duration} {message}".replace("\n", " ")
-    return f"{when(operation.received_at)}  {plain(text)}".rstrip()
+    return f"{when(operation.received_at)}  {visible(text)}".rstrip()
 
 
 # --- outcomes and purge ---------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 import typer
 
 from acumen.cli.options import Limit, Reply, examples, remote
-from acumen.cli.output import counted, listed, plain
+from acumen.cli.output import counted, listed
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.failures import DecideProposalResponse, ProposalView
 
@@ -72,11 +73,9 @@ def edit(
     trigger: Annotated[str | None, typer.Option(help="Trigger: when it applies.")] = None,
 ) -> Reply:
     """Edit the text of a lesson. It stays pending."""
-    return _decided(
-        client.decide_proposal(agent_playbook_id=lesson, decision="edit", content=content, trigger=trigger)
-    )
+    return _decided(client.decide_proposal(agent_playbook_id=lesson, decision="edit", content=content, trigger=trigger))
 
 
 def _decided(answer: DecideProposalResponse) -> Reply:
     proposal = answer.proposal
-    return Reply(answer, plain(f"Lesson {proposal.agent_playbook_id}: {proposal.approval}. {proposal.content}"))
+    return Reply(answer, visible(f"Lesson {proposal.agent_playbook_id}: {proposal.approval}. {proposal.content}"))

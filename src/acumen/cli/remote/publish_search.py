@@ -99,8 +99,7 @@ def publish(
     about = {name: value for name, value in fields.items() if value is not None}
     new_session = {"session_id": f"cli_{uuid.uuid4().hex[:12]}"}
     published = [
-        _publish(client, {**new_session, **body, **about}, wait=wait)
-        for body in bodies(turns or [], file, stdin=stdin)
+        _publish(client, {**new_session, **body, **about}, wait=wait) for body in bodies(turns or [], file, stdin=stdin)
     ]
     answers = [each.as_json() for each in published]
     value = answers[0] if len(answers) == 1 else {"published": answers}

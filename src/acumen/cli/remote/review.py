@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from acumen.cli.options import AllUsers, Days, Limit, Reason, Reply, User, examples, remote
-from acumen.cli.output import TITLE, listed, plain, table, when
+from acumen.cli.output import TITLE, listed, table, when
 from acumen.errors import BadInput
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.review import (
     ConflictChoice,
@@ -178,9 +179,9 @@ def _reply(answer: ReviewMemoriesResponse, *, failed: bool = False) -> Reply:
 def _changed(item: ReviewedItem) -> str:
     name = f"{item.kind}:{item.id}"
     if not item.changed:
-        return plain(f"{name}  unchanged: {item.why}")
+        return visible(f"{name}  unchanged: {item.why}")
     changes = ", ".join(f"{field}: {before!r} -> {after!r}" for field, (before, after) in item.changes.items())
-    return plain(f"{name}  {changes or 'deleted'}")
+    return visible(f"{name}  {changes or 'deleted'}")
 
 
 @group.command(epilog=examples("acumen memory-review undo act_0123"))

@@ -96,9 +96,7 @@ def promote(
 
 
 @app.command("downgrade", hidden=True)
-@versions.command(
-    epilog=examples("acumen versions rollback profiles", "acumen versions rollback playbooks --user ana")
-)
+@versions.command(epilog=examples("acumen versions rollback profiles", "acumen versions rollback playbooks --user ana"))
 @remote
 def rollback(
     client: Client,

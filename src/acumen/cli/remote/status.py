@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from acumen.cli.options import AsJson, examples, remote
-from acumen.cli.output import counted, plain, show, size, table, when
+from acumen.cli.output import counted, show, size, table, when
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.system import ModelStatus, StatusResponse
 
@@ -56,7 +57,7 @@ def _lines(answer: StatusResponse) -> Iterator[str]:
     yield f"Model       {_model(answer.model)}"
     yield f"Metering    {f'since {when(coverage.metered_since)}' if coverage.metering_enabled else 'off'}"
     for alert in answer.alerts:
-        yield f"Alert       {plain(alert.said)} (since {when(alert.opened_at)})"
+        yield f"Alert       {visible(alert.said)} (since {when(alert.opened_at)})"
     yield ""
     yield table(["type", "status", "count"], [[row.kind, row.status, row.count] for row in answer.memories])
     yield ""
@@ -74,7 +75,9 @@ def _model(model: ModelStatus) -> str:
     if not model.configured:
         return "No model (rules)"
     limit = f" of {model.daily_tokens}" if model.daily_tokens else ""
-    calls = f"{counted(model.calls_today, 'call')} today, {model.failed_today} failed, {model.tokens_today}{limit} tokens"
+    calls = (
+        f"{counted(model.calls_today, 'call')} today, {model.failed_today} failed, {model.tokens_today}{limit} tokens"
+    )
     cost = "" if model.cost_today_usd is None else f", ${model.cost_today_usd:.4f}"
     text = f"{model.endpoint}: {calls}{cost}"
     return f"{text}; using rules: {model.degraded}" if model.degraded else text

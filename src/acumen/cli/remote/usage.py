@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 import typer
 
 from acumen.cli.options import Days, Limit, Reply, examples, remote
-from acumen.cli.output import TITLE, listed, plain, table, when
+from acumen.cli.output import TITLE, listed, table, when
 from acumen.cli.remote.input import moment
+from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.meter import CompareInjectionResponse, GetInjectionResponse, InjectionStat, MemoryCost
 
@@ -80,7 +81,7 @@ def explain(
     earlier: Annotated[str | None, typer.Option(help="Run it again as of this time, and compare.")] = None,
     later: Annotated[str | None, typer.Option(show_default="now", help="The second time to compare.")] = None,
 ) -> Reply:
-    """Show a past search: query, results with their scores, injected context."""
+    """Show a past search: query, results, injected context."""
     if earlier is None and later is None:
         answer = client.injection(injection_id=injection)
         return Reply(answer, _explained(answer))
@@ -106,11 +107,11 @@ def _explained(answer: GetInjectionResponse) -> str:
     holdout = answer.experiment_arm == "holdout"
     withheld = f"\nNothing was injected: holdout of experiment {answer.experiment_id}." if holdout else ""
     results = table(["result", "memory", "score", "matched by", "tokens", "line"], rows) if rows else "No results."
-    context = f"Injected context ({answer.context_tokens} tokens):\n{plain(answer.context)}"
-    return f"{plain(query)}{withheld}\n\n{results}\n\n{context}"
+    context = f"Injected context ({answer.context_tokens} tokens):\n{visible(answer.context)}"
+    return f"{visible(query)}{withheld}\n\n{results}\n\n{context}"
 
 
 def _difference(answer: CompareInjectionResponse) -> str:
     groups = {"Added": answer.appeared, "Removed": answer.vanished, "Reworded": answer.reworded}
     lines = [f"{label}: {', '.join(names)}" for label, names in groups.items() if names]
-    return plain("\n".join([answer.diff or answer.msg or "", *lines]).strip())
+    return visible("\n".join([answer.diff or answer.msg or "", *lines]).strip())

@@ -17,7 +17,7 @@ from acumen.errors import Conflict, ModelUnavailable
 from acumen.learn.evaluate import judge_llm, judge_rules, shadow
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import Millis, SessionId, UserId
-from acumen.model.jobs.facts import Published, SessionQuiet
+from acumen.model.jobs.events import Published, SessionQuiet
 from acumen.model.memories.base import Origin
 from acumen.model.metering.evaluation import (
     EvaluatedSession,
@@ -56,33 +56,33 @@ class Judged(Struct, frozen=True):
 # --- when ----------------------------------------------------------------------------------------------------------
 
 
-async def watch(fact: Published, deps: Deps) -> None:
+async def watch(event: Published, deps: Deps) -> None:
     """Sees which sessions grew, and sets the time at which each is looked at."""
     if not deps.config.judging.on:
         return
 
     def store(tx: Tx) -> None:
-        seen = tx.bookmarks.of(fact.user_id, READER)
-        grown = tx.sessions.grown(fact.user_id, seen)
+        seen = tx.bookmarks.of(event.user_id, READER)
+        grown = tx.sessions.grown(event.user_id, seen)
         if grown:
-            tx.bookmarks.move(fact.user_id, READER, seen, grown[-1].last_id)
+            tx.bookmarks.move(event.user_id, READER, seen, grown[-1].last_id)
         for growth in grown:
             if seen or growth.last_at > tx.at - HISTORY_MS:
                 at = tx.at if growth.finished else Millis(growth.last_at + _quiet_ms(deps))
-                tx.jobs.add(SessionQuiet(fact.user_id, growth.session_id), at)
+                tx.jobs.add(SessionQuiet(event.user_id, growth.session_id), at)
 
     await deps.store.write(store)
 
 
-async def session(fact: SessionQuiet, deps: Deps) -> None:
+async def session(event: SessionQuiet, deps: Deps) -> None:
     """Judges a session that has gone quiet; one that has not is looked at again when it might have."""
-    session = await deps.store.read(lambda tx: read(tx, fact.user_id, fact.session_id))
+    session = await deps.store.read(lambda tx: read(tx, event.user_id, event.session_id))
     if session is None or not deps.config.judging.on:
         return
     ended = session.is_over or session.stated is not None
     quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
     if quiet_at > deps.now():
-        await deps.store.write(lambda tx: tx.jobs.add(fact, quiet_at))
+        await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at))
     elif _wanted(session, deps) and not await deps.store.read(lambda tx: _is_judged(tx, session)):
         await judge(session, deps, ask_model=_drawn(session, deps) < _rates(session, deps).by_model)
 

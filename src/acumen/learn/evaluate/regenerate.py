@@ -8,7 +8,7 @@ from acumen.errors import NotFound
 from acumen.learn.evaluate import evaluate
 from acumen.learn.runs import runs, status
 from acumen.model.ids import Millis
-from acumen.model.jobs.facts import RegenerationAsked
+from acumen.model.jobs.events import RegenerationAsked
 from acumen.model.jobs.run import Run, RunId
 from acumen.model.metering.evaluation import as_item, key_of
 from acumen.model.metering.judging import USUAL_NAME
@@ -46,8 +46,8 @@ def sampled(ended: Sequence[EndedSession], deps: Deps) -> list[EndedSession]:
     return [session for session in ended if session.key in keys]
 
 
-async def carry(fact: RegenerationAsked, deps: Deps) -> None:
-    await runs.carry(fact.run_id, _judge_one, deps)
+async def carry(event: RegenerationAsked, deps: Deps) -> None:
+    await runs.carry(event.run_id, _judge_one, deps)
 
 
 async def of(run_id: RunId, deps: Deps) -> Run:

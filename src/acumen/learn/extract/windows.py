@@ -10,7 +10,7 @@ from acumen.model.config import Extractor
 from acumen.model.conversation import Interaction, Request, Turn, Window
 from acumen.model.echoes import RenderedMemory, without_echoes
 from acumen.model.ids import InteractionId, Millis, RequestId, UserId
-from acumen.model.jobs.facts import Published
+from acumen.model.jobs.events import Published
 from acumen.storage.store import Tx
 
 # However full a window is: a correction is understood only with the turn that it corrects.

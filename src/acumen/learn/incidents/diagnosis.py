@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field
 from acumen.deps import Deps
 from acumen.errors import ModelUnavailable
 from acumen.llm import prompt
-from acumen.model.hazards import hazards
 from acumen.model.memories.base import Origin
 from acumen.model.operations.failure import FailureGroup
 from acumen.model.operations.operation import Operation
+from acumen.model.prompt_injection import detect
 from acumen.model.secrets import redact
 
 # How sure a rule is: it recognised the kind of failure, or it knows only that it keeps happening.
@@ -130,7 +130,7 @@ class Diagnosis(BaseModel):
         """Whether it rests on the examples, and has no words that try to act."""
         texts = (self.cause, self.adjust, self.dont, self.trigger)
         known = {example.id for example in examples}
-        return known.issuperset(self.evidence_ids) and not any(map(hazards, texts))
+        return known.issuperset(self.evidence_ids) and not any(map(detect, texts))
 
 
 EXPLAIN = prompt.beside(__file__, "explain_failures", Diagnosis)

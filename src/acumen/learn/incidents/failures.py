@@ -9,15 +9,14 @@ from acumen.deps import Deps
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.diagnosis import Diagnosis, diagnose
 from acumen.learn.incidents.proposals import Suggestion
-from acumen.model.hazards import commands
 from acumen.model.ids import Millis
-from acumen.model.jobs.facts import Failed
+from acumen.model.jobs.events import Failed
 from acumen.model.memories.base import Origin
 from acumen.model.memories.playbook import Lesson
 from acumen.model.operations.failure import COOL_DOWN_MS, LEAST_SESSIONS, WORTH_ANALYSING, FailureGroup, GroupState
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import LEAST_CONFIDENCE, About, AnalysisState, confidence
-from acumen.storage.operations.operations import OperationFilter
+from acumen.model.prompt_injection import commands
 from acumen.storage.store import Tx
 
 MOST_EXAMPLES, MOST_OF_A_SESSION, LOOKED_AT = 10, 3, 200
@@ -53,14 +52,14 @@ class Case(Struct, frozen=True):
         return any(map(commands, texts))
 
 
-async def explain(fact: Failed, deps: Deps) -> None:
+async def explain(event: Failed, deps: Deps) -> None:
     """Explain a group of failures, when there is enough that no analysis has seen."""
-    case = await deps.store.read(lambda tx: _case(tx, fact.group_id))
+    case = await deps.store.read(lambda tx: _case(tx, event.group_id))
     if case is None or not case.is_ready:
         return
     cooled_at = (case.group.analysed_at or 0) + COOL_DOWN_MS
     if case.group.analysed_at is not None and deps.now() < cooled_at:
-        await deps.store.write(lambda tx: tx.jobs.add(fact, Millis(cooled_at)))
+        await deps.store.write(lambda tx: tx.jobs.add(event, Millis(cooled_at)))
         return
     hashed = proposals.evidence_hash(case.group.id, [example.id for example in case.examples])
     if not await deps.store.read(lambda tx: tx.proposals.is_analysed(hashed)):

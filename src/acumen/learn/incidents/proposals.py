@@ -8,13 +8,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acumen.deps import Deps, Findable
-from acumen.model.hazards import commands, hazards
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, fresh_id
 from acumen.model.memories.base import Origin, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.search import SearchRow
 from acumen.model.operations.operation import Operation
 from acumen.model.operations.proposal import About, Analysis, AnalysisState, Proposal
+from acumen.model.prompt_injection import commands, detect
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
@@ -52,7 +52,7 @@ def evidence_hash(key: str, ids: Sequence[str]) -> str:
 def is_harmless(lesson: Lesson) -> bool:
     """No part of it tries to do anything to its reader."""
     parts = (lesson.content, lesson.trigger, lesson.rationale, lesson.pitfall)
-    return not any(hazards(part) for part in parts if part)
+    return not any(detect(part) for part in parts if part)
 
 
 def state_of(lesson: Lesson, texts: Iterable[str], *, enough: bool) -> AnalysisState:

@@ -8,15 +8,17 @@ from typing import Any
 from msgspec import Struct
 
 from acumen.deps import Deps
+from acumen.errors import Conflict
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.proposals import Suggestion
-from acumen.model.hazards import hazards
-from acumen.model.jobs.facts import Recovered
+from acumen.model.jobs.events import Recovered
 from acumen.model.memories.base import Origin
 from acumen.model.memories.playbook import Lesson
 from acumen.model.operations.failure import LEAST_SESSIONS
 from acumen.model.operations.operation import Operation
 from acumen.model.operations.proposal import About, Analysis
+from acumen.model.prompt_injection import detect
+from acumen.storage.store import Tx
 
 LONGEST_VALUE = 60
 MOST_CALLS = 500
@@ -77,9 +79,9 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)[:LONGEST_VALUE]
 
 
-async def learn(fact: Recovered, deps: Deps) -> None:
+async def learn(event: Recovered, deps: Deps) -> None:
     """Remember each recovery once; a change that helped in two sessions is proposed."""
-    call = (fact.session_id, fact.source, fact.endpoint)
+    call = (event.session_id, event.source, event.endpoint)
     calls = await deps.store.read(lambda tx: tx.operations.since_failure(*call, MOST_CALLS))
     for recovery in recoveries(sorted(calls, key=lambda operation: operation.started_at or operation.received_at)):
         await _remember(recovery, deps)
@@ -102,7 +104,13 @@ async def _remember(recovery: Recovery, deps: Deps) -> None:
     texts = (failed.error_message or "", failed.endpoint, *values)
     state = proposals.state_of(suggestion.lesson, texts, enough=len(suggestion.sessions) >= LEAST_SESSIONS)
     diagnosis = {"values": values, "removed": list(recovery.removed), "cause": failed.error_type or ""}
-    await proposals.conclude(suggestion, state, diagnosis, deps)
+
+    def check_nothing_new(tx: Tx) -> None:
+        """Of two sessions that are analysed at the same time, one has to count the other."""
+        if len(tx.proposals.analyses_of(recovery.key)) > len(before) + 1:
+            raise Conflict(f"The recovery {recovery.key} was analysed for another session at the same time.")
+
+    await proposals.conclude(suggestion, state, diagnosis, deps, check_nothing_new)
 
 
 def _lesson(recovery: Recovery, before: Sequence[Analysis]) -> Lesson:
@@ -110,7 +118,7 @@ def _lesson(recovery: Recovery, before: Sequence[Analysis]) -> Lesson:
 
     def to(name: str, value: str) -> str:
         earlier = {analysis.diagnosis.get("values", {}).get(name) for analysis in before}
-        return f"`{name}` to {value}" if earlier == {value} and not hazards(value) else f"`{name}`"
+        return f"`{name}` to {value}" if earlier == {value} and not detect(value) else f"`{name}`"
 
     call, error = f"`{recovery.failed.endpoint}`", recovery.failed.error_type or "an error"
     steps = [

@@ -7,14 +7,13 @@ from statistics import median
 from acumen.deps import Deps
 from acumen.learn.incidents import proposals
 from acumen.learn.incidents.proposals import Suggestion
-from acumen.model.hazards import hazards
-from acumen.model.jobs.facts import Worked
+from acumen.model.jobs.events import Worked
 from acumen.model.memories.base import Origin
 from acumen.model.memories.playbook import Lesson
 from acumen.model.operations.failure import LEAST_SESSIONS
-from acumen.model.operations.operation import Operation
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import About
-from acumen.storage.operations.operations import OperationFilter
+from acumen.model.prompt_injection import detect
 
 LEAST_SUCCESSES = 3
 MOST_FAILURES = 0.2
@@ -22,10 +21,10 @@ LOOKED_AT, MOST_EXAMPLES = 200, 10
 LONGEST_VALUE = 60
 
 
-async def consolidate(fact: Worked, deps: Deps) -> None:
+async def consolidate(event: Worked, deps: Deps) -> None:
     """Propose a way of calling that works, or count that it works again."""
-    calls = await deps.store.read(lambda tx: tx.operations.find(OperationFilter(way_key=fact.way_key), LOOKED_AT))
-    suggestion = _suggestion(fact.way_key, [call for call in calls if call.succeeded], sum(c.failed for c in calls))
+    calls = await deps.store.read(lambda tx: tx.operations.find(OperationFilter(way_key=event.way_key), LOOKED_AT))
+    suggestion = _suggestion(event.way_key, [call for call in calls if call.succeeded], sum(c.failed for c in calls))
     if suggestion is not None:
         texts = (suggestion.evidence[0].endpoint, *suggestion.detail["arguments"])
         state = proposals.state_of(suggestion.lesson, texts, enough=True)
@@ -67,7 +66,7 @@ def _constant(successes: Sequence[Operation]) -> dict[str, str]:
         for name, value in sorted((successes[0].arguments or {}).items())
         if all((call.arguments or {}).get(name) == value for call in successes)
     }
-    return {name: value for name, value in same.items() if len(value) <= LONGEST_VALUE and not hazards(value)}
+    return {name: value for name, value in same.items() if len(value) <= LONGEST_VALUE and not detect(value)}
 
 
 def _lesson(call: str, arguments: Sequence[str]) -> Lesson:

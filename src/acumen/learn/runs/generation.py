@@ -17,7 +17,7 @@ from acumen.learn.runs.status import end_lost
 from acumen.model.config import Extractor, OrgConfig
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import InteractionId, Kind, Millis, UserId
-from acumen.model.jobs.facts import GenerationAsked
+from acumen.model.jobs.events import GenerationAsked
 from acumen.model.jobs.run import Run, RunId, RunState
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
@@ -110,9 +110,9 @@ async def start(service: Service, wish: Wish, deps: Deps) -> Run:
     return await deps.store.write(store)
 
 
-async def carry_out(fact: GenerationAsked, deps: Deps) -> None:
+async def carry_out(event: GenerationAsked, deps: Deps) -> None:
     """User by user, from wherever the run stands."""
-    await carry(fact.run_id, _make_anew, deps)
+    await carry(event.run_id, _make_anew, deps)
 
 
 async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:

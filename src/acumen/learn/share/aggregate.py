@@ -23,7 +23,7 @@ from acumen.learn.share.shared import shared_lessons, user_lessons, vector_of
 from acumen.learn.share.write import Work, write
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.ids import Millis, PlaybookId
-from acumen.model.jobs.facts import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
+from acumen.model.jobs.events import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.jobs.run import Run, RunId, RunState
 from acumen.model.memories.cluster import AggregationBookmark, IndexedLesson
 from acumen.model.memories.playbook import Lesson
@@ -77,17 +77,17 @@ def _after_pause(tx: Tx, version: str) -> Millis:
     return Millis(max(ends, default=tx.at))
 
 
-async def begin(fact: LessonsGrew, deps: Deps) -> None:
+async def begin(event: LessonsGrew, deps: Deps) -> None:
     """Starts the run, if the lessons are still new; after the one under way, if there is one."""
 
     def store(tx: Tx) -> None:
-        if _new_lessons(tx)[fact.agent_version] < deps.config.aggregation.due_after:
+        if _new_lessons(tx)[event.agent_version] < deps.config.aggregation.due_after:
             return
         status.end_lost(tx, SERVICE)
-        if tx.runs.active(SERVICE, fact.agent_version):
-            tx.jobs.add(fact, Millis(tx.at + PAUSE_MS))
+        if tx.runs.active(SERVICE, event.agent_version):
+            tx.jobs.add(event, Millis(tx.at + PAUSE_MS))
         else:
-            _start(tx, fact.agent_version, None)
+            _start(tx, event.agent_version, None)
 
     await deps.store.write(store)
 
@@ -134,8 +134,8 @@ def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = 
 # --- the run -----------------------------------------------------------------------------------------------------
 
 
-async def carry(fact: AggregationAsked, deps: Deps) -> None:
-    await runs.carry(fact.run_id, _work, deps)
+async def carry(event: AggregationAsked, deps: Deps) -> None:
+    await runs.carry(event.run_id, _work, deps)
 
 
 async def _work(run: Run, item: str, deps: Deps) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""A job: a fact on its way to the steps it causes."""
+"""A job: an event on its way to the steps it triggers."""
 
 from enum import StrEnum
 from typing import Any
@@ -17,7 +17,7 @@ class JobState(StrEnum):
 class Job(Struct, frozen=True):
     id: int
     org_id: OrgId
-    fact: str
+    event: str
     scope: str
     payload: dict[str, Any]
     state: JobState

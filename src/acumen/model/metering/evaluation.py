@@ -1,6 +1,7 @@
 """How sessions end: what a judge makes of them, what their callers say of them, and which of two answers was better."""
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NewType
 
@@ -213,3 +214,25 @@ class ShadowVerdict(Struct, frozen=True):
     regular_first: bool
     created_at: Millis
     origin: Origin = field(default_factory=Origin)
+
+
+class EvaluationFilter(Struct, frozen=True):
+    """Which evaluations; None means "any". Times are those at which they were first made."""
+
+    user_id: UserId | None = None
+    session_id: SessionId | None = None
+    agent_version: str | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+
+class OutcomeFilter(Struct, frozen=True):
+    """Which stated outcomes; None means "any". Times are those at which the caller says it ended."""
+
+    sessions: Sequence[SessionId] | None = None
+    user_id: UserId | None = None
+    source: str | None = None
+    outcome: Outcome | None = None
+    label: str | None = None
+    since: Millis | None = None
+    until: Millis | None = None

@@ -98,3 +98,12 @@ def _ready(group: FailureGroup) -> bool:
 def due_at(group: FailureGroup, at: Millis) -> Millis:
     """When it may be analysed: at once, or when it has cooled down."""
     return at if group.analysed_at is None else Millis(max(at, group.analysed_at + COOL_DOWN_MS))
+
+
+class FailureGroupFilter(Struct, frozen=True):
+    """Which groups; None means any."""
+
+    states: tuple[GroupState, ...] | None = None
+    source: str | None = None
+    endpoint: str | None = None
+    since: Millis | None = None  # last seen no earlier

@@ -113,3 +113,21 @@ class SourceCounts(Struct, frozen=True):
     successes: int = 0
     failures: int = 0
     last_hour: Millis | None = None  # the beginning of the last hour in which one came
+
+
+class OperationFilter(Struct, frozen=True):
+    """Which operations; None means any. `since` and `until` are the times of receipt, both included."""
+
+    source: str | None = None
+    kind: OperationKind | None = None
+    outcomes: bool = False  # only what tells how something ended: outcomes, verdicts and evaluations
+    status: OperationStatus | None = None
+    endpoint: str | None = None
+    agent: str | None = None
+    session_id: str | None = None
+    user_id: str | None = None
+    group_ids: tuple[str, ...] | None = None
+    way_key: str | None = None
+    ids: tuple[str, ...] | None = None
+    since: Millis | None = None
+    until: Millis | None = None

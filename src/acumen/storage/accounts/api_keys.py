@@ -5,7 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from acumen.model.api_key import ApiKey
+from acumen.model.account import ApiKey
 from acumen.storage.engine.scope import OrgScope, row_of, value_of
 from acumen.storage.tables import api_keys
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 
 from acumen.errors import Conflict
+from acumen.model.account import StoredConfig
 from acumen.model.config import REVIEW
 from acumen.model.ids import Millis, OrgId
 from acumen.storage.engine.compiled_statement import CompiledSelect
@@ -14,13 +14,6 @@ from acumen.storage.tables import orgs
 
 # Asked before every job: built once.
 _CONFIG = CompiledSelect(sa.select(orgs.c.config, orgs.c.config_version).where(orgs.c.org_id == sa.bindparam("org")))
-
-
-class StoredConfig(Struct, frozen=True):
-    """`version` counts the changes, so that two writers cannot overwrite each other unseen."""
-
-    version: int
-    config: dict[str, Any] | None
 
 
 class Orgs:

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
-from acumen.model.metering.evaluation import Extent, Outcome, SessionKey, Stated
+from acumen.model.metering.evaluation import Extent, Outcome, OutcomeFilter, SessionKey, Stated
 from acumen.storage.engine.compiled_statement import CompiledSelect, SelectByIds
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import interactions, requests, sessions
@@ -28,18 +28,6 @@ class EndedSession(Struct, frozen=True):
 
     key: SessionKey
     agent_version: str
-
-
-class OutcomeFilter(Struct, frozen=True):
-    """Which stated outcomes; None means "any". Times are those at which the caller says it ended."""
-
-    sessions: Sequence[SessionId] | None = None
-    user_id: UserId | None = None
-    source: str | None = None
-    outcome: Outcome | None = None
-    label: str | None = None
-    since: Millis | None = None
-    until: Millis | None = None
 
 
 # Asked for every publish: built once.

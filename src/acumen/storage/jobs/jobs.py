@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from acumen.model.ids import Millis, OrgId, UserId
-from acumen.model.jobs.facts import Fact, Published, SessionEnded, SessionQuiet
+from acumen.model.jobs.events import Event, Published, SessionEnded, SessionQuiet
 from acumen.model.jobs.job import Job, JobState
 from acumen.storage.engine.compiled_statement import CompiledSelect, CompiledStatement, PlainStatement, Row
 from acumen.storage.engine.database import Database
@@ -29,14 +29,14 @@ class JobQueue:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def add(self, fact: Fact, at: Millis | None = None) -> None:
+    def add(self, event: Event, at: Millis | None = None) -> None:
         """Folds into the waiting job of the same scope, which then runs at the earlier of the two times."""
-        self.add_all([(fact, at)])
+        self.add_all([(event, at)])
 
-    def add_all(self, caused: Sequence[tuple[Fact, Millis | None]]) -> None:
+    def add_all(self, caused: Sequence[tuple[Event, Millis | None]]) -> None:
         """Each with the time at which it is due; None: now. They are inserted when the transaction ends."""
         s = self._scope
-        s.new_jobs.extend(s.stamp(_new_job(s.org, fact, s.at if at is None else at)) for fact, at in caused)
+        s.new_jobs.extend(s.stamp(_new_job(s.org, event, s.at if at is None else at)) for event, at in caused)
 
     def write(self) -> None:
         """Inserts what was added. The last statement of a transaction: see the lock order in `scope.py`."""
@@ -45,11 +45,11 @@ class JobQueue:
             _fold_in(s.db.insert).run(s.conn, sorted(s.new_jobs, key=lambda row: str(row["waiting_key"])))
             s.new_jobs.clear()
 
-    def of_scope(self, fact: str, scope: str) -> list[Job]:
-        return self._those(jobs.c.fact == fact, jobs.c.scope == scope)
+    def of_scope(self, event: str, scope: str) -> list[Job]:
+        return self._those(jobs.c.fact == event, jobs.c.scope == scope)
 
-    def of_fact(self, fact: str) -> list[Job]:
-        return self._those(jobs.c.fact == fact)
+    def of_event(self, event: str) -> list[Job]:
+        return self._those(jobs.c.fact == event)
 
     def of_run(self, run_id: str) -> list[Job]:
         return self._those(jobs.c.scope == run_id)
@@ -58,12 +58,12 @@ class JobQueue:
         return [_job(row) for row in self._scope.all(self._scope.mine(jobs).where(*where))]
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """By fact, then by state."""
+        """By event, then by state."""
         c = jobs.c
         query = self._scope.mine(c.fact, c.state, sa.func.count())
         counted: dict[str, dict[str, int]] = {}
-        for fact, state, number in self._scope.all(query.group_by(c.fact, c.state)):
-            counted.setdefault(fact, {})[state] = number
+        for event, state, number in self._scope.all(query.group_by(c.fact, c.state)):
+            counted.setdefault(event, {})[state] = number
         return counted
 
     def overdue_since(self) -> Millis | None:
@@ -124,9 +124,9 @@ class JobLeases:
         self._recover_lost(attempts)
         return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
 
-    def claim_this(self, org: OrgId, fact: Fact, owner: str, until: Millis) -> list[Job]:
-        """The job of this very fact, if it is due and nobody has it."""
-        this = {"org": org, "fact": fact.name, "scope": fact.scope}
+    def claim_this(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
+        """The job of this very event, if it is due and nobody has it."""
+        this = {"org": org, "fact": event.name, "scope": event.scope}
         return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
 
     def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
@@ -159,7 +159,7 @@ class JobLeases:
 
     def finish(self, job: Job, owner: str) -> None:
         """What died of the same scope is made good by it: a step does all there is to do."""
-        done = {"org": job.org_id, "fact": job.fact, "scope": job.scope, "job": job.id, "owner": owner}
+        done = {"org": job.org_id, "fact": job.event, "scope": job.scope, "job": job.id, "owner": owner}
         _FINISH.run(self._conn, [done])
 
     def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
@@ -272,16 +272,16 @@ def _fold_in(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     return CompiledStatement(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
 
 
-def _waiting_key(org: str, fact: str, scope: str) -> str:
-    return f"{org}\x1f{fact}\x1f{scope}"
+def _waiting_key(org: str, event: str, scope: str) -> str:
+    return f"{org}\x1f{event}\x1f{scope}"
 
 
-def _new_job(org: OrgId, fact: Fact, run_at: Millis) -> dict[str, Any]:
+def _new_job(org: OrgId, event: Event, run_at: Millis) -> dict[str, Any]:
     return {
-        "waiting_key": _waiting_key(org, fact.name, fact.scope),
-        "fact": fact.name,
-        "scope": fact.scope,
-        "payload": fact.payload(),
+        "waiting_key": _waiting_key(org, event.name, event.scope),
+        "fact": event.name,
+        "scope": event.scope,
+        "payload": event.payload(),
         "state": JobState.WAITING,
         "wishes": 1,
         "attempts": 0,
@@ -290,4 +290,4 @@ def _new_job(org: OrgId, fact: Fact, run_at: Millis) -> dict[str, Any]:
 
 
 def _job(row: Any) -> Job:
-    return value_of(Job, row, id=row.job_id, payload=row.payload or {}, state=JobState(row.state))
+    return value_of(Job, row, id=row.job_id, event=row.fact, payload=row.payload or {}, state=JobState(row.state))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 from msgspec.structs import asdict
 
 from acumen.model.conversation import versions_meant
-from acumen.model.ids import Millis, SessionId, UserId
+from acumen.model.ids import SessionId, UserId
 from acumen.model.memories.base import Origin
 from acumen.model.metering.evaluation import (
     Evaluation,
+    EvaluationFilter,
     EvaluationId,
     FailureType,
     Judgement,
@@ -26,16 +26,6 @@ from acumen.storage.tables import evaluations, shadow_verdicts
 
 # Pairs in one statement: each takes two values.
 PAIRS_AT_ONCE = 1_000
-
-
-class EvaluationFilter(Struct, frozen=True):
-    """Which evaluations; None means "any". Times are those at which they were first made."""
-
-    user_id: UserId | None = None
-    session_id: SessionId | None = None
-    agent_version: str | None = None
-    since: Millis | None = None
-    until: Millis | None = None
 
 
 class Evaluations:

@@ -6,10 +6,9 @@ from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 
 from acumen.model.ids import Millis
-from acumen.model.operations.failure import WEEK_HOURS, FailureGroup, GroupState
+from acumen.model.operations.failure import WEEK_HOURS, FailureGroup, FailureGroupFilter, GroupState
 from acumen.model.operations.operation import Operation
 from acumen.model.times import HOUR_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
@@ -26,15 +25,6 @@ from acumen.storage.tables import (
 )
 
 _TABLES = (failure_keys, failure_hours, failure_sessions, failure_aliases, failure_groups)
-
-
-class FailureGroupFilter(Struct, frozen=True):
-    """Which groups; None means any."""
-
-    states: tuple[GroupState, ...] | None = None
-    source: str | None = None
-    endpoint: str | None = None
-    since: Millis | None = None  # last seen no earlier
 
 
 class Failures:

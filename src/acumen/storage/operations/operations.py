@@ -8,11 +8,17 @@ from operator import itemgetter
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.model.ids import Millis
-from acumen.model.operations.operation import AHEAD_MS, Operation, OperationId, OperationKind, OperationStatus
+from acumen.model.operations.operation import (
+    AHEAD_MS,
+    Operation,
+    OperationFilter,
+    OperationId,
+    OperationKind,
+    OperationStatus,
+)
 from acumen.model.times import HOUR_MS
 from acumen.storage.engine.bulk_insert import BulkInsert
 from acumen.storage.engine.compiled_statement import CompiledStatement, PlainStatement, Row, SelectByIds
@@ -27,24 +33,6 @@ MOST_VALUES = 20
 # By so much what was done later may have been told earlier.
 OUT_OF_ORDER_MS = HOUR_MS
 _FIELDS = {name: _RENAMED.get(name, name) for name in Operation._fields}
-
-
-class OperationFilter(Struct, frozen=True):
-    """Which operations; None means any. `since` and `until` are the times of receipt, both included."""
-
-    source: str | None = None
-    kind: OperationKind | None = None
-    outcomes: bool = False  # only what tells how something ended: outcomes, verdicts and evaluations
-    status: OperationStatus | None = None
-    endpoint: str | None = None
-    agent: str | None = None
-    session_id: str | None = None
-    user_id: str | None = None
-    group_ids: tuple[str, ...] | None = None
-    way_key: str | None = None
-    ids: tuple[str, ...] | None = None
-    since: Millis | None = None
-    until: Millis | None = None
 
 
 class Operations:

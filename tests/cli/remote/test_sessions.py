@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.cli.sessions import _why
+from acumen.cli.remote.sessions import _reason
 from acumen_client.wire.evaluations import EvaluationResultView
 
 
@@ -17,4 +17,4 @@ from acumen_client.wire.evaluations import EvaluationResultView
     ],
 )
 def test_only_what_is_known_of_an_end_is_told(told: dict, said: str):
-    assert _why(EvaluationResultView.model_construct(**told)) == said
+    assert _reason(EvaluationResultView.model_construct(**told)) == said

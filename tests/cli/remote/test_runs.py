@@ -1,4 +1,4 @@
-"""`acumen rerun`, `upgrade`, `downgrade` and `operations`, against a server that runs."""
+"""`acumen rerun`, `versions` and `runs`, against a server that runs."""
 
 import pytest
 
@@ -12,13 +12,13 @@ def learned(ask: Run, user: str) -> None:
 
 
 @pytest.mark.parametrize("what, service", [("profiles", "profile_generation"), ("playbooks", "playbook_generation")])
-def test_a_rerun_is_waited_for_upgraded_and_taken_back(ask: Run, what: str, service: str):
+def test_a_rerun_is_waited_for_promoted_and_rolled_back(ask: Run, what: str, service: str):
     user = f"rerun-{what}"
     learned(ask, user)
 
     rerun = ask("rerun", what, "--user", user, "--wait", "--json").json
-    up = ask("upgrade", what, "--user", user)
-    down = ask("downgrade", what, "--user", user)
+    up = ask("versions", "promote", what, "--user", user)
+    down = ask("versions", "rollback", what, "--user", user)
 
     assert (rerun["status"], rerun["service_name"], rerun["processed_user_ids"]) == ("completed", service, [user])
     assert rerun["stats"]["generated"] >= 1
@@ -32,21 +32,21 @@ def test_a_rerun_that_nobody_waits_for_says_where_to_look(ask: Run):
     learned(ask, "later")
 
     result = ask("rerun", "profiles", "--user", "later", "--since", "2020-01-01")
-    ended = ask("operations", "status", "profile_generation", "--wait")
+    ended = ask("runs", "status", "profile_generation", "--wait")
 
     assert result.code == 0
-    assert "acumen operations status profile_generation" in result.out
+    assert "acumen runs status profile_generation" in result.out
     assert ended.code == 0
     assert "completed" in ended.out
 
 
-def test_operations_lists_what_was_run_and_cancels_what_runs(ask: Run):
+def test_runs_are_listed_and_cancelled(ask: Run):
     learned(ask, "listed")
     ask("rerun", "profiles", "--user", "listed", "--wait")
 
-    listed = ask("operations", "status")
-    told = ask("operations", "status", "--json").json["operations"]
-    cancelled = ask("operations", "cancel")
+    listed = ask("runs", "status")
+    told = ask("runs", "status", "--json").json["operations"]
+    cancelled = ask("runs", "cancel")
 
     assert "profile_generation" in listed.out
     assert "profile_generation" in {one["service_name"] for one in told}
@@ -58,8 +58,8 @@ def test_operations_lists_what_was_run_and_cancels_what_runs(ask: Run):
     [
         (("rerun", "profiles", "--name", "nobody"), "There is no extractor 'nobody'"),
         (("rerun", "profiles", "--agent-version", "v1"), "no agent version"),
-        (("upgrade", "profiles", "--name", "x"), "no agent version and no name"),
-        (("operations", "status", "brewing"), "No operation found for service: brewing"),
+        (("versions", "promote", "profiles", "--name", "x"), "no agent version and no name"),
+        (("runs", "status", "brewing"), "No operation found for service: brewing"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else None,
 )

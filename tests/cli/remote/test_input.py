@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from acumen.cli.turns import parsed, spoken
+from acumen.cli.remote.input import parsed, turn_of
 from acumen.errors import BadInput
 
 
@@ -20,7 +20,7 @@ from acumen.errors import BadInput
     ],
 )
 def test_only_a_known_speaker_before_the_colon_is_one(text: str, role: str, content: str):
-    assert spoken(text) == {"role": role, "content": content}
+    assert turn_of(text) == {"role": role, "content": content}
 
 
 TURN = {"role": "User", "content": "hello"}

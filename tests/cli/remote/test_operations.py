@@ -44,20 +44,22 @@ def test_failures_are_listed_and_told_in_full(ask: Run, lesson: dict[str, Any]):
     as_json = ask("failures", lesson["group_id"], "--json").json
 
     assert lesson["group_id"] in listed.out
-    assert "4 times in 2 session(s)" in told.out
-    assert "lesson" in told.out
+    assert "4 times in 2 sessions" in told.out
+    assert "Lesson" in told.out
     assert as_json["group"]["count"] == 4
 
 
 def test_a_group_is_archived_and_reopened(ask: Run, lesson: dict[str, Any]):
     archived = ask("failures", lesson["group_id"], "--change", "archive")
     hidden = ask("failures", "--json").json["groups"]
-    put_away = ask("failures", "--put-away", "--json").json["groups"]
+    closed = ask("failures", "--closed", "--json").json["groups"]
+    by_former_name = ask("failures", "--put-away", "--json").json["groups"]
     ask("failures", lesson["group_id"], "--change", "reopen")
 
-    assert "is archived" in archived.out
+    assert "archived" in archived.out
     assert lesson["group_id"] not in [one["group_id"] for one in hidden]
-    assert lesson["group_id"] in [one["group_id"] for one in put_away]
+    assert lesson["group_id"] in [group["group_id"] for group in closed]
+    assert by_former_name == closed
     assert ask("failures", "--change", "archive").code == 1
 
 
@@ -69,8 +71,8 @@ def test_a_lesson_is_edited_approved_and_rejected(ask: Run, lesson: dict[str, An
     listed = ask("proposals", "--approval", "approved")
     rejected = ask("proposals", "reject", number, "--json").json
 
-    assert "is pending: Ask for less." in edited.out
-    assert "is approved" in approved.out
+    assert "pending. Ask for less." in edited.out
+    assert "approved" in approved.out
     assert "Ask for less." in listed.out
     assert rejected["proposal"]["approval"] == "rejected"
     assert ask("proposals", "approve", "987654").code == 1
@@ -108,5 +110,5 @@ def test_a_source_is_purged(ask: Run, server: Served):
 
     told = ask("purge", "--source", "rogue")
 
-    assert told.out.startswith("Removed 1 operation(s)")
+    assert told.out.startswith("Deleted 1 operation,")
     assert ask("purge").code == 1

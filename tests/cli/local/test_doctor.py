@@ -1,4 +1,4 @@
-"""`acumen doctor`: finds what is wrong, says how to put it right, and changes nothing."""
+"""`acumen doctor`: finds what is wrong, says how to fix it, and changes nothing."""
 
 import socket
 from functools import partial
@@ -14,7 +14,7 @@ def _levels(result) -> dict[str, str]:
     return {check["about"]: check["level"] for check in result.json["checks"]}
 
 
-def test_a_fresh_machine_is_well_and_stays_untouched(run: Run, tmp_path: Path):
+def test_a_fresh_machine_passes_and_stays_untouched(run: Run, tmp_path: Path):
     result = run("doctor", "--json", "--data", str(tmp_path / "new"), "--port", _free_port())
 
     assert result.code == 0
@@ -22,21 +22,21 @@ def test_a_fresh_machine_is_well_and_stays_untouched(run: Run, tmp_path: Path):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_served_machine_is_well_too(run: Run, server: Served, monkeypatch: pytest.MonkeyPatch):
+def test_a_machine_with_a_running_server_passes(run: Run, server: Served, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ACUMEN_URL", server.url)
 
     result = run("doctor", "--data", str(server.data), "--port", server.url.rsplit(":", 1)[1])
 
     assert result.code == 0
-    assert "is served by Acumen" in result.out
-    assert "All is well." in result.out
+    assert "is used by a running Acumen" in result.out
+    assert "All checks passed." in result.out
 
 
-def test_each_mistake_is_found_and_comes_with_its_cure(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_each_mistake_is_found_with_its_fix(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "acumen.db").write_text("not a database" * 100)
-    monkeypatch.setattr("acumen.cli.checks.STATIC", tmp_path)
-    monkeypatch.setattr("acumen.cli.checks.PAGES", tmp_path)
-    monkeypatch.setattr("acumen.cli.checks.load_embedder", partial(load_embedder, tmp_path))
+    monkeypatch.setattr("acumen.cli.local.checks.STATIC", tmp_path)
+    monkeypatch.setattr("acumen.cli.local.checks.PAGES", tmp_path)
+    monkeypatch.setattr("acumen.cli.local.checks.load_embedder", partial(load_embedder, tmp_path))
     monkeypatch.setenv("ACUMEN_URL", "http://127.0.0.1:9")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -70,7 +70,7 @@ def test_a_model_that_does_not_answer_is_found_and_is_no_failure(
     (model,) = [check for check in result.json["checks"] if check["about"] == "Model"]
     assert (result.code, model["level"]) == (0, "warn")
     assert "ACUMEN_LLM__URL" in model["fix"]
-    assert "learns by rules" in model["fix"]
+    assert "rules learn" in model["fix"]
 
 
 def test_a_key_for_nobody_is_found(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

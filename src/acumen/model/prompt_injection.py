@@ -1,16 +1,21 @@
-"""Text that tries to do something to whoever reads it. Pure.
+"""Detect prompt injection: text that commands the agent that reads it. Pure.
 
-What agents report is written by tools, users and strangers. A lesson made of it would be read by other agents as ours,
-so text that commands makes no lesson before a person has looked, and other hazardous text is never quoted in one.
+Tools, users and strangers write what agents report. `detect` reads such text strictly: nothing it finds is quoted in a
+lesson, and text that commands becomes no lesson before a person has looked. A lesson itself may instruct the agent, so
+`detect_in_lesson` looks only for what reaches beyond the work: overriding other instructions, asking for secrets,
+sending data away, hiding from the user, running downloads, posing as part of the prompt.
 """
 
+import hashlib
 import re
 import unicodedata
+
+from msgspec import Struct
 
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.secrets import redact
 
-# Beyond this nobody reads, and neither do we.
+# Only this many characters are checked.
 LONGEST = 20_000
 
 COMMAND = "commands the reader"
@@ -22,7 +27,7 @@ INVISIBLE = "hides characters"
 SECRET = "holds a secret"  # noqa: S105 - its name, not one
 MARKUP = "is markup that acts"
 
-# What no lesson may come of, not even without its words, before a person has looked.
+# Text with one of these becomes no lesson before a person has looked, not even without its words.
 COMMANDING = frozenset({COMMAND, ROLE, INVISIBLE, MARKUP})
 
 
@@ -39,12 +44,12 @@ _SECRETS = _any(
     "system,prompt prompts? instructions credentials? secrets? api[,_-]?keys? passwords? env(?:ironment)? "
     "(?:access|auth|api)[,_-]?tokens? memor(?:y|ies)"
 )
-_DEEDS = _any(
+_ACTIONS = _any(
     "run execute call disable delete curl wget chmod send download install paste export set use open visit grant "
     "turn,off ignore eval"
 )
 _READER = _any("assistant agent ai model llm claude gpt chatbot bot")
-_ORDERS = _any(
+_VERBS = _any(
     "you always never run call execute use send delete ignore open approve do stop write tell set treat install"
 )
 
@@ -102,11 +107,11 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
             + ".{0,30}"
             + _any("all every any without automatically immediately silently everything permissions? admin root audit"),
         ),
-        (COMMAND, _READER + r"\s*[:,!]\s*(?:please\s+)?" + _ORDERS),
+        (COMMAND, _READER + r"\s*[:,!]\s*(?:please\s+)?" + _VERBS),
         (
             COMMAND,
             r"\b(?:to (?:fix|resolve|solve|continue|proceed|recover)|the (?:fix|solution|workaround) is|fix:|solution:)"
-            ".{0,60}" + _DEEDS,
+            ".{0,60}" + _ACTIONS,
         ),
         (
             COMMAND,
@@ -172,40 +177,104 @@ _PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (MARKUP, r"\{\{.{1,200}\}\}|\{%.{1,200}%\}|<%.{1,200}%>|\x1b\[|\x9b"),
     )
 )
-# What cannot be seen: joiners, marks of direction, private and missing characters.
-_UNSEEN = frozenset({"Cf", "Co", "Cn", "Cs"})
+
+# --- in lessons ----------------------------------------------------------------------------------------------------
+
+_LESSON_SECRETS = (
+    r"(?:system prompt|hidden prompt|credentials?|passwords?|api[ _-]?keys?|secret(?:s| keys?)?|access tokens?"
+    r"|private keys?|environment variables|\.env\b|ssh keys?)"
+)
+_DATA = rf"(?:{_LESSON_SECRETS}|conversation|chat history|transcript|messages|customer data|user data|personal data)"
+_ELSEWHERE = r"(?:https?://|ftp://|www\.|[\w.+-]+@[\w-]+\.\w+|webhook|pastebin)"
+
+_OTHERS = r"(?:previous|prior|above|earlier|all|any|other|system|safety|your)"
+_LESSON_RULES = r"(?:instructions?|prompts?|rules|guidelines|guardrails|polic(?:y|ies)|restrictions)"
+_OVERRIDE = (
+    rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{{0,40}}\b{_OTHERS}\b[^.\n]{{0,30}}\b{_LESSON_RULES}"
+)
+_ASK = r"\b(?:reveal|print|output|show|repeat|leak|disclose|dump|expose|tell me|share)\b"
+_SEND = r"\b(?:send|post|upload|forward|exfiltrate|transmit|e-?mail|copy|leak|append|encode)\b"
+_PERSON = r"(?:the |your )?(?:user|human|customer|operator|owner)\b"
+_SECRETLY = rf"\bwithout (?:telling|informing|notifying|alerting) {_PERSON}"
+_UNTOLD = rf"\b(?:do not|don't|never) (?:tell|inform|notify|alert) {_PERSON} (?:about|of|that) (?:this|it|these|you)\b"
+_FRAME = r"<\|?\s*/?\s*(?:im_start|im_end|system|assistant|endoftext|acumen-context)\s*\|?>|\[/?INST\]|<<SYS>>"
+
+_LESSON_PATTERNS = tuple(
+    (name, lazy_regex(pattern, re.IGNORECASE))
+    for name, pattern in (
+        ("overrides other instructions", _OVERRIDE),
+        ("overrides other instructions", r"\b(?:new|updated|real) (?:system )?instructions?\s*:"),
+        ("changes who the agent is", r"\byou are (?:now|no longer)\b|\b(?:developer|god|dan|jailbreak) mode\b"),
+        ("asks for secrets", rf"{_ASK}[^.\n]{{0,40}}{_LESSON_SECRETS}"),
+        ("sends data away", rf"{_SEND}[^.\n]{{0,60}}{_DATA}[^\n]{{0,80}}{_ELSEWHERE}"),
+        ("sends data away", r"!\[[^\]]*\]\(\s*https?://[^)]*(?:\{|%7b|\$\(|=\s*<)"),
+        ("hides from the user", rf"{_SECRETLY}|{_UNTOLD}"),
+        (
+            "runs what it fetches",
+            r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n|;]{0,200}\|\s*(?:sudo\s+)?(?:ba|z)?sh\b",
+        ),
+        ("destroys files", r"\brm\s+-[a-z]*r[a-z]*\s+(?:/|~|\*)"),
+        ("poses as part of the prompt", _FRAME),
+    )
+)
+
+_WORDS_SHOWN = 80
+# Format, private-use, unassigned and surrogate characters: invisible to a person, read by a model.
+_INVISIBLE = frozenset({"Cf", "Co", "Cn", "Cs"})
 _SOFT_HYPHEN = "\u00ad"
+# In a lesson: zero-width characters, direction marks and tags. A text may contain two by accident.
+_INVISIBLE_IN_LESSON = lazy_regex("[\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+_MOST_INVISIBLE = 2
 
 
-def hazards(text: str) -> tuple[str, ...]:
-    """What the text tries, each named once; nothing for text that only tells."""
+def detect(text: str) -> tuple[str, ...]:
+    """What untrusted text tries to do, each named once; empty for harmless text."""
     text = text[:LONGEST]
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     if not text.isascii():
-        if any(unicodedata.category(one) in _UNSEEN and one != _SOFT_HYPHEN for one in text):
-            found[INVISIBLE] = None
-        text = _as_it_reads(text)
+        if any(unicodedata.category(char) in _INVISIBLE and char != _SOFT_HYPHEN for char in text):
+            names[INVISIBLE] = None
+        text = _normalized(text)
     for name, pattern in _PATTERNS:
-        if name not in found and pattern.search(text):
-            found[name] = None
+        if name not in names and pattern.search(text):
+            names[name] = None
     if redact(text) != text:
-        found[SECRET] = None
-    return tuple(found)
+        names[SECRET] = None
+    return tuple(names)
 
 
 def commands(text: str) -> bool:
-    return not COMMANDING.isdisjoint(hazards(text))
+    return not COMMANDING.isdisjoint(detect(text))
 
 
-def _as_it_reads(text: str) -> str:
-    """Without what cannot be seen, and in plain letters where they only look different."""
-    seen = "".join(one for one in text if unicodedata.category(one) not in _UNSEEN)
-    return unicodedata.normalize("NFKC", seen)
+class InjectionAttempt(Struct, frozen=True):
+    """What a lesson tries to do, and the words that do it."""
+
+    what: str
+    words: str
+
+    def detail(self, text: str) -> dict[str, str]:
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return {"what": self.what, "words": self.words, "digest": digest}
+
+
+def detect_in_lesson(text: str) -> InjectionAttempt | None:
+    """The first finding, or None for a lesson that only instructs the agent in its work."""
+    if len(_INVISIBLE_IN_LESSON.findall(text)) > _MOST_INVISIBLE:
+        return InjectionAttempt(INVISIBLE, "characters that cannot be seen")
+    plain = _INVISIBLE_IN_LESSON.sub("", text)
+    matches = ((name, pattern.search(plain)) for name, pattern in _LESSON_PATTERNS)
+    return next((InjectionAttempt(name, match.group()[:_WORDS_SHOWN]) for name, match in matches if match), None)
+
+
+def _normalized(text: str) -> str:
+    """Without invisible characters, and with look-alike letters replaced by plain ones."""
+    return unicodedata.normalize("NFKC", "".join(char for char in text if unicodedata.category(char) not in _INVISIBLE))
 
 
 def visible(text: str) -> str:
-    """For terminals and logs: whatever cannot be seen, or would move the cursor, is shown as its number."""
+    """For terminals and logs: characters that are invisible or move the cursor are shown by their number."""
     return "".join(
-        one if one in "\n\t" or unicodedata.category(one) not in {*_UNSEEN, "Cc"} else f"\\u{ord(one):04x}"
-        for one in text
+        char if char in "\n\t" or unicodedata.category(char) not in {*_INVISIBLE, "Cc"} else f"\\u{ord(char):04x}"
+        for char in text
     )

@@ -2,22 +2,22 @@
 
 import pytest
 
-from acumen.cli.status import _model
+from acumen.cli.remote.status import _model
 from acumen_client.wire.system import ModelStatus
 
-DEGRADED = "rules do its work: the 900 tokens of today are spent"
+DEGRADED = "using rules: the 900 tokens of today are spent"
 ASKED = {"configured": True, "endpoint": "127.0.0.1:11434", "calls_today": 3, "failed_today": 1, "tokens_today": 900}
 
 
 @pytest.mark.parametrize(
     "status,said",
     [
-        ({}, "none: rules learn"),
-        (ASKED, "127.0.0.1:11434: 3 call(s) today, 1 failed, 900 tokens"),
-        ({**ASKED, "cost_today_usd": 0.0012}, "127.0.0.1:11434: 3 call(s) today, 1 failed, 900 tokens, $0.0012"),
+        ({}, "No model (rules)"),
+        (ASKED, "127.0.0.1:11434: 3 calls today, 1 failed, 900 tokens"),
+        ({**ASKED, "cost_today_usd": 0.0012}, "127.0.0.1:11434: 3 calls today, 1 failed, 900 tokens, $0.0012"),
         (
             {**ASKED, "daily_tokens": 900, "degraded": "the 900 tokens of today are spent"},
-            f"{ASKED['endpoint']}: 3 call(s) today, 1 failed, 900 of 900 tokens; {DEGRADED}",
+            f"{ASKED['endpoint']}: 3 calls today, 1 failed, 900 of 900 tokens; {DEGRADED}",
         ),
     ],
 )

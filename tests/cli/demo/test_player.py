@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acumen.cli.demo_script import DAY, PAST, WEEKS, Review, Session
+from acumen.cli.demo.script import DAY, PAST, WEEKS, Review, Session
 from tests.cli.conftest import Result, Run
 
 
@@ -123,10 +123,10 @@ def test_the_day_is_stored_and_not_played_over(summary: Result, run: Run, played
 def test_the_output_shows_each_step_and_what_to_try_next(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     titles = ("Morning deploy", "Release notes", "The region moves", "The sprint plan")
     standup = next(session for session in PAST if session.title == "The mobile build")
-    monkeypatch.setattr("acumen.cli.demo.PAST", (standup,))
-    monkeypatch.setattr("acumen.cli.demo.WEEKS", ())
+    monkeypatch.setattr("acumen.cli.demo.player.PAST", (standup,))
+    monkeypatch.setattr("acumen.cli.demo.player.WEEKS", ())
     reviewed = [part for part in DAY if part.title in titles or (isinstance(part, Review) and part.user == "maya")]
-    monkeypatch.setattr("acumen.cli.demo.DAY", reviewed)
+    monkeypatch.setattr("acumen.cli.demo.player.DAY", reviewed)
 
     output = run("demo", "--data", str(tmp_path / "day")).out
 

@@ -23,8 +23,8 @@ def test_migrating_says_from_where_to_where(run: Run, tmp_path: Path):
     first = run("migrate", "--data", str(tmp_path))
     again = run("migrate", "--data", str(tmp_path))
 
-    assert f"from schema nothing to {HEAD}" in first.out
-    assert "nothing to do" in again.out
+    assert f"from schema none to {HEAD}" in first.out
+    assert "Nothing to do" in again.out
 
 
 def test_a_worker_on_sqlite_says_why_not(run: Run):

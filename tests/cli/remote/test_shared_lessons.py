@@ -1,4 +1,4 @@
-"""`acumen aggregate` and `acumen lessons`, as they are typed."""
+"""`acumen aggregate` and `acumen shared-lessons`, as they are typed."""
 
 import uuid
 
@@ -29,7 +29,7 @@ def test_an_aggregation_is_begun_or_waited_for(ask: Run, version: str):
     waited = ask("aggregate", "--agent-version", version, "--wait")
     again = ask("aggregate", "--agent-version", version, "--wait", "--json")
 
-    assert begun.out.startswith("Begun as aggr_")
+    assert begun.out.startswith("Started as aggr_")
     assert "2 user playbooks, 1 clusters: 1 lessons added" in waited.out
     assert (again.json["status"], again.json["result"]["unchanged"]) == ("succeeded", 1)
 
@@ -45,33 +45,33 @@ def test_nothing_to_share_is_said(ask: Run):
 
 def test_lessons_are_listed_approved_and_rejected(ask: Run, version: str):
     ask("aggregate", "--agent-version", version, "--wait")
-    (lesson,) = ask("lessons", "--agent-version", version, "--json").json["agent_playbooks"]
+    (lesson,) = ask("shared-lessons", "--agent-version", version, "--json").json["agent_playbooks"]
     number = str(lesson["agent_playbook_id"])
 
-    approved = ask("lessons", "approve", number)
-    listed = ask("lessons", "--agent-version", version, "--approval", "approved")
-    rejected = ask("lessons", "reject", number, "--json")
-    left = ask("lessons", "--agent-version", version, "--approval", "approved")
+    approved = ask("shared-lessons", "approve", number)
+    listed = ask("shared-lessons", "--agent-version", version, "--approval", "approved")
+    rejected = ask("shared-lessons", "reject", number, "--json")
+    left = ask("shared-lessons", "--agent-version", version, "--approval", "approved")
 
     assert approved.out == f"Lesson {number}: approved.\n"
     assert lesson["content"] in listed.out
     assert rejected.json == {"agent_playbook_ids": [int(number)], "playbook_status": "rejected"}
-    assert left.out == "There are no shared lessons yet.\n"
+    assert left.out == "No shared lessons.\n"
 
 
 def test_what_changed_is_told(ask: Run, version: str):
     ask("aggregate", "--agent-version", version, "--wait")
 
-    told = ask("lessons", "changes", "--agent-version", version)
-    nothing = ask("lessons", "changes", "--agent-version", "nobody-uses-this")
+    told = ask("shared-lessons", "changes", "--agent-version", version)
+    nothing = ask("shared-lessons", "changes", "--agent-version", "nobody-uses-this")
 
     assert any(f": {content}" in told.out for content in TESTS_FIRST)
     assert "  + " in told.out
-    assert nothing.out.startswith("No aggregation has changed lessons 'playbook' of version 'nobody-uses-this' yet;")
+    assert nothing.out.startswith("No aggregation changed lessons 'playbook' of version 'nobody-uses-this' yet;")
 
 
 def test_a_lesson_that_does_not_exist_is_told(ask: Run):
-    missing = ask("lessons", "approve", "999999999")
+    missing = ask("shared-lessons", "approve", "999999999")
 
     assert missing.code == 1
     assert "999999999" in missing.err

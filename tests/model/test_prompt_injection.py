@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.model.hazards import commands, hazards, visible
+from acumen.model.prompt_injection import commands, detect, visible
 from bench.failures.labelled import labelled
 from tests.security.hostile import ALL, CARRIERS, COMMANDING
 
@@ -15,12 +15,12 @@ def test_there_are_two_hundred_hostile_strings():
 
 @pytest.mark.parametrize("text", COMMANDING)
 def test_text_that_commands_is_recognised(text: str):
-    assert commands(text), hazards(text)
+    assert commands(text), detect(text)
 
 
 @pytest.mark.parametrize("text", CARRIERS)
 def test_text_that_carries_something_is_recognised(text: str):
-    assert hazards(text)
+    assert detect(text)
 
 
 def test_failures_that_only_tell_are_let_through():
@@ -33,5 +33,5 @@ def test_failures_that_only_tell_are_let_through():
 
 @given(st.text())
 def test_any_text_can_be_looked_at_and_made_visible(text: str):
-    assert isinstance(hazards(text), tuple)
+    assert isinstance(detect(text), tuple)
     assert "\x1b" not in visible(text)

@@ -1,4 +1,4 @@
-"""Facts: what happened, in the past tense. `loop.py` says which step each one causes."""
+"""Events: what happened. `loop.py` says which steps each one triggers."""
 
 from typing import Any, ClassVar, Self
 
@@ -9,14 +9,14 @@ from acumen.model.ids import RequestId, SessionId, UserId
 from acumen.model.jobs.run import RunId
 
 
-class Fact(Struct, frozen=True):
-    """Facts of one name and one scope coalesce: the step reads the state of the data, not the message."""
+class Event(Struct, frozen=True):
+    """Events of one name and scope coalesce into one job: a step reads the state of the data, not the event."""
 
     name: ClassVar[str]
 
     @property
     def scope(self) -> str:
-        """The first field, unless a fact says otherwise."""
+        """The first field, unless a subclass overrides it."""
         return str(getattr(self, self.__struct_fields__[0]))
 
     def payload(self) -> dict[str, Any]:
@@ -27,24 +27,24 @@ class Fact(Struct, frozen=True):
         return cls(**payload)
 
 
-class Published(Fact, frozen=True):
-    """A user's conversation grew; it is committed and can be read."""
+class Published(Event, frozen=True):
+    """A user's new turns are committed."""
 
     name: ClassVar[str] = "published"
     user_id: UserId
     request_id: RequestId
 
 
-class SessionEnded(Fact, frozen=True):
-    """Nothing more will be said in this session."""
+class SessionEnded(Event, frozen=True):
+    """The caller said that the session is over."""
 
     name: ClassVar[str] = "session_ended"
     user_id: UserId
     session_id: SessionId
 
 
-class SessionQuiet(Fact, frozen=True):
-    """Nothing has been said in this session for a while, or nothing more will be."""
+class SessionQuiet(Event, frozen=True):
+    """Nothing was published in this session for a while, or it is over."""
 
     name: ClassVar[str] = "session_quiet"
     user_id: UserId
@@ -56,19 +56,19 @@ class SessionQuiet(Fact, frozen=True):
 
     @staticmethod
     def all_of(user: UserId) -> str:
-        """What the scopes of all sessions of a user begin with, and those of no other user."""
+        """The common prefix of the scopes of all sessions of a user, and of no other user."""
         return f"{len(user)}:{user}:"
 
 
-class Failed(Fact, frozen=True):
-    """A group of failures has enough new evidence to be worth explaining."""
+class Failed(Event, frozen=True):
+    """A failure group has enough new evidence for a diagnosis."""
 
     name: ClassVar[str] = "failed"
     group_id: str
 
 
-class Recovered(Fact, frozen=True):
-    """A call that had failed in a session has succeeded in it."""
+class Recovered(Event, frozen=True):
+    """A call that failed in a session has succeeded in it."""
 
     name: ClassVar[str] = "recovered"
     session_id: str
@@ -80,22 +80,22 @@ class Recovered(Fact, frozen=True):
         return f"{self.session_id}\x1f{self.source}\x1f{self.endpoint}"
 
 
-class Ended(Fact, frozen=True):
+class Ended(Event, frozen=True):
     """An outcome or a verdict was recorded for a session."""
 
     name: ClassVar[str] = "ended"
     op_id: str
 
 
-class Worked(Fact, frozen=True):
-    """One way of calling an endpoint has succeeded often enough to be looked at."""
+class Worked(Event, frozen=True):
+    """One way of calling an endpoint has succeeded often enough to propose a lesson."""
 
     name: ClassVar[str] = "worked"
     way_key: str
 
 
-class ReviewOpened(Fact, frozen=True):
-    """Somebody wants to review memories of which too many to wait for have not been looked at yet."""
+class ReviewOpened(Event, frozen=True):
+    """A reviewer opened the queue while many memories were not scanned yet."""
 
     name: ClassVar[str] = "review_opened"
 
@@ -104,26 +104,26 @@ class ReviewOpened(Fact, frozen=True):
         return ""
 
 
-class RunAsked(Fact, frozen=True):
-    """Somebody asked for long work; each service has its own kind of this."""
+class RunAsked(Event, frozen=True):
+    """A run was requested; each service has a subclass."""
 
     run_id: RunId
 
 
 class GenerationAsked(RunAsked, frozen=True):
-    """Memories are to be made anew from what was said before."""
+    """Rebuild memories from the conversation history."""
 
     name: ClassVar[str] = "generation_asked"
 
 
 class RegenerationAsked(RunAsked, frozen=True):
-    """Sessions that were judged before, or never, are to be judged anew."""
+    """Evaluate sessions again."""
 
     name: ClassVar[str] = "regeneration_asked"
 
 
-class Hour(Fact, frozen=True):
-    """An hour has passed: time for what runs on a schedule."""
+class Hour(Event, frozen=True):
+    """An hour has passed."""
 
     name: ClassVar[str] = "hour"
 
@@ -132,8 +132,8 @@ class Hour(Fact, frozen=True):
         return "hour"
 
 
-class Minutes(Fact, frozen=True):
-    """Some minutes have passed: time to look whether something is wrong."""
+class Minutes(Event, frozen=True):
+    """A few minutes have passed: check for problems."""
 
     name: ClassVar[str] = "minutes"
 
@@ -142,21 +142,21 @@ class Minutes(Fact, frozen=True):
         return "minutes"
 
 
-class Alerted(Fact, frozen=True):
-    """There is something to tell the owner's webhook."""
+class Alerted(Event, frozen=True):
+    """An alert waits for delivery to the webhook."""
 
     name: ClassVar[str] = "alerted"
     delivery_id: str
 
 
-class LessonsGrew(Fact, frozen=True):
-    """Enough new lessons came for an agent version to look again for those that several users share."""
+class LessonsGrew(Event, frozen=True):
+    """An agent version has enough new user playbooks for an aggregation."""
 
     name: ClassVar[str] = "lessons_grew"
     agent_version: str
 
 
 class AggregationAsked(RunAsked, frozen=True):
-    """Lessons of users shall become lessons for all."""
+    """Aggregate user playbooks into shared ones."""
 
     name: ClassVar[str] = "aggregation_asked"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.review.orders import order_in
+from acumen.model.prompt_injection import detect_in_lesson
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from acumen.review.orders import order_in
     ],
 )
 def test_an_order_is_recognised_and_named(text: str, what: str):
-    found = order_in(text)
+    found = detect_in_lesson(text)
 
     assert found is not None
     assert found.what == what
@@ -50,4 +50,4 @@ def test_an_order_is_recognised_and_named(text: str, what: str):
     ],
 )
 def test_a_plain_lesson_is_no_order(text: str):
-    assert order_in(text) is None
+    assert detect_in_lesson(text) is None

@@ -1,8 +1,17 @@
-"""An API key, without its secret."""
+"""API keys, and an org's stored configuration."""
+
+from typing import Any
 
 from msgspec import Struct
 
 from acumen.model.ids import Millis, OrgId
+
+
+class StoredConfig(Struct, frozen=True):
+    """`version` counts the changes, so that two writers cannot overwrite each other unseen."""
+
+    version: int
+    config: dict[str, Any] | None
 
 
 class ApiKey(Struct, frozen=True):
