@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from acumen.api.call import Call, answers
-from acumen.api.experiments import record
+from acumen.api.recall.experiments import record
 from acumen.errors import BadInput, Conflict
 from acumen.model.account import StoredConfig
 from acumen_client.calls import Calls
@@ -16,26 +16,26 @@ from acumen_client.wire.shapes import Nothing
 
 
 @answers(Calls.config)
-async def get_config(_asked: Nothing, call: Call) -> Config:
+async def get_config(_request: Nothing, call: Call) -> Config:
     _, config = await _read(call)
     return shown(config)
 
 
 @answers(Calls.set_config)
-async def set_config(asked: Config, call: Call) -> SetConfigResponse:
+async def set_config(request: Config, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(_unmasked(_agreed(asked, before), before), before, stored, call)
+    return await _write(_unmasked(_agreed(request, before), before), before, stored, call)
 
 
 @answers(Calls.update_config)
-async def update_config(asked: ConfigUpdate, call: Call) -> SetConfigResponse:
+async def update_config(request: ConfigUpdate, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(_unmasked(_agreed(asked.applied_to(before), before), before), before, stored, call)
+    return await _write(_unmasked(_agreed(request.applied_to(before), before), before), before, stored, call)
 
 
-def _agreed(asked: Config, before: Config) -> Config:
+def _agreed(request: Config, before: Config) -> Config:
     try:
-        return agreed(asked, before)
+        return agreed(request, before)
     except ValidationError:
         raise  # told in words, like any other that a body causes
     except ValueError as differ:
@@ -43,35 +43,37 @@ def _agreed(asked: Config, before: Config) -> Config:
 
 
 async def _read(call: Call) -> tuple[StoredConfig, Config]:
-    stored, known = await call.deps.store.read(lambda tx: (tx.orgs.config(), tx.experiments.all()))
+    stored, experiments = await call.deps.store.read(lambda tx: (tx.orgs.config(), tx.experiments.all()))
     config = Config.model_validate({**_default(call), **(stored.config or {})})
-    return stored, _with_experiments(config, [record(one) for one in known])
+    return stored, _with_experiments(config, [record(experiment) for experiment in experiments])
 
 
-def _with_experiments(config: Config, known: Sequence[RetrievalExperimentRecord]) -> Config:
+def _with_experiments(config: Config, experiments: Sequence[RetrievalExperimentRecord]) -> Config:
     running = [
-        RetrievalExperimentConfig(experiment_id=one.experiment_id, holdout_percentage=one.holdout_percentage)
-        for one in known
-        if one.ended_at is None
+        RetrievalExperimentConfig(
+            experiment_id=experiment.experiment_id, holdout_percentage=experiment.holdout_percentage
+        )
+        for experiment in experiments
+        if experiment.ended_at is None
     ]
     shown = {
         "retrieval_experiment_config": running[0] if running else None,
-        "retrieval_experiment_history": list(known),
+        "retrieval_experiment_history": list(experiments),
     }
     return config.model_copy(update=shown)
 
 
 def _unchanged_experiments(after: Config, before: Config) -> Config:
     """They have routes of their own; a configuration that says nothing of them leaves them as they are."""
-    said = (after.retrieval_experiment_config, after.retrieval_experiment_history)
-    if said not in ((None, []), (before.retrieval_experiment_config, before.retrieval_experiment_history)):
+    experiments = (after.retrieval_experiment_config, after.retrieval_experiment_history)
+    if experiments not in ((None, []), (before.retrieval_experiment_config, before.retrieval_experiment_history)):
         raise Conflict("Experiments are started and stopped under /api/retrieval_experiments, not here.")
     return _with_experiments(after, before.retrieval_experiment_history)
 
 
-def _unmasked(asked: Config, before: Config) -> Config:
+def _unmasked(request: Config, before: Config) -> Config:
     try:
-        return unmasked(asked, before)
+        return unmasked(request, before)
     except KeyMoved as wrong:
         raise BadInput(str(wrong)) from None
 

@@ -7,32 +7,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from acumen.api import (  # noqa: F401 - importing a room is what registers its handlers
-    aggregation,
-    alerts,
-    changes,
-    config,
-    erasure,
-    errors,
-    evaluations,
-    events,
-    experiments,
-    failures,
-    learn,
-    memories,
-    meter,
-    observe,
-    operations,
-    overview,
-    proposals,
-    recall,
-    review,
-    system,
-    verdicts,
-)
+from acumen.api import config, errors, system  # noqa: F401 - importing a module registers its handlers
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
-from acumen.api.legacy import OLDER, Older
+from acumen.api.learn import aggregation, evaluations, runs  # noqa: F401
+from acumen.api.legacy import events  # noqa: F401
+from acumen.api.legacy.routes import OLDER, Older
+from acumen.api.meter import overview, usage  # noqa: F401
+from acumen.api.observe import conversations, operations, verdicts  # noqa: F401
+from acumen.api.recall import experiments, search  # noqa: F401
+from acumen.api.review import alerts, changes, erasure, failures, memories, proposals, queue  # noqa: F401
 from acumen.app import LOCAL_ORG, App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
 from acumen.auth.headers import request_id_of

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from acumen import __version__
-from acumen.api.legacy import OLDER, Older
+from acumen.api.legacy.routes import OLDER, Older
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role

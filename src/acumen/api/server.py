@@ -10,7 +10,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acumen.api import edge, errors, openapi, traces
+from acumen.api import edge, errors, openapi
+from acumen.api.observe import traces
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator
 from acumen.auth.headers import request_id_of

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acumen import __version__
-from acumen.api import alerts
 from acumen.api.call import Call, answers
+from acumen.api.review import alerts
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
 from acumen.llm.embed import DIMS
@@ -29,7 +29,7 @@ LEAST_FREE_BYTES = 50 * 1024 * 1024
 
 
 @answers(Calls.whoami)
-async def whoami(_asked: Nothing, call: Call) -> wire.WhoamiResponse:
+async def whoami(_request: Nothing, call: Call) -> wire.WhoamiResponse:
     return wire.WhoamiResponse(
         org_id=call.caller.org,
         storage_type=call.app.store.database.name,
@@ -41,14 +41,14 @@ async def whoami(_asked: Nothing, call: Call) -> wire.WhoamiResponse:
 
 
 @answers(Calls.my_config)
-async def my_config(_asked: Nothing, call: Call) -> wire.MyConfigResponse:
+async def my_config(_request: Nothing, call: Call) -> wire.MyConfigResponse:
     settings = call.app.settings
     config: dict[str, Any] = {"type": "postgres"} if settings.database_url else {"db_path": str(settings.sqlite_path)}
     return wire.MyConfigResponse(storage_config=config, storage_type=call.app.store.database.name)
 
 
 @answers(Calls.status)
-async def status(_asked: Nothing, call: Call) -> wire.StatusResponse:
+async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
     await call.app.counted()
     return await call.deps.store.read(lambda tx: _status(tx, call))
 
@@ -132,20 +132,20 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
 
 
 @answers(Calls.keys)
-async def list_keys(_asked: Nothing, call: Call) -> wire.ListKeysResponse:
+async def list_keys(_request: Nothing, call: Call) -> wire.ListKeysResponse:
     keys = await call.deps.store.read(lambda tx: tx.api_keys.all())
     return wire.ListKeysResponse(keys=[_key(key) for key in keys if key.revoked_at is None])
 
 
 @answers(Calls.create_key)
-async def create_key(asked: wire.CreateKeyRequest, call: Call) -> wire.CreateKeyResponse:
-    key, secret = await call.keys.create(call.caller.org, asked.name, asked.role, millis(asked.expires_at))
+async def create_key(request: wire.CreateKeyRequest, call: Call) -> wire.CreateKeyResponse:
+    key, secret = await call.keys.create(call.caller.org, request.name, request.role, millis(request.expires_at))
     return wire.CreateKeyResponse(secret=secret, key=_key(key))
 
 
 @answers(Calls.revoke_key)
-async def revoke_key(asked: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKeyResponse:
-    await call.keys.revoke(call.caller.org, asked.key_id)
+async def revoke_key(request: wire.RevokeKeyRequest, call: Call) -> wire.RevokeKeyResponse:
+    await call.keys.revoke(call.caller.org, request.key_id)
     return wire.RevokeKeyResponse(message="Key revoked")
 
 
@@ -157,24 +157,24 @@ def _key(key: ApiKey) -> wire.KeyView:
 
 
 @answers(Calls.welcome)
-async def welcome(_asked: Nothing, _call: Call) -> wire.WelcomeResponse:
+async def welcome(_request: Nothing, _call: Call) -> wire.WelcomeResponse:
     return wire.WelcomeResponse(version=__version__, docs="/docs")
 
 
 @answers(Calls.version)
-async def version(_asked: Nothing, _call: Call) -> wire.VersionResponse:
+async def version(_request: Nothing, _call: Call) -> wire.VersionResponse:
     return wire.VersionResponse(server_version=__version__)
 
 
 @answers(Calls.health_live)
 @answers(Calls.healthz)
-async def live(_asked: Nothing, _call: Call) -> wire.AliveResponse:
+async def live(_request: Nothing, _call: Call) -> wire.AliveResponse:
     return wire.AliveResponse()
 
 
 @answers(Calls.health)
 @answers(Calls.health_ready)
-async def ready(_asked: Nothing, call: Call) -> wire.ReadinessResponse:
+async def ready(_request: Nothing, call: Call) -> wire.ReadinessResponse:
     database = await _database(call)
     checks = {
         "database": database,

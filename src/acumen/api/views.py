@@ -18,16 +18,16 @@ from acumen_client.wire.observe import InteractionView, RequestView
 A = TypeVar("A", bound=BaseModel)
 
 
-def shaped(shape: type[A], thing: object, /, **told: Any) -> A:
+def shaped(shape: type[A], thing: object, /, **fields: Any) -> A:
     """What the wire shows of a thing: fields of the same name are the thing's own, times (`…_at`) in seconds."""
-    same = {name: getattr(thing, name) for name in shape.model_fields.keys() - told.keys() if hasattr(thing, name)}
+    same = {name: getattr(thing, name) for name in shape.model_fields.keys() - fields.keys() if hasattr(thing, name)}
     times = {name: maybe_seconds(value) for name, value in same.items() if name.endswith("_at")}
-    return shape.model_validate({**same, **times, **told})
+    return shape.model_validate({**same, **times, **fields})
 
 
-def user(given: str | None) -> UserId | None:
+def user(user_id: str | None) -> UserId | None:
     """Nobody, when none is named."""
-    return UserId(given) if given else None
+    return UserId(user_id) if user_id else None
 
 
 def seconds(at: Millis) -> int:
@@ -58,9 +58,9 @@ def shown_status(status: Status) -> str | None:
     return None if status is Status.CURRENT else str(status)
 
 
-def statuses(asked: object) -> tuple[Status, ...]:
+def statuses(names: object) -> tuple[Status, ...]:
     """Those a caller names; who names none means the current ones."""
-    named = tuple(Status(str(one)) for one in asked) if isinstance(asked, list) else ()
+    named = tuple(Status(str(name)) for name in names) if isinstance(names, list) else ()
     return _with_forgotten(named) or (Status.CURRENT,)
 
 
@@ -73,7 +73,7 @@ def moments(since: int, until: int) -> tuple[Millis, Millis]:
     return Millis(since * 1000), Millis(until * 1000 + 999)
 
 
-def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
+def _shared(memory: Memory, match: Found | None) -> dict[str, object]:
     return {
         "status": shown_status(memory.status),
         "tags": memory.tags,
@@ -81,8 +81,8 @@ def _shared(memory: Memory, found: Found | None) -> dict[str, object]:
         "engine": memory.origin.engine,
         "confidence": memory.origin.confidence,
         "notes": getattr(memory, "notes", None),
-        "score": found and found.score,
-        "reasons": found and found.reasons,
+        "score": match and match.score,
+        "reasons": match and match.reasons,
         "superseded_by": memory.superseded_by,
         "merged_into": memory.merged_into,
         "version": memory.version,
@@ -99,10 +99,10 @@ def _statement(memory: Profile | UserPlaybook) -> dict[str, object]:
     }
 
 
-def profile(memory: Profile, found: Found | None = None) -> ProfileView:
+def profile(memory: Profile, match: Found | None = None) -> ProfileView:
     return ProfileView.model_validate(
         {
-            **_shared(memory, found),
+            **_shared(memory, match),
             **_statement(memory),
             "profile_id": memory.id,
             "user_id": memory.user_id,
@@ -137,10 +137,10 @@ def _lesson(memory: UserPlaybook | AgentPlaybook) -> dict[str, object]:
     }
 
 
-def user_playbook(memory: UserPlaybook, found: Found | None = None) -> UserPlaybookView:
+def user_playbook(memory: UserPlaybook, match: Found | None = None) -> UserPlaybookView:
     return UserPlaybookView.model_validate(
         {
-            **_shared(memory, found),
+            **_shared(memory, match),
             **_lesson(memory),
             **_statement(memory),
             "user_playbook_id": memory.id,
@@ -155,10 +155,10 @@ def user_playbook(memory: UserPlaybook, found: Found | None = None) -> UserPlayb
     )
 
 
-def agent_playbook(memory: AgentPlaybook, found: Found | None = None) -> AgentPlaybookView:
+def agent_playbook(memory: AgentPlaybook, match: Found | None = None) -> AgentPlaybookView:
     return AgentPlaybookView.model_validate(
         {
-            **_shared(memory, found),
+            **_shared(memory, match),
             **_lesson(memory),
             "agent_playbook_id": memory.id,
             "playbook_status": str(memory.approval),
@@ -167,7 +167,7 @@ def agent_playbook(memory: AgentPlaybook, found: Found | None = None) -> AgentPl
     )
 
 
-def turn(interaction: Interaction, found: Found | None = None) -> InteractionView:
+def turn(interaction: Interaction, match: Found | None = None) -> InteractionView:
     return InteractionView.model_validate(
         {
             "interaction_id": interaction.id,
@@ -183,8 +183,8 @@ def turn(interaction: Interaction, found: Found | None = None) -> InteractionVie
             "expert_content": interaction.expert_content,
             "tools_used": interaction.tools_used,
             "retrieved_learnings": interaction.retrieved_learnings,
-            "score": found and found.score,
-            "reasons": found and found.reasons,
+            "score": match and match.score,
+            "reasons": match and match.reasons,
         }
     )
 
@@ -194,14 +194,14 @@ def request(stored: Request) -> RequestView:
     return shaped(RequestView, stored, request_id=stored.id, **experiment)
 
 
-def playbooks_like(asked: Any) -> Filter:
+def playbooks_like(request: Any) -> Filter:
     """What every listing of and every search for playbooks may ask for; times are those at which they were made."""
     return Filter(
-        statuses=statuses(asked.status_filter),
-        agent_version=asked.agent_version,
-        name=asked.playbook_name,
-        tags=tuple(asked.tags or ()) or None,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
+        statuses=statuses(request.status_filter),
+        agent_version=request.agent_version,
+        name=request.playbook_name,
+        tags=tuple(request.tags or ()) or None,
+        since=millis(request.start_time),
+        until=before(request.end_time),
         by_creation=True,
     )

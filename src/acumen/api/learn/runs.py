@@ -27,52 +27,54 @@ LOOK_EVERY_SECONDS = 0.05
 
 
 @answers(Calls.rerun_profiles)
-async def rerun_profiles(asked: wire.RerunProfileGenerationRequest, call: Call) -> wire.RerunProfileGenerationResponse:
-    run, made = await _begun(PROFILES, Mode.RERUN, asked, asked.extractor_names, call)
+async def rerun_profiles(
+    request: wire.RerunProfileGenerationRequest, call: Call
+) -> wire.RerunProfileGenerationResponse:
+    run, made = await _begun(PROFILES, Mode.RERUN, request, request.extractor_names, call)
     return wire.RerunProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
 
 
 @answers(Calls.rerun_playbooks)
 async def rerun_playbooks(
-    asked: wire.RerunPlaybookGenerationRequest, call: Call
+    request: wire.RerunPlaybookGenerationRequest, call: Call
 ) -> wire.RerunPlaybookGenerationResponse:
-    run, made = await _begun(PLAYBOOKS, Mode.RERUN, asked, [asked.playbook_name], call)
+    run, made = await _begun(PLAYBOOKS, Mode.RERUN, request, [request.playbook_name], call)
     return wire.RerunPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
 
 
 @answers(Calls.generate_profiles)
 async def generate_profiles(
-    asked: wire.ManualProfileGenerationRequest, call: Call
+    request: wire.ManualProfileGenerationRequest, call: Call
 ) -> wire.ManualProfileGenerationResponse:
-    run, made = await _begun(PROFILES, Mode.MANUAL, asked, asked.extractor_names, call)
+    run, made = await _begun(PROFILES, Mode.MANUAL, request, request.extractor_names, call)
     return wire.ManualProfileGenerationResponse(profiles_generated=made, **_started("Profile", run))
 
 
 @answers(Calls.generate_playbooks)
 async def generate_playbooks(
-    asked: wire.ManualPlaybookGenerationRequest, call: Call
+    request: wire.ManualPlaybookGenerationRequest, call: Call
 ) -> wire.ManualPlaybookGenerationResponse:
-    run, made = await _begun(PLAYBOOKS, Mode.MANUAL, asked, [asked.playbook_name], call)
+    run, made = await _begun(PLAYBOOKS, Mode.MANUAL, request, [request.playbook_name], call)
     return wire.ManualPlaybookGenerationResponse(playbooks_generated=made, **_started("Playbook", run))
 
 
 async def _begun(
-    service: Service, mode: Mode, asked: Any, extractors: Sequence[str | None] | None, call: Call
+    service: Service, mode: Mode, request: Any, extractors: Sequence[str | None] | None, call: Call
 ) -> tuple[Run, int | None]:
     """The run, and how many memories came of it if the caller waits and it ends in time."""
     wish = Wish(
         mode,
-        user_id=asked.user_id,
-        source=asked.source or None,
+        user_id=request.user_id,
+        source=request.source or None,
         # Facts about users know no version, and by hand only what was said last is read.
-        agent_version=getattr(asked, "agent_version", None),
-        since=millis(getattr(asked, "start_time", None)),
-        until=before(getattr(asked, "end_time", None)),
+        agent_version=getattr(request, "agent_version", None),
+        since=millis(getattr(request, "start_time", None)),
+        until=before(getattr(request, "end_time", None)),
         extractors=tuple(name for name in extractors or () if name) or None,
     )
     run = await generation.start(service, wish, call.deps)
     call.app.wake_worker()
-    if asked.wait_for_response:
+    if request.wait_for_response:
         with call.app.traffic.aside():
             run = await _ended(run, call)
     return run, run.result.get("generated", 0) if run.state.over else None
@@ -95,8 +97,8 @@ def _started(what: str, run: Run) -> dict[str, Any]:
 
 
 @answers(Calls.upgrade_profiles)
-async def upgrade_profiles(asked: wire.UpgradeProfilesRequest, call: Call) -> wire.UpgradeProfilesResponse:
-    done = await versions.upgrade(PROFILES, _profiles(asked), call.deps)
+async def upgrade_profiles(request: wire.UpgradeProfilesRequest, call: Call) -> wire.UpgradeProfilesResponse:
+    done = await versions.upgrade(PROFILES, _profiles(request), call.deps)
     return wire.UpgradeProfilesResponse(
         profiles_promoted=done.promoted,
         profiles_archived=done.archived,
@@ -106,16 +108,16 @@ async def upgrade_profiles(asked: wire.UpgradeProfilesRequest, call: Call) -> wi
 
 
 @answers(Calls.downgrade_profiles)
-async def downgrade_profiles(asked: wire.DowngradeProfilesRequest, call: Call) -> wire.DowngradeProfilesResponse:
-    done = await versions.downgrade(PROFILES, _profiles(asked), call.deps)
+async def downgrade_profiles(request: wire.DowngradeProfilesRequest, call: Call) -> wire.DowngradeProfilesResponse:
+    done = await versions.downgrade(PROFILES, _profiles(request), call.deps)
     return wire.DowngradeProfilesResponse(
         profiles_demoted=done.demoted, profiles_restored=done.restored, message=_downgraded(done)
     )
 
 
 @answers(Calls.upgrade_user_playbooks)
-async def upgrade_playbooks(asked: wire.UpgradeUserPlaybooksRequest, call: Call) -> wire.UpgradeUserPlaybooksResponse:
-    done = await versions.upgrade(PLAYBOOKS, _playbooks(asked, asked.archive_current), call.deps)
+async def upgrade_playbooks(request: wire.UpgradeUserPlaybooksRequest, call: Call) -> wire.UpgradeUserPlaybooksResponse:
+    done = await versions.upgrade(PLAYBOOKS, _playbooks(request, request.archive_current), call.deps)
     return wire.UpgradeUserPlaybooksResponse(
         user_playbooks_promoted=done.promoted,
         user_playbooks_archived=done.archived,
@@ -126,32 +128,34 @@ async def upgrade_playbooks(asked: wire.UpgradeUserPlaybooksRequest, call: Call)
 
 @answers(Calls.downgrade_user_playbooks)
 async def downgrade_playbooks(
-    asked: wire.DowngradeUserPlaybooksRequest, call: Call
+    request: wire.DowngradeUserPlaybooksRequest, call: Call
 ) -> wire.DowngradeUserPlaybooksResponse:
-    done = await versions.downgrade(PLAYBOOKS, _playbooks(asked), call.deps)
+    done = await versions.downgrade(PLAYBOOKS, _playbooks(request), call.deps)
     return wire.DowngradeUserPlaybooksResponse(
         user_playbooks_demoted=done.demoted, user_playbooks_restored=done.restored, message=_downgraded(done)
     )
 
 
-def _profiles(asked: wire.UpgradeProfilesRequest) -> Which:
-    ids = None if asked.profile_ids is None else tuple(asked.profile_ids)
-    return Which(user_id=user(asked.user_id), ids=ids, only_affected_users=asked.only_affected_users)
+def _profiles(request: wire.UpgradeProfilesRequest) -> Which:
+    ids = None if request.profile_ids is None else tuple(request.profile_ids)
+    return Which(user_id=user(request.user_id), ids=ids, only_affected_users=request.only_affected_users)
 
 
-def _playbooks(asked: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> Which:  # noqa: FBT001, FBT002 - as asked
+def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> Which:  # noqa: FBT001, FBT002 - as asked
     return Which(
-        user_id=user(asked.user_id),
-        agent_version=asked.agent_version,
-        name=asked.playbook_name,
-        only_affected_users=asked.only_affected_users,
+        user_id=user(request.user_id),
+        agent_version=request.agent_version,
+        name=request.playbook_name,
+        only_affected_users=request.only_affected_users,
         archive_current=archive_current,
     )
 
 
 def _upgraded(done: Upgraded) -> str:
-    told = f"Upgraded: {done.promoted} promoted, {done.archived} archived, {done.deleted} old archived deleted"
-    return f"{told}; {done.left_alone} user(s) whose rerun did not end stay as they are" if done.left_alone else told
+    counts = f"Upgraded: {done.promoted} promoted, {done.archived} archived, {done.deleted} old archived deleted"
+    return (
+        f"{counts}; {done.left_alone} user(s) whose rerun did not end stay as they are" if done.left_alone else counts
+    )
 
 
 def _downgraded(done: Downgraded) -> str:
@@ -162,19 +166,19 @@ def _downgraded(done: Downgraded) -> str:
 
 
 @answers(Calls.operation_status)
-async def operation_status(asked: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
-    found = await status.latest(asked.service_name, call.deps)
-    if found is None:
-        return wire.GetOperationStatusResponse(msg=f"No operation found for service: {asked.service_name}")
-    return wire.GetOperationStatusResponse(operation_status=_operation(found))
+async def operation_status(request: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
+    run_status = await status.latest(request.service_name, call.deps)
+    if run_status is None:
+        return wire.GetOperationStatusResponse(msg=f"No operation found for service: {request.service_name}")
+    return wire.GetOperationStatusResponse(operation_status=_operation(run_status))
 
 
 @answers(Calls.cancel_operation)
-async def cancel_operation(asked: wire.CancelOperationRequest, call: Call) -> wire.CancelOperationResponse:
-    services = await status.cancel(asked.service_name, call.deps)
+async def cancel_operation(request: wire.CancelOperationRequest, call: Call) -> wire.CancelOperationResponse:
+    services = await status.cancel(request.service_name, call.deps)
     call.app.wake_worker()
-    told = f"Cancelling {', '.join(services)}" if services else "Nothing is running"
-    return wire.CancelOperationResponse(cancelled_services=services, msg=told)
+    message = f"Cancelling {', '.join(services)}" if services else "Nothing is running"
+    return wire.CancelOperationResponse(cancelled_services=services, msg=message)
 
 
 # What the wire has words for; a run of which some users failed is not called completed.
@@ -188,10 +192,10 @@ _STATUS = {
 }
 
 
-def _operation(found: RunStatus) -> wire.OperationStatusInfo:
-    run, progress = found.run, found.progress
+def _operation(run_status: RunStatus) -> wire.OperationStatusInfo:
+    run, progress = run_status.run, run_status.progress
     ended = progress.done + progress.failed
-    state = RunState.FAILED if found.lost else run.state
+    state = RunState.FAILED if run_status.lost else run.state
     return wire.OperationStatusInfo(
         service_name=run.service,
         status=_STATUS[state],
@@ -203,24 +207,24 @@ def _operation(found: RunStatus) -> wire.OperationStatusInfo:
         total_users=progress.total,
         processed_users=progress.done,
         failed_users=progress.failed,
-        current_user_id=found.current,
-        processed_user_ids=[item.item for item in found.done],
-        failed_user_ids=[wire.FailedUser(user_id=item.item, error=item.error or "") for item in found.failed],
+        current_user_id=run_status.current,
+        processed_user_ids=[item.item for item in run_status.done],
+        failed_user_ids=[wire.FailedUser(user_id=item.item, error=item.error or "") for item in run_status.failed],
         request_params=dict(run.request),
-        stats=dict(found.counts),
-        error_message=_error(found),
+        stats=dict(run_status.counts),
+        error_message=_error(run_status),
         cancel_asked=run.cancel_asked,
         progress_percentage=100 * ended / progress.total if progress.total else 100.0 * run.state.over,
     )
 
 
-def _error(found: RunStatus) -> str | None:
-    if found.lost:
-        return f"Nobody works on it any more: {found.lost}"
-    if not found.progress.failed:
-        return found.run.cause
-    first = found.failed[0]
-    return f"{found.progress.failed} of {found.progress.total} user(s) failed, the first ({first.item}): {first.error}"
+def _error(run_status: RunStatus) -> str | None:
+    if run_status.lost:
+        return f"Nobody works on it any more: {run_status.lost}"
+    if not run_status.progress.failed:
+        return run_status.run.cause
+    first, progress = run_status.failed[0], run_status.progress
+    return f"{progress.failed} of {progress.total} user(s) failed; the first ({first.item}): {first.error}"
 
 
 # --- where memories came from --------------------------------------------------------------------------------------
@@ -228,38 +232,38 @@ def _error(found: RunStatus) -> str | None:
 
 @answers(Calls.provenance)
 @answers(Calls.provenance_by_address)
-async def provenance(asked: wire.GetLearningProvenanceRequest, call: Call) -> wire.LearningProvenanceViewResponse:
-    ref = MemoryRef(Kind(asked.kind), asked.id)
+async def provenance(request: wire.GetLearningProvenanceRequest, call: Call) -> wire.LearningProvenanceViewResponse:
+    ref = MemoryRef(Kind(request.kind), request.id)
     return _provenance(ref, await history.provenance(ref, call.deps))
 
 
-def _provenance(ref: MemoryRef, found: Provenance) -> wire.LearningProvenanceViewResponse:
-    origin = found.memory.origin
+def _provenance(ref: MemoryRef, provenance: Provenance) -> wire.LearningProvenanceViewResponse:
+    origin = provenance.memory.origin
     return wire.LearningProvenanceViewResponse.model_validate(
         {
             "target_kind": ref.kind,
             "target_id": ref.id,
-            "provenance_status": found.status,
-            "trigger_request_id": getattr(found.memory, "request_id", None) or None,
-            "interactions": [turn(one) for one in found.turns],
-            "source_user_playbooks": [_source(one) for one in found.sources],
-            "evidence": [_evidence(span) for span in found.spans],
-            "lineage": [_event(event) for event in found.lineage],
+            "provenance_status": provenance.status,
+            "trigger_request_id": getattr(provenance.memory, "request_id", None) or None,
+            "interactions": [turn(interaction) for interaction in provenance.turns],
+            "source_user_playbooks": [_source(source) for source in provenance.sources],
+            "evidence": [_evidence(span) for span in provenance.spans],
+            "lineage": [_event(event) for event in provenance.lineage],
             "engine": origin.engine,
             "model": origin.model or None,
             "prompt_hash": origin.prompt_hash or None,
             "confidence": origin.confidence,
-            "msg": f"Learned from {len(found.turns)} interaction(s)",
+            "msg": f"Learned from {len(provenance.turns)} interaction(s)",
         }
     )
 
 
-def _source(found: Provenance) -> dict[str, Any]:
-    assert isinstance(found.memory, UserPlaybook)  # noqa: S101 - shared lessons are written from users' lessons only
+def _source(provenance: Provenance) -> dict[str, Any]:
+    assert isinstance(provenance.memory, UserPlaybook)  # noqa: S101 - shared lessons are written from users' lessons only
     return {
-        "user_playbook": user_playbook(found.memory),
-        "interactions": [turn(one) for one in found.turns],
-        "source_interaction_ids": found.memory.interaction_ids,
+        "user_playbook": user_playbook(provenance.memory),
+        "interactions": [turn(interaction) for interaction in provenance.turns],
+        "source_interaction_ids": provenance.memory.interaction_ids,
     }
 
 
@@ -269,19 +273,19 @@ def _evidence(span: history.SourceSpan) -> dict[str, Any]:
 
 
 def _event(event: Mapping[str, Any]) -> dict[str, Any]:
-    told = {name: event[name] for name in ("op", "actor", "reason", "request_id")}
-    return {**told, "at": seconds(event["created_at"]), "sources": event["sources"] or []}
+    fields = {name: event[name] for name in ("op", "actor", "reason", "request_id")}
+    return {**fields, "at": seconds(event["created_at"]), "sources": event["sources"] or []}
 
 
 @answers(Calls.profile_change_log)
-async def profile_change_log(asked: wire.ProfileChangeLogRequest, call: Call) -> wire.ProfileChangeLogViewResponse:
-    changes = await history.profile_changes(user(asked.user_id), asked.limit, call.deps)
-    return wire.ProfileChangeLogViewResponse(profile_change_logs=[_change(one) for one in changes])
+async def profile_change_log(request: wire.ProfileChangeLogRequest, call: Call) -> wire.ProfileChangeLogViewResponse:
+    changes = await history.profile_changes(user(request.user_id), request.limit, call.deps)
+    return wire.ProfileChangeLogViewResponse(profile_change_logs=[_change(change) for change in changes])
 
 
 def _change(change: ProfileChange) -> wire.ProfileChangeLogView:
     lists = {
-        f"{what}_profiles": [profile(one) for one in getattr(change, what)]
+        f"{what}_profiles": [profile(memory) for memory in getattr(change, what)]
         for what in ("added", "removed", "mentioned")
     }
     return shaped(wire.ProfileChangeLogView, change, created_at=seconds(change.at), **lists)

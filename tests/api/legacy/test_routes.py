@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acumen.api.legacy import OLDER
+from acumen.api.legacy.routes import OLDER
 from acumen.api.openapi import document
 from acumen_client.calls import ENDPOINTS
 from acumen_client.wire.shapes import Role

@@ -64,7 +64,7 @@ async def _store(spans: Sequence[Span], deps: Deps) -> list[str]:
     new, refused = traces.operations(spans, deps.now(), content=deps.settings.observe.otlp_content)
     for start in range(0, len(new), AT_ONCE):
         receipts = await operations.record(new[start : start + AT_ONCE], deps)
-        refused += ["another span has these ids" for one in receipts if one.stored is Stored.CONFLICT]
+        refused += ["another span has these ids" for receipt in receipts if receipt.stored is Stored.CONFLICT]
     return refused
 
 
@@ -72,8 +72,8 @@ def _answer(kind: str, rejected: Sequence[str]) -> Response:
     """Partial success names how many were refused and why; a whole one says nothing."""
     why = rejected[0] if rejected else ""
     if kind == JSON:
-        told = {"partialSuccess": {"rejectedSpans": str(len(rejected)), "errorMessage": why}} if rejected else {}
-        return Response(json.dumps(told), media_type=JSON)
+        answer = {"partialSuccess": {"rejectedSpans": str(len(rejected)), "errorMessage": why}} if rejected else {}
+        return Response(json.dumps(answer), media_type=JSON)
     message = why.encode()
     partial = b"\x08" + varint(len(rejected)) + b"\x12" + varint(len(message)) + message
     return Response(b"\x0a" + varint(len(partial)) + partial if rejected else b"", media_type=PROTOBUF)

@@ -31,19 +31,19 @@ FEWEST, MOST = 1, 100
 
 
 @answers(Calls.state_outcome)
-async def state_outcome(asked: wire.SetSessionOutcomeRequest, call: Call) -> wire.SetSessionOutcomeResponse:
-    said = outcomes.Said(
-        session_id=SessionId(asked.session_id),
-        outcome=Outcome(asked.outcome),
-        occurred_at=Millis(asked.occurred_at * 1000),
-        user_id=user(asked.user_id),
-        label=asked.label,
-        value=asked.value,
-        metadata=asked.metadata,
+async def state_outcome(request: wire.SetSessionOutcomeRequest, call: Call) -> wire.SetSessionOutcomeResponse:
+    outcome = outcomes.Said(
+        session_id=SessionId(request.session_id),
+        outcome=Outcome(request.outcome),
+        occurred_at=Millis(request.occurred_at * 1000),
+        user_id=user(request.user_id),
+        label=request.label,
+        value=request.value,
+        metadata=request.metadata,
     )
-    stated = await outcomes.state(said, call.deps)
+    stated = await outcomes.state(outcome, call.deps)
     call.app.wake_worker()
-    ignored = asked.unknown_fields()
+    ignored = request.unknown_fields()
     return wire.SetSessionOutcomeResponse(
         recorded=True,
         message="Session outcome recorded" + (f"; ignored unknown field(s) {', '.join(ignored)}" if ignored else ""),
@@ -57,19 +57,19 @@ async def state_outcome(asked: wire.SetSessionOutcomeRequest, call: Call) -> wir
 
 
 @answers(Calls.session_outcomes)
-async def get_outcomes(asked: wire.GetSessionOutcomesRequest, call: Call) -> wire.GetSessionOutcomesResponse:
-    wanted = OutcomeFilter(
-        sessions=None if asked.session_ids is None else [SessionId(one) for one in asked.session_ids],
-        user_id=user(asked.user_id),
-        source=asked.source,
-        outcome=None if asked.outcome is None else Outcome(asked.outcome),
-        label=asked.label,
-        since=millis(asked.start_time),
-        until=millis(asked.end_time),
+async def get_outcomes(request: wire.GetSessionOutcomesRequest, call: Call) -> wire.GetSessionOutcomesResponse:
+    query = OutcomeFilter(
+        sessions=None if request.session_ids is None else [SessionId(session) for session in request.session_ids],
+        user_id=user(request.user_id),
+        source=request.source,
+        outcome=None if request.outcome is None else Outcome(request.outcome),
+        label=request.label,
+        since=millis(request.start_time),
+        until=millis(request.end_time),
     )
-    found = await call.deps.store.read(lambda tx: tx.sessions.outcomes(wanted, asked.top_k, asked.offset))
+    outcomes = await call.deps.store.read(lambda tx: tx.sessions.outcomes(query, request.top_k, request.offset))
     return wire.GetSessionOutcomesResponse(
-        session_outcomes=[_outcome(one) for one in found], message=f"Found {len(found)} session outcome(s)"
+        session_outcomes=[_outcome(stated) for stated in outcomes], message=f"Found {len(outcomes)} session outcome(s)"
     )
 
 
@@ -96,54 +96,55 @@ def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
 
 @answers(Calls.evaluation_results)
 async def get_results(
-    asked: wire.GetAgentSuccessEvaluationResultsRequest, call: Call
+    request: wire.GetAgentSuccessEvaluationResultsRequest, call: Call
 ) -> wire.GetEvaluationResultsViewResponse:
-    wanted = EvaluationFilter(
-        user_id=user(asked.user_id),
-        session_id=SessionId(asked.session_id) if asked.session_id else None,
-        agent_version=asked.agent_version,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
+    query = EvaluationFilter(
+        user_id=user(request.user_id),
+        session_id=SessionId(request.session_id) if request.session_id else None,
+        agent_version=request.agent_version,
+        since=millis(request.start_time),
+        until=before(request.end_time),
     )
-    found = await call.deps.store.read(lambda tx: tx.evaluations.find(wanted, asked.limit, asked.offset))
+    evaluations = await call.deps.store.read(lambda tx: tx.evaluations.find(query, request.limit, request.offset))
     return wire.GetEvaluationResultsViewResponse(
-        agent_success_evaluation_results=[result(one) for one in found], msg=f"Found {len(found)} evaluation result(s)"
+        agent_success_evaluation_results=[result(evaluation) for evaluation in evaluations],
+        msg=f"Found {len(evaluations)} evaluation result(s)",
     )
 
 
-def result(one: Evaluation) -> wire.EvaluationResultView:
-    guess = one.judged or Judgement(one.is_success)
+def result(evaluation: Evaluation) -> wire.EvaluationResultView:
+    guess = evaluation.judged or Judgement(evaluation.is_success)
     return shaped(
         wire.EvaluationResultView,
-        one,
-        result_id=one.id,
-        failure_type=None if one.is_success else guess.failure_type,
-        failure_reason=_why(one),
-        evaluation_name=one.name,
-        regular_vs_shadow=one.shadow,
+        evaluation,
+        result_id=evaluation.id,
+        failure_type=None if evaluation.is_success else guess.failure_type,
+        failure_reason=_why(evaluation),
+        evaluation_name=evaluation.name,
+        regular_vs_shadow=evaluation.shadow,
         number_of_correction_per_session=guess.corrections,
-        user_turns_to_resolution=guess.turns_to_resolution if one.is_success else None,
+        user_turns_to_resolution=guess.turns_to_resolution if evaluation.is_success else None,
         is_escalated=guess.is_escalated,
-        judged_success=None if one.judged is None else guess.is_success,
-        stated_outcome=one.stated,
-        confidence=None if one.judged is None else guess.confidence,
-        engine=one.origin.engine,
-        model=one.origin.model or None,
+        judged_success=None if evaluation.judged is None else guess.is_success,
+        stated_outcome=evaluation.stated,
+        confidence=None if evaluation.judged is None else guess.confidence,
+        engine=evaluation.origin.engine,
+        model=evaluation.origin.model or None,
         signals=guess.signals,
     )
 
 
-def _why(one: Evaluation) -> str | None:
-    if one.is_success:
+def _why(evaluation: Evaluation) -> str | None:
+    if evaluation.is_success:
         return None
-    guessed = one.judged.failure_reason if one.judged and not one.judged.is_success else None
-    return guessed or ("The caller stated that it failed." if one.stated is Outcome.FAILURE else None)
+    guessed = evaluation.judged.failure_reason if evaluation.judged and not evaluation.judged.is_success else None
+    return guessed or ("The caller stated that it failed." if evaluation.stated is Outcome.FAILURE else None)
 
 
 @answers(Calls.grade_on_demand)
-async def grade(asked: wire.GradeOnDemandRequest, call: Call) -> wire.GradeOnDemandResponse:
-    session = SessionId(asked.session_id)
-    judged = await evaluate.grade(session, asked.agent_version, user(asked.user_id), call.deps)
+async def grade(request: wire.GradeOnDemandRequest, call: Call) -> wire.GradeOnDemandResponse:
+    session = SessionId(request.session_id)
+    judged = await evaluate.grade(session, request.agent_version, user(request.user_id), call.deps)
     return wire.GradeOnDemandResponse(
         session_id=session, result_id=judged.id, cached=judged.cached, skipped_reason=judged.skipped
     )
@@ -162,21 +163,21 @@ _STATUSES = {
 
 
 @answers(Calls.regenerate_evaluations)
-async def start_regeneration(asked: wire.RegenerateRequest, call: Call) -> wire.RegenerateStartResponse:
-    run, total = await regenerate.start(*moments(asked.from_ts, asked.to_ts), asked.evaluation_name, call.deps)
+async def start_regeneration(request: wire.RegenerateRequest, call: Call) -> wire.RegenerateStartResponse:
+    run, total = await regenerate.start(*moments(request.from_ts, request.to_ts), request.evaluation_name, call.deps)
     call.app.wake_worker()
     return wire.RegenerateStartResponse(job_id=run.id, total=total)
 
 
 @answers(Calls.evaluation_regeneration)
-async def get_regeneration(asked: wire.RegenerationRequest, call: Call) -> wire.RegenerateStatusResponse:
-    run = await regenerate.of(RunId(asked.job_id), call.deps)
+async def get_regeneration(request: wire.RegenerationRequest, call: Call) -> wire.RegenerateStatusResponse:
+    run = await regenerate.of(RunId(request.job_id), call.deps)
     return await call.deps.store.read(lambda tx: _regeneration(tx, run))
 
 
 @answers(Calls.cancel_evaluation_regeneration)
-async def cancel_regeneration(asked: wire.RegenerationRequest, call: Call) -> wire.CancelRegenerationResponse:
-    run = await regenerate.cancel(RunId(asked.job_id), call.deps)
+async def cancel_regeneration(request: wire.RegenerationRequest, call: Call) -> wire.CancelRegenerationResponse:
+    run = await regenerate.cancel(RunId(request.job_id), call.deps)
     call.app.wake_worker()
     status = _STATUSES[run.state] if run.state.over else "cancelling"
     return wire.CancelRegenerationResponse(job_id=run.id, status=status)
@@ -185,7 +186,7 @@ async def cancel_regeneration(asked: wire.RegenerationRequest, call: Call) -> wi
 def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
     progress = tx.run_items.progress(run.id)
     failed = tx.run_items.of(run.id, ItemState.FAILED, FAILURES_SHOWN)
-    failures = [wire.RegenerateFailure(session_id=key_of(one.item)[1], reason=one.error or "") for one in failed]
+    failures = [wire.RegenerateFailure(session_id=key_of(item.item)[1], reason=item.error or "") for item in failed]
     return wire.RegenerateStatusResponse.model_validate(
         {
             "job_id": run.id,
@@ -208,33 +209,33 @@ def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
 
 @answers(Calls.recent_shadow_comparisons)
 async def recent_comparisons(
-    asked: wire.RecentShadowComparisonsRequest, call: Call
+    request: wire.RecentShadowComparisonsRequest, call: Call
 ) -> wire.GetRecentShadowComparisonsResponse:
-    limit = max(FEWEST, min(MOST, asked.limit))
-    found = await call.deps.store.read(lambda tx: tx.evaluations.verdicts(limit))
-    return wire.GetRecentShadowComparisonsResponse(verdicts=[_comparison(one) for one in found])
+    limit = max(FEWEST, min(MOST, request.limit))
+    verdicts = await call.deps.store.read(lambda tx: tx.evaluations.verdicts(limit))
+    return wire.GetRecentShadowComparisonsResponse(verdicts=[_comparison(verdict) for verdict in verdicts])
 
 
 _REGULAR = frozenset({Preference.REGULAR, Preference.REGULAR_SLIGHTLY})
 _CLEAR = frozenset({Preference.REGULAR, Preference.SHADOW})
 
 
-def _comparison(one: ShadowVerdict) -> wire.ShadowComparisonVerdict:
-    first_won = (one.preference in _REGULAR) == one.regular_first
+def _comparison(verdict: ShadowVerdict) -> wire.ShadowComparisonVerdict:
+    first_won = (verdict.preference in _REGULAR) == verdict.regular_first
     output = {
-        "better_request": "tie" if one.preference is Preference.TIED else "1" if first_won else "2",
-        "is_significantly_better": one.preference in _CLEAR,
-        "comparison_reason": one.reason,
+        "better_request": "tie" if verdict.preference is Preference.TIED else "1" if first_won else "2",
+        "is_significantly_better": verdict.preference in _CLEAR,
+        "comparison_reason": verdict.reason,
     }
     return shaped(
         wire.ShadowComparisonVerdict,
-        one,
-        verdict_id=one.id,
-        interaction_id=str(one.interaction_id),
-        reflexio_is_request_1=one.regular_first,
+        verdict,
+        verdict_id=verdict.id,
+        interaction_id=str(verdict.interaction_id),
+        reflexio_is_request_1=verdict.regular_first,
         output=output,
-        judge_prompt_version=one.origin.prompt_hash or one.origin.engine,
-        created_at=datetime.fromtimestamp(one.created_at / 1000, UTC),
-        regular_vs_shadow=one.preference,
-        engine=one.origin.engine,
+        judge_prompt_version=verdict.origin.prompt_hash or verdict.origin.engine,
+        created_at=datetime.fromtimestamp(verdict.created_at / 1000, UTC),
+        regular_vs_shadow=verdict.preference,
+        engine=verdict.origin.engine,
     )

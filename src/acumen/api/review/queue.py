@@ -25,32 +25,32 @@ _UNTOLD = frozenset({"version", "updated_at"})
 
 
 @answers(Calls.memory_review)
-async def get_memory_review(asked: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
+async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.counted()
     being_counted = await watch.before_review(call.deps)
-    user = None if asked.include_all_users else UserId(asked.user_id or "")
-    signals = None if asked.signal_filter is None else [str(one) for one in asked.signal_filter]
-    wanted = Wanted(user, asked.days_back, signals, by_waste=asked.sort is wire.ReviewOrder.WASTED_TOKENS)
-    found = await queue.candidates(wanted, asked.limit, asked.offset, call.deps)
+    user = None if request.include_all_users else UserId(request.user_id or "")
+    signals = None if request.signal_filter is None else [str(signal) for signal in request.signal_filter]
+    query = Wanted(user, request.days_back, signals, by_waste=request.sort is wire.ReviewOrder.WASTED_TOKENS)
+    page = await queue.candidates(query, request.limit, request.offset, call.deps)
     return wire.GetMemoryReviewResponse(
-        candidates=[_candidate(one) for one in found.candidates],
-        total=found.total,
-        limit=asked.limit,
-        offset=asked.offset,
-        signal_counts={wire.ReviewSignal(name): count for name, count in found.by_signal.items()},
-        saving_tokens_per_day=round(found.saving, 1),
-        covered_since=maybe_seconds(found.covered_since),
-        insufficient_history=not found.enough_history,
+        candidates=[_candidate(candidate) for candidate in page.candidates],
+        total=page.total,
+        limit=request.limit,
+        offset=request.offset,
+        signal_counts={wire.ReviewSignal(name): count for name, count in page.by_signal.items()},
+        saving_tokens_per_day=round(page.saving, 1),
+        covered_since=maybe_seconds(page.covered_since),
+        insufficient_history=not page.enough_history,
         being_counted=being_counted,
-        msg=_message(found, asked.days_back, being_counted),
+        msg=_message(page, request.days_back, being_counted),
     )
 
 
-def _message(found: Queue, days_back: int, being_counted: int) -> str:
-    deserve = f"{found.total} memory(ies) deserve a look"
+def _message(page: Queue, days_back: int, being_counted: int) -> str:
+    deserve = f"{page.total} memory(ies) deserve a look"
     if being_counted:
         deserve += f"; {being_counted} more are being counted, ask again shortly"
-    if found.enough_history:
+    if page.enough_history:
         return deserve
     return (
         f"insufficient_history: use has been counted for less than {days_back} days, so nothing is called stale yet; "
@@ -58,30 +58,30 @@ def _message(found: Queue, days_back: int, being_counted: int) -> str:
     )
 
 
-def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
+def _candidate(candidate: Candidate) -> wire.MemoryReviewCandidate:
     return wire.MemoryReviewCandidate.model_validate(
         {
-            "entity_type": one.ref.kind,
-            "entity_id": one.ref.id,
-            "title": one.title,
-            "user_id": one.user_id,
-            "version": one.version,
-            "signals": [signal.name for signal in one.signals],
-            "reasons": {signal.name: signal.why for signal in one.signals},
-            "since": {signal.name: seconds(signal.since) for signal in one.signals if signal.since is not None},
-            "score": one.score,
-            "injection_count": one.use.shown,
-            "citation_count": one.use.citations,
-            "cited_injection_count": one.use.cited_shown,
-            "echoed_injection_count": one.use.echoed_shown,
-            "total_prompt_tokens": one.use.tokens,
-            "wasted_tokens": one.use.wasted_tokens,
-            "saving_tokens_per_day": round(one.saving, 1),
-            "related_ids": one.related,
-            "conflict_ids": [pair.conflict.id for pair in one.conflicts],
-            "last_injected_at": maybe_seconds(one.use.last_at),
-            "last_cited_at": maybe_seconds(one.use.last_cited_at),
-            "last_modified_at": seconds(one.modified_at),
+            "entity_type": candidate.ref.kind,
+            "entity_id": candidate.ref.id,
+            "title": candidate.title,
+            "user_id": candidate.user_id,
+            "version": candidate.version,
+            "signals": [signal.name for signal in candidate.signals],
+            "reasons": {signal.name: signal.why for signal in candidate.signals},
+            "since": {signal.name: seconds(signal.since) for signal in candidate.signals if signal.since is not None},
+            "score": candidate.score,
+            "injection_count": candidate.use.shown,
+            "citation_count": candidate.use.citations,
+            "cited_injection_count": candidate.use.cited_shown,
+            "echoed_injection_count": candidate.use.echoed_shown,
+            "total_prompt_tokens": candidate.use.tokens,
+            "wasted_tokens": candidate.use.wasted_tokens,
+            "saving_tokens_per_day": round(candidate.saving, 1),
+            "related_ids": candidate.related,
+            "conflict_ids": [pair.conflict.id for pair in candidate.conflicts],
+            "last_injected_at": maybe_seconds(candidate.use.last_at),
+            "last_cited_at": maybe_seconds(candidate.use.last_cited_at),
+            "last_modified_at": seconds(candidate.modified_at),
         }
     )
 
@@ -90,54 +90,54 @@ def _candidate(one: Candidate) -> wire.MemoryReviewCandidate:
 
 
 @answers(Calls.review_memories)
-async def review_memories(asked: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    wanted = _asked(asked, call)
+async def review_memories(request: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
+    action_request = _action_request(request, call)
     # What is dismissed are the numbers of this moment, so they are made ready first.
     flagged: act.Flagged = {}
-    if wanted.doing is ActionKind.DISMISS:
+    if action_request.doing is ActionKind.DISMISS:
         await call.app.counted()
-        flagged = await queue.flagged([target.ref for target in wanted.targets], call.deps)
-    done = await (act.look if asked.dry_run else act.act)(wanted, flagged, call.deps)
-    return _told(done, dry_run=asked.dry_run)
+        flagged = await queue.flagged([target.ref for target in action_request.targets], call.deps)
+    done = await (act.look if request.dry_run else act.act)(action_request, flagged, call.deps)
+    return _told(done, dry_run=request.dry_run)
 
 
-def _asked(asked: wire.ReviewMemoriesRequest, call: Call) -> ActionRequest:
-    until = millis(asked.until)
-    if asked.action is wire.ReviewAction.SNOOZE and until is None:
+def _action_request(request: wire.ReviewMemoriesRequest, call: Call) -> ActionRequest:
+    until = millis(request.until)
+    if request.action is wire.ReviewAction.SNOOZE and until is None:
         until = Millis(call.deps.now() + SNOOZE_DAYS * DAY_MS)
     return ActionRequest(
-        doing=ActionKind(asked.action),
-        targets=[Target(MemoryRef(Kind(one.kind), one.id), one.version) for one in asked.items],
+        doing=ActionKind(request.action),
+        targets=[Target(MemoryRef(Kind(item.kind), item.id), item.version) for item in request.items],
         actor=call.caller.actor,
-        reason=asked.reason,
-        changes=_changes(asked.changes),
-        successor=asked.into if asked.action is wire.ReviewAction.MERGE else asked.superseded_by,
+        reason=request.reason,
+        changes=_changes(request.changes),
+        successor=request.into if request.action is wire.ReviewAction.MERGE else request.superseded_by,
         until=until,
-        confirm=asked.confirm,
-        reach=ActionScope(**asked.scope.model_dump()) if asked.scope else ActionScope(),
+        confirm=request.confirm,
+        reach=ActionScope(**request.scope.model_dump()) if request.scope else ActionScope(),
     )
 
 
-def _changes(asked: wire.MemoryChanges | None) -> dict[str, Any]:
-    if asked is None:
+def _changes(changes: wire.MemoryChanges | None) -> dict[str, Any]:
+    if changes is None:
         return {}
-    given = asked.model_dump(exclude_none=True)
-    return {"name" if name == "playbook_name" else name: value for name, value in given.items()}
+    fields = changes.model_dump(exclude_none=True)
+    return {"name" if name == "playbook_name" else name: value for name, value in fields.items()}
 
 
 @answers(Calls.undo_review)
-async def undo_review(asked: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    done = await act.undo(ActionId(asked.action_id), call.caller.actor, call.deps)
+async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
+    done = await act.undo(ActionId(request.action_id), call.caller.actor, call.deps)
     call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
     return _told(done, dry_run=False)
 
 
 @answers(Calls.review_actions)
-async def get_review_actions(asked: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
-    ref = MemoryRef(Kind(asked.kind), asked.id) if asked.kind and asked.id else None
-    found, total = await act.log(asked.limit, asked.offset, ref, call.deps)
+async def get_review_actions(request: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
+    ref = MemoryRef(Kind(request.kind), request.id) if request.kind and request.id else None
+    actions, total = await act.log(request.limit, request.offset, ref, call.deps)
     return wire.GetReviewActionsResponse(
-        actions=[_entry(one) for one in found], total=total, limit=asked.limit, offset=asked.offset
+        actions=[_entry(action) for action in actions], total=total, limit=request.limit, offset=request.offset
     )
 
 
@@ -150,7 +150,7 @@ def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
         dry_run=dry_run,
         changed_count=done.changed,
         unchanged_count=unchanged,
-        items=[_item(one) for one in done.items],
+        items=[_item(item) for item in done.items],
         msg=f"{done.doing}: {done.changed} {will}" + (f", {unchanged} {would_not}" if unchanged else ""),
     )
 
@@ -165,13 +165,13 @@ def _entry(done: Action) -> wire.ReviewActionEntry:
         undoable=done.undone_by is None and done.doing is not ActionKind.DELETE,
         changed_count=done.changed,
         unchanged_count=len(done.items) - done.changed,
-        items=[_item(one) for one in done.items[:ITEMS_SHOWN]],
+        items=[_item(item) for item in done.items[:ITEMS_SHOWN]],
     )
 
 
-def _item(one: ActionItem) -> wire.ReviewedItem:
-    changes = _difference(one.before or {}, one.after or {})
-    return shaped(wire.ReviewedItem, one, kind=one.ref.kind, id=one.ref.id, changes=changes)
+def _item(item: ActionItem) -> wire.ReviewedItem:
+    changes = _difference(item.before or {}, item.after or {})
+    return shaped(wire.ReviewedItem, item, kind=item.ref.kind, id=item.ref.id, changes=changes)
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -215,39 +215,39 @@ def _side(side: ConflictSide) -> wire.ConflictSideView:
 
 
 @answers(Calls.memory_duplicates)
-async def get_memory_duplicates(asked: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
+async def get_memory_duplicates(request: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
     being_counted = await watch.before_review(call.deps)
-    user = None if asked.include_all_users else UserId(asked.user_id or "")
-    found, total = await alike.pairs(user, asked.limit, asked.offset, call.deps)
+    user = None if request.include_all_users else UserId(request.user_id or "")
+    clusters, total = await alike.pairs(user, request.limit, request.offset, call.deps)
     return wire.GetDuplicatesResponse(
-        pairs=[_pair(one) for one in found],
+        pairs=[_pair(cluster) for cluster in clusters],
         total=total,
-        limit=asked.limit,
-        offset=asked.offset,
+        limit=request.limit,
+        offset=request.offset,
         being_counted=being_counted,
     )
 
 
-def _pair(found: DuplicateCluster) -> wire.DuplicatePair:
-    (pair,) = found.pairs
+def _pair(cluster: DuplicateCluster) -> wire.DuplicatePair:
+    (pair,) = cluster.pairs
     return wire.DuplicatePair(
         kind=MemoryKind(pair.kind),
         user_id=pair.user_id,
         similarity=pair.similarity,
         found_by=pair.found_by,
         since=seconds(pair.since),
-        left=_brief(found.member(pair.left)),
-        right=_brief(found.member(pair.right)),
+        left=_brief(cluster.member(pair.left)),
+        right=_brief(cluster.member(pair.right)),
     )
 
 
-def _brief(one: Member) -> wire.MemoryBrief:
-    memory = one.memory
+def _brief(member: Member) -> wire.MemoryBrief:
+    memory = member.memory
     return wire.MemoryBrief(
-        id=one.id,
+        id=member.id,
         title=title(memory),
         content=searchable(memory),
         version=memory.version,
         created_at=seconds(memory.created_at),
-        injection_count=one.shown,
+        injection_count=member.shown,
     )

@@ -29,17 +29,17 @@ _ROLES_SHOWN, _ROLE_SHOWN = 3, 32
 
 
 @answers(Calls.publish)
-async def publish(asked: wire.PublishUserInteractionRequest, call: Call) -> wire.PublishUserInteractionResponse:
-    request = _request(asked, call.deps.now())
+async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.PublishUserInteractionResponse:
+    request = _request(body, call.deps.now())
     # What was shown must be on record before we read what came back.
     await call.app.counted()
-    turns = _turns(asked, request)
+    turns = _turns(body, request)
     await conversations.publish(request, turns, call.deps)
     call.app.wake_worker()
-    learned = await _when_learned(request.id, call) if asked.wait_for_response else None
+    learned = await _when_learned(request.id, call) if body.wait_for_response else None
     return wire.PublishUserInteractionResponse(
         message="Interaction published successfully",
-        warnings=[*asked.warnings(), *_unheard(turns)],
+        warnings=[*body.warnings(), *_unheard(turns)],
         request_id=request.id,
         storage_type=call.app.store.database.name,
         storage_label=call.app.storage_label,
@@ -90,39 +90,39 @@ async def _progress(request_id: RequestId, call: Call) -> LearningProgress:
 
 
 @answers(Calls.finalize_session)
-async def finalize(asked: wire.FinalizeSessionRequest, call: Call) -> wire.FinalizeSessionResponse:
-    await conversations.finalize(UserId(asked.user_id), SessionId(asked.session_id), call.deps)
+async def finalize(body: wire.FinalizeSessionRequest, call: Call) -> wire.FinalizeSessionResponse:
+    await conversations.finalize(UserId(body.user_id), SessionId(body.session_id), call.deps)
     call.app.wake_worker()
     return wire.FinalizeSessionResponse(accepted=True, message="Session finalized")
 
 
 @answers(Calls.learning_status)
-async def learning_status(asked: wire.LearningStatusRequest, call: Call) -> wire.LearningStatusResponse:
-    progress = await _progress(RequestId(asked.request_id), call)
+async def learning_status(body: wire.LearningStatusRequest, call: Call) -> wire.LearningStatusResponse:
+    progress = await _progress(RequestId(body.request_id), call)
     return wire.LearningStatusResponse.model_validate(asdict(progress))
 
 
 @answers(Calls.requests)
-async def get_requests(asked: wire.GetRequestsRequest, call: Call) -> wire.GetRequestsResponse:
-    sessions, more = await call.deps.store.read(lambda tx: _sessions(tx, asked))
+async def get_requests(body: wire.GetRequestsRequest, call: Call) -> wire.GetRequestsResponse:
+    sessions, more = await call.deps.store.read(lambda tx: _sessions(tx, body))
     count = sum(len(session.requests) for session in sessions)
     message = f"Found {count} request(s) in {len(sessions)} session(s)"
     return wire.GetRequestsResponse(sessions=sessions, has_more=more, msg=message)
 
 
 @answers(Calls.interactions)
-async def get_interactions(asked: wire.GetInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
+async def get_interactions(body: wire.GetInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
     turns = await call.deps.store.read(
         lambda tx: tx.conversations.newest(
-            UserId(asked.user_id), asked.top_k, millis(asked.start_time), before(asked.end_time)
+            UserId(body.user_id), body.top_k, millis(body.start_time), before(body.end_time)
         )
     )
     return _listed(turns)
 
 
 @answers(Calls.all_interactions)
-async def get_all_interactions(asked: wire.GetAllInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
-    return _listed(await call.deps.store.read(lambda tx: tx.conversations.newest(None, asked.limit)))
+async def get_all_interactions(body: wire.GetAllInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
+    return _listed(await call.deps.store.read(lambda tx: tx.conversations.newest(None, body.limit)))
 
 
 def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
@@ -131,16 +131,16 @@ def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
     )
 
 
-def _sessions(tx: Tx, asked: wire.GetRequestsRequest) -> tuple[list[wire.SessionView], bool]:
+def _sessions(tx: Tx, body: wire.GetRequestsRequest) -> tuple[list[wire.SessionView], bool]:
     query = tx.conversations.requests(
-        user=user(asked.user_id),
-        session=SessionId(asked.session_id) if asked.session_id else None,
-        request=RequestId(asked.request_id) if asked.request_id else None,
-        source=asked.source,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
+        user=user(body.user_id),
+        session=SessionId(body.session_id) if body.session_id else None,
+        request=RequestId(body.request_id) if body.request_id else None,
+        source=body.source,
+        since=millis(body.start_time),
+        until=before(body.end_time),
     )
-    pages, more = tx.conversations.sessions_page(query, asked.top_k, asked.offset)
+    pages, more = tx.conversations.sessions_page(query, body.top_k, body.offset)
     return [_session(tx, requests) for requests in pages], more
 
 
@@ -159,21 +159,21 @@ def _session(tx: Tx, requests: list[Request]) -> wire.SessionView:
     )
 
 
-def _request(asked: wire.PublishUserInteractionRequest, at: Millis) -> Request:
+def _request(body: wire.PublishUserInteractionRequest, at: Millis) -> Request:
     return Request(
-        id=RequestId(asked.request_id),
-        user_id=UserId(asked.user_id),
-        session_id=SessionId(asked.session_id),
+        id=RequestId(body.request_id),
+        user_id=UserId(body.user_id),
+        session_id=SessionId(body.session_id),
         created_at=at,
-        source=asked.source,
-        agent_version=asked.agent_version,
-        body_hash=_hash(asked),
-        session_finished=asked.session_finished,
-        force_extraction=asked.force_extraction,
-        evaluation_only=asked.evaluation_only,
-        skip_aggregation=asked.skip_aggregation,
-        experiment_id=asked.retrieval_experiment_id,
-        experiment_arm=asked.retrieval_experiment_arm,
+        source=body.source,
+        agent_version=body.agent_version,
+        body_hash=_hash(body),
+        session_finished=body.session_finished,
+        force_extraction=body.force_extraction,
+        evaluation_only=body.evaluation_only,
+        skip_aggregation=body.skip_aggregation,
+        experiment_id=body.retrieval_experiment_id,
+        experiment_arm=body.retrieval_experiment_arm,
     )
 
 
@@ -185,18 +185,18 @@ _NOT_SAID: dict[str, Any] = {
 }
 
 
-def _hash(asked: wire.PublishUserInteractionRequest) -> str:
+def _hash(body: wire.PublishUserInteractionRequest) -> str:
     """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
-    said = asked.model_dump_json(exclude=_NOT_SAID, exclude_defaults=True)
+    said = body.model_dump_json(exclude=_NOT_SAID, exclude_defaults=True)
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-def _turns(asked: wire.PublishUserInteractionRequest, request: Request) -> list[Interaction]:
+def _turns(body: wire.PublishUserInteractionRequest, request: Request) -> list[Interaction]:
     """What the request itself cites belongs to the agent's last turn, or to the last turn where the agent has none."""
-    turns = [_turn(data, request) for data in asked.interaction_data_list]
-    if asked.citations:
+    turns = [_turn(data, request) for data in body.interaction_data_list]
+    if body.citations:
         place = max((index for index, turn in enumerate(turns) if not turn.by_user), default=-1)
-        cited = [citation.model_dump() for citation in asked.citations]
+        cited = [citation.model_dump() for citation in body.citations]
         turns[place] = replace(turns[place], citations=[*turns[place].citations, *cited])
     return turns
 

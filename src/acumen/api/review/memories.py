@@ -30,50 +30,52 @@ LONGEST_ID = 19
 
 
 @answers(Calls.profiles)
-async def get_profiles(asked: wire.GetUserProfilesRequest, call: Call) -> wire.GetProfilesResponse:
-    wanted = Filter(
-        user_id=UserId(asked.user_id),
-        ids=(asked.profile_id,) if asked.profile_id else None,
-        statuses=statuses(asked.status_filter),
-        source=asked.source,
-        tags=tuple(asked.tags or ()) or None,
-        ttl=asked.profile_time_to_live,
-        text=asked.query,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
+async def get_profiles(request: wire.GetUserProfilesRequest, call: Call) -> wire.GetProfilesResponse:
+    query = Filter(
+        user_id=UserId(request.user_id),
+        ids=(request.profile_id,) if request.profile_id else None,
+        statuses=statuses(request.status_filter),
+        source=request.source,
+        tags=tuple(request.tags or ()) or None,
+        ttl=request.profile_time_to_live,
+        text=request.query,
+        since=millis(request.start_time),
+        until=before(request.end_time),
         # Who asks for other than current profiles wants to see what is over, too.
-        unexpired_at=None if asked.status_filter else call.deps.now(),
+        unexpired_at=None if request.status_filter else call.deps.now(),
     )
-    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(wanted, asked.top_k)))
+    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(query, request.top_k)))
 
 
 @answers(Calls.all_profiles)
-async def get_all_profiles(asked: wire.GetAllProfilesRequest, call: Call) -> wire.GetProfilesResponse:
-    named = statuses([asked.status_filter]) if asked.status_filter else None
-    wanted = Filter(
-        user_id=user(asked.user_id),
-        ids=(asked.profile_id,) if asked.profile_id else None,
-        statuses=named or (None if asked.include_tombstones else _ALIVE),
-        source=asked.source,
-        ttl=asked.profile_time_to_live,
-        text=asked.query,
-        since=millis(asked.start_time),
-        until=before(asked.end_time),
-        by_creation=asked.date_field == "created_at",
+async def get_all_profiles(request: wire.GetAllProfilesRequest, call: Call) -> wire.GetProfilesResponse:
+    named = statuses([request.status_filter]) if request.status_filter else None
+    query = Filter(
+        user_id=user(request.user_id),
+        ids=(request.profile_id,) if request.profile_id else None,
+        statuses=named or (None if request.include_tombstones else _ALIVE),
+        source=request.source,
+        ttl=request.profile_time_to_live,
+        text=request.query,
+        since=millis(request.start_time),
+        until=before(request.end_time),
+        by_creation=request.date_field == "created_at",
     )
-    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(wanted, asked.limit)))
+    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(query, request.limit)))
 
 
 # What still counts as a memory when all statuses are asked for.
 _ALIVE = (Status.CURRENT, Status.PENDING, Status.ARCHIVED, Status.FORGOTTEN, Status.ARCHIVE_IN_PROGRESS)
 
 
-def _profiles(found: list[Profile]) -> wire.GetProfilesResponse:
-    return wire.GetProfilesResponse(user_profiles=[profile(one) for one in found], msg=f"Found {len(found)} profile(s)")
+def _profiles(profiles: list[Profile]) -> wire.GetProfilesResponse:
+    return wire.GetProfilesResponse(
+        user_profiles=[profile(memory) for memory in profiles], msg=f"Found {len(profiles)} profile(s)"
+    )
 
 
 @answers(Calls.profile_statistics)
-async def get_profile_statistics(_asked: Nothing, call: Call) -> wire.GetProfileStatisticsResponse:
+async def get_profile_statistics(_request: Nothing, call: Call) -> wire.GetProfileStatisticsResponse:
     now = call.deps.now()
 
     def count(tx: Tx) -> wire.GetProfileStatisticsResponse:
@@ -90,10 +92,10 @@ async def get_profile_statistics(_asked: Nothing, call: Call) -> wire.GetProfile
 
 
 @answers(Calls.storage_stats)
-async def storage_stats(asked: wire.StorageStatsRequest, call: Call) -> wire.StorageStatsResponse:
-    wanted = Filter(user_id=UserId(asked.user_id))
+async def storage_stats(request: wire.StorageStatsRequest, call: Call) -> wire.StorageStatsResponse:
+    query = Filter(user_id=UserId(request.user_id))
     (profiles, oldest, newest), playbooks = await call.deps.store.read(
-        lambda tx: (tx.profiles.span(wanted), tx.user_playbooks.count(wanted))
+        lambda tx: (tx.profiles.span(query), tx.user_playbooks.count(query))
     )
     return wire.StorageStatsResponse(
         profile_count=profiles,
@@ -108,31 +110,33 @@ def _moment(at: Millis | None) -> datetime | None:
 
 
 @answers(Calls.user_playbooks)
-async def get_user_playbooks(asked: wire.GetUserPlaybooksRequest, call: Call) -> wire.GetUserPlaybooksResponse:
-    wanted = replace(
-        playbooks_like(asked),
-        user_id=user(asked.user_id),
-        ids=(str(asked.user_playbook_id),) if asked.user_playbook_id else None,
-        request_id=asked.request_id,
-        text=asked.query,
+async def get_user_playbooks(request: wire.GetUserPlaybooksRequest, call: Call) -> wire.GetUserPlaybooksResponse:
+    query = replace(
+        playbooks_like(request),
+        user_id=user(request.user_id),
+        ids=(str(request.user_playbook_id),) if request.user_playbook_id else None,
+        request_id=request.request_id,
+        text=request.query,
     )
-    found = await call.deps.store.read(lambda tx: tx.user_playbooks.find(wanted, asked.limit))
+    playbooks = await call.deps.store.read(lambda tx: tx.user_playbooks.find(query, request.limit))
     return wire.GetUserPlaybooksResponse(
-        user_playbooks=[user_playbook(one) for one in found], msg=f"Found {len(found)} user playbook(s)"
+        user_playbooks=[user_playbook(playbook) for playbook in playbooks],
+        msg=f"Found {len(playbooks)} user playbook(s)",
     )
 
 
 @answers(Calls.agent_playbooks)
-async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) -> wire.GetAgentPlaybooksResponse:
-    wanted = replace(
-        playbooks_like(asked),
-        ids=(str(asked.agent_playbook_id),) if asked.agent_playbook_id else None,
-        approvals=tuple(Approval(one) for one in asked.playbook_status_filter or ()) or None,
-        text=asked.query,
+async def get_agent_playbooks(request: wire.GetAgentPlaybooksRequest, call: Call) -> wire.GetAgentPlaybooksResponse:
+    query = replace(
+        playbooks_like(request),
+        ids=(str(request.agent_playbook_id),) if request.agent_playbook_id else None,
+        approvals=tuple(Approval(status) for status in request.playbook_status_filter or ()) or None,
+        text=request.query,
     )
-    found = await call.deps.store.read(lambda tx: tx.agent_playbooks.find(wanted, asked.limit))
+    playbooks = await call.deps.store.read(lambda tx: tx.agent_playbooks.find(query, request.limit))
     return wire.GetAgentPlaybooksResponse(
-        agent_playbooks=[agent_playbook(one) for one in found], msg=f"Found {len(found)} agent playbook(s)"
+        agent_playbooks=[agent_playbook(playbook) for playbook in playbooks],
+        msg=f"Found {len(playbooks)} agent playbook(s)",
     )
 
 
@@ -140,26 +144,26 @@ async def get_agent_playbooks(asked: wire.GetAgentPlaybooksRequest, call: Call) 
 
 
 @answers(Calls.add_profiles)
-async def add_profiles(asked: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
+async def add_profiles(request: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
-    count = await actions.add(Kind.PROFILE, [_new_profile(new, now) for new in asked.user_profiles], call.deps)
+    count = await actions.add(Kind.PROFILE, [_new_profile(new, now) for new in request.user_profiles], call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} profile(s)")
 
 
 @answers(Calls.add_user_playbooks)
-async def add_user_playbooks(asked: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
+async def add_user_playbooks(request: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
-    added = [_new_user_playbook(new, now) for new in asked.user_playbooks]
+    added = [_new_user_playbook(new, now) for new in request.user_playbooks]
     count = await actions.add(Kind.USER_PLAYBOOK, added, call.deps)
     await aggregate.after_adding(call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
 
 @answers(Calls.add_agent_playbooks)
-async def add_agent_playbooks(asked: wire.AddAgentPlaybookRequest, call: Call) -> wire.AddedResponse:
+async def add_agent_playbooks(request: wire.AddAgentPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
-    _require_reviewer_to_decide(asked.agent_playbooks, call.caller)
-    added = [_new_agent_playbook(new, now) for new in asked.agent_playbooks]
+    _require_reviewer_to_decide(request.agent_playbooks, call.caller)
+    added = [_new_agent_playbook(new, now) for new in request.agent_playbooks]
     count = await actions.add(Kind.AGENT_PLAYBOOK, added, call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
@@ -193,7 +197,7 @@ def _new_profile(new: wire.NewProfile, now: Millis) -> Profile:
         extractors=new.extractor_names,
         tags=new.tags,
         custom_features=new.custom_features,
-        interaction_ids=[InteractionId(one) for one in new.source_interaction_ids],
+        interaction_ids=[InteractionId(interaction) for interaction in new.source_interaction_ids],
         source_span=new.source_span,
         notes=new.notes,
         said_at=millis(new.said_at),
@@ -216,7 +220,7 @@ def _new_user_playbook(new: wire.NewUserPlaybook, now: Millis) -> UserPlaybook:
         status=Status(new.status or Status.CURRENT),
         source=new.source,
         tags=new.tags,
-        interaction_ids=[InteractionId(one) for one in new.source_interaction_ids],
+        interaction_ids=[InteractionId(interaction) for interaction in new.source_interaction_ids],
         source_span=new.source_span,
         notes=new.notes,
         metadata=new.playbook_metadata or {},
@@ -251,25 +255,25 @@ def _lesson(new: wire.NewPlaybook) -> Lesson:
 
 
 @answers(Calls.update_profile)
-async def update_profile(asked: wire.UpdateUserProfileRequest, call: Call) -> wire.UpdatedResponse:
+async def update_profile(request: wire.UpdateUserProfileRequest, call: Call) -> wire.UpdatedResponse:
     changes = {
-        "content": asked.content,
-        "custom_features": asked.custom_features,
-        "status": _status(asked.status),
-        "superseded_by": asked.superseded_by and ProfileId(asked.superseded_by),
+        "content": request.content,
+        "custom_features": request.custom_features,
+        "status": _status(request.status),
+        "superseded_by": request.superseded_by and ProfileId(request.superseded_by),
     }
-    ref = MemoryRef(Kind.PROFILE, asked.profile_id)
-    await actions.edit(ref, changes, call.deps, user=UserId(asked.user_id), actor=call.caller.actor)
+    ref = MemoryRef(Kind.PROFILE, request.profile_id)
+    await actions.edit(ref, changes, call.deps, user=UserId(request.user_id), actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Profile updated successfully")
 
 
 @answers(Calls.update_user_playbook)
-async def update_user_playbook(asked: wire.UpdateUserPlaybookRequest, call: Call) -> wire.UpdatedResponse:
-    changes = {**_playbook_changes(asked), "metadata": asked.playbook_metadata}
-    successor = (asked.playbook_metadata or {}).get("superseded_by")
+async def update_user_playbook(request: wire.UpdateUserPlaybookRequest, call: Call) -> wire.UpdatedResponse:
+    changes = {**_playbook_changes(request), "metadata": request.playbook_metadata}
+    successor = (request.playbook_metadata or {}).get("superseded_by")
     if successor is not None:
         changes["superseded_by"] = _successor(successor)
-    ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
+    ref = MemoryRef(Kind.USER_PLAYBOOK, str(request.user_playbook_id))
     await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="User playbook updated successfully")
 
@@ -283,13 +287,13 @@ def _successor(named: object) -> PlaybookId:
 
 
 @answers(Calls.update_agent_playbook)
-async def update_agent_playbook(asked: wire.UpdateAgentPlaybookRequest, call: Call) -> wire.UpdatedResponse:
+async def update_agent_playbook(request: wire.UpdateAgentPlaybookRequest, call: Call) -> wire.UpdatedResponse:
     changes = {
-        **_playbook_changes(asked),
-        "approval": asked.playbook_status and Approval(asked.playbook_status),
-        "metadata": asked.playbook_metadata,
+        **_playbook_changes(request),
+        "approval": request.playbook_status and Approval(request.playbook_status),
+        "metadata": request.playbook_metadata,
     }
-    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id))
     await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Agent playbook updated successfully")
 
@@ -298,28 +302,28 @@ _DECISIONS = {Approval.APPROVED: "approve", Approval.REJECTED: "reject"}
 
 
 @answers(Calls.update_agent_playbook_status)
-async def update_approval(asked: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
-    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id))
-    decision = _DECISIONS.get(Approval(asked.playbook_status))
-    proposed = await call.deps.store.read(lambda tx: tx.proposals.of_playbook(asked.agent_playbook_id))
+async def update_approval(request: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id))
+    decision = _DECISIONS.get(Approval(request.playbook_status))
+    proposed = await call.deps.store.read(lambda tx: tx.proposals.of_playbook(request.agent_playbook_id))
     if proposed is not None and decision is not None:  # no search finds it before it is approved
-        await proposals.decide(asked.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
+        await proposals.decide(request.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
     else:
-        await actions.edit(ref, {"approval": Approval(asked.playbook_status)}, call.deps, actor=call.caller.actor)
-    return wire.UpdatedResponse(msg=f"Agent playbook {asked.playbook_status}")
+        await actions.edit(ref, {"approval": Approval(request.playbook_status)}, call.deps, actor=call.caller.actor)
+    return wire.UpdatedResponse(msg=f"Agent playbook {request.playbook_status}")
 
 
-def _playbook_changes(asked: wire.UpdatePlaybook) -> dict[str, object]:
+def _playbook_changes(request: wire.UpdatePlaybook) -> dict[str, object]:
     return {
-        "name": asked.playbook_name,
-        "content": asked.content,
-        "trigger": asked.trigger,
-        "rationale": asked.rationale,
-        "pitfall": asked.pitfall,
-        "status": _status(asked.status),
-        "superseded_by": None if asked.superseded_by is None else PlaybookId(asked.superseded_by),
+        "name": request.playbook_name,
+        "content": request.content,
+        "trigger": request.trigger,
+        "rationale": request.rationale,
+        "pitfall": request.pitfall,
+        "status": _status(request.status),
+        "superseded_by": None if request.superseded_by is None else PlaybookId(request.superseded_by),
     }
 
 
-def _status(asked: str | None) -> Status | None:
-    return None if asked is None else Status(asked)
+def _status(request: str | None) -> Status | None:
+    return None if request is None else Status(request)

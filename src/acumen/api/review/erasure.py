@@ -21,12 +21,12 @@ OVERTAKEN = 5
 
 
 @answers(Calls.delete_profile)
-async def delete_profile(asked: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
-    owner = UserId(asked.user_id)
-    if asked.profile_id.strip():
-        await actions.delete_one(MemoryRef(Kind.PROFILE, asked.profile_id.strip()), call.deps, user=owner)
+async def delete_profile(request: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
+    owner = UserId(request.user_id)
+    if request.profile_id.strip():
+        await actions.delete_one(MemoryRef(Kind.PROFILE, request.profile_id.strip()), call.deps, user=owner)
         return _deleted()
-    ids = await call.deps.store.read(lambda tx: _saying(tx, owner, asked.search_query))
+    ids = await call.deps.store.read(lambda tx: _saying(tx, owner, request.search_query))
     return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
 
 
@@ -34,13 +34,13 @@ def _saying(tx: Tx, owner: UserId, text: str) -> list[str]:
     """The profiles that hold the text, with those of which only the lineage still tells."""
     rows = tx.profiles.owned(Filter(user_id=owner, statuses=None, text=text))
     outdated = tx.lineage.outdated(Kind.PROFILE, owner)
-    return [*rows, *(name for name, told in outdated.items() if text.lower() in words_of(told).lower())]
+    return [*rows, *(name for name, words in outdated.items() if text.lower() in words_of(words).lower())]
 
 
 @answers(Calls.delete_user_playbook)
-async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
-    ref = MemoryRef(Kind.USER_PLAYBOOK, str(asked.user_playbook_id))
-    gone = PlaybookId(asked.user_playbook_id)
+async def delete_user_playbook(request: wire.DeleteUserPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    ref = MemoryRef(Kind.USER_PLAYBOOK, str(request.user_playbook_id))
+    gone = PlaybookId(request.user_playbook_id)
     await _unsharing(
         lambda: erase.erase_from_shared([gone], call.deps),
         lambda unshared: actions.delete_one(ref, call.deps, also=unshared.apply),
@@ -49,38 +49,44 @@ async def delete_user_playbook(asked: wire.DeleteUserPlaybookRequest, call: Call
 
 
 @answers(Calls.delete_agent_playbook)
-async def delete_agent_playbook(asked: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(asked.agent_playbook_id)), call.deps)
+async def delete_agent_playbook(request: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id)), call.deps)
     return _deleted()
 
 
 @answers(Calls.delete_profiles)
-async def delete_profiles(asked: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete(Kind.PROFILE, asked.profile_ids, call.deps))
+async def delete_profiles(request: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(await actions.delete(Kind.PROFILE, request.profile_ids, call.deps))
 
 
 @answers(Calls.delete_user_playbooks)
-async def delete_user_playbooks(asked: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
-    ids = [PlaybookId(one) for one in asked.user_playbook_ids]
+async def delete_user_playbooks(request: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    ids = [PlaybookId(playbook_id) for playbook_id in request.user_playbook_ids]
     count, _ = await _unsharing(
         lambda: erase.erase_from_shared(ids, call.deps),
-        lambda unshared: actions.delete(Kind.USER_PLAYBOOK, [str(one) for one in ids], call.deps, also=unshared.apply),
+        lambda unshared: actions.delete(
+            Kind.USER_PLAYBOOK, [str(playbook_id) for playbook_id in ids], call.deps, also=unshared.apply
+        ),
     )
     return _bulk(count)
 
 
 @answers(Calls.delete_agent_playbooks)
-async def delete_agent_playbooks(asked: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete(Kind.AGENT_PLAYBOOK, [str(one) for one in asked.agent_playbook_ids], call.deps))
+async def delete_agent_playbooks(request: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(
+        await actions.delete(
+            Kind.AGENT_PLAYBOOK, [str(playbook_id) for playbook_id in request.agent_playbook_ids], call.deps
+        )
+    )
 
 
 @answers(Calls.delete_all_profiles)
-async def delete_all_profiles(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+async def delete_all_profiles(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all([Kind.PROFILE], call.deps))
 
 
 @answers(Calls.delete_all_user_playbooks)
-async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+async def delete_all_user_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     count, _ = await _unsharing(
         lambda: erase.erase_all_from_shared(call.deps),
         lambda unshared: actions.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
@@ -89,47 +95,49 @@ async def delete_all_user_playbooks(_asked: Nothing, call: Call) -> wire.BulkDel
 
 
 @answers(Calls.delete_all_agent_playbooks)
-async def delete_all_agent_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+async def delete_all_agent_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
 
 
 @answers(Calls.delete_all_playbooks)
-async def delete_all_playbooks(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+async def delete_all_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
 
 
 @answers(Calls.delete_all_interactions)
-async def delete_all_interactions(_asked: Nothing, call: Call) -> wire.BulkDeleteResponse:
+async def delete_all_interactions(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(await actions.delete_all_turns(call.deps))
 
 
 @answers(Calls.delete_interaction)
-async def delete_interaction(asked: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_turn(UserId(asked.user_id), InteractionId(asked.interaction_id), call.deps)
+async def delete_interaction(request: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_turn(UserId(request.user_id), InteractionId(request.interaction_id), call.deps)
     return _deleted()
 
 
 @answers(Calls.delete_request)
-async def delete_request(asked: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_request(RequestId(asked.request_id), call.deps)
+async def delete_request(request: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
+    await actions.delete_request(RequestId(request.request_id), call.deps)
     return _deleted()
 
 
 @answers(Calls.delete_requests)
-async def delete_requests(asked: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete_requests([RequestId(one) for one in asked.request_ids], call.deps))
+async def delete_requests(request: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
+    return _bulk(
+        await actions.delete_requests([RequestId(request_id) for request_id in request.request_ids], call.deps)
+    )
 
 
 @answers(Calls.delete_session)
-async def delete_session(asked: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
-    count = await actions.delete_session(SessionId(asked.session_id), call.deps)
+async def delete_session(request: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
+    count = await actions.delete_session(SessionId(request.session_id), call.deps)
     return wire.DeleteSessionResponse(message="Deleted successfully", deleted_requests_count=count)
 
 
 @answers(Calls.clear_user_data)
-async def clear_user_data(asked: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
+async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
     await call.app.counted()  # what was shown to others is searched for the user's words
-    owner = UserId(asked.user_id)
+    owner = UserId(request.user_id)
     erased, unshared = await _unsharing(
         lambda: erase.erase_user_from_shared(owner, call.deps),
         lambda unshared: actions.clear_user(owner, call.deps, also=unshared.apply),

@@ -12,14 +12,14 @@ from acumen_client.wire import changes as wire
 
 @answers(Calls.memory_changes)
 async def get_memory_changes(request: wire.GetMemoryChangesRequest, call: Call) -> wire.GetMemoryChangesResponse:
-    wanted = ChangeFilter(
+    query = ChangeFilter(
         user=user(request.user_id),
         kinds=None if request.kinds is None else tuple(ChangeKind(kind) for kind in request.kinds),
         since=millis(request.since),
         until=millis(request.until),
         session=SessionId(request.session_id) if request.session_id else None,
     )
-    page = await changes.page(wanted, request.limit, request.cursor, call.deps)
+    page = await changes.page(query, request.limit, request.cursor, call.deps)
     return wire.GetMemoryChangesResponse(changes=[_change(change) for change in page.changes], next_cursor=page.next)
 
 
@@ -62,15 +62,15 @@ def _change(change: Change) -> wire.MemoryChange:
     )
 
 
-def _other(other: OtherMemory | None) -> wire.RelatedMemoryView | None:
-    if other is None:
+def _other(memory: OtherMemory | None) -> wire.RelatedMemoryView | None:
+    if memory is None:
         return None
     return wire.RelatedMemoryView.model_validate(
         {
-            "relation": other.relation,
-            "kind": other.ref.kind,
-            "id": other.ref.id,
-            "text": other.text,
-            "status": other.status,
+            "relation": memory.relation,
+            "kind": memory.ref.kind,
+            "id": memory.ref.id,
+            "text": memory.text,
+            "status": memory.status,
         }
     )

@@ -22,10 +22,12 @@ LOOK_EVERY_SECONDS = 0.05
 
 
 @answers(Calls.run_playbook_aggregation)
-async def run_aggregation(asked: wire.RunPlaybookAggregationRequest, call: Call) -> wire.RunPlaybookAggregationResponse:
+async def run_aggregation(
+    request: wire.RunPlaybookAggregationRequest, call: Call
+) -> wire.RunPlaybookAggregationResponse:
     give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
     with call.app.traffic.aside():
-        run = await _begun(asked, give_up_at, call)
+        run = await _begun(request, give_up_at, call)
         await _help(run, call)
         operation = await _ended(run.id, give_up_at, call)
     if operation.run.state is not RunState.COMPLETED:
@@ -33,11 +35,11 @@ async def run_aggregation(asked: wire.RunPlaybookAggregationRequest, call: Call)
     return wire.RunPlaybookAggregationResponse(message=_told(operation), operation_id=run.id, result=_result(operation))
 
 
-async def _begun(asked: wire.RunPlaybookAggregationRequest, give_up_at: float, call: Call) -> Run:
+async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float, call: Call) -> Run:
     """After the one of the same version that is under way, if there is one."""
     while True:
         try:
-            run = await aggregate.ask(asked.agent_version, asked.playbook_name, call.deps, full=asked.full)
+            run = await aggregate.ask(request.agent_version, request.playbook_name, call.deps, full=request.full)
         except Conflict:
             if time.monotonic() > give_up_at:
                 raise
@@ -64,31 +66,31 @@ async def _ended(run_id: RunId, give_up_at: float, call: Call) -> RunStatus:
 
 
 @answers(Calls.submit_playbook_aggregation)
-async def submit(asked: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    run = await aggregate.submit(asked.request_id, asked.agent_version, call.deps, full=asked.full)
+async def submit(request: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
+    run = await aggregate.submit(request.request_id, request.agent_version, call.deps, full=request.full)
     call.app.wake_worker()
     return _operation(await aggregate.operation(run.id, call.deps))
 
 
 @answers(Calls.playbook_aggregation_operation)
-async def poll(asked: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    return _operation(await aggregate.operation(RunId(asked.operation_id), call.deps))
+async def poll(request: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
+    return _operation(await aggregate.operation(RunId(request.operation_id), call.deps))
 
 
 @answers(Calls.playbook_aggregation_changes)
 async def change_logs(
-    asked: wire.PlaybookAggregationChangeLogRequest, call: Call
+    request: wire.PlaybookAggregationChangeLogRequest, call: Call
 ) -> wire.PlaybookAggregationChangeLogResponse:
-    versions = versions_meant(asked.agent_version)
-    names = aggregate.names_meant(asked.playbook_name)
-    changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, asked.limit))
-    return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(one) for one in changes])
+    versions = versions_meant(request.agent_version)
+    names = aggregate.names_meant(request.playbook_name)
+    changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, request.limit))
+    return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(change) for change in changes])
 
 
-def _change(one: AggregationChange) -> wire.PlaybookAggregationChangeLog:
-    snapshots = {f"{what}_agent_playbooks": getattr(one, what) for what in ("added", "removed", "updated")}
-    named = {"playbook_name": one.name, "operation_id": one.run_id}
-    return shaped(wire.PlaybookAggregationChangeLog, one, **named, **snapshots)
+def _change(change: AggregationChange) -> wire.PlaybookAggregationChangeLog:
+    snapshots = {f"{what}_agent_playbooks": getattr(change, what) for what in ("added", "removed", "updated")}
+    named = {"playbook_name": change.name, "operation_id": change.run_id}
+    return shaped(wire.PlaybookAggregationChangeLog, change, **named, **snapshots)
 
 
 def _operation(operation: RunStatus) -> wire.PlaybookAggregationOperation:

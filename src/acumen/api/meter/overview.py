@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
-from acumen.api.evaluations import result
+from acumen.api.learn.evaluations import result
 from acumen.api.views import moments, seconds
 from acumen.learn.evaluate.shadow import COMPARE
 from acumen.meter import dashboard, overview
@@ -19,18 +19,18 @@ from acumen_client.wire import overview as wire
 
 
 @answers(Calls.evaluation_overview)
-async def get_overview(asked: wire.GetEvaluationOverviewRequest, call: Call) -> wire.GetEvaluationOverviewResponse:
-    period = ReportPeriod(*moments(asked.from_ts, asked.to_ts))
-    sets = {one.label: one.sources for one in asked.source_sets}
-    found = await overview.overview(period, asked.bucket, sets, call.deps, shadows=asked.include_shadow)
+async def get_overview(request: wire.GetEvaluationOverviewRequest, call: Call) -> wire.GetEvaluationOverviewResponse:
+    period = ReportPeriod(*moments(request.from_ts, request.to_ts))
+    sets = {source_set.label: source_set.sources for source_set in request.source_sets}
+    report = await overview.overview(period, request.bucket, sets, call.deps, shadows=request.include_shadow)
     return wire.GetEvaluationOverviewResponse(
-        hero=_hero(found),
-        context_tiles=_tiles(found.part),
-        rule_attribution=[_rule(one) for one in found.part.rules],
-        score_distribution=_distribution(found.part),
-        shadow_win_rate_trend=_trend(found),
-        recent_results=[result(one) for one in found.recent],
-        source_set_comparison=_comparison_of_sources(found),
+        hero=_hero(report),
+        context_tiles=_tiles(report.part),
+        rule_attribution=[_rule(rule) for rule in report.part.rules],
+        score_distribution=_distribution(report.part),
+        shadow_win_rate_trend=_trend(report),
+        recent_results=[result(evaluation) for evaluation in report.recent],
+        source_set_comparison=_comparison_of_sources(report),
     )
 
 
@@ -38,14 +38,14 @@ def _percent(rate: float) -> float:
     return 100.0 * rate
 
 
-def _hero(found: Overview) -> wire.HeroBlock:
+def _hero(report: Overview) -> wire.HeroBlock:
     return wire.HeroBlock.model_validate(
         {
-            "state": found.state,
-            "regular_success_rate_pp": _percent(found.part.now.success_rate),
+            "state": report.state,
+            "regular_success_rate_pp": _percent(report.part.now.success_rate),
             "shadow_success_rate_pp": None,
             "delta_pp": None,
-            "buckets": _buckets(found.part),
+            "buckets": _buckets(report.part),
         }
     )
 
@@ -53,15 +53,15 @@ def _hero(found: Overview) -> wire.HeroBlock:
 def _buckets(part: OverviewPart) -> list[wire.HeroBucket]:
     return [
         wire.HeroBucket(
-            ts=seconds(one.at),
-            regular_rate=one.totals.success_rate,
+            ts=seconds(bucket.at),
+            regular_rate=bucket.totals.success_rate,
             shadow_rate=None,
-            regular_n=one.totals.sessions,
-            shadow_n=one.compared,
-            avg_corrections=one.totals.mean_corrections,
-            escalation_rate=one.totals.escalation_rate,
+            regular_n=bucket.totals.sessions,
+            shadow_n=bucket.compared,
+            avg_corrections=bucket.totals.mean_corrections,
+            escalation_rate=bucket.totals.escalation_rate,
         )
-        for one in part.buckets
+        for bucket in part.buckets
     ]
 
 
@@ -94,13 +94,13 @@ def _behaviour(now: Totals, past: Totals) -> wire.BehaviorSuccessMetric:
     )
 
 
-def _rule(one: CitedRule) -> wire.RuleAttributionRow:
-    cited = one.attribution
+def _rule(rule: CitedRule) -> wire.RuleAttributionRow:
+    cited = rule.attribution
     return wire.RuleAttributionRow.model_validate(
         {
             "rule_id": cited.ref.id,
             "kind": str(cited.ref.kind),
-            "title": one.title,
+            "title": rule.title,
             "successes_with": cited.successes,
             "failures_with": cited.failures,
             "net_sessions": cited.net,
@@ -114,19 +114,19 @@ def _distribution(part: OverviewPart) -> wire.ScoreDistribution:
     return wire.ScoreDistribution(current_bins=part.corrections, baseline_bins=part.corrections_before, labels=labels)
 
 
-def _trend(found: Overview) -> wire.ShadowWinRateTrend:
-    total = sum((one for _, one in found.wins), Wins())
+def _trend(report: Overview) -> wire.ShadowWinRateTrend:
+    total = sum((wins for _, wins in report.wins), Wins())
     compared = total.compared
     return wire.ShadowWinRateTrend(
         daily=[
             wire.ShadowWinRateTrendPoint(
                 date=datetime.fromtimestamp(seconds(at), UTC).date().isoformat(),
-                n=one.compared,
-                wins=one.wins,
-                losses=one.losses,
-                ties=one.ties,
+                n=wins.compared,
+                wins=wins.wins,
+                losses=wins.losses,
+                ties=wins.ties,
             )
-            for at, one in found.wins
+            for at, wins in report.wins
         ],
         window_total=wire.ShadowWinRateTrendWindowTotal(
             n=compared,
@@ -140,34 +140,34 @@ def _trend(found: Overview) -> wire.ShadowWinRateTrend:
     )
 
 
-def _comparison_of_sources(found: Overview) -> wire.SourceSetComparison:
+def _comparison_of_sources(report: Overview) -> wire.SourceSetComparison:
     listed = [
         wire.SourceSessions(
             source=source,
             session_ids=[session for _, session in sessions],
             sessions=[wire.EvaluationSessionKey(user_id=who, session_id=session) for who, session in sessions],
         )
-        for source, sessions in found.by_source.items()
+        for source, sessions in report.by_source.items()
     ]
     return wire.SourceSetComparison(
-        available_sources=list(found.by_source),
+        available_sources=list(report.by_source),
         source_sessions=listed,
-        sets=[_source_set(label, one) for label, one in found.sets.items()],
-        unmatched_session_count=found.unmatched,
+        sets=[_source_set(label, source_set) for label, source_set in report.sets.items()],
+        unmatched_session_count=report.unmatched,
     )
 
 
-def _source_set(label: str, one: SourceSet) -> wire.SourceSetEvaluationMetrics:
+def _source_set(label: str, source_set: SourceSet) -> wire.SourceSetEvaluationMetrics:
     return wire.SourceSetEvaluationMetrics(
         label=label,
-        sources=list(one.sources),
-        session_count=one.part.now.sessions,
-        session_ids=[session for _, session in one.sessions],
-        success_rate_pp=_percent(one.part.now.success_rate),
-        buckets=_buckets(one.part),
-        context_tiles=_tiles(one.part),
-        score_distribution=_distribution(one.part),
-        rule_attribution=[_rule(rule) for rule in one.part.rules],
+        sources=list(source_set.sources),
+        session_count=source_set.part.now.sessions,
+        session_ids=[session for _, session in source_set.sessions],
+        success_rate_pp=_percent(source_set.part.now.success_rate),
+        buckets=_buckets(source_set.part),
+        context_tiles=_tiles(source_set.part),
+        score_distribution=_distribution(source_set.part),
+        rule_attribution=[_rule(rule) for rule in source_set.part.rules],
     )
 
 
@@ -175,17 +175,17 @@ def _source_set(label: str, one: SourceSet) -> wire.SourceSetEvaluationMetrics:
 
 
 @answers(Calls.dashboard_stats)
-async def get_dashboard(asked: wire.GetDashboardStatsRequest, call: Call) -> wire.GetDashboardStatsResponse:
-    found = await dashboard.stats(asked.days_back, call.deps)
+async def get_dashboard(request: wire.GetDashboardStatsRequest, call: Call) -> wire.GetDashboardStatsResponse:
+    totals = await dashboard.stats(request.days_back, call.deps)
     stats = wire.DashboardStats(
-        current_period=_period(found.now),
-        previous_period=_period(found.before),
-        interactions_time_series=_series(found.days, found.interactions),
-        profiles_time_series=_series(found.days, found.profiles),
-        playbooks_time_series=_series(found.days, found.playbooks),
-        evaluations_time_series=_success_series(found),
+        current_period=_period(totals.now),
+        previous_period=_period(totals.before),
+        interactions_time_series=_series(totals.days, totals.interactions),
+        profiles_time_series=_series(totals.days, totals.profiles),
+        playbooks_time_series=_series(totals.days, totals.playbooks),
+        evaluations_time_series=_success_series(totals),
     )
-    return wire.GetDashboardStatsResponse(stats=stats, msg=f"The last {asked.days_back} day(s)")
+    return wire.GetDashboardStatsResponse(stats=stats, msg=f"The last {request.days_back} day(s)")
 
 
 def _period(sums: PeriodTotals) -> wire.PeriodStats:
@@ -204,9 +204,11 @@ def _series(days: Sequence[Millis], counts: Mapping[Millis, int]) -> list[wire.T
     ]
 
 
-def _success_series(found: Dashboard) -> list[wire.TimeSeriesDataPoint]:
-    ended = [(day, found.ended.get(day, Totals())) for day in found.days]
+def _success_series(dashboard: Dashboard) -> list[wire.TimeSeriesDataPoint]:
+    by_day = [(day, dashboard.ended.get(day, Totals())) for day in dashboard.days]
     return [
-        wire.TimeSeriesDataPoint(timestamp=seconds(day), value=round(_percent(one.success_rate)), count=one.sessions)
-        for day, one in ended
+        wire.TimeSeriesDataPoint(
+            timestamp=seconds(day), value=round(_percent(ended.success_rate)), count=ended.sessions
+        )
+        for day, ended in by_day
     ]

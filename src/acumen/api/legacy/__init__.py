@@ -1,0 +1,1 @@
+"""Routes of earlier products: they translate and call the endpoints of today."""

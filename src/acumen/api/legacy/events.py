@@ -1,0 +1,138 @@
+"""Operations in the shapes of the earlier observer, over REST."""
+
+from typing import Any
+
+from acumen.api.call import Call, answers
+from acumen.api.observe.operations import body_hash
+from acumen.api.views import seconds
+from acumen.errors import Conflict
+from acumen.model.ids import Millis
+from acumen.model.operations.operation import (
+    Operation,
+    OperationFilter,
+    OperationId,
+    OperationKind,
+    OperationStatus,
+    Stored,
+    skew,
+)
+from acumen.observe import operations
+from acumen.observe.operations import New
+from acumen.storage.store import Tx
+from acumen_client.calls import Calls
+from acumen_client.wire import operations as wire
+from acumen_client.wire.shapes import Nothing
+
+RECENT = 10
+# What an event of a source is about, when it does not say.
+ENDPOINTS = {"auditor": "auditor:verdict", "bot": "bot:cycle", "scenario": "scenario:fill"}
+
+
+@answers(Calls.event)
+async def event(request: wire.EventRequest, call: Call) -> wire.EventResponse:
+    new = _event(request, call.deps.now())
+    (receipt,) = await operations.record([new], call.deps)
+    if receipt.stored is Stored.CONFLICT:
+        raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
+    total = await call.deps.store.read(lambda tx: tx.hourly_counts.total())
+    return wire.EventResponse(ring_size=total, op_id=receipt.id)
+
+
+def _event(request: wire.EventRequest, at: Millis) -> New:
+    went_well = request.success if request.success is not None else bool(request.ok)
+    verdict = request.source == "auditor"
+    body = request.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
+    started = None if request.timestamp is None else Millis(int(request.timestamp * 1000))
+    # The same words at the same moment are the same event; without a moment nobody can tell.
+    op_id = request.op_id or (f"evt_{body_hash(body)[:32]}" if started is not None else wire.fresh_operation_id())
+    operation = Operation(
+        id=OperationId(op_id),
+        source=request.source,
+        kind=OperationKind.VERDICT if verdict else OperationKind.OPERATION,
+        endpoint=request.endpoint or ENDPOINTS.get(request.source, f"{request.source}:event"),
+        status=OperationStatus.OK if went_well or verdict else OperationStatus.ERROR,
+        received_at=at,
+        body_hash=body_hash(body),
+        started_at=started,
+        skew_ms=skew(started, at),
+        duration_ms=request.audit_duration_ms if request.duration_ms is None else request.duration_ms,
+        session_id=request.session_id,
+        user_id=request.user_id,
+        error_message=None if went_well else request.error,
+        input_summary=request.input_summary or _summary(request),
+        output_summary=request.output_summary or request.one_liner,
+        rescue_attempted=request.rescue_attempted,
+        rescue_succeeded=request.rescue_succeeded,
+        attributes=_event_attributes(request, went_well=went_well),
+    )
+    return New(operation, (request.sig_hash,) if request.sig_hash and not went_well else ())
+
+
+def _summary(request: wire.EventRequest) -> str | None:
+    """In the words of the earlier observer: "{event_kind} {role}x{count} in {city}, {state}"."""
+    if not any((request.event_kind, request.role, request.city, request.state, request.count)):
+        return None
+    count = "" if request.count is None else f"x{request.count}"
+    where = ", ".join(part for part in (request.city, request.state) if part)
+    what = " ".join(part for part in (request.event_kind, f"{request.role or ''}{count}") if part)
+    return f"{what} in {where}" if where else what
+
+
+def _event_attributes(request: wire.EventRequest, *, went_well: bool) -> dict[str, Any]:
+    names = ("staffer_id", "sig_hash", "event_kind", "role", "city", "state", "count")
+    fields = {name: value for name in names if (value := getattr(request, name)) is not None}
+    more = request.__pydantic_extra__ or {}
+    verdict = {} if request.source != "auditor" else {"overall": "approve" if went_well else "request_changes"}
+    return {**verdict, **more, **fields}
+
+
+@answers(Calls.stats)
+async def stats(_request: Nothing, call: Call) -> wire.StatsResponse:
+    return await call.deps.store.read(_stats)
+
+
+def _stats(tx: Tx) -> wire.StatsResponse:
+    counts = tx.hourly_counts.by_source()
+    recent = tx.operations.find(OperationFilter(), RECENT)
+    scenario = tx.operations.find(OperationFilter(source="scenario"), RECENT)
+    return wire.StatsResponse(
+        total=sum(count.total for count in counts),
+        successes=sum(count.successes for count in counts),
+        failures=sum(count.failures for count in counts),
+        by_source={count.source: count.total for count in counts},
+        sources={
+            count.source: wire.SourceStats(
+                total=count.total,
+                successes=count.successes,
+                failures=count.failures,
+                last_hour=seconds(count.last_hour or Millis(0)),
+            )
+            for count in counts
+        },
+        recent=[_recent(count) for count in recent],
+        recent_scenario_ops=[_recent(count) for count in scenario],
+    )
+
+
+def _recent(operation: Operation) -> wire.RecentOperation:
+    attributes = operation.attributes
+    return wire.RecentOperation(
+        ts=(operation.started_at or operation.received_at) / 1000,
+        ok=_went_well(operation),
+        source=operation.source,
+        endpoint=operation.endpoint,
+        staffer=_text(attributes.get("staffer_id")),
+        kind=_text(attributes.get("event_kind")),
+        role=_text(attributes.get("role")),
+    )
+
+
+def _went_well(operation: Operation) -> bool | None:
+    """As its sender told it: a verdict that says no is no failure, but it is no `ok` either."""
+    if operation.kind is OperationKind.VERDICT and "overall" in operation.attributes:
+        return bool(operation.attributes["overall"] == "approve")
+    return {OperationStatus.OK: True, OperationStatus.ERROR: False}.get(operation.status)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Endpoints that record what agents do."""

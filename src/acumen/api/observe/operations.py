@@ -1,0 +1,168 @@
+"""Operations, over REST."""
+
+import hashlib
+import json
+from operator import itemgetter
+from typing import Any
+
+from pydantic import ValidationError
+
+from acumen.api.call import Call, answers
+from acumen.errors import BadInput
+from acumen.model.ids import Millis
+from acumen.model.operations.operation import (
+    Operation,
+    OperationFilter,
+    OperationKind,
+    OperationStatus,
+    Receipt,
+    Stored,
+    skew,
+)
+from acumen.observe import operations
+from acumen.observe.operations import New
+from acumen_client.calls import Calls
+from acumen_client.errors import in_words
+from acumen_client.wire import operations as wire
+
+# Fields that mean the same on the wire and inside.
+_OTHERWISE = ("kind", "status", "started_at")
+_SAME = tuple(name for name in Operation._fields if name in wire.NewOperation.model_fields and name not in _OTHERWISE)
+_KINDS = {str(kind): kind for kind in OperationKind}
+_STATUSES = {str(status): status for status in OperationStatus}
+
+
+# --- recording -----------------------------------------------------------------------------------------------------
+
+
+@answers(Calls.record_operations)
+async def record(request: wire.RecordOperationsRequest, call: Call) -> wire.RecordOperationsResponse:
+    at = call.deps.now()
+    sent = {
+        index: new_operation(operation, at)
+        for index, operation in enumerate(request.operations)
+        if isinstance(operation, wire.NewOperation)
+    }
+    receipts = await operations.record(list(sent.values()), call.deps) if sent else []
+    results_by_index = {
+        index: _told(index, new, receipt) for (index, new), receipt in zip(sent.items(), receipts, strict=True)
+    }
+    results = [
+        results_by_index.get(index) or _refusal(index, operation) for index, operation in enumerate(request.operations)
+    ]
+    accepted = sum(receipt["result"] in ("stored", "known") for receipt in results)
+    # Shaped all at once: one by one they would take longer than to be stored.
+    return wire.RecordOperationsResponse.model_validate(
+        {"accepted": accepted, "rejected": len(results) - accepted, "results": results}
+    )
+
+
+def _refusal(index: int, operation: object) -> dict[str, Any]:
+    """Validated once more, only to tell what is wrong with it."""
+    named = operation.get("op_id") if isinstance(operation, dict) else None
+    try:
+        wire.NewOperation.model_validate(operation)
+    except ValidationError as wrong:
+        reason = in_words(wrong)
+    else:  # pragma: no cover - the same shape refused it a moment ago
+        reason = "it cannot be read"
+    op_id = _printable(named[:255]) if isinstance(named, str) else None
+    return {"index": index, "op_id": op_id, "result": "refused", "reason": _printable(reason)}
+
+
+def _printable(text: str) -> str:
+    """Even where it repeats half a surrogate pair that somebody sent."""
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _told(index: int, new: New, receipt: Receipt) -> dict[str, Any]:
+    receipt_fields = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
+    if receipt.stored is Stored.CONFLICT:
+        receipt_fields["reason"] = "its op_id belongs to another operation; send this one under a new id"
+    return {**receipt_fields, "group_id": receipt.group_id, "clock_skew_ms": new.operation.skew_ms}
+
+
+def new_operation(operation: wire.NewOperation, at: Millis) -> New:
+    fields = operation.__dict__
+    started = None if operation.started_at is None else Millis(int(operation.started_at * 1000))
+    schema = body_hash(json.dumps(operation.tool_schema, sort_keys=True))[:16] if operation.tool_schema else None
+    values = {
+        **fields,
+        "id": operation.op_id,
+        "kind": _KINDS[operation.kind],
+        "status": _STATUSES[operation.status],
+        "received_at": at,
+        "body_hash": body_hash(repr(_SAID(fields))),
+        "started_at": started,
+        "skew_ms": skew(started, at),
+        "schema_hash": schema,
+        "group_id": None,
+        "way_key": None,
+    }
+    return New(Operation._make(_IN_ORDER(values)), tuple(operation.fingerprint))
+
+
+_IN_ORDER = itemgetter(*Operation._fields)
+# All that can be said, whether a default was spelled out or not.
+_SAID = itemgetter(*(name for name in wire.NewOperation.model_fields if name != "op_id"))
+
+
+def body_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+# --- reading -------------------------------------------------------------------------------------------------------
+
+
+@answers(Calls.operations)
+async def get_operations(request: wire.GetOperationsRequest, call: Call) -> wire.GetOperationsResponse:
+    query = OperationFilter(
+        source=request.source,
+        kind=None if request.kind is None else OperationKind(request.kind),
+        status=None if request.status is None else OperationStatus(request.status),
+        endpoint=request.endpoint,
+        session_id=request.session_id,
+        user_id=request.user_id,
+        group_ids=None if request.group_id is None else (request.group_id,),
+    )
+    if request.after is None:
+        operations = await call.deps.store.read(lambda tx: tx.operations.find(query, request.limit))
+        return _listed(operations, newest=operations[0] if operations else None, cursor=None)
+    at, op_id = _cursor(request.after)
+    operations = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, query, request.limit))
+    return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
+
+
+@answers(Calls.export_outcomes)
+async def export_outcomes(request: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
+    at, op_id = _cursor(request.after) if request.after else (Millis(0), "")
+    operations = await call.deps.store.read(
+        lambda tx: tx.operations.after(at, op_id, OperationFilter(outcomes=True), request.limit)
+    )
+    return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
+
+
+def _listed(operations: list[Operation], newest: Operation | None, cursor: str | None) -> wire.GetOperationsResponse:
+    next_cursor = cursor if newest is None else f"{newest.received_at}.{newest.id}"
+    return wire.GetOperationsResponse(operations=[view(operation) for operation in operations], cursor=next_cursor)
+
+
+def _cursor(text: str) -> tuple[Millis, str]:
+    at, _, op_id = text.partition(".")
+    if not (at.isascii() and at.isdigit() and len(at) < 19):
+        raise BadInput("after must be a cursor that an earlier answer gave.")
+    return Millis(int(at)), op_id
+
+
+def view(operation: Operation) -> wire.OperationView:
+    same = {name: getattr(operation, name) for name in _SAME}
+    return wire.OperationView(
+        op_id=operation.id,
+        kind=operation.kind.value,
+        status=operation.status.value,
+        received_at=operation.received_at / 1000,
+        started_at=None if operation.started_at is None else operation.started_at / 1000,
+        clock_skew_ms=operation.skew_ms,
+        group_id=operation.group_id,
+        **same,
+    )

@@ -1,0 +1,1 @@
+"""Endpoints of search and of experiments on it."""

@@ -1,0 +1,1 @@
+"""Endpoints that read, change and erase memories and proposals."""

@@ -1,0 +1,86 @@
+"""Lessons that operations suggest, over REST."""
+
+from acumen.api.call import Call, answers
+from acumen.api.views import shaped
+from acumen.meter import lessons
+from acumen.meter.lessons import Rate
+from acumen.model.memories.playbook import Approval
+from acumen.model.operations.operation import OperationFilter
+from acumen.review import proposals
+from acumen.review.proposals import Proposed, WantedProposals
+from acumen.review.purge import purge
+from acumen_client.calls import Calls
+from acumen_client.wire import failures as wire
+from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse
+
+
+@answers(Calls.proposals)
+async def get_proposals(request: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
+    approval = None if request.approval is None else Approval(request.approval)
+    proposed = await proposals.listed(
+        WantedProposals(approval, request.about, request.flagged), request.limit, call.deps
+    )
+    return wire.GetProposalsResponse(proposals=[view(proposal) for proposal in proposed])
+
+
+@answers(Calls.decide_proposal)
+async def decide_proposal(request: wire.DecideProposalRequest, call: Call) -> wire.DecideProposalResponse:
+    words = {name: getattr(request, name) for name in ("content", "trigger", "rationale", "pitfall")}
+    done = await proposals.decide(request.agent_playbook_id, request.decision, words, call.caller.actor, call.deps)
+    now = await proposals.of_playbook(request.agent_playbook_id, call.deps)
+    return wire.DecideProposalResponse(proposal=view(now), action_id=done.id or None)
+
+
+@answers(Calls.lesson_effect)
+async def lesson_effect(request: wire.LessonEffectRequest, call: Call) -> wire.LessonEffectResponse:
+    await call.app.counted()
+    effect = await lessons.effect(request.agent_playbook_id, call.deps)
+    difference, interval = effect.difference or (None, None)
+    return wire.LessonEffectResponse.model_validate(
+        {
+            "enough_data": effect.enough,
+            "shown": _rate(effect.shown),
+            "not_shown": _rate(effect.not_shown),
+            "before": _rate(effect.before),
+            "after": _rate(effect.after),
+            "difference": difference,
+            "low": interval and interval.low,
+            "high": interval and interval.high,
+            "verdict": effect.verdict,
+        }
+    )
+
+
+@answers(Calls.purge_operations)
+async def purge_operations(request: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
+    ids = None if request.op_id is None else (request.op_id,)
+    gone = await purge(OperationFilter(ids=ids, session_id=request.session_id, source=request.source), call.deps)
+    return PurgeOperationsResponse(
+        operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.kept)
+    )
+
+
+def _rate(rate: Rate) -> wire.RateView:
+    interval = rate.interval
+    return wire.RateView(
+        sessions=rate.sessions,
+        failed=rate.failed,
+        rate=rate.share,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+    )
+
+
+def view(proposed: Proposed) -> wire.ProposalView:
+    proposal, playbook = proposed.proposal, proposed.playbook
+    return shaped(
+        wire.ProposalView,
+        proposal,
+        **{name: getattr(playbook.lesson, name) for name in ("content", "trigger", "rationale", "pitfall")},
+        agent_playbook_id=playbook.id,
+        approval=playbook.approval,
+        distinct_sessions=len(proposal.scopes),
+        engine=playbook.origin.engine,
+        hazards=list(proposed.hazards),
+        similar=list(proposed.similar),
+    )
