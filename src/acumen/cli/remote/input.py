@@ -86,10 +86,10 @@ def _body(turns: list[Turn]) -> Body:
     return {"interaction_data_list": turns}
 
 
-def moment(text: str) -> int:
-    """Epoch seconds of a date or time in ISO form; without a zone it is UTC."""
+def moment(text: str) -> datetime:
+    """A date or time in ISO form; without a zone it is UTC."""
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         raise BadInput(f"{text!r} is not a time: write 2026-01-31 or 2026-01-31T12:00.") from None
-    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())
+    return at if at.tzinfo else at.replace(tzinfo=UTC)

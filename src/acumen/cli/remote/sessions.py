@@ -8,7 +8,7 @@ import typer
 from acumen.cli.options import Limit, Reply, User, examples, remote
 from acumen.cli.output import table, when
 from acumen_client.client import Client
-from acumen_client.wire.evaluations import EvaluationResultView
+from acumen_client.wire.evaluations import EvaluationResultView, SessionOutcomeKind
 
 app = typer.Typer()
 
@@ -59,6 +59,8 @@ def outcome(
     """Report the outcome of a session. It takes precedence over automatic grading."""
     fields: dict[str, Any] = {"user_id": user, "label": label, "value": value}
     details = {name: field for name, field in fields.items() if field is not None}
-    answer = client.state_outcome(session_id=session, outcome=result, occurred_at=int(time.time()), **details)
+    answer = client.state_outcome(
+        session_id=session, outcome=SessionOutcomeKind(result), occurred_at=int(time.time()), **details
+    )
     revision = f" (revision {answer.outcome_revision})" if (answer.outcome_revision or 1) > 1 else ""
     return Reply(answer, f"Recorded outcome {result} for session {session} of user {answer.user_id}{revision}.")

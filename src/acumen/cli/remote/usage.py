@@ -10,7 +10,13 @@ from acumen.cli.output import TITLE, listed, table, when
 from acumen.cli.remote.input import moment
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
-from acumen_client.wire.meter import CompareInjectionResponse, GetInjectionResponse, InjectionStat, MemoryCost
+from acumen_client.wire.meter import (
+    CompareInjectionResponse,
+    CostGroup,
+    GetInjectionResponse,
+    InjectionStat,
+    MemoryCost,
+)
 
 app = typer.Typer()
 stats = typer.Typer(help="Show what injected memories cost.", no_args_is_help=True)
@@ -43,7 +49,7 @@ def costs(
     limit: Limit = 20,
 ) -> Reply:
     """List what injected memories cost, and how much of it was never cited."""
-    page = client.memory_costs(group_by=by, days_back=days, model=model, limit=limit)
+    page = client.memory_costs(group_by=CostGroup(by), days_back=days, model=model, limit=limit)
     rows = [[_group(cost), *_cost(cost)] for cost in [*page.costs, page.all_together]]
     headings = [by, "injections", "tokens", "echoed", "cited", "wasted", "wasted share", "US$", "wasted US$"]
     priced = f"At {page.usd_per_million_tokens} US$ per million tokens ({page.model})."
@@ -85,9 +91,11 @@ def explain(
     if earlier is None and later is None:
         answer = client.injection(injection_id=injection)
         return Reply(answer, _explained(answer))
-    now = datetime.now(UTC).isoformat()
-    times = {"earlier": moment(earlier or now), "later": moment(later or now)}
-    difference = client.compare_injection(injection_id=injection, **times)
+    now = datetime.now(UTC)
+    first, second = (moment(text) if text else now for text in (earlier, later))
+    difference = client.compare_injection(
+        injection_id=injection, earlier=int(first.timestamp()), later=int(second.timestamp())
+    )
     return Reply(difference, _difference(difference))
 
 
