@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 
 from acumen.learn.share.groups import LessonIndex, regroup
-from acumen.llm.embed import Embedder
+from acumen.llm.embedding import Embedder
 from acumen.model.ids import PlaybookId, UserId
 from acumen.model.memories.playbook import Lesson
 

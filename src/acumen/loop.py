@@ -44,7 +44,7 @@ from acumen.model.jobs.events import (
 )
 from acumen.model.jobs.job import Job
 from acumen.observe import endings, operations
-from acumen.recall import index
+from acumen.recall import indexing
 from acumen.review import alerts, watch, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
@@ -65,7 +65,7 @@ def together(*steps: Step) -> Step:
 
 STEPS: dict[type[Event], tuple[Step, ...]] = {
     # Indexing comes first: extraction reuses the vectors it computes.
-    Published: (together(index.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
+    Published: (together(indexing.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
     SessionEnded: (pipeline.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
@@ -85,7 +85,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
         cost.expire,
         operations.settle,
         operations.expire,
-        index.backfill,
+        indexing.backfill,
         aggregate.when_due,
         alerts.expire,
         watch.look_on,

@@ -154,8 +154,8 @@ async def test_nothing_personal_is_shared(org: Org):
 
 
 async def test_a_lesson_without_vectors_is_gathered_by_its_words(org: Org, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(org.app.meaning, "problem", "switched off")
-    monkeypatch.setattr(org.app.meaning, "_many", lambda texts: [None] * len(texts))
+    monkeypatch.setattr(org.app.local_models, "problem", "switched off")
+    monkeypatch.setattr(org.app.local_models, "_many", lambda texts: [None] * len(texts))
     await teach(org, "Always run the tests before committing.", "Run the tests before committing, always.")
 
     await aggregate(org)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acumen.learn.share.cluster import Floats, Grouping, same_rule
 from acumen.learn.share.stance import Stance, opposed, stance
-from acumen.llm.embed import Embedder
+from acumen.llm.embedding import Embedder
 
 
 class Point(NamedTuple):

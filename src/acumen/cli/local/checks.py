@@ -20,7 +20,7 @@ from acumen.auth.authenticator import is_loopback
 from acumen.cli.errors import sentence
 from acumen.cli.output import counted, size
 from acumen.errors import AcumenError, BadSettings, ModelMissing, ModelUnavailable, ModelUnusable
-from acumen.llm.embed import load_embedder
+from acumen.llm.embedding import load_embedder
 from acumen.llm.ping import ping
 from acumen.llm.tokens import count_tokens
 from acumen.settings import Settings

@@ -215,7 +215,7 @@ def _list(tx: Tx, run: Run, compared: Sequence[_Compared], at_once: int) -> None
 def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Compared:
     began, wanted, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.bookmark(version)
     at = tx.search_rows.version()
-    basis = f"{METHOD} {at.generation} {wanted.least_users} {wanted.similarity} {deps.meaning.name}"
+    basis = f"{METHOD} {at.generation} {wanted.least_users} {wanted.similarity} {deps.local_models.name}"
     indexed = tx.aggregations.lessons(version, name)
     index = _index(indexed, -1 if full or before.basis != basis else before.seq, deps)
     shared = shared_lessons(tx, version, name, deps)

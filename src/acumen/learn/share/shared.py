@@ -11,7 +11,8 @@ import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
+from acumen.index.documents import Document
 from acumen.learn.share.anonymize import names_of
 from acumen.learn.share.cluster import Floats
 from acumen.learn.share.groups import SharedLesson, UserLesson, group_of, users_of
@@ -83,7 +84,7 @@ def _row_vector(row: SearchRow | None, deps: Deps) -> Floats | None:
 
 def vector_of(stored: bytes | None, model: str, deps: Deps) -> Floats | None:
     """None also for one of another model: the two cannot be compared."""
-    if stored is None or model != deps.meaning.name:
+    if stored is None or model != deps.local_models.name:
         return None
     vector = np.frombuffer(stored, np.float16).astype(np.float32)
     length = float(np.linalg.norm(vector))
@@ -109,7 +110,7 @@ C = TypeVar("C", bound=LessonChange)
 async def with_rows(changes: Sequence[C], deps: Deps) -> list[C]:
     """With a search row for new words; a lesson in the words of a source has the row of that source."""
     rows: list[SearchRow | None] = []
-    unknown: dict[int, Findable] = {}
+    unknown: dict[int, Document] = {}
     for place, change in enumerate(changes):
         words = change.after.lesson.searchable if change.after else None
         new = words is not None and (change.before is None or change.before.lesson.searchable != words)
@@ -117,8 +118,8 @@ async def with_rows(changes: Sequence[C], deps: Deps) -> list[C]:
         row = next(same, None) if new else None
         rows.append(replace(row, kind=Kind.AGENT_PLAYBOOK, entity_id="", user_id="") if row else None)
         if new and row is None:
-            unknown[place] = Findable(Kind.AGENT_PLAYBOOK, "", words or "")
-    for place, row in zip(unknown, await deps.findable(list(unknown.values())) if unknown else (), strict=True):
+            unknown[place] = Document(Kind.AGENT_PLAYBOOK, "", words or "")
+    for place, row in zip(unknown, await deps.index.rows(list(unknown.values())) if unknown else (), strict=True):
         rows[place] = row
     return [replace(change, row=row) for change, row in zip(changes, rows, strict=True)]
 
