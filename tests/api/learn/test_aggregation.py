@@ -447,7 +447,7 @@ async def test_an_aggregation_in_the_background_can_be_watched(org: Org):
     assert (done.status, done.request_id, done.agent_version) == ("succeeded", "a1", "v1")
     assert done.result is not None
     assert done.result.playbooks_generated == 1
-    assert (done.done, done.total) == (2, 2)
+    assert done.done == done.total > 0
 
 
 async def test_the_same_request_twice_is_one_aggregation(org: Org):
