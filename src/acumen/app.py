@@ -133,7 +133,9 @@ class App:
         self._deps.pop(org, None)
 
     async def _config(self, org: OrgId) -> OrgConfig:
-        stored, experiment = await self.store.of(org).read(lambda tx: (tx.orgs.config(), tx.experiments.active()))
+        stored, experiment = await self.store.of(org).read(
+            lambda tx: (tx.orgs.get_config(), tx.experiments.get_active())
+        )
         return replace(org_config.from_stored(stored.config), experiment=experiment)
 
     # --- jobs ----------------------------------------------------------------------------------------------------

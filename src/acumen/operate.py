@@ -76,7 +76,7 @@ def versions(settings: Settings) -> tuple[str, str | None]:
 
 def problems(settings: Settings) -> list[str]:
     """What the database's own integrity check finds."""
-    return _read(settings, lambda conn, database: database.problems(conn))
+    return _read(settings, lambda conn, database: database.check(conn))
 
 
 def any_key_exists(settings: Settings) -> bool:

@@ -117,10 +117,10 @@ async def expire(_fact: Hour, deps: Deps) -> None:
     """Marks what is past its stated time; search has skipped it since that moment."""
 
     def store(tx: Tx) -> None:
-        with tx.memories.changing_many():
-            for profile in tx.profiles.past(deps.now()):
+        with tx.memories.batch():
+            for profile in tx.profiles.find_expired(deps.now()):
                 after = replace(profile, status=Status.EXPIRED)
                 because = Because("Its stated time is over", cause=Cause.EXPIRED, quote=profile.source_span)
-                tx.memories.change(MemoryRef(Kind.PROFILE, profile.id), profile, after, None, because)
+                tx.memories.update(MemoryRef(Kind.PROFILE, profile.id), profile, after, None, because)
 
     await deps.store.write(store)

@@ -200,7 +200,7 @@ def _shown_to_model(tx: Tx, group: _Group, row: SearchRow, deps: Deps) -> list[M
         memories: list[Memory] = list(tx.by_kind[kind].find(wanted, SHOWN_TO_MODEL + 1))
         if len(memories) > SHOWN_TO_MODEL:
             (near,) = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind)])
-            nearest = tx.by_kind[kind].by_ids(list(near))
+            nearest = tx.by_kind[kind].get_many(list(near))
             memories = [memory for memory in nearest.values() if memory.status in statuses]
         shown += memories
     return shown[: 2 * SHOWN_TO_MODEL]
@@ -222,7 +222,7 @@ async def _decide(group: _Group, extraction: Extraction | None, deps: Deps) -> t
 
 
 def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], deps: Deps) -> _Neighbours:
-    versions = {kind: tx.search_rows.latest(kind, group.user) for kind in KINDS}
+    versions = {kind: tx.search_rows.get_latest_version(kind, group.user) for kind in KINDS}
     memories: list[Any] = []
     for kind in KINDS:
         if extraction.endings:  # what they name may be anything
@@ -231,7 +231,7 @@ def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], 
         near = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind) for row in rows])
         ids = {key for keys in near for key in keys}
         ids |= {note.updates.id for note in extraction.notes if note.updates and note.updates.kind is kind}
-        memories += tx.by_kind[kind].by_ids(sorted(ids)).values()
+        memories += tx.by_kind[kind].get_many(sorted(ids)).values()
     return _Neighbours(rows, versions, _visible(memories, group.status))
 
 
@@ -251,8 +251,10 @@ def _write(
 ) -> list[Next]:
     """Changes and bookmarks move in one transaction."""
     if changes and extraction is not None:
-        tx.search_rows.hold()
-        if any(tx.search_rows.latest(kind, group.user) != mark for kind, mark in neighbours.versions.items()):
+        tx.search_rows.require_org_lock()
+        if any(
+            tx.search_rows.get_latest_version(kind, group.user) != mark for kind, mark in neighbours.versions.items()
+        ):
             raise _Overtaken
         by = LearnedBy(group.extractors, extraction.origin, deps.now(), extraction.because, group.status)
         _apply(tx, group, by, neighbours, changes)
@@ -299,7 +301,7 @@ def _restate(tx: Tx, ref: MemoryRef, change: Restated, window: Window) -> None:
     if before is not None:
         after = restated(before, change.note, window)
         because = _because(change.reason, [str(change.note.evidence.interaction_id)])
-        tx.memories.change(ref, before, after, None, because)
+        tx.memories.update(ref, before, after, None, because)
 
 
 def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> None:
@@ -316,7 +318,7 @@ def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> N
     turns = [*before.interaction_ids, *([ended.reason.interaction_id] if ended.forgotten else [])]
     status = Status.FORGOTTEN if ended.forgotten else Status.SUPERSEDED
     after = replace(before, status=status, superseded_by=linked, interaction_ids=turns)
-    tx.memories.change(ref, before, after, None, because)
+    tx.memories.update(ref, before, after, None, because)
 
 
 def _link(tx: Tx, user: UserId, conflict: InConflict, refs: Sequence[MemoryRef]) -> None:

@@ -20,7 +20,7 @@ def test_a_copy_is_whole_private_and_remembered(run: Run, tmp_path: Path):
     assert "laptop" in run("keys", "list", "--data", str(tmp_path / "restored")).out
     assert made.json["bytes"] == copy.stat().st_size
     assert copy.stat().st_mode & 0o077 == 0
-    assert (last.path, last.at, last.is_there) == (str(copy), made.json["at"], True)
+    assert (last.path, last.at, last.exists) == (str(copy), made.json["at"], True)
     assert list(copy.parent.iterdir()) == [copy]
 
 

@@ -91,8 +91,8 @@ def test_a_memory_without_words_is_told_as_erased(ask: Run, server: Served, user
     store = Store(connect(Settings(data=server.data)))
 
     def erase(tx: Tx) -> None:
-        ids = list(tx.profiles.owned(Filter(user_id=UserId(user), statuses=None)))
-        tx.lineage.forget_words(tx.profiles.mapping.kind, ids)
+        ids = list(tx.profiles.find_owners(Filter(user_id=UserId(user), statuses=None)))
+        tx.lineage.erase_words(tx.profiles.mapping.kind, ids)
 
     asyncio.run(store.of(LOCAL_ORG).write(erase))
     store.close()

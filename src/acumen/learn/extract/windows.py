@@ -59,7 +59,7 @@ Found = dict[object, Next]
 
 def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps, found: Found) -> Next:
     """A window; or, when too little is new, the time at which an idle user closes it; or None when all is read."""
-    seen = tx.bookmarks.of(user, extractor.bookmark)
+    seen = tx.bookmarks.get(user, extractor.bookmark)
     cadence = (extractor.stride, extractor.stride_is_set, extractor.urgent_at_once)
     alike = (seen, extractor.window, cadence, extractor.sources)
     if alike not in found:
@@ -80,10 +80,10 @@ def look_ahead(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, 
     """Up to a window of turns that the extractor may read, however many others lie between; None at the end."""
     limit = extractor.window
     while True:
-        new = tx.conversations.after(user, seen, limit)
+        new = tx.conversations.find_after(user, seen, limit)
         if not new:
             return None
-        requests = tx.conversations.by_request(list({turn.request_id for turn in new}))
+        requests = tx.conversations.get_requests(list({turn.request_id for turn in new}))
         mine = [turn for turn in new if may_read(requests.get(turn.request_id), extractor, admits)]
         more = len(new) == limit
         if len(mine) >= extractor.window or not more or limit >= LOOK_AHEAD:
@@ -105,7 +105,7 @@ def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extr
     if not ahead.turns:
         return Due(Window(user, ()), seen, ahead.until, ahead.last)
     before = _context(tx, user, ahead.turns[0].id, extractor, max(extractor.window - len(ahead.turns), LEAST_CONTEXT))
-    shown = tx.injections.shown_lately(user, at)
+    shown = tx.injections.find_recent_memories(user, at)
     old = [_turn(turn, request, shown, new=False) for turn, request in before]
     new = [_turn(turn, ahead.requests[turn.request_id], shown, new=True) for turn in ahead.turns]
     forced = any(request.force_extraction for request in ahead.requests.values())
@@ -117,8 +117,8 @@ def _context(
     tx: Tx, user: UserId, first: InteractionId, extractor: Extractor, most: int
 ) -> list[tuple[Interaction, Request]]:
     """The turns before, each with the request it came by."""
-    before = tx.conversations.before(user, InteractionId(first - 1), most)
-    requests = tx.conversations.by_request(list({turn.request_id for turn in before}))
+    before = tx.conversations.find_before(user, InteractionId(first - 1), most)
+    requests = tx.conversations.get_requests(list({turn.request_id for turn in before}))
     found = [(turn, requests[turn.request_id]) for turn in before if turn.request_id in requests]
     return [(turn, request) for turn, request in found if may_read(request, extractor, lambda _: True)]
 
@@ -132,7 +132,7 @@ def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps
     if ahead.turns[-1].created_at + deps.config.idle_seconds * 1000 <= deps.now():
         return True
     sessions = {turn.session_id for turn in ahead.turns}
-    return bool(tx.sessions.finished(user, list(sessions)))
+    return bool(tx.sessions.find_finished(user, list(sessions)))
 
 
 def _enough(ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
