@@ -221,7 +221,7 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_running(org: Or
 async def test_two_jobs_about_one_user_at_once_do_not_fail_each_other(org: Org):
     """A worker that lost its lease without knowing it may still be at work when the next one begins."""
     await org.sdk.publish(**said(CORRECTION, request_id="r1", session="s1"))
-    (job,) = await org.app.store.of(org.id).read(lambda tx: tx.jobs.of_scope("published", "ada"))
+    (job,) = await org.app.store.of(org.id).read(lambda tx: tx.jobs.find_by_scope("published", "ada"))
 
     await asyncio.gather(org.app.run_job(job), org.app.run_job(job))
 

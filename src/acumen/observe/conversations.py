@@ -75,16 +75,16 @@ async def progress(request_id: RequestId, deps: Deps) -> LearningProgress:
 
 
 def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> LearningProgress:
-    request = tx.conversations.request(request_id)
+    request = tx.conversations.get_request(request_id)
     if request is None:
         raise NotFound(f"There is no request {request_id!r}.")
-    last = tx.conversations.last_id_of_request(request_id)
+    last = tx.conversations.get_last_id(request_id)
     if request.evaluation_only or last is None:
         return LearningProgress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
     readers = [one for one in deps.config.extractors if one.reads(request.source)]
-    if all(tx.bookmarks.of(request.user_id, reader.bookmark) >= last for reader in readers):
+    if all(tx.bookmarks.get(request.user_id, reader.bookmark) >= last for reader in readers):
         return LearningProgress("done", "covered")
-    return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())
+    return _of_jobs({job.state: job for job in tx.jobs.find_by_scope(Published.name, request.user_id)}, deps.now())
 
 
 def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> LearningProgress:

@@ -39,14 +39,14 @@ async def state(said: Said, deps: Deps) -> Stated:
     new = _stated(said, session, deps.now())
 
     def store(tx: Tx) -> Stated:
-        tx.scope.hold_user(new.user_id)
+        tx.scope.lock_user(new.user_id)
         if not tx.sessions.exists(new.user_id, new.session_id):
             raise NotFound(f"There is no session {new.session_id!r}.")
-        before = tx.sessions.stated(new.user_id, new.session_id)
+        before = tx.sessions.get_outcome(new.user_id, new.session_id)
         if before is not None and _same(before, new):
             return before
         stated = new if before is None else replace(new, revision=before.revision + 1)
-        tx.sessions.state(stated)
+        tx.sessions.set_outcome(stated)
         _let_it_count(tx, stated, session)
         tx.jobs.add(SessionQuiet(stated.user_id, stated.session_id))
         return stated
@@ -55,13 +55,13 @@ async def state(said: Said, deps: Deps) -> Stated:
 
 
 def _session(tx: Tx, said: Said) -> EvaluatedSession:
-    users = [said.user_id] if said.user_id is not None else tx.sessions.users_of(said.session_id, 2)
+    users = [said.user_id] if said.user_id is not None else tx.sessions.find_users(said.session_id, 2)
     if len(users) > 1:
         raise Conflict(f"Several users have a session {said.session_id!r}: say whose it is with user_id.")
-    requests, _ = tx.conversations.of_session(users[0], said.session_id, most=0) if users else ([], [])
+    requests, _ = tx.conversations.get_session(users[0], said.session_id, most=0) if users else ([], [])
     if not requests:
         raise NotFound(f"There is no session {said.session_id!r}.")
-    return EvaluatedSession(users[0], said.session_id, requests, [], tx.sessions.extent(users[0], said.session_id))
+    return EvaluatedSession(users[0], said.session_id, requests, [], tx.sessions.get_extent(users[0], said.session_id))
 
 
 def _check_time(said: Said, session: EvaluatedSession, now: Millis) -> None:
@@ -105,9 +105,9 @@ def _same(before: Stated, new: Stated) -> bool:
 
 def _let_it_count(tx: Tx, stated: Stated, session: EvaluatedSession) -> None:
     """The verdict changes with the word, in the same transaction; the figures around it are judged right after."""
-    known = tx.evaluations.of(stated.user_id, stated.session_id)
+    known = tx.evaluations.get(stated.user_id, stated.session_id)
     counts = as_stated(stated, session) if known is None else restated(known, stated.outcome, stated.stated_at)
     if counts is not None:
-        tx.evaluations.put(counts)
+        tx.evaluations.upsert(counts)
     elif known is not None:
         tx.evaluations.delete(stated.user_id, stated.session_id)

@@ -26,7 +26,7 @@ async def record(verdict: Operation, findings: Sequence[VerdictFinding], deps: D
             raise Conflict(f"op_id {verdict.id!r} is taken by another operation; send this one under a new id.")
         if receipt.stored is Stored.STORED:
             tx.verdicts.add(kept)
-        return receipt.stored, tx.verdicts.recurrence(sorted({one.signature for one in kept}))
+        return receipt.stored, tx.verdicts.count_recurrence(sorted({one.signature for one in kept}))
 
     return await deps.store.write(write)
 

@@ -83,7 +83,7 @@ async def change_logs(
 ) -> wire.PlaybookAggregationChangeLogResponse:
     versions = versions_meant(request.agent_version)
     names = aggregate.names_meant(request.playbook_name)
-    changes = await call.deps.store.read(lambda tx: tx.aggregations.changes(versions, names, request.limit))
+    changes = await call.deps.store.read(lambda tx: tx.aggregations.find_changes(versions, names, request.limit))
     return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(change) for change in changes])
 
 

@@ -67,7 +67,7 @@ async def get_outcomes(request: wire.GetSessionOutcomesRequest, call: Call) -> w
         since=millis(request.start_time),
         until=millis(request.end_time),
     )
-    outcomes = await call.deps.store.read(lambda tx: tx.sessions.outcomes(query, request.top_k, request.offset))
+    outcomes = await call.deps.store.read(lambda tx: tx.sessions.find_outcomes(query, request.top_k, request.offset))
     return wire.GetSessionOutcomesResponse(
         session_outcomes=[_outcome(stated) for stated in outcomes], message=f"Found {len(outcomes)} session outcome(s)"
     )
@@ -184,8 +184,8 @@ async def cancel_regeneration(request: wire.RegenerationRequest, call: Call) -> 
 
 
 def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
-    progress = tx.run_items.progress(run.id)
-    failed = tx.run_items.of(run.id, ItemState.FAILED, FAILURES_SHOWN)
+    progress = tx.run_items.get_progress(run.id)
+    failed = tx.run_items.find(run.id, ItemState.FAILED, FAILURES_SHOWN)
     failures = [wire.RegenerateFailure(session_id=key_of(item.item)[1], reason=item.error or "") for item in failed]
     return wire.RegenerateStatusResponse.model_validate(
         {
@@ -212,7 +212,7 @@ async def recent_comparisons(
     request: wire.RecentShadowComparisonsRequest, call: Call
 ) -> wire.GetRecentShadowComparisonsResponse:
     limit = max(FEWEST, min(MOST, request.limit))
-    verdicts = await call.deps.store.read(lambda tx: tx.evaluations.verdicts(limit))
+    verdicts = await call.deps.store.read(lambda tx: tx.evaluations.find_shadow_verdicts(limit))
     return wire.GetRecentShadowComparisonsResponse(verdicts=[_comparison(verdict) for verdict in verdicts])
 
 

@@ -34,7 +34,7 @@ async def event(request: wire.EventRequest, call: Call) -> wire.EventResponse:
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
         raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
-    total = await call.deps.store.read(lambda tx: tx.hourly_counts.total())
+    total = await call.deps.store.read(lambda tx: tx.hourly_counts.count_all())
     return wire.EventResponse(ring_size=total, op_id=receipt.id)
 
 
@@ -92,7 +92,7 @@ async def stats(_request: Nothing, call: Call) -> wire.StatsResponse:
 
 
 def _stats(tx: Tx) -> wire.StatsResponse:
-    counts = tx.hourly_counts.by_source()
+    counts = tx.hourly_counts.count_by_source()
     recent = tx.operations.find(OperationFilter(), RECENT)
     scenario = tx.operations.find(OperationFilter(source="scenario"), RECENT)
     return wire.StatsResponse(

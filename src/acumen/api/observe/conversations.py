@@ -72,7 +72,7 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
         await asyncio.sleep(pause)
         pause = min(pause * 1.2, LAST_LOOK_SECONDS)
         progress = await _progress(request_id, call)
-    profiles, playbooks = await call.deps.store.read(lambda tx: tx.lineage.caused_by(request_id))
+    profiles, playbooks = await call.deps.store.read(lambda tx: tx.lineage.count_caused_by(request_id))
     return {
         "learning_status": "done" if progress.status == "done" else "deferred",
         "learning_reason": progress.reason,
@@ -113,7 +113,7 @@ async def get_requests(body: wire.GetRequestsRequest, call: Call) -> wire.GetReq
 @answers(Calls.interactions)
 async def get_interactions(body: wire.GetInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
     turns = await call.deps.store.read(
-        lambda tx: tx.conversations.newest(
+        lambda tx: tx.conversations.find_newest(
             UserId(body.user_id), body.top_k, millis(body.start_time), before(body.end_time)
         )
     )
@@ -122,7 +122,7 @@ async def get_interactions(body: wire.GetInteractionsRequest, call: Call) -> wir
 
 @answers(Calls.all_interactions)
 async def get_all_interactions(body: wire.GetAllInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
-    return _listed(await call.deps.store.read(lambda tx: tx.conversations.newest(None, body.limit)))
+    return _listed(await call.deps.store.read(lambda tx: tx.conversations.find_newest(None, body.limit)))
 
 
 def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
@@ -132,7 +132,7 @@ def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
 
 
 def _sessions(tx: Tx, body: wire.GetRequestsRequest) -> tuple[list[wire.SessionView], bool]:
-    query = tx.conversations.requests(
+    query = tx.conversations.select_requests(
         user=user(body.user_id),
         session=SessionId(body.session_id) if body.session_id else None,
         request=RequestId(body.request_id) if body.request_id else None,
@@ -140,13 +140,13 @@ def _sessions(tx: Tx, body: wire.GetRequestsRequest) -> tuple[list[wire.SessionV
         since=millis(body.start_time),
         until=before(body.end_time),
     )
-    pages, more = tx.conversations.sessions_page(query, body.top_k, body.offset)
+    pages, more = tx.conversations.page_sessions(query, body.top_k, body.offset)
     return [_session(tx, requests) for requests in pages], more
 
 
 def _session(tx: Tx, requests: list[Request]) -> wire.SessionView:
     turns: dict[RequestId, list[Interaction]] = {request.id: [] for request in requests}
-    for turn in tx.conversations.of_requests(list(turns)):
+    for turn in tx.conversations.find_by_requests(list(turns)):
         turns[turn.request_id].append(turn)
     return wire.SessionView(
         session_id=requests[0].session_id,

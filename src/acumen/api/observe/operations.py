@@ -129,7 +129,7 @@ async def get_operations(request: wire.GetOperationsRequest, call: Call) -> wire
         operations = await call.deps.store.read(lambda tx: tx.operations.find(query, request.limit))
         return _listed(operations, newest=operations[0] if operations else None, cursor=None)
     at, op_id = _cursor(request.after)
-    operations = await call.deps.store.read(lambda tx: tx.operations.after(at, op_id, query, request.limit))
+    operations = await call.deps.store.read(lambda tx: tx.operations.find_after(at, op_id, query, request.limit))
     return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
 
 
@@ -137,7 +137,7 @@ async def get_operations(request: wire.GetOperationsRequest, call: Call) -> wire
 async def export_outcomes(request: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
     at, op_id = _cursor(request.after) if request.after else (Millis(0), "")
     operations = await call.deps.store.read(
-        lambda tx: tx.operations.after(at, op_id, OperationFilter(outcomes=True), request.limit)
+        lambda tx: tx.operations.find_after(at, op_id, OperationFilter(outcomes=True), request.limit)
     )
     return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
 

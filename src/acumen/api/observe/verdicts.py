@@ -46,9 +46,9 @@ async def record_verdict(request: wire.RecordVerdictRequest, call: Call) -> wire
 async def verdict_history(request: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
     def read(tx: Tx) -> tuple[list[VerdictFinding], list[Recurrence]]:
         if request.subject is not None:
-            found = tx.verdicts.of_subject(request.subject, request.limit)
-            return found, tx.verdicts.recurrence(sorted({one.signature for one in found}))
-        return tx.verdicts.of_signature(request.signature or "", request.limit), tx.verdicts.recurrence(
+            found = tx.verdicts.find_by_subject(request.subject, request.limit)
+            return found, tx.verdicts.count_recurrence(sorted({one.signature for one in found}))
+        return tx.verdicts.find_by_signature(request.signature or "", request.limit), tx.verdicts.count_recurrence(
             [request.signature or ""]
         )
 

@@ -60,8 +60,8 @@ async def watch(event: Published, deps: Deps) -> None:
         return
 
     def store(tx: Tx) -> None:
-        last_id = tx.bookmarks.of(event.user_id, BOOKMARK)
-        grown = tx.sessions.grown(event.user_id, last_id)
+        last_id = tx.bookmarks.get(event.user_id, BOOKMARK)
+        grown = tx.sessions.find_grown(event.user_id, last_id)
         if grown:
             tx.bookmarks.move(event.user_id, BOOKMARK, last_id, grown[-1].last_id)
         for growth in grown:
@@ -91,7 +91,7 @@ def _quiet_ms(deps: Deps) -> int:
 
 def _current(tx: Tx, session: EvaluatedSession) -> Evaluation | None:
     """The evaluation of the session as it is now."""
-    evaluation = tx.evaluations.of(session.user_id, session.session_id)
+    evaluation = tx.evaluations.get(session.user_id, session.session_id)
     current = evaluation and evaluation.judged is not None and evaluation.last_id == session.last_id
     return evaluation if current else None
 
@@ -114,7 +114,7 @@ async def grade(session_id: SessionId, agent_version: str, user: UserId | None, 
 
 def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | None) -> EvaluatedSession | None:
     """Conflict where several users have a session of that id (and that version), and none is named."""
-    users = [user] if user is not None else tx.sessions.users_of(session_id, MOST_USERS)
+    users = [user] if user is not None else tx.sessions.find_users(session_id, MOST_USERS)
     versions = set(versions_meant(agent_version)) if agent_version else None
     sessions = [
         session
@@ -161,32 +161,36 @@ def _rates(session: EvaluatedSession, deps: Deps) -> Rates:
 
 def read(tx: Tx, user: UserId, session_id: SessionId) -> EvaluatedSession | None:
     """None where nothing is left of the session."""
-    requests, turns = tx.conversations.of_session(user, session_id, MOST_TURNS)
+    requests, turns = tx.conversations.get_session(user, session_id, MOST_TURNS)
     if not requests or not turns:
         return None
-    extent, finished = tx.sessions.extent(user, session_id), tx.sessions.finished_at(user, session_id)
-    return EvaluatedSession(user, session_id, requests, turns, extent, finished, tx.sessions.stated(user, session_id))
+    extent, finished = tx.sessions.get_extent(user, session_id), tx.sessions.get_finished_at(user, session_id)
+    return EvaluatedSession(
+        user, session_id, requests, turns, extent, finished, tx.sessions.get_outcome(user, session_id)
+    )
 
 
 async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Judged:
     """By the model where there is one and it is asked; by rules where not, or where it fails."""
     key, llm = (session.user_id, session.session_id), deps.llm if ask_model else None
     judgement, origin = await _judgement(session, llm, deps)
-    earlier = await deps.store.read(lambda tx: tx.evaluations.verdicts_of(*key))
+    earlier = await deps.store.read(lambda tx: tx.evaluations.get_shadow_verdicts(*key))
     verdicts = [] if judgement is None else await shadow.compare(session, earlier, llm, deps.now())
 
     def store(tx: Tx) -> Judged:
-        tx.scope.hold_user(session.user_id)
-        stated = tx.sessions.stated(*key)
+        tx.scope.lock_user(session.user_id)
+        stated = tx.sessions.get_outcome(*key)
         if judgement is None:  # nothing to judge, but the caller may have stated an outcome
             evaluation = None if stated is None else as_stated(stated, session)
-            return Judged(skipped="NOTHING_TO_JUDGE") if evaluation is None else Judged(tx.evaluations.put(evaluation))
-        if tx.sessions.extent(*key) != session.extent:  # it is judged again, or words were erased and not quoted
+            return (
+                Judged(skipped="NOTHING_TO_JUDGE") if evaluation is None else Judged(tx.evaluations.upsert(evaluation))
+            )
+        if tx.sessions.get_extent(*key) != session.extent:  # it is judged again, or words were erased and not quoted
             return Judged(skipped="CHANGED_MEANWHILE")
-        tx.evaluations.put_verdicts(verdicts)
-        overall = shadow.overall([verdict.preference for verdict in tx.evaluations.verdicts_of(*key)])
+        tx.evaluations.upsert_shadow_verdicts(verdicts)
+        overall = shadow.overall([verdict.preference for verdict in tx.evaluations.get_shadow_verdicts(*key)])
         evaluation = _evaluation(session, judgement, stated.outcome if stated else None, origin, deps)
-        return Judged(tx.evaluations.put(replace(evaluation, shadow=overall)), by_model=origin.engine == "model")
+        return Judged(tx.evaluations.upsert(replace(evaluation, shadow=overall)), by_model=origin.engine == "model")
 
     return await deps.store.write(store)
 

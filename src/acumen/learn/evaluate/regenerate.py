@@ -25,7 +25,7 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
     configured = deps.config.judging.name or USUAL_NAME
     if name not in (None, configured):
         raise NotFound(f"There is no evaluation {name!r}; this org's is {configured!r}.")
-    ended = await deps.store.read(lambda tx: tx.sessions.ended_between(since, until, deps.config.judging.sources))
+    ended = await deps.store.read(lambda tx: tx.sessions.find_ended(since, until, deps.config.judging.sources))
     chosen = ended if deps.llm is None else sampled(ended, deps)
 
     def store(tx: Tx) -> Run:
@@ -57,7 +57,7 @@ async def of(run_id: RunId, deps: Deps) -> Run:
 async def cancel(run_id: RunId, deps: Deps) -> Run:
     """It stops before its next session; one that has not begun ends at once, one that is over stays so."""
     run = await of(run_id, deps)
-    return run if run.state.over else await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
+    return run if run.state.over else await deps.store.write(lambda tx: tx.runs.request_cancel(run_id))
 
 
 async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:

@@ -82,10 +82,10 @@ async def conclude(suggestion: Suggestion, deps: Deps, also: Callable[[Tx], None
     rows = await deps.index.rows([document]) if suggestion.state is AnalysisState.DONE else []
 
     def store(tx: Tx) -> None:
-        if tx.proposals.conclude(analysis):
+        if tx.proposals.add_analysis(analysis):
             also(tx)
             for row in rows:
-                tx.proposals.propose(_proposal(tx, suggestion, row))
+                tx.proposals.upsert(_proposal(tx, suggestion, row))
 
     await deps.store.write(store)
 
@@ -147,4 +147,4 @@ def _revise(tx: Tx, proposal: Proposal, suggestion: Suggestion, row: SearchRow) 
         return
     if before.lesson != suggestion.lesson:
         after = replace(before, lesson=suggestion.lesson, origin=suggestion.origin)
-        tx.memories.change(ref, before, after, row, suggestion.because)
+        tx.memories.update(ref, before, after, row, suggestion.because)

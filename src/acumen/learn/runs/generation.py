@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from acumen.deps import Deps
 from acumen.errors import BadInput
 from acumen.learn import memories
-from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
+from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, WindowCache, due, look_ahead, may_read
 from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
 from acumen.learn.runs.runs import Cancelled, carry
 from acumen.learn.runs.status import end_lost
@@ -99,11 +99,11 @@ class _Generation(Struct, frozen=True):
     def extractor_run(self, run_id: RunId, user: UserId, extractor: Extractor) -> ExtractorRun:
         bookmark, request = of_run(run_id, extractor.bookmark), self.request
 
-        def following(tx: Tx, _windows: Found) -> Due | None:
+        def following(tx: Tx, _windows: WindowCache) -> Due | None:
             run = tx.runs.get(run_id)
             if run is None or run.cancel_asked:
                 raise Cancelled
-            last_id = tx.bookmarks.of(user, bookmark)
+            last_id = tx.bookmarks.get(user, bookmark)
             if request.mode is Mode.RERUN:
                 ahead = look_ahead(tx, user, last_id, extractor, request.turns.admits)
             else:  # the last window, once
@@ -114,18 +114,18 @@ class _Generation(Struct, frozen=True):
         status = Status.PENDING if request.mode is Mode.RERUN else Status.CURRENT
         return ExtractorRun(
             *(self.service.kind, user, extractor, bookmark, following, status),
-            count=lambda tx, counts: tx.run_items.count(run_id, user, counts),
+            count=lambda tx, counts: tx.run_items.add_counts(run_id, user, counts),
         )
 
     def discard(self, tx: Tx, users: Sequence[UserId], because: Because) -> None:
         """Deletes what reruns generated for these users, and what it superseded within the rerun."""
         rows = tx.by_kind[self.service.kind]
         covered = set(users)
-        pending = rows.owned(Filter(statuses=(Status.PENDING,), user_id=users[0] if len(users) == 1 else None))
+        pending = rows.find_owners(Filter(statuses=(Status.PENDING,), user_id=users[0] if len(users) == 1 else None))
         ids = [memory_id for memory_id, owner in pending.items() if owner in covered and owner]
         if self.request.extractors is not None or self.request.agent_version is not None:
-            ids = [memory_id for memory_id, memory in rows.by_ids(ids).items() if self._made(memory)]
-        tx.memories.outdate(self.service.kind, [*ids, *rows.superseded_by(ids)], because)
+            ids = [memory_id for memory_id, memory in rows.get_many(ids).items() if self._made(memory)]
+        tx.memories.delete_outdated(self.service.kind, [*ids, *rows.find_superseded_by(ids)], because)
 
     def _made(self, memory: Any) -> bool:
         """Facts carry the names of their extractors, lessons the name of theirs and the version of their agent."""
@@ -137,8 +137,8 @@ class _Generation(Struct, frozen=True):
 
 
 def _last_window(tx: Tx, user: UserId, extractor: Extractor, turns: RequestFilter) -> Ahead | None:
-    newest = tx.conversations.newest(user, LOOK_AHEAD)
-    requests = tx.conversations.by_request(list({turn.request_id for turn in newest}))
+    newest = tx.conversations.find_newest(user, LOOK_AHEAD)
+    requests = tx.conversations.get_requests(list({turn.request_id for turn in newest}))
     mine = [turn for turn in newest if may_read(requests.get(turn.request_id), extractor, turns.admits)]
     return Ahead(mine[-extractor.window :], mine[-1].id, requests) if mine else None
 
@@ -148,7 +148,7 @@ async def start(service: Service, request: GenerationRequest, deps: Deps) -> Run
     generation = _Generation(service, request, service.chosen(request, deps.config))
 
     def store(tx: Tx) -> Run:
-        users = tx.request_users.of(request.turns)
+        users = tx.request_users.find(request.turns)
         end_lost(tx, service.name)
         run = tx.runs.start(service.name, request.subject, asdict(request), users)
         if not users:
@@ -171,7 +171,7 @@ async def _generate(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
 
     def drop_incomplete(tx: Tx) -> None:
         generation.discard(tx, [UserId(user)], INCOMPLETE)
-        tx.run_items.uncount(run.id, user)
+        tx.run_items.reset_counts(run.id, user)
 
     # The caller has asked for it, so the gate is not asked whether a window is worth reading.
     ungated = replace(deps, config=replace(deps.config, skip_gate=True))
@@ -182,4 +182,4 @@ async def _generate(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
         if generation.request.mode is Mode.RERUN:  # an incomplete set of memories must not replace a complete one
             await deps.store.write(drop_incomplete)
         raise
-    return await deps.store.read(lambda tx: tx.run_items.counted(run.id, user))
+    return await deps.store.read(lambda tx: tx.run_items.get_counts(run.id, user))

@@ -73,7 +73,7 @@ def _upgrade(tx: Tx, service: Service, which: VersionFilter) -> Upgraded:
     old, current = (
         _owned(tx, service, which, status, users, unfinished) for status in (Status.ARCHIVED, Status.CURRENT)
     )
-    deleted = tx.memories.outdate(service.kind, list(old), UPGRADE)
+    deleted = tx.memories.delete_outdated(service.kind, list(old), UPGRADE)
     moves = [StatusMove(current, Status.CURRENT, Status.ARCHIVED), promotion]
     archived, promoted = tx.memories.set_statuses(service.kind, moves, UPGRADE)
     return Upgraded(promoted, archived, deleted, len(unfinished))
@@ -101,21 +101,23 @@ def _downgrade(tx: Tx, service: Service, which: VersionFilter) -> Downgraded:
 
 
 def _check_no_rerun(tx: Tx, service: Service) -> None:
-    tx.runs.hold(service.name)
-    for run in tx.runs.all_active(service.name):
+    tx.runs.lock(service.name)
+    for run in tx.runs.find_active(service.name):
         if run.request.get("mode") == Mode.RERUN:
             raise Conflict(f"A rerun is under way ({run.id}): wait for its end, or cancel it.")
 
 
 def _unfinished(tx: Tx, service: Service) -> Users:
     """Users for whom the last rerun failed or did not end: its memories of them are incomplete."""
-    run = tx.runs.latest(service.name, Mode.RERUN)
-    return set() if run is None else {item.item for item in tx.run_items.of(run.id) if item.state is not ItemState.DONE}
+    run = tx.runs.find_latest(service.name, Mode.RERUN)
+    return (
+        set() if run is None else {item.item for item in tx.run_items.find(run.id) if item.state is not ItemState.DONE}
+    )
 
 
 def _owned(
     tx: Tx, service: Service, which: VersionFilter, status: Status, users: Users | None = None, without: Users = EMPTY
 ) -> dict[str, str | None]:
     """Ids of memories of this status with their users: of these users, or of all, without some."""
-    owners = tx.by_kind[service.kind].owned(which.filter(status))
+    owners = tx.by_kind[service.kind].find_owners(which.filter(status))
     return {memory: user for memory, user in owners.items() if user not in without and (users is None or user in users)}
