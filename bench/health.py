@@ -133,7 +133,7 @@ async def _watch(place: Place) -> float:
     began = time.perf_counter()
     await watch.look_on(Hour(), await app.deps_for(LOCAL_ORG))
     seconds = time.perf_counter() - began
-    app.meaning.close()
+    app.local_models.close()
     app.store.close()
     return seconds
 

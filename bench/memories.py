@@ -14,14 +14,14 @@ import numpy as np
 import sqlalchemy as sa
 from numpy.typing import NDArray
 
-from acumen.llm.embed import NAME, load_embedder
+from acumen.index.documents import ANALYSER
+from acumen.index.tokenizer import terms
+from acumen.llm.embedding import NAME, load_embedder
 from acumen.model.ids import Kind, Millis, PlaybookId, ProfileId, UserId, now
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.playbook import AgentPlaybook, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import SearchRow
-from acumen.recall.index import ANALYSER
-from acumen.recall.words import terms
 from acumen.storage.store import OrgStore, Tx
 from bench import texts
 

@@ -23,11 +23,11 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from acumen.llm.embed import NAME, Embedder, load_embedder
+from acumen.index.partition import RankQuery
+from acumen.index.passages import of_turn
+from acumen.index.turn_partition import TurnPartition
+from acumen.llm.embedding import NAME, Embedder, load_embedder
 from acumen.model.memories.search import RankingMode
-from acumen.recall.partition import RankQuery
-from acumen.recall.passages import of_turn
-from acumen.recall.turns import TurnPartition
 from bench.figures import CannotMeasure, Figure, Run, Target, at_least
 
 DATA = "ACUMEN_BENCH_DATA"

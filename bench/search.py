@@ -11,12 +11,12 @@ import uvloop
 
 from acumen.app import LOCAL_ORG, App
 from acumen.cli.local_commands import RARELY
-from acumen.llm.embed import load_embedder
-from acumen.llm.meaning import Meaning, Vector
+from acumen.llm.embedding import load_embedder
+from acumen.llm.local_models import LocalModels, Vector
 from acumen.model.ids import Kind, UserId, now
 from acumen.model.memories.playbook import Approval
 from acumen.model.memories.search import Filter
-from acumen.recall.search import Ask
+from acumen.recall.search import Ask, search_memories
 from acumen.storage.store import Store, connect
 from bench import memories, places, texts
 from bench.client import Request
@@ -79,14 +79,14 @@ def _asked(server: Server, sent: list[Request], name: str, target: Target | None
 # --- in process, without embedding ------------------------------------------------------------------------------
 
 
-class Given(Meaning):
+class Given(LocalModels):
     """Knows the vectors of its questions beforehand; all else of a search is as ever."""
 
     def __init__(self, asked: Sequence[str]) -> None:
         super().__init__()
         self._given: Mapping[str, Vector] = dict(zip(asked, load_embedder().embed(asked), strict=True))
 
-    async def of_query(self, text: str) -> Vector | None:
+    async def embed_query(self, text: str) -> Vector | None:
         return self._given[text]
 
 
@@ -117,14 +117,14 @@ def _as_served(work: Coroutine[Any, Any, T]) -> T:
 async def _times(place: Place, asked: Sequence[str], filters: Mapping[Kind, Filter]) -> list[float]:
     """Milliseconds for each question, those of the warm-up left out."""
     app = App(place.settings)
-    app.meaning = Given(asked)
+    app.local_models = Given(asked)
     deps = await app.deps_for(LOCAL_ORG)
     taken = []
     for text in asked:
         began = time.perf_counter()
-        await app.search.memories(Ask(text, TOP_K, filters, user_id=USER), deps)
+        await search_memories(Ask(text, TOP_K, filters, user_id=USER), deps)
         taken.append((time.perf_counter() - began) * 1000)
-    app.meaning.close()
+    app.local_models.close()
     app.store.close()
     return taken[WARM_UP:]
 

@@ -35,7 +35,7 @@ from acumen.model.metering.experiment import HOLDOUT, Experiment
 from acumen.model.times import DAY_MS
 from acumen.observe import conversations
 from acumen.recall import experiments
-from acumen.recall.search import Ask
+from acumen.recall.search import Ask, search_memories
 from acumen.review import actions, queue
 from acumen.storage.store import Tx
 from acumen.storage.tables import evaluations, requests
@@ -98,7 +98,7 @@ async def _one_agent(place: Place, sessions: int, seed: int) -> dict[str, float]
         clock.at = Millis(clock.at + 30 * DAY_MS // sessions)
         await _session(number, planted, app, random, clock.at)
     found = await _found(planted, deps)
-    app.meaning.close()
+    app.local_models.close()
     app.store.close()
     return found
 
@@ -157,7 +157,7 @@ async def _session(number: int, planted: Sequence[Planted], app: App, random: Ra
         user_id=user,
         session_id=session,
     )
-    recalled = await app.search.memories(ask, deps)
+    recalled = await search_memories(ask, deps)
     app.count(recalled, LOCAL_ORG)
     await app.counted()
     shown = {line.ref.id for line in recalled.context.shown}
@@ -276,7 +276,7 @@ async def _holdouts(place: Place, runs: int, sessions: int) -> tuple[int, int]:
         await deps.store.write(lambda tx, rows=rows: _store(tx, rows))  # type: ignore[misc]
         found = await experiments.results(f"holdout-{number}", deps)
         covered += found.interval is not None and found.interval.holds(TRUE_LIFT)
-    app.meaning.close()
+    app.local_models.close()
     app.store.close()
     return covered, runs
 

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acumen.llm.embed import Embedder, load_embedder
+from acumen.llm.embedding import Embedder, load_embedder
 from acumen.llm.gateway import Gateway
 from acumen.llm.scripted import Script
 from acumen.model.account import ApiKey
@@ -208,7 +208,7 @@ def make_app(
         given = {"url": "http://127.0.0.1:9/v1", **settings.llm.model_dump(exclude_defaults=True)}
         app.gateway = Gateway(LlmSettings.model_validate(given), connect=script.connect)
     if settings.recall.embeddings:
-        app.meaning._embedder = embedder
+        app.local_models._embedder = embedder
     return app
 
 

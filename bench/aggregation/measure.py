@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from acumen.app import LOCAL_ORG, App
 from acumen.learn.share import aggregate
-from acumen.llm.embed import load_embedder
+from acumen.llm.embedding import load_embedder
 from acumen.model.ids import Kind, PlaybookId, UserId, now
 from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.run import RunState

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from acumen import loop
 from acumen.deps import Deps
 from acumen.errors import BadSettings
+from acumen.index.search_index import SearchIndex
 from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
 from acumen.jobs.write_behind import WriteBehindBuffer
 from acumen.llm import providers
 from acumen.llm.gateway import Gateway
-from acumen.llm.meaning import Meaning
+from acumen.llm.local_models import LocalModels
 from acumen.meter import usage
 from acumen.meter.cost import StoredLedger
 from acumen.model import config as org_config
@@ -25,8 +26,7 @@ from acumen.model.jobs.job import Job
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
 from acumen.recall import replay
-from acumen.recall.index import Indexer
-from acumen.recall.search import Recalled, Search
+from acumen.recall.search import Recalled
 from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.engine import migrate
@@ -48,11 +48,10 @@ class App:
         self._clock = clock
         self.store = Store(connect(settings), clock, settings.limits.waiting_writes)
         self.gateway = Gateway(settings.llm)
-        self.meaning = Meaning(enabled=settings.recall.embeddings)
-        self.search = Search(settings.recall.cache_mb * 1024 * 1024)
+        self.local_models = LocalModels(enabled=settings.recall.embeddings)
+        self.index = SearchIndex(self.local_models, settings.recall.cache_mb * 1024 * 1024)
         self.traffic = Traffic()
         self.worker = Worker(self.store, self.run_job, settings.jobs, clock, self.traffic)
-        self._findable = Indexer(self.meaning)
         self._deps: dict[OrgId, tuple[float, Deps]] = {}
         self._usage = WriteBehindBuffer(self._record_usage, settings.meter.flush_seconds)
         self._stop = asyncio.Event()
@@ -80,7 +79,7 @@ class App:
         await self._drain()
         await self._usage.flush()
         await self.gateway.close()
-        self.meaning.close()
+        self.local_models.close()
         self.store.close()
 
     async def _drain(self) -> None:
@@ -121,9 +120,8 @@ class App:
         return Deps(
             org=org,
             store=self.store.of(org),
-            meaning=self.meaning,
-            findable=self._findable,
-            alike=self.search.alike,
+            local_models=self.local_models,
+            index=self.index,
             now=self._clock,
             settings=self.settings,
             config=config,

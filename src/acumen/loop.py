@@ -45,7 +45,7 @@ from acumen.model.jobs.events import (
 from acumen.model.jobs.job import Job
 from acumen.observe import operations
 from acumen.observe.outcomes import state_from_operation
-from acumen.recall import index
+from acumen.recall import indexing
 from acumen.review import alerts, watch, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
@@ -66,7 +66,7 @@ def together(*steps: Step) -> Step:
 
 STEPS: dict[type[Event], tuple[Step, ...]] = {
     # Indexing comes first: extraction reuses the vectors it computes.
-    Published: (together(index.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
+    Published: (together(indexing.turns, pipeline.update, usage.read_back, evaluate.watch), aggregate.when_due),
     SessionEnded: (pipeline.update, aggregate.when_due),
     GenerationAsked: (generation.carry_out,),
     SessionQuiet: (evaluate.session,),
@@ -86,7 +86,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
         cost.expire,
         operations.settle,
         operations.expire,
-        index.backfill,
+        indexing.backfill,
         aggregate.when_due,
         alerts.expire,
         watch.look_on,

@@ -155,7 +155,7 @@ async def test_a_fault_of_ours_is_told_with_a_request_id_and_without_internals(
         raise KeyError("internal-secret")
 
     with monkeypatch.context() as patch:
-        patch.setattr(org.app.search, "memories", broken)
+        patch.setattr("acumen.api.recall.search.search_memories", broken)
         reply = await org.send("POST", "/api/search", {"query": "x"}, headers={"X-Request-ID": "my-request-1"})
 
     assert reply.status_code == 500

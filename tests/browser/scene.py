@@ -16,7 +16,8 @@ from typing import Any
 from msgspec import Struct
 
 from acumen.app import LOCAL_ORG, App
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
+from acumen.index.documents import Document
 from acumen.learn.incidents import failures
 from acumen.meter import usage
 from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
@@ -141,7 +142,7 @@ def _times(at: Millis, days: int) -> dict[str, Millis]:
 
 
 async def _keep(deps: Deps, memories: Sequence[Memory]) -> list[Kept]:
-    rows = await deps.findable([Findable(kind_of(one), owner(one), searchable(one)) for one in memories])
+    rows = await deps.index.rows([Document(kind_of(one), owner(one), searchable(one)) for one in memories])
 
     def store(tx: Tx) -> list[Kept]:
         refs = [tx.memories.add(kind_of(one), one, row, JUST_BECAUSE) for one, row in zip(memories, rows, strict=True)]

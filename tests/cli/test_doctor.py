@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acumen.llm.embed import load_embedder
+from acumen.llm.embedding import load_embedder
 from tests.cli.conftest import Run, Served
 
 

@@ -1,14 +1,14 @@
 """Of a shared lesson and the own one it was written from, the better is shown."""
 
 from acumen.model.ids import Kind, MemoryRef
-from acumen.recall.dedupe import without_doubles
+from acumen.recall.dedupe import dedupe_lessons
 
 SHARED, OWN = Kind.AGENT_PLAYBOOK, Kind.USER_PLAYBOOK
 
 
 def kept(hits: dict[tuple[Kind, str], float], taught: dict[int, set[int]]) -> set[tuple[Kind, str]]:
     found = [(MemoryRef(kind, name), score) for (kind, name), score in hits.items()]
-    left = without_doubles(found, taught, lambda hit: hit[0], lambda hit: hit[1])
+    left = dedupe_lessons(found, taught, lambda hit: hit[0], lambda hit: hit[1])
     return {(ref.kind, ref.id) for ref, _ in left}
 
 
@@ -38,4 +38,4 @@ def test_what_has_nothing_to_do_with_each_other_stays():
 def test_the_order_of_the_others_is_kept():
     refs = [MemoryRef(OWN, "3"), MemoryRef(SHARED, "1"), MemoryRef(OWN, "7"), MemoryRef(OWN, "2")]
 
-    assert without_doubles(refs, {1: {7}}, lambda ref: ref, lambda ref: float(ref.id)) == [refs[0], refs[2], refs[3]]
+    assert dedupe_lessons(refs, {1: {7}}, lambda ref: ref, lambda ref: float(ref.id)) == [refs[0], refs[2], refs[3]]

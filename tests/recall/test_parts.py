@@ -10,8 +10,8 @@ from acumen.model.handles import memory_handle, turn_handle
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories.base import Category
 from acumen.model.memories.conflict import Conflict, ConflictState
+from tests.model.test_fence import looks_like_the_tag
 from tests.recall.break_outs import BREAK_OUTS
-from tests.recall.test_frame import looks_like_the_tag
 from tests.world import ADA, Org, a_profile, a_user_playbook, keep, once, playbook, profile, said
 
 MARCH = int(datetime(2026, 3, 5, 12, tzinfo=UTC).timestamp())

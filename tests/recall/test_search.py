@@ -4,7 +4,7 @@ import pytest
 
 from acumen.model.ids import Kind, UserId
 from acumen.model.memories.search import Filter, RankingMode
-from acumen.recall.search import Ask, AskTurns
+from acumen.recall.search import Ask, AskTurns, search_memories, search_turns
 from tests.world import ADA, Org, profile, said
 
 MINE = {Kind.PROFILE: Filter(user_id=ADA)}
@@ -12,7 +12,7 @@ MINE = {Kind.PROFILE: Filter(user_id=ADA)}
 
 async def ask(org: Org, query: str | None, **more) -> list[str]:
     deps = await org.app.deps_for(org.id)
-    recalled = await org.app.search.memories(Ask(query, **{"top_k": 5, "filters": MINE, **more}), deps)
+    recalled = await search_memories(Ask(query, **{"top_k": 5, "filters": MINE, **more}), deps)
     return [hit.memory.content for hit in recalled.hits]
 
 
@@ -43,7 +43,7 @@ async def test_without_a_question_the_latest_are_listed_and_nothing_is_ready_to_
     )
     deps = await org.app.deps_for(org.id)
 
-    recalled = await org.app.search.memories(Ask("  ", 5, MINE), deps)
+    recalled = await search_memories(Ask("  ", 5, MINE), deps)
 
     assert [hit.memory.content for hit in recalled.hits] == ["newer", "older"]
     assert [hit.found for hit in recalled.hits] == [None, None]
@@ -79,7 +79,7 @@ async def test_scores_lie_between_nought_and_one_and_fall(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile(f"Zebra {'stripe ' * n}") for n in range(6)])
     deps = await org.app.deps_for(org.id)
 
-    recalled = await org.app.search.memories(Ask("zebra stripe", 6, MINE), deps)
+    recalled = await search_memories(Ask("zebra stripe", 6, MINE), deps)
 
     scores = [hit.found.score for hit in recalled.hits]
     assert scores == sorted(scores, reverse=True)
@@ -104,8 +104,8 @@ async def test_turns_of_a_session_speak_for_each_other_and_others_stay_out(org: 
     await org.learn()
     deps = await org.app.deps_for(org.id)
 
-    answer = await org.app.search.turns(AskTurns(ADA, "harbour café", 5, Filter(user_id=ADA)), deps)
-    nobody = await org.app.search.turns(AskTurns(UserId("cyd"), "harbour café", 5, Filter(user_id=UserId("cyd"))), deps)
+    answer = await search_turns(AskTurns(ADA, "harbour café", 5, Filter(user_id=ADA)), deps)
+    nobody = await search_turns(AskTurns(UserId("cyd"), "harbour café", 5, Filter(user_id=UserId("cyd"))), deps)
 
     assert answer.hits[0].turn.content == "At the harbour café on Tuesday."
     assert {hit.turn.user_id for hit in answer.hits} == {"ada"}

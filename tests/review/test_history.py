@@ -173,6 +173,6 @@ async def test_the_turn_of_a_forgotten_memory_comes_back_with_it(org: Org):
 async def test_a_forgotten_turn_stays_hidden_for_a_process_that_starts_later(org: Org):
     await say(org, PARIS)
     await say(org, "Please forget that I live in Paris.")
-    org.app.search._shelf._held.clear()
+    org.app.index.cache.clear()
 
     assert await turns_found(org, "Paris") == []

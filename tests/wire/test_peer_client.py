@@ -13,7 +13,7 @@ import requests
 import uvicorn
 
 from acumen.api.server import web_app
-from acumen.llm.embed import Embedder
+from acumen.llm.embedding import Embedder
 from acumen.model.ids import fresh_id
 from tests.world import Template, make_app
 

@@ -9,7 +9,7 @@ from acumen.api.call import Call, answers
 from acumen.api.review import alerts
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
-from acumen.llm.embed import DIMS
+from acumen.llm.embedding import DIMS
 from acumen.llm.providers import configured
 from acumen.meter.cost import midnight
 from acumen.model.account import ApiKey
@@ -56,7 +56,7 @@ async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
 def _status(tx: Tx, call: Call) -> wire.StatusResponse:
     dead = tx.jobs.dead(DEAD_LETTERS_SHOWN)
     counts = tx.jobs.counts()
-    meaning, database = call.app.meaning, call.app.store.database
+    meaning, database = call.app.local_models, call.app.store.database
     return wire.StatusResponse(
         version=__version__,
         started_at=seconds(call.app.started_at),
@@ -119,7 +119,7 @@ def _memories(tx: Tx) -> list[wire.MemoryCount]:
 
 
 def _coverage(tx: Tx, call: Call) -> wire.Coverage:
-    name = call.app.meaning.name
+    name = call.app.local_models.name
     return wire.Coverage(
         metering_enabled=call.app.settings.meter.enabled,
         metered_since=maybe_seconds(tx.usage.metered_since()),
@@ -210,7 +210,7 @@ def _disk(call: Call) -> wire.ReadinessCheck:
 
 
 def _embeddings(call: Call) -> wire.ReadinessCheck:
-    meaning = call.app.meaning
+    meaning = call.app.local_models
     if meaning.problem:
         return _check(ok=False, reason=f"search goes by words only: {meaning.problem}", required=False)
     return _check(ok=True, reason="loaded" if meaning.loaded else "loads when first needed", required=False)

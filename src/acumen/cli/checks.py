@@ -22,7 +22,7 @@ from acumen.cli.failures import sentence
 from acumen.cli.local import database_exists
 from acumen.cli.output import size
 from acumen.errors import AcumenError, BadSettings, ModelMissing, ModelUnavailable, ModelUnusable
-from acumen.llm.embed import load_embedder
+from acumen.llm.embedding import load_embedder
 from acumen.llm.ping import ping
 from acumen.llm.tokens import count_tokens
 from acumen.settings import Settings

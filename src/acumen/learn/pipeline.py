@@ -7,8 +7,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import Conflict
+from acumen.index.documents import Document
 from acumen.learn.extract.extraction import extract
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.windows import Due, Found, Next, come_back, next_due
@@ -179,7 +180,7 @@ async def _extract(group: _Group, deps: Deps) -> Extraction | None:
         return None
     known: list[Memory] = []
     if deps.llm is not None:
-        rows = await deps.findable([Findable(Kind.PROFILE, group.user, _new_text(group.due.window))])
+        rows = await deps.index.rows([Document(Kind.PROFILE, group.user, _new_text(group.due.window))])
         known = await deps.store.read(lambda tx: _shown_to_model(tx, group, rows[0], deps))
     extraction = await extract(group.due.window, group.extractors, known, deps)
     wanted = [note for note in extraction.notes if note.kind in group.extractors]
@@ -198,8 +199,8 @@ def _shown_to_model(tx: Tx, group: _Group, row: SearchRow, deps: Deps) -> list[M
         wanted = Filter(user_id=group.user, statuses=statuses)
         memories: list[Memory] = list(tx.by_kind[kind].find(wanted, SHOWN_TO_MODEL + 1))
         if len(memories) > SHOWN_TO_MODEL:
-            (near,) = deps.alike(tx, kind, group.user, [replace(row, kind=kind)])
-            nearest = tx.by_kind[kind].by_ids([key for key in near if not key.startswith("+")])
+            (near,) = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind)])
+            nearest = tx.by_kind[kind].by_ids(list(near))
             memories = [memory for memory in nearest.values() if memory.status in statuses]
         shown += memories
     return shown[: 2 * SHOWN_TO_MODEL]
@@ -211,10 +212,10 @@ async def _decide(group: _Group, extraction: Extraction | None, deps: Deps) -> t
     by = LearnedBy(group.extractors, extraction.origin, deps.now(), extraction.because, group.status)
     drafts = [new_memory(note, group.due.window, by) for note in extraction.notes]
     texts = [
-        Findable(note.kind, group.user, searchable(memory))
+        Document(note.kind, group.user, searchable(memory))
         for note, memory in zip(extraction.notes, drafts, strict=True)
     ]
-    rows = await deps.findable(texts) if texts else []
+    rows = await deps.index.rows(texts) if texts else []
     neighbours = await deps.store.read(lambda tx: _meet(tx, group, extraction, rows, deps))
     said_at = {turn.id: turn.at for turn in group.due.window.turns}
     return neighbours, merge(neighbours.memories, extraction.notes, extraction.endings, said_at)
@@ -227,8 +228,8 @@ def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], 
         if extraction.endings:  # what they name may be anything
             memories += tx.by_kind[kind].find(Filter(user_id=group.user, statuses=None))
             continue
-        near = deps.alike(tx, kind, group.user, [replace(row, kind=kind) for row in rows])
-        ids = {key for keys in near for key in keys if not key.startswith("+")}
+        near = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind) for row in rows])
+        ids = {key for keys in near for key in keys}
         ids |= {note.updates.id for note in extraction.notes if note.updates and note.updates.kind is kind}
         memories += tx.by_kind[kind].by_ids(sorted(ids)).values()
     return _Neighbours(rows, versions, _visible(memories, group.status))

@@ -9,7 +9,7 @@ H = TypeVar("H")
 Id = TypeVar("Id", bound=int)
 
 
-def without_doubles(
+def dedupe_lessons(
     hits: Sequence[H],
     taught: Mapping[Id, Collection[Id]],
     ref: Callable[[H], MemoryRef],

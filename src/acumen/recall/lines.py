@@ -7,15 +7,15 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from acumen.index.days import iso_day
+from acumen.index.tokenizer import terms
+from acumen.model.fence import one_line
 from acumen.model.handles import memory_handle
 from acumen.model.ids import MemoryRef, Millis
 from acumen.model.memories.base import Category
 from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.profile import Profile
-from acumen.recall.days import iso_day
-from acumen.recall.frame import one_line
-from acumen.recall.words import terms
 
 IN_CONFLICT = "(in conflict) "
 # The same memories are found again and again.

@@ -5,15 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from acumen.index.cache import IndexCache
+from acumen.index.partition import RankQuery
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import InteractionId, Kind, MemoryRef, UserId
 from acumen.model.memories.conflict import Conflict
 from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import UserPlaybook
 from acumen.model.memories.search import Filter, Found
-from acumen.recall.index_cache import IndexCache
 from acumen.recall.lines import ContextCandidate, by_stability, candidate, in_conflict, is_unapproved
-from acumen.recall.partition import RankQuery
 from acumen.recall.quotes import TURNS, Candidates, is_quotable
 from acumen.storage.store import Tx
 
@@ -61,9 +61,9 @@ class Reading(Struct, frozen=True):
     """A question, and what it is answered from."""
 
     tx: Tx
-    shelf: IndexCache
+    cache: IndexCache
     scope: ContextScope
-    question: RankQuery
+    query: RankQuery
     threshold: float | None
     model: str
 
@@ -80,12 +80,12 @@ def gather(reading: Reading, hits: Sequence[Hit]) -> Material:
 def _standing(reading: Reading) -> list[Hit]:
     memories: dict[MemoryRef, Memory] = {}
     for kind in OWN_KINDS:
-        wanted = reading.scope.filters.get(kind)
-        if wanted is not None:
-            held = reading.shelf.memories(reading.tx, kind, reading.scope.user_id)
-            with held.lock:
-                held.catch_up(reading.tx, reading.model)
-                ids = held.standing(wanted)
+        filter_ = reading.scope.filters.get(kind)
+        if filter_ is not None:
+            index = reading.cache.memories(reading.tx, kind, reading.scope.user_id)
+            with index.lock:
+                index.refresh(reading.tx, reading.model)
+                ids = index.standing(filter_)
             memories |= _by_ref(reading.tx, kind, ids)
     return [Hit(memory, ref, None) for ref, memory in by_stability(memories.items())]
 
@@ -94,9 +94,9 @@ def _current(reading: Reading, refs: Collection[MemoryRef]) -> list[Hit]:
     """Those that may be rendered for this user."""
     hits = []
     for kind in OWN_KINDS:
-        wanted, ids = reading.scope.filters.get(kind), tuple(ref.id for ref in refs if ref.kind == kind)
-        if ids and wanted is not None:
-            admitted = reading.tx.by_kind[kind].facets(replace(wanted, ids=ids))
+        filter_, ids = reading.scope.filters.get(kind), tuple(ref.id for ref in refs if ref.kind == kind)
+        if ids and filter_ is not None:
+            admitted = reading.tx.by_kind[kind].facets(replace(filter_, ids=ids))
             hits += [Hit(memory, ref, None) for ref, memory in _by_ref(reading.tx, kind, list(admitted)).items()]
     return hits
 
@@ -106,24 +106,28 @@ def _by_ref(tx: Tx, kind: Kind, ids: Sequence[str]) -> dict[MemoryRef, Memory]:
 
 
 def _quotes(reading: Reading) -> Candidates | None:
-    tx, question = reading.tx, reading.question
-    held = reading.shelf.turns(tx, reading.scope.user_id)
-    with held.lock:
-        held.catch_up(tx, reading.model)
-        ranked = held.rows.rank(question, TURNS, None, reading.threshold)
-        ranked = _in_scope(tx, [found for found in ranked if is_quotable(found)], reading.scope)
-        excerpts = held.excerpts(tx, [found.entity_id for found in ranked])
-        turns = [(found, excerpts[found.entity_id]) for found in ranked if found.entity_id in excerpts]
-        vectors = held.rows.vectors([found.entity_id for found, _ in turns])
-        idf = held.rows.weights(question.terms)
-    return Candidates(turns, vectors, idf, None if question.aim is None else question.aim.unit) if turns else None
+    tx, query = reading.tx, reading.query
+    index = reading.cache.turns(tx, reading.scope.user_id)
+    with index.lock:
+        index.refresh(tx, reading.model)
+        ranked = index.rows.rank(query, TURNS, None, reading.threshold)
+        ranked = _in_scope(tx, [match for match in ranked if is_quotable(match)], reading.scope)
+        excerpts = index.excerpts(tx, [match.entity_id for match in ranked])
+        turns = [(match, excerpts[match.entity_id]) for match in ranked if match.entity_id in excerpts]
+        vectors = index.rows.vectors([match.entity_id for match, _ in turns])
+        idf = index.rows.weights(query.terms)
+    return (
+        Candidates(turns, vectors, idf, None if query.query_vector is None else query.query_vector.unit)
+        if turns
+        else None
+    )
 
 
 def _in_scope(tx: Tx, ranked: Sequence[Found], scope: ContextScope) -> list[Found]:
     """Only turns of the source and the agent version that are asked for."""
     if scope.source is None and scope.agent_version is None:
         return list(ranked)
-    turns = tx.conversations.by_ids([InteractionId(int(found.entity_id)) for found in ranked])
+    turns = tx.conversations.by_ids([InteractionId(int(match.entity_id)) for match in ranked])
     requests = tx.conversations.by_request(sorted({turn.request_id for turn in turns}))
     versions = None if scope.agent_version is None else versions_meant(scope.agent_version)
     fitting = {
@@ -133,7 +137,7 @@ def _in_scope(tx: Tx, ranked: Sequence[Found], scope: ContextScope) -> list[Foun
         and (scope.source is None or request.source == scope.source)
         and (versions is None or request.agent_version in versions)
     }
-    return [found for found in ranked if found.entity_id in fitting]
+    return [match for match in ranked if match.entity_id in fitting]
 
 
 class Lines(Struct, frozen=True):

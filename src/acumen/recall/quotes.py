@@ -6,19 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 from msgspec import Struct
 
-from acumen.model.conversation import Interaction
+from acumen.index import fusion
+from acumen.index.arrays import Floats
+from acumen.index.excerpts import Excerpt, QuotePiece
 from acumen.model.echoes import RenderedMemory, joined_words, without_echoes
 from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, SessionId
 from acumen.model.memories.search import Found
-from acumen.model.secrets import redact
-from acumen.recall import fuse
-from acumen.recall.days import iso_day
-from acumen.recall.frame import one_line
-from acumen.recall.fuse import Floats
-from acumen.recall.passages import of_turn, sentences
-from acumen.recall.threads import is_agent
-from acumen.recall.words import terms
 
 HEADING = "User said:"
 AGENT = "agent: "
@@ -27,14 +21,6 @@ GAP = " … "
 
 # Turns that are looked at for one context. Measured with the answer keys: 60 find no more than 30.
 TURNS = 30
-# A turn up to this many characters is quoted whole, of a longer one its best sentences. Measured: 320 is the best of
-# 160 to 400 for LoCoMo's short turns, and costs LongMemEval's long ones nothing.
-WHOLE = 320
-LONGEST = 400
-# A sentence this short ("1.", "Sure!") goes with the next one.
-TINY = 40
-# Of a pasted document the beginning is looked at.
-READ = 12_000
 
 # What speaks for a piece besides the score of its turn: the place of the turn, the question's words that it has, its
 # cosine. Most of what its turn has of both is already in the score of the turn.
@@ -47,7 +33,7 @@ IN_TURN = 0.75
 # Pieces that mean what is quoted already, and further ones of a session that is quoted already, give way to others:
 # questions over several sessions need one piece of each.
 ALIKE_FROM, ALIKE = 0.4, 0.3
-SAME_SESSION = 0.5 * fuse.OF_SESSION
+SAME_SESSION = 0.5 * fusion.OF_SESSION
 SESSION_TOKENS = 60
 # A turn is quoted only if it has this share of the question's words, or this cosine: the user's name and the session
 # alone are no reason.
@@ -65,26 +51,6 @@ _BLANK = re.compile(r"\s{2,}")
 _IMITATES = re.compile(r"\W*(?:agent|user)\s*:", re.IGNORECASE)
 
 
-class QuotePiece(Struct, frozen=True):
-    """A whole short turn or a sentence of a long one. `passage` is the place of its vector; None: all of the turn's."""
-
-    text: str
-    terms: frozenset[str]
-    passage: int | None
-    words: str  # as `joined_words` gives them
-
-
-class Excerpt(Struct, frozen=True):
-    """A turn, cut into pieces that can be quoted; redacted, without echoes, each piece one line."""
-
-    turn: InteractionId
-    day: str
-    session: SessionId
-    by_agent: bool
-    pieces: tuple[QuotePiece, ...]
-    terms: frozenset[str]
-
-
 class Quote(Struct, frozen=True):
     """What is quoted of one turn, as a line."""
 
@@ -95,37 +61,6 @@ class Quote(Struct, frozen=True):
     @property
     def line(self) -> str:
         return f"[{turn_handle(self.turn)}] {self.text}"
-
-
-def excerpt(turn: Interaction, shown: Sequence[RenderedMemory]) -> Excerpt:
-    """`shown` are the memories that were rendered before the turn: their words are not the speaker's own."""
-    text = redact(without_echoes(turn.content[:READ], shown, by_user=turn.by_user).text)
-    whole = one_line(text)
-    parts: list[tuple[str, int | None]]
-    if len(whole) <= WHOLE:
-        parts = [(whole, None)] if whole else []
-    else:
-        passages = [one_line(passage) for passage in of_turn(turn.role, turn.content)]
-        parts = [(part, _passage(part, passages)) for part in _parts(text)]
-    pieces = tuple(QuotePiece(part, frozenset(terms(part)), passage, joined_words(part)) for part, passage in parts)
-    everything = frozenset[str]().union(*(piece.terms for piece in pieces))
-    return Excerpt(turn.id, iso_day(turn.created_at), turn.session_id, is_agent(turn.role), pieces, everything)
-
-
-def _parts(text: str) -> list[str]:
-    parts: list[str] = []
-    for sentence in map(one_line, sentences(text)):
-        if parts and len(parts[-1]) < TINY:
-            parts[-1] = f"{parts[-1]} {sentence}"
-        elif sentence:
-            parts.append(sentence)
-    return [part[start : start + LONGEST] for part in parts for start in range(0, len(part), LONGEST)]
-
-
-def _passage(part: str, passages: Sequence[str]) -> int:
-    """Which passage has the end of it; -1 for none: what stands further back has no vector."""
-    end = part[-TINY:]
-    return next((place for place, passage in enumerate(passages) if end in passage), -1)
 
 
 class Candidates:

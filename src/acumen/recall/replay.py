@@ -7,8 +7,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import NotFound
+from acumen.index.documents import Document, terms_of, vector_of
+from acumen.index.partition import Partition, RankQuery
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories.base import Status
@@ -18,9 +20,7 @@ from acumen.model.memories.profile import NEVER, Profile, lesson_ends_at
 from acumen.model.memories.search import Facet, Filter, Found, RankingMode, SearchRow
 from acumen.model.metering.usage import Injection
 from acumen.recall.context import Context, Line, Shares, compose
-from acumen.recall.index import vector_of, words_of
 from acumen.recall.lines import by_stability
-from acumen.recall.partition import Partition, RankQuery
 from acumen.recall.parts import OWN_KINDS, Hit, Material, lines_of
 from acumen.recall.quotes import Quote
 from acumen.recall.search import Ask
@@ -122,7 +122,7 @@ async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
     if told is None:
         raise NotFound("This injection is from before questions were kept whole; it can be shown but not asked again.")
     mode, shares = RankingMode(told["mode"]), told.get("shares")
-    vector = None if mode == RankingMode.FTS else await deps.meaning.of_query(past.query)
+    vector = None if mode == RankingMode.FTS else await deps.local_models.embed_query(past.query)
     question = RankQuery.of(past.query, vector, mode if vector is not None else RankingMode.FTS)
     hits: list[Hit] = []
     standing: list[tuple[MemoryRef, Memory]] = []
@@ -150,7 +150,7 @@ async def _stood(
     """The memories of that time, and what search would have held of them."""
     memories, rows = await deps.store.read(lambda tx: _as_of(tx, kind, user, at))
     rows |= await _made_findable(kind, memories, rows, deps)
-    return memories, _partition(memories, rows, deps.meaning.name)
+    return memories, _partition(memories, rows, deps.local_models.name)
 
 
 def _as_of(tx: Tx, kind: Kind, user: UserId | None, at: Millis) -> tuple[dict[str, Memory], dict[str, SearchRow]]:
@@ -166,7 +166,7 @@ async def _made_findable(
     kind: Kind, memories: Mapping[str, Memory], rows: Mapping[str, SearchRow], deps: Deps
 ) -> dict[str, SearchRow]:
     missing = [name for name in memories if name not in rows]
-    made = await deps.findable([Findable(kind, owner(memories[name]), searchable(memories[name])) for name in missing])
+    made = await deps.index.rows([Document.of(kind, memories[name]) for name in missing])
     return dict(zip(missing, made, strict=True))
 
 
@@ -174,7 +174,7 @@ def _partition(memories: Mapping[str, Memory], rows: Mapping[str, SearchRow], mo
     partition: Partition[Facet] = Partition()
     for name, memory in memories.items():
         row = rows[name]
-        partition.put(name, "", vector_of(row, model), _facet(memory), words=words_of(row))
+        partition.put(name, "", vector_of(row, model), _facet(memory), words=terms_of(row))
     return partition
 
 

@@ -7,29 +7,25 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Nearness, beside
-from acumen.llm.embed import NAME
-from acumen.llm.meaning import Vector
+from acumen.deps import Deps
+from acumen.index.cache import MemoryIndex, TurnIndex
+from acumen.index.partition import RankQuery
+from acumen.llm.local_models import Vector
 from acumen.llm.tokens import count_tokens
 from acumen.model.conversation import Interaction, versions_meant
 from acumen.model.ids import InjectionId, InteractionId, Kind, MemoryRef, UserId, fresh_id
-from acumen.model.memories.search import Filter, Found, RankingMode, SearchRow
+from acumen.model.memories.search import Filter, Found, RankingMode
 from acumen.model.metering.experiment import HOLDOUT, Assignment
 from acumen.model.metering.usage import PRODUCTION
 from acumen.recall.context import Context, Shares, compose
-from acumen.recall.dedupe import without_doubles
+from acumen.recall.dedupe import dedupe_lessons
 from acumen.recall.experiments import assigned
-from acumen.recall.index import vector_of, words_of
-from acumen.recall.index_cache import HeldMemories, HeldTurns, IndexCache
 from acumen.recall.lines import is_unapproved
-from acumen.recall.partition import RankQuery
 from acumen.recall.parts import ContextScope, Hit, Material, Reading, gather, lines_of
 from acumen.storage.store import Tx
 
 T = TypeVar("T")
 
-# So many memories that may say the same as a new one are looked at.
-ALIKE = 24
 LESSONS = (Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK)
 # Scores that are the same to so many digits are a tie.
 TIE_DIGITS = 2
@@ -84,134 +80,6 @@ class TurnHit(Struct, frozen=True):
     found: Found | None
 
 
-class _Understood(Struct, frozen=True):
-    """The question as the partitions take it."""
-
-    question: RankQuery | None
-    mode: RankingMode
-    degraded: str | None = None
-
-
-class Search:
-    """Holds what search keeps in memory between questions."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self._shelf = IndexCache(most_bytes)
-
-    async def memories(self, ask: Ask, deps: Deps) -> Recalled:
-        began = time.perf_counter()
-        assignment = assigned(deps.config.experiment, ask.user_id) if ask.caller_type == PRODUCTION else None
-        if assignment is not None and assignment.arm == HOLDOUT:
-            return _withheld(ask, assignment, began, deps)
-        understood = await _understand(ask.query, ask.mode, deps)
-        budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
-        hits, material = await deps.store.read(lambda tx: self._read(tx, ask, understood, budget, deps))
-        lines = lines_of(hits, material, ask.agent_version, show_unapproved=ask.show_unapproved)
-        quotes = material.quotes
-        choose = None if quotes is None else lambda room, known: quotes.choose(room, count_tokens, known)
-        context = compose(lines.standing, lines.relevant, choose, budget, count_tokens, ask.shares, cite=ask.cite)
-        return Recalled(
-            injection_id=InjectionId(fresh_id("inj")),
-            ask=ask,
-            hits=hits,
-            context=context,
-            mode=understood.mode,
-            degraded=understood.degraded,
-            at=deps.now(),
-            duration_ms=(time.perf_counter() - began) * 1000,
-            assignment=assignment,
-            context_budget=budget,
-            also=material.also(hits),
-        )
-
-    def _read(self, tx: Tx, ask: Ask, understood: _Understood, budget: int, deps: Deps) -> tuple[list[Hit], Material]:
-        hits = self._hits(tx, ask, understood, deps)
-        if ask.context is None or understood.question is None or not budget:
-            return hits, Material()
-        model = deps.meaning.name
-        reading = Reading(tx, self._shelf, ask.context, understood.question, ask.threshold, model)
-        return hits, gather(reading, hits)
-
-    async def turns(self, ask: "AskTurns", deps: Deps) -> "RecalledTurns":
-        understood = await _understand(ask.query, ask.mode, deps)
-        hits = await deps.store.read(lambda tx: self._turns(tx, ask, understood, deps))
-        return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
-
-    def alike(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[Nearness]:
-        """For each row that is about to be stored, what is stored already and comes near it by words or by meaning."""
-        held = self._shelf.memories(tx, kind, user)
-        with held.lock:
-            held.catch_up(tx, NAME)
-            vectors = [None if (lines := vector_of(row, NAME)) is None else lines[0] for row in rows]
-            found: list[Nearness] = []
-            for row, vector in zip(rows, vectors, strict=True):
-                question = RankQuery(words_of(row), vector)
-                hits = held.rows.rank(question, ALIKE, Filter(user_id=user, statuses=None).admits, 0.0)
-                found.append({hit.entity_id: hit.reasons.get("vector") for hit in hits} | _beside(vector, vectors))
-        return found
-
-    def _hits(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
-        """What a shared lesson and an own one both say is told once; others take the place that falls free."""
-        found = self._found(tx, ask, understood, deps)
-        kept = _told_once(tx, found, ask)
-        if len(kept) == len(found):
-            return kept
-        more = replace(ask, top_k=ask.top_k + len(found) - len(kept))
-        kept = _told_once(tx, self._found(tx, more, understood, deps), ask)
-        by_kind = ([hit for hit in kept if hit.ref.kind == kind][: ask.top_k] for kind in ask.filters)
-        return [hit for hits in by_kind for hit in hits]
-
-    def _found(self, tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
-        if understood.question is None:
-            return [hit for kind, wanted in ask.filters.items() for hit in _listed(tx, kind, wanted, ask.top_k)]
-        question = understood.question
-        # All are ranked before any is fetched: vectors take the place in the processor's cache of what fetching needs.
-        ranked = [(kind, self._ranked(tx, kind, wanted, ask, question, deps)) for kind, wanted in ask.filters.items()]
-        return [hit for kind, found in ranked for hit in _fetched(tx, kind, found)]
-
-    def _ranked(self, tx: Tx, kind: Kind, wanted: Filter, ask: Ask, question: RankQuery, deps: Deps) -> list[Found]:
-        unshared = _unshared(tx, kind, wanted)
-        held = self._shelf.memories(tx, kind, wanted.user_id)
-        found = _rank(tx, held, wanted, question, ask.top_k + len(unshared), ask.threshold, deps)
-        shared = [row for row in found if row.entity_id not in unshared][: ask.top_k]
-        return _own_version_first(shared, held, ask.agent_version) if kind in LESSONS else shared
-
-    def _turns(self, tx: Tx, ask: "AskTurns", understood: _Understood, deps: Deps) -> list[TurnHit]:
-        if understood.question is None:
-            wanted = ask.wanted
-            listed = tx.conversations.newest(
-                ask.user_id, ask.most_recent or ask.top_k, wanted.since, wanted.until, wanted.request_id
-            )
-            hidden = tx.hidden_turns.hidden([turn.id for turn in listed])
-            return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
-        held = self._shelf.turns(tx, ask.user_id)
-        found = _rank(tx, held, ask.wanted, understood.question, ask.top_k, ask.threshold, deps)
-        ids = [InteractionId(int(one.entity_id)) for one in found]
-        stored = {str(turn.id): turn for turn in tx.conversations.by_ids(ids)}
-        hits = [TurnHit(stored[one.entity_id], one) for one in found if one.entity_id in stored]
-        if ask.most_recent:
-            hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
-        return hits
-
-
-def _own_version_first(ranked: list[Found], held: HeldMemories, agent_version: str | None) -> list[Found]:
-    """On ties, lessons that the version of the asking agent has learned itself."""
-    if agent_version is None:
-        return ranked
-    versions = versions_meant(agent_version)
-    with held.lock:
-        own = {row.entity_id for row in ranked if held.rows.facet(row.entity_id).agent_version in versions}
-    return sorted(ranked, key=lambda row: (-round(row.score, TIE_DIGITS), row.entity_id not in own))
-
-
-def _beside(vector: Vector | None, others: Sequence[Vector | None]) -> dict[str, float | None]:
-    """How near a row is to those that are stored together with it."""
-    return {
-        beside(place): None if vector is None or other is None else float(vector @ other)
-        for place, other in enumerate(others)
-    }
-
-
 class AskTurns(Struct, frozen=True):
     """A question about what a user and an agent said."""
 
@@ -231,20 +99,152 @@ class RecalledTurns(Struct, frozen=True):
     degraded: str | None
 
 
+class _Understood(Struct, frozen=True):
+    """The query as the index takes it; None if nothing was asked."""
+
+    query: RankQuery | None
+    mode: RankingMode
+    degraded: str | None = None
+
+
+async def search_memories(ask: Ask, deps: Deps) -> Recalled:
+    began = time.perf_counter()
+    assignment = assigned(deps.config.experiment, ask.user_id) if ask.caller_type == PRODUCTION else None
+    if assignment is not None and assignment.arm == HOLDOUT:
+        return _withheld(ask, assignment, began, deps)
+    understood = await _understand(ask.query, ask.mode, deps)
+    budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
+    hits, material = await deps.store.read(lambda tx: _read(tx, ask, understood, budget, deps))
+    lines = lines_of(hits, material, ask.agent_version, show_unapproved=ask.show_unapproved)
+    quotes = material.quotes
+    choose = None if quotes is None else lambda room, rendered: quotes.choose(room, count_tokens, rendered)
+    context = compose(lines.standing, lines.relevant, choose, budget, count_tokens, ask.shares, cite=ask.cite)
+    return Recalled(
+        injection_id=InjectionId(fresh_id("inj")),
+        ask=ask,
+        hits=hits,
+        context=context,
+        mode=understood.mode,
+        degraded=understood.degraded,
+        at=deps.now(),
+        duration_ms=(time.perf_counter() - began) * 1000,
+        assignment=assignment,
+        context_budget=budget,
+        also=material.also(hits),
+    )
+
+
+async def search_turns(ask: AskTurns, deps: Deps) -> RecalledTurns:
+    understood = await _understand(ask.query, ask.mode, deps)
+    hits = await deps.store.read(lambda tx: _turns(tx, ask, understood, deps))
+    return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
+
+
+async def _understand(query: str | None, mode: RankingMode, deps: Deps) -> _Understood:
+    text = (query or "").strip()
+    if not text:
+        return _Understood(None, mode)
+    vector: Vector | None = None if mode == RankingMode.FTS else await deps.local_models.embed_query(text)
+    if vector is None and mode != RankingMode.FTS:
+        return _Understood(
+            RankQuery.of(text, None, RankingMode.FTS),
+            RankingMode.FTS,
+            f"searched by words only: {deps.local_models.problem}",
+        )
+    return _Understood(RankQuery.of(text, vector, mode), mode)
+
+
+def _read(tx: Tx, ask: Ask, understood: _Understood, budget: int, deps: Deps) -> tuple[list[Hit], Material]:
+    hits = _hits(tx, ask, understood, deps)
+    if ask.context is None or understood.query is None or not budget:
+        return hits, Material()
+    reading = Reading(tx, deps.index.cache, ask.context, understood.query, ask.threshold, deps.local_models.name)
+    return hits, gather(reading, hits)
+
+
+def _hits(tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
+    """A shared lesson and the user's own one that it was written from count once; further hits take the free place."""
+    hits = _all_hits(tx, ask, understood, deps)
+    deduped = _dedupe(tx, hits, ask)
+    if len(deduped) == len(hits):
+        return deduped
+    more = replace(ask, top_k=ask.top_k + len(hits) - len(deduped))
+    deduped = _dedupe(tx, _all_hits(tx, more, understood, deps), ask)
+    by_kind = ([hit for hit in deduped if hit.ref.kind == kind][: ask.top_k] for kind in ask.filters)
+    return [hit for hits in by_kind for hit in hits]
+
+
+def _all_hits(tx: Tx, ask: Ask, understood: _Understood, deps: Deps) -> list[Hit]:
+    query = understood.query
+    if query is None:
+        return [hit for kind, filter_ in ask.filters.items() for hit in _listed(tx, kind, filter_, ask.top_k)]
+    # All are ranked before any is fetched: vectors take the place in the processor's cache of what fetching needs.
+    ranked = [(kind, _ranked(tx, kind, filter_, ask, query, deps)) for kind, filter_ in ask.filters.items()]
+    return [hit for kind, matches in ranked for hit in _fetched(tx, kind, matches)]
+
+
+def _ranked(tx: Tx, kind: Kind, filter_: Filter, ask: Ask, query: RankQuery, deps: Deps) -> list[Found]:
+    unshared = _unshared(tx, kind, filter_)
+    index = deps.index.cache.memories(tx, kind, filter_.user_id)
+    matches = _rank(tx, index, filter_, query, ask.top_k + len(unshared), ask.threshold, deps)
+    shared = [match for match in matches if match.entity_id not in unshared][: ask.top_k]
+    return _own_version_first(shared, index, ask.agent_version) if kind in LESSONS else shared
+
+
+def _own_version_first(matches: list[Found], index: MemoryIndex, agent_version: str | None) -> list[Found]:
+    """On ties, lessons that the caller's agent version has learned itself."""
+    if agent_version is None:
+        return matches
+    versions = versions_meant(agent_version)
+    with index.lock:
+        same = {match.entity_id for match in matches if index.rows.facet(match.entity_id).agent_version in versions}
+    return sorted(matches, key=lambda match: (-round(match.score, TIE_DIGITS), match.entity_id not in same))
+
+
+def _turns(tx: Tx, ask: AskTurns, understood: _Understood, deps: Deps) -> list[TurnHit]:
+    if understood.query is None:
+        listed = tx.conversations.newest(
+            ask.user_id, ask.most_recent or ask.top_k, ask.wanted.since, ask.wanted.until, ask.wanted.request_id
+        )
+        hidden = tx.hidden_turns.hidden([turn.id for turn in listed])
+        return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
+    index = deps.index.cache.turns(tx, ask.user_id)
+    matches = _rank(tx, index, ask.wanted, understood.query, ask.top_k, ask.threshold, deps)
+    ids = [InteractionId(int(match.entity_id)) for match in matches]
+    stored = {str(turn.id): turn for turn in tx.conversations.by_ids(ids)}
+    hits = [TurnHit(stored[match.entity_id], match) for match in matches if match.entity_id in stored]
+    if ask.most_recent:
+        hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
+    return hits
+
+
+def _rank(
+    tx: Tx,
+    index: MemoryIndex | TurnIndex,
+    filter_: Filter,
+    query: RankQuery,
+    most: int,
+    threshold: float | None,
+    deps: Deps,
+) -> list[Found]:
+    with index.lock:
+        index.refresh(tx, deps.local_models.name)
+        return index.rows.rank(query, most, filter_.admits, threshold)
+
+
 def _waits(hit: Hit, ask: Ask) -> bool:
     return not ask.show_unapproved and is_unapproved(hit.memory)
 
 
-def _told_once(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
-    own = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.found]
-    if not own or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
+def _dedupe(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
+    lessons = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.found]
+    if not lessons or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
         return hits
-    taught = tx.clusters.stand_for(own)
-    if not taught:
+    sources = tx.clusters.stand_for(lessons)
+    if not sources:
         return hits
-    # What is not shown must not stand in the way of what would be.
-    score = lambda hit: hit.found.score if hit.found and not _waits(hit, ask) else 0.0  # noqa: E731 - said once
-    return without_doubles(hits, taught, lambda hit: hit.ref, score)
+    # What is not rendered must not replace what would be.
+    return dedupe_lessons(hits, sources, lambda hit: hit.ref, lambda hit: 0.0 if _waits(hit, ask) else hit.score)
 
 
 def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Recalled:
@@ -262,46 +262,22 @@ def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Rec
     )
 
 
-def _unshared(tx: Tx, kind: Kind, wanted: Filter) -> set[str]:
+def _unshared(tx: Tx, kind: Kind, filter_: Filter) -> set[str]:
     """A lesson that a person would not have shared is found by nobody but the user who taught it."""
-    return tx.sources.withheld() if kind is Kind.USER_PLAYBOOK and wanted.user_id is None else set()
+    return tx.sources.withheld() if kind is Kind.USER_PLAYBOOK and filter_.user_id is None else set()
 
 
-def _listed(tx: Tx, kind: Kind, wanted: Filter, most: int) -> list[Hit]:
-    unshared = _unshared(tx, kind, wanted)
-    listed = tx.by_kind[kind].find(wanted, most + len(unshared))
+def _listed(tx: Tx, kind: Kind, filter_: Filter, most: int) -> list[Hit]:
+    unshared = _unshared(tx, kind, filter_)
+    listed = tx.by_kind[kind].find(filter_, most + len(unshared))
     hits = (Hit(memory, MemoryRef(kind, str(memory.id)), None) for memory in listed)
     return [hit for hit in hits if hit.ref.id not in unshared][:most]
 
 
-def _fetched(tx: Tx, kind: Kind, found: Sequence[Found]) -> list[Hit]:
-    stored = tx.by_kind[kind].by_ids([one.entity_id for one in found])
-    return [Hit(stored[one.entity_id], MemoryRef(kind, one.entity_id), one) for one in found if one.entity_id in stored]
-
-
-def _rank(
-    tx: Tx,
-    held: HeldMemories | HeldTurns,
-    wanted: Filter,
-    question: RankQuery,
-    most: int,
-    threshold: float | None,
-    deps: Deps,
-) -> list[Found]:
-    with held.lock:
-        held.catch_up(tx, deps.meaning.name)
-        return held.rows.rank(question, most, wanted.admits, threshold)
-
-
-async def _understand(query: str | None, mode: RankingMode, deps: Deps) -> _Understood:
-    text = (query or "").strip()
-    if not text:
-        return _Understood(None, mode)
-    vector: Vector | None = None if mode == RankingMode.FTS else await deps.meaning.of_query(text)
-    if vector is None and mode != RankingMode.FTS:
-        return _Understood(
-            RankQuery.of(text, None, RankingMode.FTS),
-            RankingMode.FTS,
-            f"searched by words only: {deps.meaning.problem}",
-        )
-    return _Understood(RankQuery.of(text, vector, mode), mode)
+def _fetched(tx: Tx, kind: Kind, matches: Sequence[Found]) -> list[Hit]:
+    stored = tx.by_kind[kind].by_ids([match.entity_id for match in matches])
+    return [
+        Hit(stored[match.entity_id], MemoryRef(kind, match.entity_id), match)
+        for match in matches
+        if match.entity_id in stored
+    ]

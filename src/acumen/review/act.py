@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, Millis, fresh_id
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.memory import Memory, owner, searchable
@@ -99,7 +100,7 @@ async def _findable(
         told = {
             ref: known.memory for ref, known in seen.items() if plan(asked, known.memory, known.mark, {}, at).memory
         }
-        made = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", searchable(one)) for one in told.values()])
+        made = await deps.index.rows([Document(Kind.AGENT_PLAYBOOK, "", searchable(one)) for one in told.values()])
         return dict(zip(told, made, strict=True))
     if asked.doing is not ActionKind.EDIT:
         return {}
@@ -110,8 +111,8 @@ async def _findable(
 async def reworded(changes: Mapping[MemoryRef, tuple[Memory, Memory]], deps: Deps) -> dict[MemoryRef, SearchRow]:
     """What search needs of those whose words change."""
     refs = [ref for ref, (before, after) in changes.items() if searchable(before) != searchable(after)]
-    texts = [Findable(ref.kind, owner(changes[ref][1]), searchable(changes[ref][1])) for ref in refs]
-    rows = await deps.findable(texts) if texts else []
+    texts = [Document(ref.kind, owner(changes[ref][1]), searchable(changes[ref][1])) for ref in refs]
+    rows = await deps.index.rows(texts) if texts else []
     return dict(zip(refs, rows, strict=True))
 
 

@@ -5,8 +5,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.index.documents import Document
 from acumen.jobs.retry import retry_on_conflict
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.model.jobs.events import SessionQuiet
@@ -29,7 +30,7 @@ DELETED = Because("deleted by hand", actor="caller")
 
 async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
     """All or none; returns how many."""
-    rows = await deps.findable([Findable(kind, owner(memory), searchable(memory)) for memory in memories])
+    rows = await deps.index.rows([Document(kind, owner(memory), searchable(memory)) for memory in memories])
 
     def store(tx: Tx) -> int:
         _refuse_taken(tx, kind, memories)
@@ -56,7 +57,7 @@ async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Us
     before = await deps.store.read(lambda tx: _existing(tx, ref, user))
     after = changed(before, changes)
     reworded = searchable(after) != searchable(before)
-    rows = await deps.findable([Findable(ref.kind, owner(after), searchable(after))]) if reworded else [None]
+    rows = await deps.index.rows([Document(ref.kind, owner(after), searchable(after))]) if reworded else [None]
 
     def store(tx: Tx) -> None:
         now = _existing(tx, ref, user)

@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
+from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval
@@ -58,8 +59,8 @@ NEAR = 0.5
 
 async def beside(proposed: Proposed, deps: Deps) -> list[tuple[AgentPlaybook, float | None]]:
     """Lessons that agents have, or are proposed, about the same call or nearly in the same words; the nearest first."""
-    (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
-    (near,) = await deps.store.read(lambda tx: deps.alike(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
+    (row,) = await deps.index.rows([Document(Kind.AGENT_PLAYBOOK, "", proposed.playbook.lesson.searchable)])
+    (near,) = await deps.store.read(lambda tx: deps.index.similar(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
     close = {name: how for name, how in near.items() if how is not None and how >= NEAR}
     names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
     found = await deps.store.read(lambda tx: tx.agent_playbooks.by_ids(sorted(names)))
@@ -78,7 +79,7 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
     lesson = replace(before.lesson, **given)
     if not lesson.content.strip():
         raise BadInput("content must not be empty: a lesson without words says nothing.")
-    (row,) = await deps.findable([Findable(Kind.AGENT_PLAYBOOK, "", lesson.searchable)])
+    (row,) = await deps.index.rows([Document(Kind.AGENT_PLAYBOOK, "", lesson.searchable)])
 
     def store(tx: Tx) -> Action:
         proposal, now = _existing(tx, playbook_id)

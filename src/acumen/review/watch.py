@@ -112,7 +112,7 @@ def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list
     """Of one user's memories: those that one of the changed ones is nearly the same as."""
     current = tx.by_kind[kind].current_ids(user)
     rows = [row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone and row.entity_id in current]
-    model = deps.meaning.name
+    model = deps.local_models.name
     with_vector = [row for row in rows if row.vector is not None and row.model == model]
     known = {row.entity_id for row in with_vector}
     without = [row for row in rows if row.entity_id not in known]

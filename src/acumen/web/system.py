@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 from starlette.responses import Response
 
-from acumen.llm.embed import DIMS
+from acumen.llm.embedding import DIMS
 from acumen.model.ids import Kind, Millis
 from acumen.model.jobs.job import Job
 from acumen.model.memories.base import Status
@@ -103,7 +103,7 @@ def _state(tx: Tx, visit: Visit) -> State:
         dead=tx.jobs.dead(DEAD_SHOWN),
         memories={kind: _by_status(tx, kind) for kind in Kind},
         turns=tx.conversations.count_turns(),
-        without_vector=sum(tx.search_rows.count_without_vector_of(visit.app.meaning.name, kind) for kind in Kind),
+        without_vector=sum(tx.search_rows.count_without_vector_of(visit.app.local_models.name, kind) for kind in Kind),
         metered_since=tx.usage.metered_since(),
         alerts=tx.alerts.latest(ALERTS_SHOWN, only_open=True),
         deliveries=tx.alerts.log(DELIVERIES_SHOWN),
@@ -158,7 +158,7 @@ def _by_status(tx: Tx, kind: Kind) -> dict[str, int]:
 def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
     """Name, whether it is well, and what is to be said."""
     app: Any = visit.app
-    meaning, problem = app.meaning, app.worker_problem
+    meaning, problem = app.local_models, app.worker_problem
     workers = app.settings.jobs.workers
     worker = problem or (f"{workers} at once in this process" if workers else "none in this process")
     by = f"search goes by words only: {meaning.problem}" if meaning.problem else f"{meaning.name}, {DIMS} dimensions"

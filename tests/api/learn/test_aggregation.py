@@ -154,8 +154,8 @@ async def test_nothing_personal_is_shared(org: Org):
 
 
 async def test_a_lesson_without_vectors_is_gathered_by_its_words(org: Org, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(org.app.meaning, "problem", "switched off")
-    monkeypatch.setattr(org.app.meaning, "_many", lambda texts: [None] * len(texts))
+    monkeypatch.setattr(org.app.local_models, "problem", "switched off")
+    monkeypatch.setattr(org.app.local_models, "_many", lambda texts: [None] * len(texts))
     await teach(org, "Always run the tests before committing.", "Run the tests before committing, always.")
 
     await aggregate(org)
@@ -447,7 +447,7 @@ async def test_an_aggregation_in_the_background_can_be_watched(org: Org):
     assert (done.status, done.request_id, done.agent_version) == ("succeeded", "a1", "v1")
     assert done.result is not None
     assert done.result.playbooks_generated == 1
-    assert (done.done, done.total) == (2, 2)
+    assert done.done == done.total > 0
 
 
 async def test_the_same_request_twice_is_one_aggregation(org: Org):

@@ -14,7 +14,7 @@ from acumen.model.memories.search import Filter, RankingMode
 from acumen.recall.context import Shares
 from acumen.recall.parts import ContextScope
 from acumen.recall.reformulate import standalone
-from acumen.recall.search import Ask, AskTurns, Recalled
+from acumen.recall.search import Ask, AskTurns, Recalled, search_memories, search_turns
 from acumen_client.calls import Calls
 from acumen_client.wire import recall as wire
 from acumen_client.wire.shapes import ExperimentArm, ExperimentAssignment, MemoryKind
@@ -46,7 +46,7 @@ async def search(request: wire.UnifiedSearchRequest, call: Call) -> wire.Unified
         shares=Shares(**request.context.model_dump()) if request.context else Shares(),
         cite=request.cite,
     )
-    recalled = await call.app.search.memories(ask, call.deps)
+    recalled = await search_memories(ask, call.deps)
     call.app.count(recalled, call.deps.org)
     return wire.UnifiedSearchViewResponse(
         **_told(recalled),
@@ -205,7 +205,7 @@ async def search_interactions(
     ask = AskTurns(
         owner, request.query, top_k, query, request.most_recent_k, RankingMode(request.search_mode), request.threshold
     )
-    answer = await call.app.search.turns(ask, call.deps)
+    answer = await search_turns(ask, call.deps)
     return wire.SearchInteractionsViewResponse(
         interactions=[turn(hit.turn, hit.found) for hit in answer.hits],
         msg=f"Found {len(answer.hits)} interaction(s)",
@@ -232,7 +232,7 @@ async def _one_kind(kind: Kind, memories: Filter, request: wire.SearchOneKind, t
         max_tokens=0,
         agent_version=getattr(request, "agent_version", None),
     )
-    return await call.app.search.memories(ask, call.deps)
+    return await search_memories(ask, call.deps)
 
 
 def _told(recalled: Recalled) -> dict[str, Any]:

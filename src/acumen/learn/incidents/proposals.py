@@ -7,7 +7,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acumen.deps import Deps, Findable
+from acumen.deps import Deps
+from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, fresh_id
 from acumen.model.memories.base import Origin, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
@@ -82,8 +83,8 @@ async def conclude(
         origin=suggestion.origin,
         created_at=deps.now(),
     )
-    proposed = [Findable(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)] if state is AnalysisState.DONE else []
-    rows = await deps.findable(proposed) if proposed else []
+    proposed = [Document(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)] if state is AnalysisState.DONE else []
+    rows = await deps.index.rows(proposed) if proposed else []
 
     def store(tx: Tx) -> None:
         if tx.proposals.conclude(analysis):

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn.share import shared, wording
-from acumen.learn.share.groups import UserLesson, by_person, fingerprint, users_of, wording_hash
-from acumen.learn.share.shared import LessonChange, counted_in, with_rows, with_vectors
-from acumen.learn.share.wording import confident, contains_erased_text
+from acumen.learn.share.plan import by_person, users_of
+from acumen.learn.share.shared import LessonChange, with_rows, with_vectors
+from acumen.learn.share.wording import Worded, confident, contains_erased_text
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memories.base import Status
 from acumen.model.memories.cluster import Cluster
-from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
+from acumen.model.memories.playbook import AgentPlaybook, Lesson
 from acumen.model.memories.search import Filter
 from acumen.storage.memories.aggregations import ERASED
 from acumen.storage.memories.lineage import Because
@@ -151,40 +151,35 @@ async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
 def _erasure(
     tx: Tx,
     before: AgentPlaybook,
-    taught_by: Sequence[PlaybookId],
+    source_ids: Sequence[PlaybookId],
     cluster: Cluster | None,
     gone: Collection[PlaybookId],
     deps: Deps,
 ) -> _Erasure:
-    playbooks = shared.sources(tx, taught_by)
-    lost = tuple(playbook.lesson for playbook in playbooks if playbook.id in gone)
-    others = tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone)
+    playbooks = shared.sources(tx, source_ids)
     members = set(cluster.members if cluster else ()) - set(gone)
     left = [playbook for playbook in playbooks if playbook.id in members and playbook.status is Status.CURRENT]
     taught = with_vectors(tx, left, deps)
+    change = _Erasure(
+        before=before,
+        taught=taught,
+        cluster=None,
+        sources=tuple(source_ids),
+        gone=tuple(playbook.lesson for playbook in playbooks if playbook.id in gone),
+        left=tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone),
+    )
+    remaining = [lesson.playbook.lesson for lesson in taught]
     # A lesson that was added by hand has no words of others.
     by_hand = cluster is not None and cluster.wording == ""
-    erased = not by_hand and contains_erased_text(before.lesson, lost, [lesson.playbook.lesson for lesson in taught])
-    after: AgentPlaybook | None
+    erased = not by_hand and contains_erased_text(before.lesson, change.gone, remaining)
     if cluster is None or len(users_of(taught)) < deps.config.aggregation.least_users:
         stays = by_person(before, cluster) and not erased
         empty = replace(before, lesson=_NOTHING, status=Status.ARCHIVED, metadata="", tags=[])
-        after, cluster = None if stays else empty, None
+        return change if stays else replace(change, after=empty)
+    if erased:
+        worded = wording.by_rules(taught, shared.names(tx, taught))
     else:
         origin = before.origin if by_person(before, cluster) else confident(before.origin, taught)
-        same = replace(before, origin=origin)
-        after = replace(_reworded(tx, before, taught) if erased else same, metadata=counted_in(taught))
-        ids = tuple(lesson.playbook.id for lesson in taught)
-        wrote = wording_hash(after.lesson) if erased else cluster.wording
-        cluster = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
-        after = None if after == before else after
-    return _Erasure(
-        before=before, after=after, taught=taught, cluster=cluster, sources=tuple(taught_by), gone=lost, left=others
-    )
-
-
-def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[UserLesson]) -> AgentPlaybook:
-    worded = wording.by_rules(taught, shared.names(tx, taught))
-    other = wording.materially_other(before.lesson, worded.lesson)
-    approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval
-    return replace(before, lesson=worded.lesson, approval=approval, notes=None, origin=worded.origin)
+        worded = Worded(before.lesson, origin, before.notes)
+    change = change.worded(before, cluster, worded)
+    return replace(change, after=None) if change.after == before else change

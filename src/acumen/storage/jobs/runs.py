@@ -66,13 +66,6 @@ class Runs:
         order = (c.active_key.is_(None), c.active_key, c.finished_at.desc(), c.created_at.desc(), c.run_id.desc())
         return self._first(query.order_by(*order).limit(1))
 
-    def latest_ended(self, service: str, agent_versions: Sequence[str]) -> Run | None:
-        """The run about one of these agent versions that ended last."""
-        c = runs.c
-        query = self._scope.mine(runs).where(c.service == service, c.finished_at.is_not(None))
-        query = query.where(c.request["agent_version"].as_string().in_(agent_versions))
-        return self._first(query.order_by(c.finished_at.desc(), c.created_at.desc()).limit(1))
-
     def begin(self, run_id: RunId) -> Run | None:
         """A run that was begun before goes on; None when it is over, or gone."""
         began = {"state": RunState.RUNNING, "started_at": sa.func.coalesce(runs.c.started_at, self._scope.at)}

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from acumen.index.partition import RankQuery
+from acumen.index.rows import FEW_DEAD
+from acumen.index.turn_partition import TurnPartition
 from acumen.model.memories.search import Found, RankingMode
-from acumen.recall.partition import RankQuery
-from acumen.recall.rows import FEW_DEAD
-from acumen.recall.turns import TurnPartition
 
 DIMS = 32
 MEANINGS = np.random.default_rng(4).standard_normal((8, DIMS)).astype(np.float32)

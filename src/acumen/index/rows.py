@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from acumen.recall.fuse import Floats
+from acumen.index.arrays import Flags, Floats, RowIds
 
 F = TypeVar("F")
-RowIds = NDArray[np.intp]
 
 # Dead rows are swept when they outnumber the living, but not for a handful.
 FEW_DEAD = 1024
@@ -29,7 +27,7 @@ class Rows(Generic[F]):
         self._keys: list[str] = []
         self._facets: list[F] = []
         self._alive = bytearray()
-        self._living: NDArray[np.bool_] | None = None
+        self._living: Flags | None = None
 
     def __len__(self) -> int:
         return len(self._of_key)
@@ -60,7 +58,7 @@ class Rows(Generic[F]):
     def facet_of(self, key: str) -> F:
         return self._facets[self._of_key[key]]
 
-    def alive(self) -> NDArray[np.bool_]:
+    def alive(self) -> Flags:
         """Not to be written to: it is the same until rows come or go."""
         if self._living is None:
             # A copy, because a view would forbid the rows to grow for as long as anyone holds it.

@@ -1,4 +1,4 @@
-"""Meaning as vectors, off the event loop. Without a model the answer is None, and search goes by words."""
+"""Local models off the event loop. Without a model the answer is None, and search goes by words."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acumen.errors import ModelMissing
-from acumen.llm.embed import NAME, Embedder, load_embedder
+from acumen.llm.embedding import NAME, Embedder, load_embedder
 
 Vector = NDArray[np.float32]
 log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ MOST_AT_ONCE = 4
 Run = Callable[[Sequence[Any]], Sequence[Any] | None]
 
 
-class Meaning:
+class LocalModels:
     """Loads the model when it is first needed, since many starts never need it."""
 
     name = NAME
@@ -51,12 +51,12 @@ class Meaning:
     def loaded(self) -> bool:
         return self._embedder is not None
 
-    async def of_query(self, text: str) -> Vector | None:
+    async def embed_query(self, text: str) -> Vector | None:
         if self.problem:
             return None
         return await asyncio.get_running_loop().run_in_executor(self._asked, self._one, text)
 
-    async def of_texts(self, texts: Sequence[str]) -> list[Vector | None]:
+    async def embed_texts(self, texts: Sequence[str]) -> list[Vector | None]:
         """One vector per text, in order."""
         vectors: list[Vector | None] = []
         for start in range(0, len(texts), BITE):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.recall.words import LONGEST, is_one_sign, prefix_of, terms
+from acumen.index.tokenizer import LONGEST, is_one_sign, prefix_of, terms
 
 
 def shared(one: str, other: str) -> set[str]:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from acumen.llm.embed import DIMS
+from acumen.index.cache import IndexCache, MemoryIndex, TurnIndex
+from acumen.index.documents import ANALYSER
+from acumen.index.partition import RankQuery
+from acumen.llm.embedding import DIMS
 from acumen.model.ids import Kind
 from acumen.model.memories.search import TURN, RankingMode, SearchRow
-from acumen.recall.index import ANALYSER
-from acumen.recall.index_cache import HeldMemories, HeldTurns, IndexCache
-from acumen.recall.partition import RankQuery
 from acumen.storage.store import OrgStore
 from tests.world import (
     ADA,
@@ -35,9 +35,9 @@ def found_by(words: str, **more: object) -> SearchRow:
     return SearchRow(Kind.PROFILE, "", "ada", words, ANALYSER, **more)  # type: ignore[arg-type]
 
 
-async def caught_up(store: OrgStore, held: HeldMemories | HeldTurns, model: str = MODEL) -> set[str]:
+async def caught_up(store: OrgStore, held: MemoryIndex | TurnIndex, model: str = MODEL) -> set[str]:
     def read(tx) -> set[str]:
-        held.catch_up(tx, model)
+        held.refresh(tx, model)
         return set(held.rows)
 
     return await store.read(read)
@@ -47,7 +47,7 @@ async def caught_up(store: OrgStore, held: HeldMemories | HeldTurns, model: str 
 
 
 async def test_it_holds_what_was_added_and_lets_go_of_what_was_deleted(org_store: OrgStore):
-    held = HeldMemories(Kind.PROFILE, ADA)
+    held = MemoryIndex(Kind.PROFILE, ADA)
     first, second = [await org_store.write(lambda tx, n=n: keep(tx, a_profile(n))) for n in ("one", "two")]
     await org_store.write(lambda tx: keep(tx, a_profile("bob's", user="bob")))
     before = await caught_up(org_store, held)
@@ -61,12 +61,12 @@ async def test_it_holds_what_was_added_and_lets_go_of_what_was_deleted(org_store
 async def test_a_whole_org_is_held_beside_each_of_its_users(org_store: OrgStore):
     refs = [await org_store.write(lambda tx, user=user: keep(tx, a_profile(user=user))) for user in ("ada", "bob")]
 
-    assert await caught_up(org_store, HeldMemories(Kind.PROFILE, None)) == {ref.id for ref in refs}
-    assert await caught_up(org_store, HeldMemories(Kind.PROFILE, ADA)) == {refs[0].id}
+    assert await caught_up(org_store, MemoryIndex(Kind.PROFILE, None)) == {ref.id for ref in refs}
+    assert await caught_up(org_store, MemoryIndex(Kind.PROFILE, ADA)) == {refs[0].id}
 
 
 async def test_an_erased_user_is_forgotten(org_store: OrgStore):
-    held = HeldMemories(Kind.PROFILE, ADA)
+    held = MemoryIndex(Kind.PROFILE, ADA)
     await org_store.write(lambda tx: keep(tx, a_profile()))
     before = await caught_up(org_store, held)
 
@@ -81,7 +81,7 @@ async def test_an_erased_user_is_forgotten(org_store: OrgStore):
 
 
 async def test_one_too_many_to_ask_for_by_id_are_read_all_the_same(org_store: OrgStore):
-    held = HeldMemories(Kind.PROFILE, ADA)
+    held = MemoryIndex(Kind.PROFILE, ADA)
 
     def add(tx) -> None:
         for number in range(501):
@@ -96,7 +96,7 @@ async def test_words_of_an_older_analyser_are_analysed_anew(org_store: OrgStore)
     memory = a_profile("Likes zebras")
     row = replace(found_by("words of long ago"), analyser="w0")
     await org_store.write(lambda tx: tx.memories.add(Kind.PROFILE, memory, row, JUST_BECAUSE))
-    held = HeldMemories(Kind.PROFILE, ADA)
+    held = MemoryIndex(Kind.PROFILE, ADA)
     await caught_up(org_store, held)
 
     assert [hit.entity_id for hit in held.rows.rank(RankQuery.of("zebras"), 10)] == [memory.id]
@@ -107,7 +107,7 @@ async def test_words_of_an_older_analyser_are_analysed_anew(org_store: OrgStore)
 async def test_a_vector_of_another_model_is_not_compared(org_store: OrgStore, model: str, known: bool):
     row = found_by("zebra", vector=VECTOR, model=MODEL)
     await org_store.write(lambda tx: tx.memories.add(Kind.PROFILE, a_profile(), row, JUST_BECAUSE))
-    held = HeldMemories(Kind.PROFILE, ADA)
+    held = MemoryIndex(Kind.PROFILE, ADA)
     await caught_up(org_store, held, model)
 
     hits = held.rows.rank(RankQuery.of("", np.ones(DIMS, np.float32), RankingMode.VECTOR), 10)
@@ -119,7 +119,7 @@ async def test_a_vector_of_another_model_is_not_compared(org_store: OrgStore, mo
 
 
 async def test_turns_are_held_from_the_moment_they_are_published(org_store: OrgStore):
-    held = HeldTurns(ADA)
+    held = TurnIndex(ADA)
     for name in ("r1", "r2"):
         request = a_request(name)
         await org_store.write(lambda tx, request=request: tx.conversations.add(request, [a_turn("hello", request)]))
@@ -132,7 +132,7 @@ async def test_turns_are_held_from_the_moment_they_are_published(org_store: OrgS
 
 
 async def test_a_turn_that_was_deleted_does_not_come_back_with_its_vector(org_store: OrgStore):
-    held = HeldTurns(ADA)
+    held = TurnIndex(ADA)
     request = a_request()
     await org_store.write(lambda tx: tx.conversations.add(request, [a_turn("one", request), a_turn("two", request)]))
     first, second = sorted(await caught_up(org_store, held), key=int)
@@ -146,7 +146,7 @@ async def test_a_turn_that_was_deleted_does_not_come_back_with_its_vector(org_st
     await org_store.write(lambda tx: tx.search_rows.put([vector]))
 
     assert await caught_up(org_store, held) == {second}
-    assert await caught_up(org_store, HeldTurns(ADA)) == {second}
+    assert await caught_up(org_store, TurnIndex(ADA)) == {second}
 
 
 # --- the shelf -----------------------------------------------------------------------------------------------------
@@ -158,9 +158,9 @@ async def test_the_least_recently_asked_are_put_away_when_there_is_no_room(org_s
         await org_store.write(lambda tx, user=user: keep(tx, a_profile(user=user)))
     shelf = IndexCache(most_bytes=1)
 
-    def ask(tx, user: str) -> HeldMemories:
+    def ask(tx, user: str) -> MemoryIndex:
         held = shelf.memories(tx, Kind.PROFILE, user)
-        held.catch_up(tx, MODEL)
+        held.refresh(tx, MODEL)
         return held
 
     first = await org_store.read(lambda tx: ask(tx, "ada"))

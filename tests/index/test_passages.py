@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.recall.passages import LENGTH, MOST, MOST_OF_AGENT, of_turn, passages
+from acumen.index.passages import LENGTH, MOST, MOST_OF_AGENT, of_turn, passages
 
 
 def test_a_short_text_is_one_passage() -> None:

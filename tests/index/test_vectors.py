@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from acumen.recall.rows import FEW_DEAD
-from acumen.recall.vectors import Aim, Vectors
+from acumen.index.rows import FEW_DEAD
+from acumen.index.similarity import QueryVector
+from acumen.index.vectors import Vectors
 
 DIMS = 96
 
@@ -34,7 +35,7 @@ def test_every_cosine_is_near_the_truth_and_that_of_any_row_nearer_when_asked_fo
     matrix, question = random_vectors(500, dims=384), random_vectors(1, seed=1, dims=384)[0]
     truth, some = unit(matrix) @ unit(question), np.array([3, 77, 400])
 
-    near = filled(matrix).near(Aim.at(question))
+    near = filled(matrix).similarities(QueryVector.of(question))
 
     assert near.cosines == pytest.approx(truth, abs=0.005)
     assert near.exact(some) == pytest.approx(truth[some], abs=0.002)
@@ -47,7 +48,7 @@ def test_the_closest_of_several_vectors_speaks_for_a_row() -> None:
     for start in range(0, 3 * count, 3):
         held.append(matrix[start : start + 1 + (start // 3) % 3])
 
-    near = held.near(Aim.at(question))
+    near = held.similarities(QueryVector.of(question))
 
     truth = (unit(matrix) @ unit(question)).reshape(-1, 3)
     closest = [line[: 1 + row % 3].max() for row, line in enumerate(truth)]
@@ -60,7 +61,7 @@ def test_a_row_without_vector_is_unknown_and_far() -> None:
     held.append(None)
     held.append(random_vectors(1)[0])
 
-    near = held.near(Aim.at(random_vectors(1)[0]))
+    near = held.similarities(QueryVector.of(random_vectors(1)[0]))
 
     assert near.known.tolist() == [False, True]
     assert near.cosines[0] == 0
@@ -71,7 +72,7 @@ def test_a_vector_without_direction_is_no_vector(number: float) -> None:
     held = Vectors()
     held.append(np.full(8, number, np.float32))
 
-    near = held.near(Aim.at(np.ones(8, np.float32)))
+    near = held.similarities(QueryVector.of(np.ones(8, np.float32)))
 
     assert near.known.tolist() == [False]
 
@@ -82,7 +83,7 @@ def test_a_vector_of_another_size_is_refused() -> None:
     with pytest.raises(ValueError, match="cannot be compared"):
         held.append(np.ones(DIMS + 1, np.float32))
     with pytest.raises(ValueError, match="cannot be compared"):
-        held.near(Aim.at(np.ones(DIMS + 1, np.float32)))
+        held.similarities(QueryVector.of(np.ones(DIMS + 1, np.float32)))
 
 
 def test_a_vector_set_again_replaces_the_old_ones_and_keeps_no_room_for_them() -> None:
@@ -91,9 +92,9 @@ def test_a_vector_set_again_replaces_the_old_ones_and_keeps_no_room_for_them() -
 
     for _ in range(FEW_DEAD):
         held.set(1, np.stack([-new, new]))
-        held.near(Aim.at(new))
+        held.similarities(QueryVector.of(new))
 
-    assert held.near(Aim.at(new)).cosines[1] == pytest.approx(1, abs=0.005)
+    assert held.similarities(QueryVector.of(new)).cosines[1] == pytest.approx(1, abs=0.005)
     assert len(held._owners) < 1.5 * FEW_DEAD
 
 
@@ -105,17 +106,17 @@ def test_sweeping_keeps_the_cosines_of_those_kept(counts: list[int], data: st.Da
         held.append(matrix[start : start + count] if count else None)
         start += count
     kept = np.array(sorted(data.draw(st.sets(st.sampled_from(range(len(counts)))))), np.intp)
-    before = held.near(Aim.at(matrix[-1]))
+    before = held.similarities(QueryVector.of(matrix[-1]))
 
     held.sweep(kept)
 
-    after = held.near(Aim.at(matrix[-1]))
+    after = held.similarities(QueryVector.of(matrix[-1]))
     assert after.known.tolist() == before.known[kept].tolist()
     assert after.cosines == pytest.approx(before.cosines[kept], abs=1e-6)
 
 
 def test_the_size_in_bytes_grows_by_a_quarter_of_what_floats_take() -> None:
     held = filled(random_vectors(4000, dims=384))
-    held.near(Aim.at(random_vectors(1, dims=384)[0]))
+    held.similarities(QueryVector.of(random_vectors(1, dims=384)[0]))
 
     assert 4000 * 384 < held.bytes < 4000 * 384 * 4 / 2

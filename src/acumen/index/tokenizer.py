@@ -1,15 +1,13 @@
-"""What a text can be found by: the analyser shared by everything indexed and everything asked."""
+"""The tokenizer: the terms of a text, the same for everything indexed and every query."""
 
 import re
-import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 
-import Stemmer
-
 from acumen.model.lazy_regex import lazy_regex
+from acumen.model.text import stem
 
 # Longer tokens are blobs (base64, keys); their beginning identifies them well enough.
 LONGEST = 64
@@ -95,16 +93,15 @@ _PREFIX = lazy_regex(r"\s*([^\W\d_][\w.'-]{0,30}(?: [^\W\d_][\w.'-]{0,30}){0,2})
 _CONTRACTION = lazy_regex(r"'(?:s|d|m|ll|re|ve)$")
 
 _memo: dict[str, tuple[str, ...]] = {}
-_own = threading.local()
 
 
 def terms(text: str) -> list[str]:
     """The terms of a text in order, repeats included. Linear in its length; any string is welcome."""
-    found: list[str] = []
+    terms: list[str] = []
     for token in _TOKEN.findall(_folded(text)):
-        known = _memo.get(token)
-        found.extend(_learned(token) if known is None else known)
-    return found
+        memoized = _memo.get(token)
+        terms.extend(_analysed(token) if memoized is None else memoized)
+    return terms
 
 
 @cache
@@ -158,23 +155,14 @@ def _combining() -> list[str]:
     return [mark for mark in marks if mark not in _KANA_MARKS]
 
 
-def _learned(token: str) -> tuple[str, ...]:
-    stem = _stemmer().stemWord
-    found = (term for term in _expanded(token) if term not in STOP_WORDS)
-    stemmed = tuple(stem(_IRREGULAR.get(term, term)) if term.isascii() and term.isalpha() else term for term in found)
+def _analysed(token: str) -> tuple[str, ...]:
+    words = (term for term in _expanded(token) if term not in STOP_WORDS)
+    stemmed = tuple(stem(_IRREGULAR.get(term, term)) if term.isascii() and term.isalpha() else term for term in words)
     if len(token) <= LONGEST:
         if len(_memo) >= MEMO_SIZE:
             _memo.clear()
         _memo[token] = stemmed
     return stemmed
-
-
-def _stemmer() -> Stemmer.Stemmer:
-    """One per thread: the library's stemmers must not be shared."""
-    stemmer: Stemmer.Stemmer | None = getattr(_own, "stemmer", None)
-    if stemmer is None:
-        stemmer = _own.stemmer = Stemmer.Stemmer("english", 0)
-    return stemmer
 
 
 def _expanded(token: str) -> Iterator[str]:

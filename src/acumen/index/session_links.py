@@ -1,4 +1,4 @@
-"""How turns follow each other: who stands before and after whom, in which session, by whom, on what day."""
+"""The neighbours, session, speaker and day of each turn."""
 
 import time
 from array import array
@@ -6,15 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
+from acumen.index.arrays import Flags, Floats, Ints, RowIds
+from acumen.index.days import CalendarDay
+from acumen.index.tokenizer import prefix_of, terms
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES
-from acumen.recall.days import CalendarDay
-from acumen.recall.fuse import Floats
-from acumen.recall.rows import RowIds
-from acumen.recall.words import prefix_of, terms
-
-Ints = NDArray[np.int32]
 
 NONE = -1
 MONTHS = 12
@@ -31,7 +27,7 @@ class Links(Struct, frozen=True):
     session: Ints
 
 
-class Threads:
+class SessionLinks:
     """Sessions as chains of rows."""
 
     def __init__(self) -> None:
@@ -93,39 +89,39 @@ class Threads:
             self._before[after] = before
 
 
-class Voices:
+class Speakers:
     """Who speaks. A name comes from the role or, where the role is nobody's name, from a "Name:" before the text."""
 
     def __init__(self) -> None:
         self._names: dict[str, list[int]] = {}
-        self._voices: dict[str, int] = {}
-        self._voice = array("i")
+        self._numbers: dict[str, int] = {}
+        self._speaker = array("i")
         self._user = bytearray()
 
     def append(self, role: str, text: str) -> None:
         role = role.strip().casefold()
         self._user.append(role in USER_ROLES)
         name = prefix_of(text) if role in NAMELESS else role
-        self._voice.append(self._number(name) if name else NONE)
+        self._speaker.append(self._number(name) if name else NONE)
 
     def sweep(self, kept: RowIds) -> None:
-        self._voice = array("i", np.array(self._voice, np.int32)[kept].tobytes())
+        self._speaker = array("i", np.array(self._speaker, np.int32)[kept].tobytes())
         self._user = bytearray(np.array(self._user, np.uint8)[kept].tobytes())
 
-    def named(self, words: Sequence[str]) -> NDArray[np.bool_]:
+    def named(self, words: Sequence[str]) -> Flags:
         """The rows spoken by someone whom these words name."""
-        named = {voice for word in words for voice in self._names.get(word, ())}
+        named = {speaker for word in words for speaker in self._names.get(word, ())}
         if not named:
-            return np.zeros(len(self._voice), np.bool_)
-        return np.isin(np.array(self._voice, np.int32), list(named))
+            return np.zeros(len(self._speaker), np.bool_)
+        return np.isin(np.array(self._speaker, np.int32), list(named))
 
-    def of_user(self) -> NDArray[np.bool_]:
+    def of_user(self) -> Flags:
         return np.array(self._user, np.bool_)
 
     def _number(self, name: str) -> int:
-        number = self._voices.get(name)
+        number = self._numbers.get(name)
         if number is None:
-            number = self._voices[name] = len(self._voices)
+            number = self._numbers[name] = len(self._numbers)
             for word in set(terms(name)):
                 self._names.setdefault(word, []).append(number)
         return number
@@ -140,7 +136,7 @@ def name_in(role: str) -> list[str]:
     return [] if role.strip().casefold() in NAMELESS else terms(role)
 
 
-class Times:
+class Timestamps:
     """On what day each row was said (UTC)."""
 
     def __init__(self) -> None:

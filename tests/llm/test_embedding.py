@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from acumen.errors import ModelMissing
-from acumen.llm.embed import Embedder, Vectors, load_embedder
+from acumen.llm.embedding import Embedder, Vectors, load_embedder
 from acumen.llm.vocabulary import MODEL_DIRECTORY
 
 ROOT = Path(__file__).parents[2]
@@ -155,7 +155,9 @@ def test_a_remembered_vector_cannot_be_changed_by_who_asked_first(embedder: Embe
 
 
 def test_importing_loads_no_model_and_no_runtime() -> None:
-    program = "import sys, acumen.llm.embed, acumen.llm.tokens; print({'onnxruntime', 'splintr'} & set(sys.modules))"
+    program = (
+        "import sys, acumen.llm.embedding, acumen.llm.tokens; print({'onnxruntime', 'splintr'} & set(sys.modules))"
+    )
 
     finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acumen.llm.embed import load_embedder
-from acumen.llm.meaning import Meaning
+from acumen.llm.embedding import load_embedder
+from acumen.llm.local_models import LocalModels
 
 TEXTS = ["I moved to Oslo.", "Always answer in French, please.", "My dog is called Rex.", "The build is red again."]
 
 
 @pytest.fixture
-def meaning() -> Iterator[Meaning]:
-    meaning = Meaning()
-    yield meaning
-    meaning.close()
+def models() -> Iterator[LocalModels]:
+    models = LocalModels()
+    yield models
+    models.close()
 
 
 def same(some: Sequence[Any], others: Sequence[Any]) -> bool:
@@ -27,39 +27,39 @@ def same(some: Sequence[Any], others: Sequence[Any]) -> bool:
     return all(np.allclose(one, other, atol=0.02) for one, other in zip(some, others, strict=True))
 
 
-async def test_those_who_ask_at_once_are_told_what_they_would_be_told_alone(meaning: Meaning):
+async def test_those_who_ask_at_once_are_told_what_they_would_be_told_alone(models: LocalModels):
     alone = load_embedder()
 
-    vectors = await asyncio.gather(*(meaning.of_texts([text]) for text in TEXTS))
+    vectors = await asyncio.gather(*(models.embed_texts([text]) for text in TEXTS))
 
     assert same([vector for (vector,) in vectors], alone.embed(TEXTS))
 
 
 async def test_what_goes_wrong_is_told_to_all_who_wait_and_to_nobody_else():
-    meaning, go = Meaning(at_once=1), Event()
+    models, go = LocalModels(at_once=1), Event()
 
     def broken(asked: Sequence[Any]) -> Sequence[Any]:
         go.wait(10)
         raise ValueError(len(asked))
 
-    first, second, third = (asyncio.wrap_future(meaning._joined(broken, [one])) for one in TEXTS[:3])
+    first, second, third = (asyncio.wrap_future(models._joined(broken, [one])) for one in TEXTS[:3])
     go.set()
     ended = await asyncio.gather(first, second, third, return_exceptions=True)
 
     assert sorted(str(end) for end in ended) == ["1", "2", "2"]
-    assert len(await meaning.of_texts(TEXTS)) == len(TEXTS)
-    meaning.close()
+    assert len(await models.embed_texts(TEXTS)) == len(TEXTS)
+    models.close()
 
 
 async def test_runs_go_on_side_by_side():
-    meaning, both = Meaning(at_once=2), Barrier(2, timeout=10)
+    models, both = LocalModels(at_once=2), Barrier(2, timeout=10)
 
     def meet(asked: Sequence[Any]) -> Sequence[Any]:
         both.wait()
         return asked
 
-    first = asyncio.wrap_future(meaning._joined(partial(meet), ["one"]))
-    second = asyncio.wrap_future(meaning._joined(partial(meet), ["another"]))
+    first = asyncio.wrap_future(models._joined(partial(meet), ["one"]))
+    second = asyncio.wrap_future(models._joined(partial(meet), ["another"]))
 
     assert await asyncio.gather(first, second) == [["one"], ["another"]]
-    meaning.close()
+    models.close()

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from acumen.llm.embed import Embedder, load_embedder
+from acumen.index import bm25, fusion
+from acumen.index.partition import Partition, RankQuery
+from acumen.index.rows import FEW_DEAD
+from acumen.index.similarity import QueryVector
+from acumen.index.tokenizer import terms
+from acumen.llm.embedding import Embedder, load_embedder
 from acumen.model.memories.search import Found, RankingMode
-from acumen.recall import fuse
-from acumen.recall.partition import Partition, RankQuery
-from acumen.recall.rows import FEW_DEAD
-from acumen.recall.vectors import Aim
-from acumen.recall.words import terms
 
 Vector = NDArray[np.float32]
 
@@ -356,12 +356,12 @@ def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: Ran
     bags = {str(key): terms(text) for _, key, text, _ in rows}
     mean = max(sum(map(len, bags.values())) / max(len(bags), 1), 1)
     asked = dict.fromkeys(question.terms)
-    weights = {word: fuse.rarity(len(bags), sum(word in bag for bag in bags.values())) for word in asked}
+    weights = {word: bm25.idf(len(bags), sum(word in bag for bag in bags.values())) for word in asked}
     scores = {}
     for _, number, _, meaning in rows:
         bag = bags[str(number)]
-        patience = fuse.K1 * (1 - fuse.B + fuse.B * len(bag) / mean)
-        held = {word: min(bag.count(word) * (1 + fuse.K1) / (bag.count(word) + patience), 1) for word in asked}
+        norm = bm25.K1 * (1 - bm25.B + bm25.B * len(bag) / mean)
+        held = {word: min(bag.count(word) * (1 + bm25.K1) / (bag.count(word) + norm), 1) for word in asked}
         words = sum(weights[word] * held[word] for word in asked) / sum(weights.values()) if weights else 0.0
         cosine = 0.0 if meaning is None or question.vector is None else _cosine(MEANINGS[meaning], question.vector)
         scores[str(number)] = plain_score(words, cosine, question.mode, known=meaning is not None)
@@ -369,13 +369,13 @@ def plain_scores(rows: Sequence[tuple[str, int, str, int | None]], question: Ran
 
 
 def plain_score(words: float, cosine: float, mode: RankingMode, *, known: bool) -> float:
-    share = min(max((cosine - fuse.UNRELATED) / (fuse.PARAPHRASE - fuse.UNRELATED), 0), 1)
+    share = min(max((cosine - fusion.UNRELATED) / (fusion.PARAPHRASE - fusion.UNRELATED), 0), 1)
     if mode == RankingMode.FTS:
         return words
     if mode == RankingMode.VECTOR:
         return share
-    trust = fuse.CHANCE + (1 - fuse.CHANCE) * min(share / fuse.AGREES, 1)
-    return (1 - fuse.MEANING) * words * trust + fuse.MEANING * share if known else words
+    trust = fusion.CHANCE + (1 - fusion.CHANCE) * min(share / fusion.AGREES, 1)
+    return (1 - fusion.OF_SIMILARITY) * words * trust + fusion.OF_SIMILARITY * share if known else words
 
 
 def _cosine(one: Vector, other: Vector) -> float:
@@ -411,7 +411,7 @@ def test_rows_that_lie_closer_together_than_the_rounded_question_tells_apart_com
 
     found = [keys(partition.rank(RankQuery([], one, RankingMode.VECTOR), 10, None, 0.0)) for one in asked]
 
-    near = [partition._vectors.near(Aim.at(one)) for one in asked]
+    near = [partition._vectors.similarities(QueryVector.of(one)) for one in asked]
     true = [(-one.exact(np.arange(1000))).argsort()[:10] for one in near]
     assert found == [[str(row) for row in rows] for rows in true]
     assert found != [[str(row) for row in (-one.cosines).argsort()[:10]] for one in near]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acumen.model.fence import one_line
 from acumen.model.handles import cited_handles
-from acumen.recall.frame import one_line
 from tests.recall.break_outs import BREAK_OUTS, TAGS
 
 HIDDEN = {"Cc", "Cf", "Zl", "Zp", "Cs"}

@@ -3,15 +3,14 @@
 import numpy as np
 from msgspec.structs import replace
 
-from acumen.learn.share.groups import (
-    LessonIndex,
+from acumen.learn.share.cluster import LessonIndex, regroup
+from acumen.learn.share.plan import (
     PlannedWrite,
     SharedLesson,
     UserLesson,
     fingerprint,
     group_of,
     plan,
-    regroup,
     users_of,
     wording_hash,
 )
@@ -34,10 +33,10 @@ def taught(number: int, content: str = TESTS_FIRST, user: str | None = None) -> 
 def known(*members: UserLesson, lesson: int = 1, content: str = TESTS_FIRST, **about) -> SharedLesson:
     """A shared lesson that was written from these."""
     stored = replace(an_agent_playbook(content), id=PlaybookId(lesson), **about)
-    ids = tuple(one.playbook.id for one in members)
+    ids = tuple(member.playbook.id for member in members)
     wrote = wording_hash(stored.lesson)
     cluster = Cluster(f"clus-{lesson}", "", "", fingerprint(members), ids, PlaybookId(lesson), wrote)
-    users = frozenset(one.user for one in members)
+    users = frozenset(member.user for member in members)
     return SharedLesson(stored, cluster, users, np.array(MEANINGS[content], np.float32))
 
 
@@ -48,9 +47,9 @@ def users(*lessons: UserLesson) -> dict[PlaybookId, UserId]:
 def index(*lessons: UserLesson, changed: tuple[int, ...] | None = None) -> LessonIndex:
     """Without `changed`, ids of lessons, all have."""
     ids = [lesson.playbook.id for lesson in lessons]
-    vectors = np.stack([np.zeros(2, np.float32) if one.vector is None else one.vector for one in lessons])
+    vectors = np.stack([np.zeros(2, np.float32) if lesson.vector is None else lesson.vector for lesson in lessons])
     flags = [changed is None or playbook in changed for playbook in ids]
-    return LessonIndex(ids, [lesson.user for lesson in lessons], vectors, flags)
+    return LessonIndex(ids, vectors, flags)
 
 
 def grouped(*lessons: UserLesson, shared=(), changed: tuple[int, ...] | None = None, read: list | None = None):
@@ -66,8 +65,8 @@ def grouped(*lessons: UserLesson, shared=(), changed: tuple[int, ...] | None = N
 
 def planned(current: list[UserLesson], *there: SharedLesson, least_users: int = 2):
     by_id = {lesson.playbook.id: lesson for lesson in current}
-    groups = [group_of([by_id[member] for member in group]) for group in grouped(*current).groups]
-    return plan([one for one in groups if len(users_of(one)) >= least_users], there, users(*current), least_users)
+    groups = [group_of([by_id[member] for member in group]) for group in grouped(*current)]
+    return plan([group for group in groups if len(users_of(group)) >= least_users], there, users(*current), least_users)
 
 
 # --- grouping ------------------------------------------------------------------------------------------------------
@@ -76,7 +75,7 @@ def planned(current: list[UserLesson], *there: SharedLesson, least_users: int = 
 def test_what_differs_in_case_and_spacing_is_one_group():
     shouted = replace(taught(2), playbook=replace(taught(2).playbook, lesson=Lesson(TESTS_FIRST.upper())))
 
-    assert grouped(taught(1), shouted).groups == ((1, 2),)
+    assert grouped(taught(1), shouted) == [(1, 2)]
 
 
 def test_a_new_lesson_joins_the_group_that_says_the_same_and_no_other_lesson_is_read():
@@ -86,15 +85,14 @@ def test_a_new_lesson_joins_the_group_that_says_the_same_and_no_other_lesson_is_
 
     result = grouped(*tests, *emojis, taught(5), shared=shared, changed=(5,), read=read)
 
-    assert result.groups == ((1, 2, 5),)
-    assert result.untouched == {"clus-2"}
+    assert result == [(1, 2, 5)]
     assert set(read) == {1, 2, 5}
 
 
 def test_a_new_lesson_finds_a_single_one_that_was_known_before():
     result = grouped(taught(1), taught(2, NO_EMOJIS), taught(3), changed=(3,))
 
-    assert result.groups == ((1, 3),)
+    assert result == [(1, 3)]
 
 
 def test_a_lesson_that_changed_its_words_leaves_its_group():
@@ -103,14 +101,14 @@ def test_a_lesson_that_changed_its_words_leaves_its_group():
 
     result = grouped(*before[:2], changed, shared=[known(*before)], changed=(3,))
 
-    assert result.groups == ((3,),)
+    assert result == [(3,)]
 
 
 def test_a_group_that_lost_a_member_is_looked_at():
     before = [taught(1), taught(2), taught(3)]
 
-    assert grouped(*before[:2], shared=[known(*before)], changed=()).groups == ((1, 2),)
-    assert grouped(*before, shared=[known(*before)], changed=()).groups == ()
+    assert grouped(*before[:2], shared=[known(*before)], changed=()) == [(1, 2)]
+    assert grouped(*before, shared=[known(*before)], changed=()) == []
 
 
 def test_lessons_that_nobody_could_approve_are_in_no_group():
@@ -118,7 +116,7 @@ def test_lessons_that_nobody_could_approve_are_in_no_group():
         replace(taught(n), playbook=replace(taught(n).playbook, lesson=Lesson("It is frustrating."))) for n in (1, 2)
     ]
 
-    assert grouped(*frustrated).groups == ((1,), (2,))
+    assert grouped(*frustrated) == [(1,), (2,)]
 
 
 # --- planning ------------------------------------------------------------------------------------------------------
@@ -265,7 +263,7 @@ def test_different_lessons_are_different_writes():
     current = [taught(1), taught(2), taught(3, NO_EMOJIS), taught(4, NO_EMOJIS)]
 
     assert {write.members for write in planned(current).writes} == {(1, 2), (3, 4)}
-    assert {one.user for one in current} == {UserId(f"user-{number}") for number in range(1, 5)}
+    assert {lesson.user for lesson in current} == {UserId(f"user-{number}") for number in range(1, 5)}
 
 
 def test_a_lesson_that_others_teach_now_goes_on():

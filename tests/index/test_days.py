@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acumen.recall.days import CalendarDay, days
+from acumen.index.days import CalendarDay, days
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import re
 
+from acumen.index.session_links import is_agent
 from acumen.model.text import ends_with_abbreviation
-from acumen.recall.threads import is_agent
 
 # Some thirty-five words. Measured on LongMemEval: a fact said in passing drowns in the vector of a longer text.
 LENGTH = 200

@@ -1,0 +1,1 @@
+"""What search ranks: text analysis, BM25, vectors and their fusion, held in memory per user and per org."""

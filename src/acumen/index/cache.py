@@ -1,0 +1,195 @@
+"""The indexes held in memory, brought into step with the committed rows before each answer."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from threading import Lock
+from typing import TypeVar, cast
+
+from acumen.index.documents import ANALYSER, terms_of, vector_of
+from acumen.index.excerpts import Excerpt, excerpts
+from acumen.index.partition import Partition
+from acumen.index.tokenizer import terms
+from acumen.index.turn_partition import TurnPartition
+from acumen.model.conversation import Interaction
+from acumen.model.ids import InteractionId, Kind, UserId
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import searchable
+from acumen.model.memories.profile import NEVER
+from acumen.model.memories.search import TURN, Facet, Filter, SearchRow
+from acumen.storage.memories.search_rows import IndexVersion
+from acumen.storage.store import Tx
+
+# Rows read at a time: a scope that is read for the first time may be large, and is needed in memory only once.
+PAGE = 1000
+# Turns of a user whose pieces are held, and about how much memory the pieces of one take.
+MOST_EXCERPTS = 400
+BYTES_PER_EXCERPT = 4000
+
+
+class MemoryIndex:
+    """One kind of memory of one user, or of the whole org."""
+
+    def __init__(self, kind: Kind, user: UserId | None) -> None:
+        self.lock = Lock()
+        self._kind = kind
+        self._user = user
+        self._version = IndexVersion(0, 0)
+        self.rows: Partition[Facet] = Partition()
+        self._standing: set[str] = set()
+
+    @property
+    def bytes(self) -> int:
+        return self.rows.bytes
+
+    def standing(self, filter_: Filter) -> list[str]:
+        """The ids of the memories that belong into every prompt."""
+        return [name for name in self._standing if filter_.admits(self.rows.facet(name))]
+
+    def refresh(self, tx: Tx, model: str) -> None:
+        """To exactly what this transaction sees, no matter which process wrote it."""
+        version = tx.index_version
+        if version.generation != self._version.generation:
+            self.rows, self._standing, self._version = Partition(), set(), IndexVersion(version.generation, 0)
+        if version.seq > self._version.seq:
+            for changed in _pages(tx, self._kind, self._user, self._version.seq):
+                self._read(tx, changed, model)
+            self._version = version
+
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        ids = tuple(row.entity_id for row, _, gone in changed if not gone)
+        facets = tx.by_kind[self._kind].facets(Filter(statuses=None, ids=ids)) if ids else {}
+        for row, _, gone in changed:
+            facet = facets.get(row.entity_id)
+            self._standing.discard(row.entity_id)
+            if gone or facet is None:
+                self.rows.drop(row.entity_id)
+                continue
+            if facet.standing:
+                self._standing.add(row.entity_id)
+            self.rows.put(row.entity_id, "", vector_of(row, model), facet, words=self._terms(tx, row))
+
+    def _terms(self, tx: Tx, row: SearchRow) -> list[str]:
+        """As they were stored, unless the tokenizer has changed since."""
+        if row.analyser == ANALYSER:
+            return terms_of(row)
+        memory = tx.by_kind[self._kind].get(row.entity_id)
+        return terms(searchable(memory)) if memory else []
+
+
+class TurnIndex:
+    """The turns of one user: found by words from the moment they are published, by vector once they have one."""
+
+    def __init__(self, user: UserId) -> None:
+        self.lock = Lock()
+        self._user = user
+        self._version = IndexVersion(0, 0)
+        self._last = InteractionId(0)
+        self.rows: TurnPartition[Facet] = TurnPartition()
+        self._excerpts: dict[str, Excerpt] = {}
+
+    @property
+    def bytes(self) -> int:
+        return self.rows.bytes + len(self._excerpts) * BYTES_PER_EXCERPT
+
+    def excerpts(self, tx: Tx, keys: Sequence[str]) -> dict[str, Excerpt]:
+        """The pieces of turns that can be quoted; cut once, for turns do not change."""
+        missing = [InteractionId(int(key)) for key in keys if key not in self._excerpts]
+        if missing:
+            if len(self._excerpts) + len(missing) > MOST_EXCERPTS:
+                self._excerpts = {key: self._excerpts[key] for key in keys if key in self._excerpts}
+            made = excerpts(tx, self._user, tx.conversations.by_ids(missing))
+            self._excerpts |= {str(excerpt.turn): excerpt for excerpt in made}
+        return {key: self._excerpts[key] for key in keys if key in self._excerpts}
+
+    def refresh(self, tx: Tx, model: str) -> None:
+        """To exactly what this transaction sees, no matter which process wrote it."""
+        version = tx.index_version
+        if version.generation != self._version.generation:
+            self.rows, self._last = TurnPartition(), InteractionId(0)
+            self._version, self._excerpts = IndexVersion(version.generation, 0), {}
+        for turn in tx.conversations.after(self._user, self._last):
+            self._put(turn)
+            self._last = turn.id
+        if version.seq > self._version.seq:
+            for changed in _pages(tx, TURN, self._user, self._version.seq):
+                self._read(tx, changed, model)
+            self._version = version
+
+    def _put(self, turn: Interaction) -> None:
+        facet = Facet(
+            user_id=turn.user_id,
+            status=Status.CURRENT,
+            created_at=turn.created_at,
+            updated_at=turn.created_at,
+            expires_at=NEVER,
+            request_id=turn.request_id,
+            session_id=turn.session_id,
+        )
+        self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
+
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        self._restore(tx, [row.entity_id for row, _, gone in changed if not gone and row.entity_id not in self.rows])
+        for row, _, gone in changed:
+            vector = vector_of(row, model)
+            if gone:
+                self.rows.drop(row.entity_id)
+                self._excerpts.pop(row.entity_id, None)
+            elif vector is not None:
+                self.rows.set_vector(row.entity_id, vector)
+
+    def _restore(self, tx: Tx, ids: Sequence[str]) -> None:
+        """Turns that were hidden and are shown again; deleted ones are not found."""
+        for turn in tx.conversations.by_ids([InteractionId(int(turn_id)) for turn_id in ids]) if ids else ():
+            self._put(turn)
+
+
+def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:
+    """What changed after `seq`, in order, a page at a time."""
+    while changed := tx.search_rows.since(kind, user, seq, PAGE):
+        yield changed
+        seq = changed[-1][1]
+
+
+Index = TypeVar("Index", MemoryIndex, TurnIndex)
+Key = tuple[str, str, UserId | None]
+
+
+class IndexCache:
+    """An LRU cache of indexes, limited by bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._indexes: OrderedDict[Key, MemoryIndex | TurnIndex] = OrderedDict()
+        self._sizes: dict[Key, int] = {}
+        self._total = 0
+        self._lock = Lock()
+
+    def memories(self, tx: Tx, kind: Kind, user: UserId | None) -> MemoryIndex:
+        """As it was left; `refresh` under its lock before use."""
+        return self._get((tx.scope.org, kind, user), lambda: MemoryIndex(kind, user))
+
+    def turns(self, tx: Tx, user: UserId) -> TurnIndex:
+        return self._get((tx.scope.org, TURN, user), lambda: TurnIndex(user))
+
+    def clear(self) -> None:
+        with self._lock:
+            self._indexes.clear()
+            self._sizes.clear()
+            self._total = 0
+
+    def _get(self, key: Key, make: Callable[[], Index]) -> Index:
+        with self._lock:
+            # The kind within the key decides which of the two types is held under it.
+            index = cast("Index | None", self._indexes.pop(key, None)) or make()
+            self._indexes[key] = index
+            # What it grew to while it was last used is known only now.
+            size = index.bytes
+            self._total += size - self._sizes.get(key, 0)
+            self._sizes[key] = size
+            self._evict_lru(keep=key)
+        return index
+
+    def _evict_lru(self, keep: Key) -> None:
+        while self._total > self._most_bytes and next(iter(self._indexes)) != keep:
+            key, _ = self._indexes.popitem(last=False)
+            self._total -= self._sizes.pop(key)

@@ -1,0 +1,46 @@
+"""The index of a process: text becomes rows of it, and what is stored is compared with new rows."""
+
+from collections.abc import Mapping, Sequence
+
+from acumen.index.cache import IndexCache
+from acumen.index.documents import Document, search_row, terms_of, vector_of
+from acumen.index.partition import RankQuery
+from acumen.llm.embedding import NAME
+from acumen.llm.local_models import LocalModels
+from acumen.model.ids import Kind, UserId
+from acumen.model.memories.search import Filter, SearchRow
+from acumen.storage.store import Tx
+
+# So many stored memories are compared with a new one.
+MOST_SIMILAR = 24
+
+# Ids of memories with their cosines; None for a memory without a vector.
+CosineById = Mapping[str, float | None]
+
+
+class SearchIndex:
+    def __init__(self, local_models: LocalModels, most_bytes: int) -> None:
+        self.cache = IndexCache(most_bytes)
+        self._local_models = local_models
+
+    async def rows(self, documents: Sequence[Document]) -> list[SearchRow]:
+        """Terms and vectors, computed before the transaction that stores them."""
+        passages = [document.passages or (document.text,) for document in documents]
+        embedded = iter(await self._local_models.embed_texts([text for texts in passages for text in texts]))
+        grouped = [[next(embedded) for _ in texts] for texts in passages]
+        model = self._local_models.name
+        return [search_row(document, vectors, model) for document, vectors in zip(documents, grouped, strict=True)]
+
+    def similar(self, tx: Tx, kind: Kind, user: UserId, rows: Sequence[SearchRow]) -> list[CosineById]:
+        """For each new row the stored memories of the user, of any status, that are near it by words or by vector."""
+        index = self.cache.memories(tx, kind, user)
+        admits = Filter(user_id=user, statuses=None).admits
+        with index.lock:
+            index.refresh(tx, NAME)
+            ranked = [index.rows.rank(_query(row), MOST_SIMILAR, admits, 0.0) for row in rows]
+        return [{match.entity_id: match.reasons.get("vector") for match in matches} for matches in ranked]
+
+
+def _query(row: SearchRow) -> RankQuery:
+    vectors = vector_of(row, NAME)
+    return RankQuery(terms_of(row), None if vectors is None else vectors[0])
