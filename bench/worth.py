@@ -186,7 +186,7 @@ async def _published(
 
 async def _ended(user: str, session: str, success: bool, at: Millis, app: App) -> None:  # noqa: FBT001 - the outcome
     rows = [_evaluation(user, session, at, success=success)]
-    await app.store.of(LOCAL_ORG).write(lambda tx: tx.scope.add(evaluations, rows))
+    await app.store.of(LOCAL_ORG).write(lambda tx: tx.scope.insert(evaluations, rows))
 
 
 def _evaluation(user: str, session: str, at: Millis, *, success: bool) -> dict[str, Any]:
@@ -291,7 +291,7 @@ def _sessions(experiment: Experiment, sessions: int, random: Random, at: Millis)
 
 
 def _store(tx: Tx, rows: Sequence[dict[str, Any]]) -> None:
-    tx.scope.add(evaluations, list(rows))
+    tx.scope.insert(evaluations, list(rows))
     said = {
         "source": "",
         "agent_version": "",

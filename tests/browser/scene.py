@@ -160,10 +160,10 @@ async def _many(deps: Deps, many: int, at: Millis) -> None:
     found_by = [SearchRow(Kind.PROFILE, one.id, one.user_id, one.content.lower(), "w1") for one in profiles]
 
     def store(tx: Tx) -> None:
-        tx.scope.add(tx.profiles.mapping.table, [tx.profiles.mapping.to_row(one) for one in profiles])
-        tx.search_rows.put(found_by)
-        mark = tx.search_rows.version()
-        tx.memory_flags.watch_from(mark.generation, mark.seq)
+        tx.scope.insert(tx.profiles.mapping.table, [tx.profiles.mapping.to_row(one) for one in profiles])
+        tx.search_rows.upsert(found_by)
+        mark = tx.search_rows.get_version()
+        tx.memory_flags.set_scanned(mark.generation, mark.seq)
 
     await deps.store.write(store)
 
@@ -218,7 +218,7 @@ def _say(tx: Tx, talk: Talk, injection: Injection) -> None:
     if talk.cited:
         tx.usage.add([_cited(one, injection, said_at)])
     if one.ref.kind is not Kind.PROFILE:
-        tx.evaluations.put(_evaluation(talk, said_at))
+        tx.evaluations.upsert(_evaluation(talk, said_at))
 
 
 def _injection(talk: Talk) -> Injection:

@@ -9,7 +9,7 @@ from tests.world import Org, said
 
 async def verdict_of(org: Org) -> bool | None:
     key = (UserId("ada"), SessionId("s1"))
-    found = await org.app.store.of(org.id).read(lambda tx: tx.evaluations.success_of([key]))
+    found = await org.app.store.of(org.id).read(lambda tx: tx.evaluations.find_verdicts([key]))
     return found[key].is_success if key in found else None
 
 

@@ -43,7 +43,7 @@ def _agreed(request: Config, before: Config) -> Config:
 
 
 async def _read(call: Call) -> tuple[StoredConfig, Config]:
-    stored, experiments = await call.deps.store.read(lambda tx: (tx.orgs.config(), tx.experiments.all()))
+    stored, experiments = await call.deps.store.read(lambda tx: (tx.orgs.get_config(), tx.experiments.all()))
     config = Config.model_validate({**_default(call), **(stored.config or {})})
     return stored, _with_experiments(config, [record(experiment) for experiment in experiments])
 

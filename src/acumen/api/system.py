@@ -54,8 +54,8 @@ async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
 
 
 def _status(tx: Tx, call: Call) -> wire.StatusResponse:
-    dead = tx.jobs.dead(DEAD_LETTERS_SHOWN)
-    counts = tx.jobs.counts()
+    dead = tx.jobs.find_dead_letters(DEAD_LETTERS_SHOWN)
+    counts = tx.jobs.count()
     meaning, database = call.app.local_models, call.app.store.database
     return wire.StatusResponse(
         version=__version__,
@@ -81,13 +81,13 @@ def _status(tx: Tx, call: Call) -> wire.StatusResponse:
         ),
         model=_model(tx, call),
         memories=_memories(tx),
-        alerts=[alerts.view(one) for one in tx.alerts.latest(ALERTS_SHOWN, only_open=True)],
+        alerts=[alerts.view(one) for one in tx.alerts.find_latest(ALERTS_SHOWN, only_open=True)],
         coverage=_coverage(tx, call),
     )
 
 
 def _model(tx: Tx, call: Call) -> wire.ModelStatus:
-    llm, spent = call.deps.llm, tx.llm_calls.spent(midnight(call.deps.now()))
+    llm, spent = call.deps.llm, tx.llm_calls.get_spent(midnight(call.deps.now()))
     counted = {
         "calls_today": spent.calls,
         "failed_today": spent.failed,
@@ -122,9 +122,9 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
     name = call.app.local_models.name
     return wire.Coverage(
         metering_enabled=call.app.settings.meter.enabled,
-        metered_since=maybe_seconds(tx.usage.metered_since()),
+        metered_since=maybe_seconds(tx.usage.get_metered_since()),
         counts_lost=call.app.counts_lost,
-        memories_without_vector=sum(tx.search_rows.count_without_vector_of(name, kind) for kind in Kind),
+        memories_without_vector=sum(tx.search_rows.count_without_vector(name, kind) for kind in Kind),
     )
 
 
@@ -184,7 +184,7 @@ async def ready(_request: Nothing, call: Call) -> wire.ReadinessResponse:
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
-    kept = None if failed else await call.deps.store.read(lambda tx: tx.hourly_counts.total())
+    kept = None if failed else await call.deps.store.read(lambda tx: tx.hourly_counts.count_all())
     return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=kept)
 
 

@@ -17,13 +17,15 @@ class StoredLedger(Struct, frozen=True):
     store: OrgStore
 
     async def spent_today(self) -> int:
-        return await self.store.read(lambda tx: tx.llm_calls.spent(midnight(tx.at)).tokens)
+        return await self.store.read(lambda tx: tx.llm_calls.get_spent(midnight(tx.at)).tokens)
 
     async def note(self, call: LlmCall) -> None:
         """A user who was erased while the model was thinking is not written down again."""
 
         def write(tx: Tx) -> None:
-            gone = call.user_id is not None and not tx.conversations.after(UserId(call.user_id), InteractionId(0), 1)
+            gone = call.user_id is not None and not tx.conversations.find_after(
+                UserId(call.user_id), InteractionId(0), 1
+            )
             tx.llm_calls.add(replace(call, user_id=None, request_id=None) if gone else call)
 
         await self.store.write(write)

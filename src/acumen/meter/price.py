@@ -41,12 +41,12 @@ async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offs
 
 
 def _bill(tx: Tx, by: GroupBy, first_day: int, limit: int, offset: int, model: str, price: float | None) -> Bill:
-    page, total, together = tx.usage.counters.grouped(by, first_day, limit, offset)
+    page, total, together = tx.usage.counters.page_groups(by, first_day, limit, offset)
     tags = [Tag(key, use) for key, use in page]
     if by is GroupBy.MEMORY:
         refs = {key: MemoryRef(Kind(key[0]), key[1]) for key, _ in page}
-        titles = tx.memories.titles(refs.values())
+        titles = tx.memories.get_titles(refs.values())
         tags = [Tag(key, use, titles.get(refs[key])) for key, use in page]
     since = Millis(first_day * DAY_MS)
-    covered_since, cited_since = tx.usage.metered_since(), tx.usage.cited_since()
+    covered_since, cited_since = tx.usage.get_metered_since(), tx.usage.get_cited_since()
     return Bill(tags, total, together, model, price, since, covered_since, cited_since)

@@ -76,16 +76,16 @@ async def progress(request_id: RequestId, deps: Deps) -> LearningProgress:
 
 
 def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> LearningProgress:
-    request = tx.conversations.request(request_id)
+    request = tx.conversations.get_request(request_id)
     if request is None:
         raise NotFound(f"There is no request {request_id!r}.")
-    last = tx.conversations.last_id_of_request(request_id)
+    last = tx.conversations.get_last_id(request_id)
     if request.evaluation_only or last is None:
         return LearningProgress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
     readers = [extractor for extractor in deps.config.extractors if extractor.reads(request.source)]
-    if all(tx.bookmarks.of(request.user_id, reader.bookmark) >= last for reader in readers):
+    if all(tx.bookmarks.get(request.user_id, reader.bookmark) >= last for reader in readers):
         return LearningProgress("done", "covered")
-    return _of_jobs({job.state: job for job in tx.jobs.of_scope(Published.name, request.user_id)}, deps.now())
+    return _of_jobs({job.state: job for job in tx.jobs.find_by_scope(Published.name, request.user_id)}, deps.now())
 
 
 def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> LearningProgress:
@@ -123,7 +123,7 @@ async def sessions(query: RequestQuery, limit: int, offset: int, deps: Deps) -> 
     """Sessions with a matching request, newest first, with only those requests; and whether more follow."""
 
     def read(tx: Tx) -> tuple[list[Session], bool]:
-        selected = tx.conversations.requests(
+        selected = tx.conversations.select_requests(
             user=query.user_id,
             session=query.session_id,
             request=query.request_id,
@@ -131,7 +131,7 @@ async def sessions(query: RequestQuery, limit: int, offset: int, deps: Deps) -> 
             since=query.since,
             until=query.until,
         )
-        pages, more = tx.conversations.sessions_page(selected, limit, offset)
+        pages, more = tx.conversations.page_sessions(selected, limit, offset)
         return [_session(tx, requests) for requests in pages], more
 
     return await deps.store.read(read)
@@ -139,7 +139,7 @@ async def sessions(query: RequestQuery, limit: int, offset: int, deps: Deps) -> 
 
 def _session(tx: Tx, requests: Sequence[Request]) -> Session:
     turns: dict[RequestId, list[Interaction]] = {request.id: [] for request in requests}
-    for turn in tx.conversations.of_requests(list(turns)):
+    for turn in tx.conversations.find_by_requests(list(turns)):
         turns[turn.request_id].append(turn)
     return [(request, turns[request.id]) for request in requests]
 
@@ -148,7 +148,7 @@ async def newest_turns(
     user: UserId | None, limit: int | None, deps: Deps, since: Millis | None = None, until: Millis | None = None
 ) -> list[Interaction]:
     """Of a user or of all, oldest first."""
-    return await deps.store.read(lambda tx: tx.conversations.newest(user, limit, since, until))
+    return await deps.store.read(lambda tx: tx.conversations.find_newest(user, limit, since, until))
 
 
 class LearnedCounts(Struct, frozen=True):
@@ -161,6 +161,6 @@ class LearnedCounts(Struct, frozen=True):
 
 
 async def learned_from(request_id: RequestId, deps: Deps) -> LearnedCounts:
-    profiles, playbooks = await deps.store.read(lambda tx: tx.lineage.caused_by(request_id))
+    profiles, playbooks = await deps.store.read(lambda tx: tx.lineage.count_caused_by(request_id))
     added = profiles.get("add", 0), playbooks.get("add", 0)
     return LearnedCounts(added[0], sum(profiles.values()) - added[0], added[1], sum(playbooks.values()) - added[1])

@@ -68,7 +68,7 @@ def store_all(tx: Tx, calls: Sequence[Sequence[SentOperation]]) -> list[list[Rec
 
 def store(tx: Tx, sent: Sequence[SentOperation]) -> list[Receipt]:
     """Operations, their failure groups, counts, and the jobs they trigger."""
-    hashes = tx.operations.hashes([new.operation.id for new in sent])
+    hashes = tx.operations.get_hashes([new.operation.id for new in sent])
     fresh: dict[str, SentOperation] = {}
     for new in sent:
         if new.operation.id not in hashes:
@@ -76,7 +76,7 @@ def store(tx: Tx, sent: Sequence[SentOperation]) -> list[Receipt]:
     groups = _groups(tx, fresh) if fresh else {}
     if fresh:
         stored = [_in_group(new, groups) for new in fresh.values()]
-        tx.hourly_counts.count(stored, tx.operations.add(stored))
+        tx.hourly_counts.add(stored, tx.operations.add(stored))
         _count_failures(tx, [operation for operation in stored if operation.group_id is not None])
         _notice(tx, stored)
     return [Receipt(new.operation.id, _stored(new, fresh, hashes), groups.get(new.operation.id)) for new in sent]
@@ -110,23 +110,25 @@ def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
         by_group.setdefault(operation.group_id or "", []).append(operation)
     if not by_group:
         return
-    groups = tx.failures.held(sorted(by_group))
+    groups = tx.failures.get_for_update(sorted(by_group))
     counted = tx.failures.count({name: by_group[name] for name in groups})
     after = {name: _after(tx, groups[name], len(by_group[name]), *counted[name]) for name in groups}
-    tx.failures.save(*after.values())
+    tx.failures.update(*after.values())
     for name, group in after.items():
         changed = group.state is not groups[name].state
         if changed or worth_analysing(groups[name], group):
-            root = tx.failures.root_of(name)
+            root = tx.failures.get_root(name)
             tx.jobs.add(Failed(root), due_at(group, tx.at))
             if changed and root != name:  # merged groups share their state
-                tx.failures.save(*(replace(merged, state=group.state) for merged in tx.failures.held([root]).values()))
+                tx.failures.update(
+                    *(replace(merged, state=group.state) for merged in tx.failures.get_for_update([root]).values())
+                )
 
 
 def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour: int) -> FailureGroup:
     """The group with these failures counted, in its new state."""
     looked = may_escalate(group, tx.at) and worth_a_look(this_hour - failures, this_hour)
-    week = tx.failures.week(group) if looked else ()
+    week = tx.failures.get_week(group) if looked else ()
     return replace(
         group,
         count=group.count + failures,
@@ -145,12 +147,12 @@ def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
     for operation in stored:
         if operation.session_id is not None and operation.kind in _ENDINGS:
             tx.jobs.add(Ended(operation.id))
-    for call in tx.operations.failed_before([operation for operation in stored if _may_recover(operation)]):
+    for call in tx.operations.find_failed_before([operation for operation in stored if _may_recover(operation)]):
         tx.jobs.add(Recovered(*call))
     for key, before, after in tx.operations.count_ways(stored):
         if _is_analysed(before, after):
             tx.jobs.add(Worked(key))
-    for version in tx.operations.note_versions(stored):
+    for version in tx.operations.add_versions(stored):
         tx.proposals.flag(*version)
 
 
@@ -172,16 +174,16 @@ async def find_after(
     received_at: Millis, op_id: str, query: OperationFilter, limit: int, deps: Deps
 ) -> list[Operation]:
     """Those received after the operation at this cursor, oldest first."""
-    return await deps.store.read(lambda tx: tx.operations.after(received_at, op_id, query, limit))
+    return await deps.store.read(lambda tx: tx.operations.find_after(received_at, op_id, query, limit))
 
 
 async def count(deps: Deps) -> int:
     """All that were ever recorded, expired ones included."""
-    return await deps.store.read(lambda tx: tx.hourly_counts.total())
+    return await deps.store.read(lambda tx: tx.hourly_counts.count_all())
 
 
 async def counts_by_source(deps: Deps) -> list[SourceCounts]:
-    return await deps.store.read(lambda tx: tx.hourly_counts.by_source())
+    return await deps.store.read(lambda tx: tx.hourly_counts.count_by_source())
 
 
 # --- retention -----------------------------------------------------------------------------------------------------
@@ -192,13 +194,13 @@ async def settle(_event: Hour, deps: Deps) -> None:
 
     def update(tx: Tx) -> None:
         this = tx.at - tx.at % HOUR_MS
-        groups = tx.failures.held([group.id for group in tx.failures.unsettled()])
-        counted = tx.failures.hours(list(groups), Millis(this))
+        groups = tx.failures.get_for_update([group.id for group in tx.failures.find_unsettled()])
+        counted = tx.failures.get_hours(list(groups), Millis(this))
         for group in groups.values():
             this_hour = counted.get(group.id, {}).get(this, 0)
-            state = settled(group, tx.at, this_hour, tx.failures.week(group))
+            state = settled(group, tx.at, this_hour, tx.failures.get_week(group))
             if state is not group.state:
-                tx.failures.save(replace(group, state=state))
+                tx.failures.update(replace(group, state=state))
 
     await deps.store.write(update)
 
@@ -228,10 +230,10 @@ async def _forget(deps: Deps) -> None:
     days = max(deps.settings.observe.keep_days, deps.settings.observe.keep_history_days)
     before = Millis(deps.now() - days * DAY_MS)
     steps: dict[str, Callable[[Tx], int]] = {
-        "failure groups": lambda tx: tx.failures.forget(before),
+        "failure groups": lambda tx: tx.failures.delete_unseen(before),
         "analyses": lambda tx: tx.proposals.expire(before),
         "findings": lambda tx: tx.verdicts.expire(before),
-        "call patterns": lambda tx: tx.operations.forget_ways(before),
+        "call patterns": lambda tx: tx.operations.delete_unused_ways(before),
     }
     for what, forget in steps.items():
         if number := await deps.store.write(forget):

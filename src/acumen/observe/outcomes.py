@@ -41,14 +41,14 @@ async def state(report: OutcomeReport, deps: Deps) -> Stated:
     new = _stated(report, session, deps.now())
 
     def store(tx: Tx) -> Stated:
-        tx.scope.hold_user(new.user_id)
+        tx.scope.lock_user(new.user_id)
         if not tx.sessions.exists(new.user_id, new.session_id):
             raise NotFound(f"There is no session {new.session_id!r}.")
-        before = tx.sessions.stated(new.user_id, new.session_id)
+        before = tx.sessions.get_outcome(new.user_id, new.session_id)
         if before is not None and _same(before, new):
             return before
         stated = new if before is None else replace(new, revision=before.revision + 1)
-        tx.sessions.state(stated)
+        tx.sessions.set_outcome(stated)
         _update_evaluation(tx, stated, session)
         tx.jobs.add(SessionQuiet(stated.user_id, stated.session_id))
         return stated
@@ -57,13 +57,15 @@ async def state(report: OutcomeReport, deps: Deps) -> Stated:
 
 
 def _session(tx: Tx, report: OutcomeReport) -> EvaluatedSession:
-    users = [report.user_id] if report.user_id is not None else tx.sessions.users_of(report.session_id, 2)
+    users = [report.user_id] if report.user_id is not None else tx.sessions.find_users(report.session_id, 2)
     if len(users) > 1:
         raise Conflict(f"Several users have a session {report.session_id!r}: name the user with user_id.")
-    requests, _ = tx.conversations.of_session(users[0], report.session_id, most=0) if users else ([], [])
+    requests, _ = tx.conversations.get_session(users[0], report.session_id, most=0) if users else ([], [])
     if not requests:
         raise NotFound(f"There is no session {report.session_id!r}.")
-    return EvaluatedSession(users[0], report.session_id, requests, [], tx.sessions.extent(users[0], report.session_id))
+    return EvaluatedSession(
+        users[0], report.session_id, requests, [], tx.sessions.get_extent(users[0], report.session_id)
+    )
 
 
 def _check_time(report: OutcomeReport, session: EvaluatedSession, now: Millis) -> None:
@@ -107,16 +109,16 @@ def _same(before: Stated, new: Stated) -> bool:
 
 def _update_evaluation(tx: Tx, stated: Stated, session: EvaluatedSession) -> None:
     """Changes the verdict in the same transaction; the other figures are judged again right after."""
-    before = tx.evaluations.of(stated.user_id, stated.session_id)
+    before = tx.evaluations.get(stated.user_id, stated.session_id)
     evaluation = as_stated(stated, session) if before is None else restated(before, stated.outcome, stated.stated_at)
     if evaluation is not None:
-        tx.evaluations.put(evaluation)
+        tx.evaluations.upsert(evaluation)
     elif before is not None:
         tx.evaluations.delete(stated.user_id, stated.session_id)
 
 
 async def find(query: OutcomeFilter, limit: int, offset: int, deps: Deps) -> list[Stated]:
-    return await deps.store.read(lambda tx: tx.sessions.outcomes(query, limit, offset))
+    return await deps.store.read(lambda tx: tx.sessions.find_outcomes(query, limit, offset))
 
 
 # --- outcomes of recorded operations -------------------------------------------------------------------------------

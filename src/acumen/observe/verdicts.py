@@ -41,15 +41,15 @@ async def history(
 
     def read(tx: Tx) -> tuple[list[VerdictFinding], list[Recurrence]]:
         if subject is not None:
-            findings = tx.verdicts.of_subject(subject, limit)
+            findings = tx.verdicts.find_by_subject(subject, limit)
             return findings, _recurrence(tx, findings)
-        return tx.verdicts.of_signature(signature or "", limit), tx.verdicts.recurrence([signature or ""])
+        return tx.verdicts.find_by_signature(signature or "", limit), tx.verdicts.count_recurrence([signature or ""])
 
     return await deps.store.read(read)
 
 
 def _recurrence(tx: Tx, findings: Sequence[VerdictFinding]) -> list[Recurrence]:
-    return tx.verdicts.recurrence(sorted({finding.signature for finding in findings}))
+    return tx.verdicts.count_recurrence(sorted({finding.signature for finding in findings}))
 
 
 def _signature(finding: VerdictFinding) -> str:

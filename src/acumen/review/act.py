@@ -60,7 +60,7 @@ async def act(asked: ActionRequest, flagged: Flagged, deps: Deps) -> Action:
     rows = await _findable(asked, seen, at, deps)
 
     def store(tx: Tx) -> Action:
-        tx.search_rows.hold()  # of two reviewers, the second reads what the first has written
+        tx.search_rows.require_org_lock()  # of two reviewers, the second reads what the first has written
         now = _known(tx, _refs(asked))
         _refuse_changed_meanwhile(asked, now, seen)
         if asked.successor is not None:
@@ -86,8 +86,8 @@ def _known(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, _Known]:
     found: dict[MemoryRef, _Known] = {}
     for kind in {ref.kind for ref in refs}:
         ids = [ref.id for ref in refs if ref.kind == kind]
-        marks = tx.review_states.of(kind, ids)
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items():
+        marks = tx.review_states.find(kind, ids)
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items():
             found[MemoryRef(kind, memory_id)] = _Known(memory, marks.get(memory_id, UNREVIEWED))
     return found
 
@@ -168,7 +168,7 @@ def refuse_circle(tx: Tx, kind: Kind, successor: Any, replaced: set[str]) -> Non
         ids = [
             str(one) for one in (memory.superseded_by, memory.merged_into) if one is not None and str(one) not in seen
         ]
-        nexts += tx.by_kind[kind].by_ids(ids).values()
+        nexts += tx.by_kind[kind].get_many(ids).values()
 
 
 # --- planning and applying -----------------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def _apply(
     """As it was done: with the memories that it made."""
     because = Because(_reason(action), actor=action.actor, request_id=action.id, cause=Cause.PERSON)
     made: list[ActionItem] = []
-    with tx.memories.changing_many():
+    with tx.memories.batch():
         for item in action.items:
             if not item.changed:
                 continue
@@ -249,9 +249,9 @@ def _apply(
             if planned.memory is not None and asked.reach.everyone:
                 made += _shared(tx, item, known.memory, planned.memory, rows[item.ref], because)
             elif planned.memory is not None:
-                tx.memories.change(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
+                tx.memories.update(item.ref, known.memory, planned.memory, rows.get(item.ref), because)
             if planned.mark is not None:
-                tx.review_states.put(item.ref, planned.mark, item.user_id)
+                tx.review_states.upsert(item.ref, planned.mark, item.user_id)
         if asked.doing is ActionKind.DELETE:
             for kind in Kind:
                 tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
@@ -268,7 +268,7 @@ def _shared(
     """The lesson for everyone, and the user's own, which names it from now on."""
     lesson = share(tx, taught, found_by, because)
     after = replace(after, metadata={**after.metadata, "shared_as": int(lesson.ref.id)})
-    stored = tx.memories.change(item.ref, taught, after, None, because)
+    stored = tx.memories.update(item.ref, taught, after, None, because)
     rows: Any = tx.by_kind[item.ref.kind]
     return [replace(item, after={"memory": rows.mapping.to_row(stored)}), lesson]
 
@@ -287,7 +287,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
     rows = await _findable_again(done, now, deps)
 
     def store(tx: Tx) -> Action:
-        tx.search_rows.hold()
+        tx.search_rows.require_org_lock()
         again, known = _undoable(tx, action_id)
         _refuse_if_reworded(
             {ref: one.memory for ref, one in known.items()}, {ref: one.memory for ref, one in now.items()}
@@ -299,7 +299,7 @@ async def undo(action_id: ActionId, actor: str, deps: Deps) -> Action:
         )
         changed = {**put_back(tx, again), **conflicts.put_back(tx, again, actor, at)}
         undoing = Action(fresh_action(), ActionKind.UNDO, actor, at, params=changed, undoes=action_id, items=items)
-        with tx.memories.changing_many():
+        with tx.memories.batch():
             _put_back(tx, undoing, known, rows)
         return undoing
 
@@ -335,7 +335,7 @@ def _stands_in_the_way(tx: Tx, item: ActionItem, known: _Known | None) -> str | 
 
 
 def _by_whom(tx: Tx, ref: MemoryRef) -> str:
-    last = tx.lineage.of(ref)[-1:]
+    last = tx.lineage.find(ref)[-1:]
     return "".join(f", {event['op']} by {event['actor']}" for event in last)
 
 
@@ -375,15 +375,15 @@ def _put_back(tx: Tx, undoing: Action, known: Mapping[MemoryRef, _Known], rows: 
         side = item.after or {}
         if "memory" in side:
             then = _memory_of(tx, item.ref, side)
-            tx.memories.put_back(item.ref, known[item.ref].memory, then, rows.get(item.ref), because)
+            tx.memories.restore(item.ref, known[item.ref].memory, then, rows.get(item.ref), because)
         else:
-            tx.review_states.put(item.ref, ReviewState(**side["mark"]), item.user_id)
+            tx.review_states.upsert(item.ref, ReviewState(**side["mark"]), item.user_id)
     taken_back = undoing.undoes or ActionId("")
     done = tx.actions.get(taken_back)
-    if not tx.actions.take_back(taken_back, undoing.id):
+    if not tx.actions.mark_undone(taken_back, undoing.id):
         raise Conflict("It was taken back by someone else meanwhile.")
     if done is not None and done.undoes is not None:
-        tx.actions.stand_again(done.undoes)
+        tx.actions.clear_undone(done.undoes)
     tx.actions.add(undoing)
 
 

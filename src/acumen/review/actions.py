@@ -67,7 +67,7 @@ async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: Us
             _check_successor(tx, ref, after)
         done = _edited(tx, ref, now, after, actor, changes)
         because = Because(_reason(changes), actor=actor, request_id=done.id, cause=Cause.PERSON)
-        tx.memories.change(ref, now, after, rows[0], because)
+        tx.memories.update(ref, now, after, rows[0], because)
         if after != now:
             tx.actions.add(done)
 
@@ -112,7 +112,7 @@ async def delete(
         if also is not None:
             also(tx)
         if kind is Kind.AGENT_PLAYBOOK:
-            tx.sources.lessons_deleted([PlaybookId(number) for one in owned if (number := row_id(one))])
+            tx.sources.delete_lessons([PlaybookId(number) for one in owned if (number := row_id(one))])
         return tx.memories.delete(kind, owned, DELETED)
 
     return await deps.store.write(store)
@@ -120,8 +120,8 @@ async def delete(
 
 def _owned(tx: Tx, kind: Kind, ids: Sequence[str], user: UserId) -> list[str]:
     """Those of the user, with those of which only the lineage still tells."""
-    rows = tx.by_kind[kind].owned(Filter(user_id=user, statuses=None, ids=tuple(ids)))
-    return [*rows, *tx.lineage.outdated(kind, user, ids)]
+    rows = tx.by_kind[kind].find_owners(Filter(user_id=user, statuses=None, ids=tuple(ids)))
+    return [*rows, *tx.lineage.find_outdated(kind, user, ids)]
 
 
 async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None, also: Also | None = None) -> None:
@@ -134,7 +134,7 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None
         if also is not None:
             also(tx)
         if Kind.AGENT_PLAYBOOK in kinds:
-            tx.clusters.forget_all()
+            tx.clusters.delete_all()
         return sum(tx.memories.delete_all(kind, DELETED) for kind in kinds)
 
     return await deps.store.write(store)
@@ -142,12 +142,12 @@ async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None
 
 async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
     def store(tx: Tx) -> None:
-        requests = [found.request_id for found in tx.conversations.by_ids([turn]) if found.user_id == user]
+        requests = [found.request_id for found in tx.conversations.get_many([turn]) if found.user_id == user]
         sessions = _held_sessions(tx, requests)
         if not tx.conversations.delete_turn(user, turn):
             raise NotFound(f"User {user!r} has no interaction {turn}.")
-        tx.search_rows.drop(TURN, {str(turn): user})
-        tx.injections.forget_turns({user: [turn]})
+        tx.search_rows.mark_deleted(TURN, {str(turn): user})
+        tx.injections.erase_turns({user: [turn]})
         _forget_verdicts(tx, sessions)
 
     await deps.store.write(store)
@@ -167,7 +167,7 @@ async def delete_session(session: SessionId, deps: Deps) -> int:
     """Returns how many requests it had."""
 
     def store(tx: Tx) -> int:
-        ids = tx.conversations.ids_of_session(session)
+        ids = tx.conversations.find_request_ids(session)
         if not tx.sessions.delete(session) and not ids:
             raise NotFound(f"There is no session {session!r}.")
         return _delete_requests(tx, ids)
@@ -179,28 +179,28 @@ async def delete_all_turns(deps: Deps) -> int:
     def store(tx: Tx) -> int:
         gone = tx.conversations.delete_all()
         tx.evaluations.delete_all()
-        tx.injections.forget_all_turns()
-        tx.search_rows.erase_kind(TURN)
+        tx.injections.erase_all_turns()
+        tx.search_rows.delete_kind(TURN)
         return gone
 
     return await deps.store.write(store)
 
 
 def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
-    turns = tx.conversations.of_requests(ids)
+    turns = tx.conversations.find_by_requests(ids)
     sessions = _held_sessions(tx, ids)
-    tx.search_rows.drop(TURN, {str(turn.id): turn.user_id for turn in turns})
+    tx.search_rows.mark_deleted(TURN, {str(turn.id): turn.user_id for turn in turns})
     gone = tx.conversations.delete_requests(ids)
     users = {turn.user_id for turn in turns}
-    tx.injections.forget_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
+    tx.injections.erase_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
     _forget_verdicts(tx, sessions)
     return gone
 
 
 def _held_sessions(tx: Tx, requests: Sequence[RequestId]) -> list[SessionKey]:
     """The sessions of these requests. Nobody judges them until we are done."""
-    sessions = tx.sessions.of_requests(requests)
-    tx.scope.hold_users({user for user, _ in sessions})
+    sessions = tx.sessions.find_by_requests(requests)
+    tx.scope.lock_users({user for user, _ in sessions})
     return sessions
 
 
@@ -223,18 +223,18 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
     """Everything of this user: what was said, learned, shown and counted. Returns how much of each, and which."""
 
     def store(tx: Tx) -> Erased:
-        tx.scope.hold_user(user)
+        tx.scope.lock_user(user)
         if also is not None:
             also(tx)
-        request_ids, session_ids = tx.conversations.ids_of_user(user)
-        ids = tx.erasure.ids(user, request_ids, session_ids)
+        request_ids, session_ids = tx.conversations.find_ids_of_user(user)
+        ids = tx.erasure.find_ids(user, request_ids, session_ids)
         its = Filter(user_id=user, statuses=None)
         counts = {
-            "session_outcomes": tx.sessions.count_stated(user),
-            **tx.review_records.forget_user(user),
+            "session_outcomes": tx.sessions.count_outcomes(user),
+            **tx.review_records.delete_user(user),
             "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
-            "profiles": tx.profiles.delete(list(tx.profiles.owned(its))),
-            "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.owned(its))),
+            "profiles": tx.profiles.delete(list(tx.profiles.find_owners(its))),
+            "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.find_owners(its))),
             **tx.conversations.delete_user(user),
             "operations": remove(tx, tx.operations.find(OperationFilter(user_id=user), None)).operations,
             "lineage": tx.lineage.delete_user(user),
@@ -242,10 +242,10 @@ async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Eras
             **tx.evaluations.delete_user(user),
         }
         tx.jobs.delete_user(user)
-        tx.runs.forget_user(user)
-        tx.run_items.forget(user, items_of(user))
-        tx.llm_calls.forget_user(user)
-        tx.search_rows.erase_user(user)
+        tx.runs.erase_user(user)
+        tx.run_items.delete_user(user, items_of(user))
+        tx.llm_calls.erase_user(user)
+        tx.search_rows.delete_user(user)
         return Erased(counts, ids)
 
     erased = await deps.store.write(store)
@@ -257,7 +257,7 @@ def _refuse_taken(tx: Tx, kind: Kind, memories: Sequence[Any]) -> None:
     ids = [str(memory.id) for memory in memories if memory.id]
     if len(set(ids)) != len(ids):
         raise BadInput("Two of the memories have the same id.")
-    taken = sorted(tx.by_kind[kind].by_ids(ids))
+    taken = sorted(tx.by_kind[kind].get_many(ids))
     if taken:
         raise Conflict(f"There is a {kind} {taken[0]} already; leave the id out to get a new one, or update that one.")
 

@@ -23,7 +23,7 @@ async def look(_fact: Minutes, deps: Deps) -> None:
     sends = bool(deps.settings.alerts.webhook_url)
 
     def store(tx: Tx) -> None:
-        known = {(one.problem.kind, one.problem.subject): one for one in tx.alerts.latest(10_000, only_open=True)}
+        known = {(one.problem.kind, one.problem.subject): one for one in tx.alerts.find_latest(10_000, only_open=True)}
         for key in found.keys() - known.keys():
             opened = tx.alerts.open(found[key])
             if opened is not None and sends:
@@ -38,18 +38,18 @@ async def look(_fact: Minutes, deps: Deps) -> None:
 def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
     """What is wrong now, by kind and subject."""
     least = deps.settings.alerts.silent_minutes * MINUTE_MS
-    heard = tx.hourly_counts.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
+    heard = tx.hourly_counts.find_active_hours(Millis(tx.at - WEEK_HOURS * HOUR_MS))
     found = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in heard.items()]
-    found += [escalating(group) for group in tx.failures.unsettled()]
-    found += [analysis_failing(event, tx.jobs.of_event(event), tx.at) for event in ANALYSES]
-    calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), LOOKED_AT) if deps.llm else []
+    found += [escalating(group) for group in tx.failures.find_unsettled()]
+    found += [analysis_failing(event, tx.jobs.find_by_event(event), tx.at) for event in ANALYSES]
+    calls = tx.llm_calls.find_latest(Millis(tx.at - DAY_MS), LOOKED_AT) if deps.llm else []
     found += [model_failing(role, calls) for role in ModelRole]
     return {(one.kind, one.subject): one for one in found if one is not None}
 
 
 def _last(tx: Tx, source: str, hours: Sequence[int]) -> Millis:
     """Operations may be kept for a shorter time than what was counted of them."""
-    return Millis(max(tx.operations.last_of(source), hours[-1]))
+    return Millis(max(tx.operations.get_last_received(source), hours[-1]))
 
 
 def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
@@ -67,7 +67,7 @@ def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
         "detail": problem.detail,
     }
     delivery = Delivery(fresh_id("dlv"), alert.id, event, json.dumps(told))
-    tx.alerts.send(delivery)
+    tx.alerts.add_delivery(delivery)
     tx.jobs.add(Alerted(delivery.id))
 
 
@@ -78,4 +78,4 @@ async def expire(_fact: Hour, deps: Deps) -> None:
 
 def _expire(tx: Tx, before: Millis) -> None:
     tx.alerts.expire(before)
-    tx.jobs.forget_dead(before)
+    tx.jobs.delete_dead_letters(before)

@@ -75,8 +75,8 @@ def _in_use(tx: Tx, user: UserId | None, least: float) -> list[SimilarPair]:
     """Pairs of which both are in use and no person has told them apart, the most alike first."""
     found = []
     for kind in kinds(user):
-        marks = tx.review_states.all_of(kind)
-        found += [pair for pair in tx.memory_flags.pairs(kind, user, least=least) if not _told_apart(pair, marks)]
+        marks = tx.review_states.find_all(kind)
+        found += [pair for pair in tx.memory_flags.find_pairs(kind, user, least=least) if not _told_apart(pair, marks)]
     return sorted(found, key=lambda pair: (-pair.similarity, pair.kind, pair.left, pair.right))
 
 
@@ -108,7 +108,7 @@ def joined(found: Sequence[SimilarPair]) -> list[list[SimilarPair]]:
 def _pictured(tx: Tx, some: Sequence[SimilarPair], since: Millis) -> DuplicateCluster:
     kind = some[0].kind
     ids = list(dict.fromkeys(own for pair in some for own in (pair.left, pair.right)))
-    memories: dict[str, Any] = dict(tx.by_kind[kind].by_ids(ids))
-    used = tx.usage.counters.of_kind(kind, since, ids)
+    memories: dict[str, Any] = dict(tx.by_kind[kind].get_many(ids))
+    used = tx.usage.counters.get_uses(kind, since, ids)
     members = [Member(own, memories[own], used.get(own, Use()).shown) for own in ids]
     return DuplicateCluster(some, sorted(members, key=lambda one: -one.shown))

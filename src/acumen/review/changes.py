@@ -85,7 +85,7 @@ async def page(wanted: ChangeFilter, limit: int, cursor: int | None, deps: Deps)
 
 
 def read_page(tx: Tx, wanted: ChangeFilter, limit: int, cursor: int | None = None) -> ChangePage:
-    events = tx.lineage.changes(wanted, limit + 1, cursor)
+    events = tx.lineage.find_changes(wanted, limit + 1, cursor)
     shown = events[:limit]
     return ChangePage(described(tx, shown), shown[-1]["event_id"] if len(events) > limit else None)
 
@@ -95,7 +95,7 @@ async def get(change_id: int, deps: Deps) -> Change:
 
 
 def _event(tx: Tx, change_id: int) -> Event:
-    event = tx.lineage.change(change_id)
+    event = tx.lineage.get_change(change_id)
     if event is None:
         raise NotFound(f"There is no change {change_id}.")
     return event
@@ -125,15 +125,15 @@ def _surroundings(tx: Tx, events: Sequence[Event]) -> _Surroundings:
     refs = [_ref(event) for event in events]
     links = _links(tx, events)
     others = [other.ref for event in events if (other := _other(event, links.get(event["event_id"])))]
-    turns = tx.conversations.by_ids(sorted({turn for event in events if (turn := _turn(event))}))
+    turns = tx.conversations.get_many(sorted({turn for event in events if (turn := _turn(event))}))
     named = sorted({event["request_id"] for event in events if event["request_id"]})
-    requests = tx.conversations.by_request([RequestId(name) for name in named]).values()
+    requests = tx.conversations.get_requests([RequestId(name) for name in named]).values()
     return _Surroundings(
         memories=_memories(tx, {*refs, *others}),
         turns={turn.id: turn for turn in turns},
         sessions={request.id: (request.user_id, request.session_id) for request in requests},
-        actions=tx.actions.by_ids(named),
-        undone=tx.actions.undone_changes({ref.id for ref in refs}),
+        actions=tx.actions.get_many(named),
+        undone=tx.actions.find_undone_changes({ref.id for ref in refs}),
         links=links,
     )
 
@@ -141,7 +141,7 @@ def _surroundings(tx: Tx, events: Sequence[Event]) -> _Surroundings:
 def _links(tx: Tx, events: Sequence[Event]) -> dict[int, Conflict]:
     """The conflict that each event of that kind created; none where one of its memories was deleted."""
     created = [event for event in events if event["change"] == ChangeKind.CONFLICT]
-    links = {(link.newer, link.older.id): link for link in tx.conflicts.of([_ref(event) for event in created])}
+    links = {(link.newer, link.older.id): link for link in tx.conflicts.find([_ref(event) for event in created])}
     keys = {event["event_id"]: (_ref(event), str(other)) for event in created for other in event["sources"] or ()}
     return {event_id: links[key] for event_id, key in keys.items() if key in links}
 
@@ -151,7 +151,7 @@ def _memories(tx: Tx, refs: set[MemoryRef]) -> dict[MemoryRef, Memory]:
     return {
         MemoryRef(kind, memory_id): memory
         for kind, ids in by_kind.items()
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items()
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items()
     }
 
 
@@ -304,7 +304,7 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
     rows = await act.reworded({ref: (memory, earlier)}, deps)
 
     def store(tx: Tx) -> Undone:
-        tx.search_rows.hold()
+        tx.search_rows.require_org_lock()
         _, now, _ = _undoable(tx, change_id)
         if now != memory:
             raise Refused("Changed by someone else meanwhile; try again.")
@@ -315,9 +315,9 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
         )
         because = Because(f"change {change_id} was undone", actor=actor, request_id=done.id, cause=Cause.PERSON)
         if event["before"] is None:  # nothing to put back
-            tx.memories.change(ref, memory, earlier, rows.get(ref), because)
+            tx.memories.update(ref, memory, earlier, rows.get(ref), because)
         else:
-            tx.memories.put_back(ref, memory, earlier, rows.get(ref), because)
+            tx.memories.restore(ref, memory, earlier, rows.get(ref), because)
         tx.actions.add(done)
         change = described(tx, [event])[0]
         return Undone(done, change, change.other, _linked(tx, change, event))
@@ -387,5 +387,5 @@ def _linked(tx: Tx, change: Change, event: Event) -> str | None:
     )
     if tx.conflicts.add(link):
         return link.id
-    known = tx.conflicts.of([change.ref], only_open=True)
+    known = tx.conflicts.find([change.ref], only_open=True)
     return next((conflict.id for conflict in known if other.ref in (conflict.older, conflict.newer)), None)

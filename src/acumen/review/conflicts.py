@@ -23,12 +23,12 @@ CONFLICT = "conflict"
 
 async def listed(user: UserId | None, limit: int, offset: int, deps: Deps) -> tuple[list[OpenConflict], int]:
     """The open ones, newest first, and how many there are: of one user or of the whole org."""
-    pairs = await deps.store.read(lambda tx: tx.conflicts.described(tx.conflicts.open(user)))
+    pairs = await deps.store.read(lambda tx: tx.conflicts.describe(tx.conflicts.find_open(user)))
     return pairs[offset : offset + limit], len(pairs)
 
 
 def of_memory(tx: Tx, ref: MemoryRef) -> list[OpenConflict]:
-    return tx.conflicts.described(tx.conflicts.of([ref], only_open=True))
+    return tx.conflicts.describe(tx.conflicts.find([ref], only_open=True))
 
 
 async def settle(conflict_id: str, keep: Keep, actor: str, reason: str, deps: Deps) -> Action:
@@ -36,7 +36,7 @@ async def settle(conflict_id: str, keep: Keep, actor: str, reason: str, deps: De
     at = deps.now()
 
     def store(tx: Tx) -> Action:
-        tx.search_rows.hold()  # of two reviewers, the second reads what the first has written
+        tx.search_rows.require_org_lock()  # of two reviewers, the second reads what the first has written
         conflict = _open(tx, conflict_id)
         state = ConflictState.BOTH_HOLD if keep is Keep.BOTH else ConflictState.SETTLED
         moved = {"id": conflict_id, "before": str(ConflictState.OPEN), "after": str(state)}
@@ -58,7 +58,7 @@ def _open(tx: Tx, conflict_id: str) -> Conflict:
     if conflict.state is not ConflictState.OPEN:
         by = f" by {conflict.settled_by}" if conflict.settled_by else ""
         raise Refused(f"Conflict {conflict_id} is settled already{by}.")
-    if not tx.conflicts.described([conflict]):
+    if not tx.conflicts.describe([conflict]):
         raise Refused(f"A memory of conflict {conflict_id} is no longer current, so there is nothing to settle.")
     return conflict
 
@@ -80,7 +80,7 @@ def _items(tx: Tx, conflict: Conflict, keep: Keep, action: Action) -> Sequence[A
         sources=[successor.id],
         cause=Cause.PERSON,
     )
-    after = tx.memories.change(ended, before, _ended(before, ended, successor), None, because)
+    after = tx.memories.update(ended, before, _ended(before, ended, successor), None, because)
     sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
     return [ActionItem(ended, True, None, conflict.user_id, *sides)]
 

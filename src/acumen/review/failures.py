@@ -71,13 +71,13 @@ class FailureGroupDetail(Struct, frozen=True):
 
 def listed(tx: Tx, wanted: FailureGroupFilter, limit: int, offset: int) -> tuple[list[Listed], int]:
     groups, total = tx.failures.find(wanted, limit, offset)
-    merged = tx.failures.merged()
+    merged = tx.failures.find_merged()
     return [Listed(group, merged.get(group.id, ())) for group in groups], total
 
 
 def courses(tx: Tx, groups: Sequence[Listed]) -> list[Course]:
     since = Millis(tx.at - tx.at % DAY_MS - (DAYS - 1) * DAY_MS)
-    counted = tx.failures.hours([one.id for group in groups for one in group.together], since)
+    counted = tx.failures.get_hours([one.id for group in groups for one in group.together], since)
     return [_course(tx.at, [counted.get(one.id, {}) for one in group.together]) for group in groups]
 
 
@@ -96,20 +96,20 @@ def _steps(at: Millis, counted: Sequence[Mapping[int, int]], step: int, steps: i
 
 
 def told(tx: Tx, group_id: str) -> FailureGroupDetail:
-    members = tx.failures.members(group_id)
+    members = tx.failures.find_members(group_id)
     group = next((one for one in members if one.id == group_id), None)
     if group is None:
         raise NotFound(f"There is no group of failures {group_id!r}.")
     found = Listed(group, [one for one in members if one.id != group_id])
     examples = tx.operations.find(OperationFilter(group_ids=tuple(one.id for one in members)), EXAMPLES)
     texts = {one.error_message or "" for one in examples}
-    root = tx.failures.root_of(group_id)
+    root = tx.failures.get_root(group_id)
     return FailureGroupDetail(
         listed=found,
         course=courses(tx, [found])[0],
         examples=examples,
         hazards=sorted({name for text in texts for name in detect(text)}),
-        analyses=tx.proposals.analyses_of(group_id),
+        analyses=tx.proposals.find_analyses(group_id),
         merged_into=None if root == group_id else root,
     )
 
@@ -128,8 +128,8 @@ async def change(group_id: str, what: str, into: str | None, actor: str, deps: D
             if not tx.failures.unalias(group.id):
                 raise BadInput(f"Group {group.id!r} is not merged into another.")
         else:
-            members = tx.failures.held(sorted(one.id for one in tx.failures.members(group.id)))
-            tx.failures.save(*(replace(one, state=_STATES[what]) for one in members.values()))
+            members = tx.failures.get_for_update(sorted(one.id for one in tx.failures.find_members(group.id)))
+            tx.failures.update(*(replace(one, state=_STATES[what]) for one in members.values()))
 
     await deps.store.write(store)
 
@@ -138,14 +138,14 @@ def _merge(tx: Tx, group: FailureGroup, into: FailureGroup, actor: str) -> None:
     """One level only: a group that others are merged into stays where it is, so that every merge can be taken back."""
     if group.id == into.id:
         raise BadInput("A group cannot be merged into itself.")
-    if tx.failures.root_of(into.id) != into.id or len(tx.failures.members(group.id)) > 1:
+    if tx.failures.get_root(into.id) != into.id or len(tx.failures.find_members(group.id)) > 1:
         raise BadInput("Merge into the group that stands for the others, or take the earlier merge back first.")
     tx.failures.unalias(group.id)
     tx.failures.alias(group.id, into.id, actor)
 
 
 def _existing(tx: Tx, group_id: str) -> FailureGroup:
-    held = tx.failures.held([group_id])
+    held = tx.failures.get_for_update([group_id])
     if group_id not in held:
         raise NotFound(f"There is no group of failures {group_id!r}.")
     return held[group_id]

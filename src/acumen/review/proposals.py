@@ -40,7 +40,7 @@ async def listed(wanted: WantedProposals, limit: int, deps: Deps) -> list[Propos
 
     def read(tx: Tx) -> list[Proposed]:
         found = tx.proposals.all()
-        playbooks = tx.agent_playbooks.by_ids([str(one.playbook_id) for one in found])
+        playbooks = tx.agent_playbooks.get_many([str(one.playbook_id) for one in found])
         pairs = [(one, playbooks[str(one.playbook_id)]) for one in found if str(one.playbook_id) in playbooks]
         chosen = [pair for pair in pairs if _is_wanted(*pair, wanted)]
         return [_proposed(tx, *pair) for pair in chosen[:limit]]
@@ -63,7 +63,7 @@ async def beside(proposed: Proposed, deps: Deps) -> list[tuple[AgentPlaybook, fl
     (near,) = await deps.store.read(lambda tx: deps.index.similar(tx, Kind.AGENT_PLAYBOOK, UserId(""), [row]))
     close = {name: how for name, how in near.items() if how is not None and how >= NEAR}
     names = {*close, *map(str, proposed.similar)} - {str(proposed.playbook.id)}
-    found = await deps.store.read(lambda tx: tx.agent_playbooks.by_ids(sorted(names)))
+    found = await deps.store.read(lambda tx: tx.agent_playbooks.get_many(sorted(names)))
     kept = [one for one in found.values() if one.status in (Status.CURRENT, Status.PENDING)]
     kept.sort(key=lambda one: (-(near.get(str(one.id)) or 0.0), one.id))
     return [(one, near.get(str(one.id))) for one in kept[:MOST_BESIDE]]
@@ -87,12 +87,12 @@ async def decide(playbook_id: int, decision: str, words: Mapping[str, Any], acto
             raise Conflict("It was changed by someone else meanwhile; read it again and retry.")
         approval, status = _DECIDED.get(decision, (now.approval, now.status))
         after = replace(now, lesson=lesson, approval=approval, status=status)
-        tx.proposals.decided(proposal.key, tx.at)
+        tx.proposals.set_decided(proposal.key, tx.at)
         done = _action(tx, decision, now, after, actor)
         if after == now:
             return replace(done, id=ActionId(""), items=())
         because = Because(done.reason, actor=actor, request_id=done.id, cause=Cause.PERSON)
-        tx.memories.change(done.items[0].ref, now, after, row, because)
+        tx.memories.update(done.items[0].ref, now, after, row, because)
         tx.actions.add(done)
         return done
 
@@ -116,7 +116,7 @@ _DECIDED = {
 
 
 def _existing(tx: Tx, playbook_id: int) -> tuple[Proposal, AgentPlaybook]:
-    proposal = tx.proposals.of_playbook(playbook_id)
+    proposal = tx.proposals.find_by_playbook(playbook_id)
     playbook = tx.agent_playbooks.get(str(playbook_id))
     if proposal is None or playbook is None:
         raise NotFound(f"There is no proposed lesson {playbook_id}.")
@@ -132,7 +132,7 @@ def _is_wanted(proposal: Proposal, playbook: AgentPlaybook, wanted: WantedPropos
 
 
 def _proposed(tx: Tx, proposal: Proposal, playbook: AgentPlaybook) -> Proposed:
-    beside = tx.proposals.at_endpoint(proposal.source, proposal.endpoint)
+    beside = tx.proposals.find_by_endpoint(proposal.source, proposal.endpoint)
     similar = tuple(one.playbook_id for one in beside if one.key != proposal.key)
     parts = (playbook.lesson.content, playbook.lesson.trigger, playbook.lesson.rationale, playbook.lesson.pitfall)
     found = {name: None for part in parts if part for name in detect(part)}

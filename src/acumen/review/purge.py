@@ -56,9 +56,9 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
     for one in gone:
         if one.group_id is not None:
             by_group.setdefault(one.group_id, []).append(one)
-    roots = {name: tx.failures.root_of(name) for name in by_group}
-    tx.operations.remove(gone)
-    tx.hourly_counts.uncount(gone)
+    roots = {name: tx.failures.get_root(name) for name in by_group}
+    tx.operations.delete(gone)
+    tx.hourly_counts.subtract(gone)
     empty = tx.failures.recount(by_group)
     for name in by_group.keys() - set(empty):
         _reword(tx, name, by_group[name])
@@ -67,10 +67,10 @@ def remove(tx: Tx, gone: Sequence[Operation]) -> Purged:
 
 def _reword(tx: Tx, group_id: str, gone: Sequence[Operation]) -> None:
     """A group that stays is not known by words that only those said who are gone."""
-    group = tx.failures.held([group_id])[group_id]
+    group = tx.failures.get_for_update([group_id])[group_id]
     left = tx.operations.find(OperationFilter(group_ids=(group_id,)), ASKED)
     if repeats_verbatim(group.template, _words(gone), _words(left)):
-        tx.failures.rename(group_id, WORDLESS)
+        tx.failures.set_template(group_id, WORDLESS)
 
 
 # --- lessons -------------------------------------------------------------------------------------------------------
@@ -80,15 +80,15 @@ def _unteach(tx: Tx, gone: Sequence[Operation], roots: Mapping[str, str], empty:
     """A lesson stays with what is left of its evidence, as long as that is enough to propose it."""
     ids = [one.id for one in gone]
     ways = {one.way_key for one in gone if one.way_key is not None}
-    fewer = tx.proposals.drop_analyses(ids, empty)
-    resting = tx.proposals.resting_on(ids, sorted({*roots.values(), *ways, *fewer}))
+    fewer = tx.proposals.delete_analyses(ids, empty)
+    resting = tx.proposals.find_resting_on(ids, sorted({*roots.values(), *ways, *fewer}))
     kept = set()
     for before in resting:
         its = [one for one in gone if _rests(before, one, roots)]
         after = _without(tx, before, its, fewer[before.key])
         enough = len(after.scopes) >= LEAST_SESSIONS and after.count >= _least(before)
         if enough and after.evidence and not _says_what_is_gone(tx, after, its):
-            tx.proposals.propose(after)
+            tx.proposals.upsert(after)
             kept.add(before.key)
         else:
             _drop(tx, before, after if enough else None)
@@ -113,8 +113,8 @@ def _without(tx: Tx, lesson: Proposal, its: Sequence[Operation], conclusions: in
     ids = {one.id for one in its}
     evidence = tuple(one for one in lesson.evidence if one not in ids)
     sessions = {one.session_id for one in its if one.session_id}
-    lost = sorted(sessions - tx.operations.sessions_among(sessions, _all_behind(tx, lesson, evidence)))
-    tx.proposals.forget_scopes(lesson.key, lost)
+    lost = sorted(sessions - tx.operations.filter_sessions(sessions, _all_behind(tx, lesson, evidence)))
+    tx.proposals.erase_sessions(lesson.key, lost)
     fewer = conclusions if lesson.about is About.RECOVERY else len(its)
     scopes = tuple(scope for scope in lesson.scopes if scope not in lost)
     return replace(lesson, evidence=evidence, scopes=scopes, count=max(lesson.count - fewer, 0))
@@ -122,7 +122,7 @@ def _without(tx: Tx, lesson: Proposal, its: Sequence[Operation], conclusions: in
 
 def _all_behind(tx: Tx, lesson: Proposal, evidence: tuple[str, ...]) -> OperationFilter:
     if lesson.about is About.FAILURE:
-        return OperationFilter(group_ids=tuple(one.id for one in tx.failures.members(lesson.key)))
+        return OperationFilter(group_ids=tuple(one.id for one in tx.failures.find_members(lesson.key)))
     return OperationFilter(way_key=lesson.key) if lesson.about is About.SUCCESS else OperationFilter(ids=evidence)
 
 
@@ -139,12 +139,14 @@ def _says_what_is_gone(tx: Tx, lesson: Proposal, its: Sequence[Operation]) -> bo
 
 def _drop(tx: Tx, lesson: Proposal, left: Proposal | None) -> None:
     """What is left of its evidence, where that is enough, is read anew: nobody has approved what comes of it."""
-    tx.proposals.drop(lesson.key)
+    tx.proposals.delete(lesson.key)
     tx.memories.delete(Kind.AGENT_PLAYBOOK, [str(lesson.playbook_id)], PURGED)
     if left is None:
         return
-    tx.proposals.drop_analyses([], [lesson.key])
-    tx.failures.save(*(replace(one, analysed_count=0, analysed_at=None) for one in tx.failures.members(lesson.key)))
+    tx.proposals.delete_analyses([], [lesson.key])
+    tx.failures.update(
+        *(replace(one, analysed_count=0, analysed_at=None) for one in tx.failures.find_members(lesson.key))
+    )
     for event in _causes(left):
         tx.jobs.add(event)
 

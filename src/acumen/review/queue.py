@@ -80,7 +80,7 @@ def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, threshol
     window = window_of(tx, wanted.days_back, at)
     asked = QueueFilter(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
     found = tx.review_queue.page(asked, limit, offset)
-    titles = tx.memories.titles(one.ref for one in found.page)
+    titles = tx.memories.get_titles(one.ref for one in found.page)
     return Queue(
         candidates=[_candidate(one, titles.get(one.ref, ""), window, thresholds) for one in found.page],
         total=found.total,
@@ -92,7 +92,7 @@ def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, threshol
 
 
 def window_of(tx: Tx, days_back: int, at: Millis) -> ReviewWindow:
-    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
+    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.get_metered_since())
 
 
 def _candidate(one: QueueItem, title: str, window: ReviewWindow, thresholds: Thresholds) -> Candidate:
@@ -123,7 +123,7 @@ async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps)
         found = {}
         for kind in {ref.kind for ref in refs}:
             ids = [ref.id for ref in refs if ref.kind is kind]
-            for one in tx.review_queue.of(kind, ids, QueueFilter([kind], None, window, thresholds)):
+            for one in tx.review_queue.find(kind, ids, QueueFilter([kind], None, window, thresholds)):
                 found[one.ref] = signals_of(one.case, window, thresholds)
         return found
 

@@ -40,7 +40,7 @@ def put_back(tx: Tx, done: Action) -> Mapping[str, Any]:
 
 def _set(tx: Tx, own: Mapping[str, float]) -> dict[str, float]:
     """What was set before."""
-    stored = tx.orgs.config()
+    stored = tx.orgs.get_config()
     config = stored.config or {}
     before = {name: value for name, value in (config.get(REVIEW) or {}).items() if value is not None}
     if before != own:

@@ -55,7 +55,7 @@ async def before_review(deps: Deps) -> int:
         return 0
     await deps.store.write(lambda tx: tx.jobs.add(ReviewOpened()))
     return await deps.store.read(
-        lambda tx: tx.search_rows.count_after(IndexVersion(*tx.memory_flags.watched()), list(Kind))
+        lambda tx: tx.search_rows.count_after(IndexVersion(*tx.memory_flags.get_scanned()), list(Kind))
     )
 
 
@@ -67,19 +67,19 @@ async def _look_at(seen: _Seen, deps: Deps) -> None:
             ids = seen.changed[kind]
             tx.memory_flags.replace(kind, ids, TEXT_SIGNALS, flags)
             tx.memory_flags.replace_pairs(kind, ids, pairs)
-        tx.memory_flags.watch_from(seen.generation, seen.seq)
+        tx.memory_flags.set_scanned(seen.generation, seen.seq)
 
     await deps.store.write(store)
 
 
 def _changed(tx: Tx) -> _Seen | None:
-    generation, seq = tx.memory_flags.watched()
+    generation, seq = tx.memory_flags.get_scanned()
     mark = tx.index_version
     if generation != mark.generation:
         seq = 0
     elif seq >= mark.seq:
         return None
-    rows = tx.search_rows.changed_after(seq, list(Kind), AT_ONCE)
+    rows = tx.search_rows.find_changed_after(seq, list(Kind), AT_ONCE)
     changed: dict[Kind, list[str]] = {}
     for kind, entity_id, _ in rows:
         changed.setdefault(Kind(kind), []).append(entity_id)
@@ -87,7 +87,9 @@ def _changed(tx: Tx) -> _Seen | None:
 
 
 def _found(tx: Tx, kind: Kind, ids: Sequence[str], deps: Deps) -> tuple[list[MemoryFlag], list[SimilarPair]]:
-    current = {name: memory for name, memory in tx.by_kind[kind].by_ids(ids).items() if memory.status is Status.CURRENT}
+    current = {
+        name: memory for name, memory in tx.by_kind[kind].get_many(ids).items() if memory.status is Status.CURRENT
+    }
     flags = [flag for name, memory in current.items() for flag in _flags(kind, name, memory, deps)]
     users = {owner(memory) for memory in current.values()}
     pairs = [pair for user in sorted(users) for pair in _pairs(tx, kind, user, set(current), deps)]
@@ -110,8 +112,8 @@ def _flags(kind: Kind, name: str, memory: Memory, deps: Deps) -> list[MemoryFlag
 
 def _pairs(tx: Tx, kind: Kind, user: str, changed: set[str], deps: Deps) -> list[SimilarPair]:
     """Of one user's memories: those that one of the changed ones is nearly the same as."""
-    current = tx.by_kind[kind].current_ids(user)
-    rows = [row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone and row.entity_id in current]
+    current = tx.by_kind[kind].find_current_ids(user)
+    rows = [row for row, _, gone in tx.search_rows.find_since(kind, user, 0) if not gone and row.entity_id in current]
     model = deps.local_models.name
     with_vector = [row for row in rows if row.vector is not None and row.model == model]
     known = {row.entity_id for row in with_vector}

@@ -28,7 +28,7 @@ def signature(secret: str, at_seconds: int, body: bytes) -> str:
 
 async def deliver(event: Alerted, deps: Deps) -> None:
     """Sent once it is answered with 2xx. Whatever else comes, it is tried again later."""
-    delivery = await deps.store.read(lambda tx: tx.alerts.delivery(event.delivery_id))
+    delivery = await deps.store.read(lambda tx: tx.alerts.get_delivery(event.delivery_id))
     if delivery is None or delivery.state is not DeliveryState.WAITING or not deps.settings.alerts.webhook_url:
         return
     code, wrong = await _post(delivery, deps)
@@ -37,7 +37,7 @@ async def deliver(event: Alerted, deps: Deps) -> None:
         log.warning("alert %s was not taken by the webhook (try %s): %s", delivery.alert_id, after.attempts, wrong)
 
     def store(tx: Tx) -> None:
-        tx.alerts.tried(after)
+        tx.alerts.update_delivery(after)
         if after.state is DeliveryState.WAITING:
             tx.jobs.add(event, Millis(tx.at + 1000 * _wait_seconds(after.attempts)))
 

@@ -60,8 +60,8 @@ def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
     return {
         "live": live,
         "born": born,
-        "ended": tx.outcomes.sessions(since, until, None),
-        "unanswered": tx.injections.unanswered(since, UNANSWERED),
+        "ended": tx.outcomes.count_sessions(since, until, None),
+        "unanswered": tx.injections.find_unanswered(since, UNANSWERED),
         "failing": tx.failures.find(FailureGroupFilter(states=OPEN), 1, 0)[1],
         **_ages(tx, until),
     }
@@ -69,7 +69,7 @@ def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
 
 def _ages(tx: Tx, at: Millis) -> dict[str, Any]:
     """The oldest first, as a table."""
-    counts = tx.memory_browser.ages([Millis(at - days * DAY_MS) for days in AGES.values()])
+    counts = tx.memory_browser.count_by_age([Millis(at - days * DAY_MS) for days in AGES.values()])
     most = max(counts.values(), default=1)
     names, places = [*AGES, "over a year"], range(len(AGES) + 2)
     rows = [

@@ -40,7 +40,7 @@ async def review_queue(visit: Visit) -> Response:
     refs = [one.ref for one in found.candidates]
     since = Millis(visit.deps.now() - wanted.days_back * DAY_MS)
     views, sessions = await visit.deps.store.read(
-        lambda tx: (tx.saved_views.of("review"), tx.usage.top.sessions_of(refs, since))
+        lambda tx: (tx.saved_views.find("review"), tx.usage.top.count_sessions(refs, since))
     )
     return visit.html(
         "review.html",
@@ -157,8 +157,8 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
     return Panel(
         ref=ref,
         memory=memory,
-        mark=tx.review_states.of(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
-        use=tx.usage.counters.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
+        mark=tx.review_states.find(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
+        use=tx.usage.counters.get_uses(ref.kind, since, [ref.id]).get(ref.id, Use()),
         signals=signals,
         twins=twins_of(tx, ref, memory, least),
         shown=showings(tx, ref, since, INJECTIONS_SHOWN),
@@ -167,9 +167,9 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
 
 
 def twins_of(tx: Tx, ref: MemoryRef, memory: Memory, least: float) -> list[Likeness]:
-    pairs = tx.memory_flags.pairs(ref.kind, least=least, ids=[ref.id])
+    pairs = tx.memory_flags.find_pairs(ref.kind, least=least, ids=[ref.id])
     others = {pair.right if pair.left == ref.id else pair.left: pair.similarity for pair in pairs[:TWINS_SHOWN]}
-    found: dict[str, Memory] = dict(tx.by_kind[ref.kind].by_ids(list(others)))
+    found: dict[str, Memory] = dict(tx.by_kind[ref.kind].get_many(list(others)))
     return [
         Likeness(MemoryRef(ref.kind, name), others[name], words_changed(searchable(memory), searchable(other)))
         for name, other in found.items()
@@ -178,7 +178,7 @@ def twins_of(tx: Tx, ref: MemoryRef, memory: Memory, least: float) -> list[Liken
 
 def showings(tx: Tx, ref: MemoryRef, since: Millis, limit: int) -> list[Shown]:
     """The latest first."""
-    events = tx.usage.events_of(ref, since, EVENTS_READ)
+    events = tx.usage.find_events(ref, since, EVENTS_READ)
     shown = [event for event in events if event.name == SHOWN][:limit]
     came_back = {(event.name, event.session_id) for event in events if event.name in (CITED, ECHOED)}
     return [
@@ -199,5 +199,5 @@ def _answer(tx: Tx, event: UsageEvent) -> str | None:
 
 def turns_of(tx: Tx, user: UserId, session: SessionId) -> list[Interaction]:
     """Everything that was said in a session, in order."""
-    page, _ = tx.conversations.sessions_page(tx.conversations.requests(user=user, session=session), 1, 0)
-    return tx.conversations.of_requests([request.id for request in page[0]]) if page else []
+    page, _ = tx.conversations.page_sessions(tx.conversations.select_requests(user=user, session=session), 1, 0)
+    return tx.conversations.find_by_requests([request.id for request in page[0]]) if page else []

@@ -82,7 +82,8 @@ async def settings(visit: Visit) -> Response:
 def _keys_and_sources(tx: Tx) -> tuple[Any, list[tuple[str, Any]]]:
     """Each source with the moment at which it was last heard; the hour, where its operations are no longer kept."""
     return tx.api_keys.all(), [
-        (one.source, tx.operations.last_of(one.source) or one.last_hour) for one in tx.hourly_counts.by_source()
+        (one.source, tx.operations.get_last_received(one.source) or one.last_hour)
+        for one in tx.hourly_counts.count_by_source()
     ]
 
 

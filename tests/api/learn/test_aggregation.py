@@ -519,7 +519,7 @@ async def test_an_aggregation_whose_worker_gave_up_does_not_block_the_next(org: 
     lost = await org.sdk.submit_playbook_aggregation(request_id="a1", agent_version="v1")
 
     def give_up(tx):
-        (job,) = tx.jobs.of_scope(AggregationAsked.name, lost.operation_id)
+        (job,) = tx.jobs.find_by_scope(AggregationAsked.name, lost.operation_id)
         return job
 
     job = await org.app.store.of(org.id).read(give_up)

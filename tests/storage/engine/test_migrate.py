@@ -10,10 +10,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from acumen.app import prepare
 from acumen.errors import BadSettings
 from acumen.model.ids import Millis, OrgId
 from acumen.model.metering.usage import CITED, SHOWN, UNRESOLVED, UsageEvent
+from acumen.operate import prepare
 from acumen.settings import Settings
 from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect
@@ -189,7 +189,7 @@ async def test_citations_that_no_agent_made_are_counted_out_as_if_they_had_never
     left = _rows(store, "SELECT entity_id FROM usage_events WHERE event_name LIKE '%citation%' AND org_id = 'mixed'")
     assert left == [("7",)]
     assert _rows(store, "SELECT agent_version, since FROM citing_versions WHERE org_id = 'mixed'") == [("v1", DAY + 5)]
-    assert await store.of(OrgId("mixed")).read(lambda tx: tx.usage.cited_since()) == DAY + 5
+    assert await store.of(OrgId("mixed")).read(lambda tx: tx.usage.get_cited_since()) == DAY + 5
 
 
 async def test_where_nothing_was_really_cited_no_agent_cites(store: Store):
@@ -199,7 +199,7 @@ async def test_where_nothing_was_really_cited_no_agent_cites(store: Store):
         command.stamp(migrate.config(conn), "0008")
         command.upgrade(migrate.config(conn), "0009")
 
-    assert await store.of(OrgId("o")).read(lambda tx: tx.usage.cited_since()) is None
+    assert await store.of(OrgId("o")).read(lambda tx: tx.usage.get_cited_since()) is None
     uses = _rows(store, "SELECT shown, cited_shown, judged_shown, citations FROM memory_totals ORDER BY shown")
     assert uses == [(1, 0, 0, 0), (4, 0, 0, 0)]
 
@@ -209,7 +209,7 @@ async def _published(store: Store, org: str, *citations: list[dict[str, str]]) -
     request = a_request(f"r-{org}")
     answers = [a_turn("Done.", request, role="assistant", citations=cited) for cited in citations]
     await store.of(OrgId(org)).write(lambda tx: tx.conversations.add(request, answers))
-    return [turn.id for turn in await store.of(OrgId(org)).read(lambda tx: tx.conversations.newest(ADA, None))]
+    return [turn.id for turn in await store.of(OrgId(org)).read(lambda tx: tx.conversations.find_newest(ADA, None))]
 
 
 def _injections() -> list[UsageEvent]:

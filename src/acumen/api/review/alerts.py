@@ -15,8 +15,8 @@ DELIVERIES = 1_000
 @answers(Calls.alerts)
 async def get_alerts(request: wire.GetAlertsRequest, call: Call) -> wire.GetAlertsResponse:
     def read(tx: Tx) -> list[wire.AlertView]:
-        alerts = tx.alerts.latest(request.limit, only_open=not request.include_closed)
-        deliveries = tx.alerts.log(DELIVERIES, [alert.id for alert in alerts])
+        alerts = tx.alerts.find_latest(request.limit, only_open=not request.include_closed)
+        deliveries = tx.alerts.find_deliveries(DELIVERIES, [alert.id for alert in alerts])
         return [view(alert, [delivery for delivery in deliveries if delivery.alert_id == alert.id]) for alert in alerts]
 
     return wire.GetAlertsResponse(alerts=await call.deps.store.read(read))

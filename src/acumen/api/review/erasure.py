@@ -32,8 +32,8 @@ async def delete_profile(request: wire.DeleteUserProfileRequest, call: Call) -> 
 
 def _saying(tx: Tx, owner: UserId, text: str) -> list[str]:
     """The profiles that hold the text, with those of which only the lineage still tells."""
-    rows = tx.profiles.owned(Filter(user_id=owner, statuses=None, text=text))
-    outdated = tx.lineage.outdated(Kind.PROFILE, owner)
+    rows = tx.profiles.find_owners(Filter(user_id=owner, statuses=None, text=text))
+    outdated = tx.lineage.find_outdated(Kind.PROFILE, owner)
     return [*rows, *(name for name, words in outdated.items() if text.lower() in words_of(words).lower())]
 
 

@@ -95,7 +95,7 @@ async def get_profile_statistics(_request: Nothing, call: Call) -> wire.GetProfi
 async def storage_stats(request: wire.StorageStatsRequest, call: Call) -> wire.StorageStatsResponse:
     query = Filter(user_id=UserId(request.user_id))
     (profiles, oldest, newest), playbooks = await call.deps.store.read(
-        lambda tx: (tx.profiles.span(query), tx.user_playbooks.count(query))
+        lambda tx: (tx.profiles.get_span(query), tx.user_playbooks.count(query))
     )
     return wire.StorageStatsResponse(
         profile_count=profiles,
@@ -305,7 +305,7 @@ _DECISIONS = {Approval.APPROVED: "approve", Approval.REJECTED: "reject"}
 async def update_approval(request: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id))
     decision = _DECISIONS.get(Approval(request.playbook_status))
-    proposed = await call.deps.store.read(lambda tx: tx.proposals.of_playbook(request.agent_playbook_id))
+    proposed = await call.deps.store.read(lambda tx: tx.proposals.find_by_playbook(request.agent_playbook_id))
     if proposed is not None and decision is not None:  # no search finds it before it is approved
         await proposals.decide(request.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
     else:

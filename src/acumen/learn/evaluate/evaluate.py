@@ -63,8 +63,8 @@ async def watch(event: Published, deps: Deps) -> None:
         return
 
     def store(tx: Tx) -> None:
-        seen = tx.bookmarks.of(event.user_id, READER)
-        grown = tx.sessions.grown(event.user_id, seen)
+        seen = tx.bookmarks.get(event.user_id, READER)
+        grown = tx.sessions.find_grown(event.user_id, seen)
         if grown:
             tx.bookmarks.move(event.user_id, READER, seen, grown[-1].last_id)
         for growth in grown:
@@ -94,7 +94,7 @@ def _quiet_ms(deps: Deps) -> int:
 
 def _is_judged(tx: Tx, session: EvaluatedSession) -> Evaluation | None:
     """The evaluation of the session as it is now."""
-    known = tx.evaluations.of(session.user_id, session.session_id)
+    known = tx.evaluations.get(session.user_id, session.session_id)
     return known if known and known.judged is not None and known.last_id == session.last_id else None
 
 
@@ -116,7 +116,7 @@ async def grade(session_id: SessionId, agent_version: str, user: UserId | None, 
 
 def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | None) -> EvaluatedSession | None:
     """Conflict where several users have a session of that id (and that version), and none is named."""
-    users = [user] if user is not None else tx.sessions.users_of(session_id, MOST_USERS)
+    users = [user] if user is not None else tx.sessions.find_users(session_id, MOST_USERS)
     versions = set(versions_meant(agent_version)) if agent_version else None
     sessions = [
         session
@@ -163,11 +163,13 @@ def _rates(session: EvaluatedSession, deps: Deps) -> Rates:
 
 def read(tx: Tx, user: UserId, session_id: SessionId) -> EvaluatedSession | None:
     """The session as it stands; None where nothing is left of it."""
-    requests, turns = tx.conversations.of_session(user, session_id, MOST_TURNS)
+    requests, turns = tx.conversations.get_session(user, session_id, MOST_TURNS)
     if not requests or not turns:
         return None
-    extent, finished = tx.sessions.extent(user, session_id), tx.sessions.finished_at(user, session_id)
-    return EvaluatedSession(user, session_id, requests, turns, extent, finished, tx.sessions.stated(user, session_id))
+    extent, finished = tx.sessions.get_extent(user, session_id), tx.sessions.get_finished_at(user, session_id)
+    return EvaluatedSession(
+        user, session_id, requests, turns, extent, finished, tx.sessions.get_outcome(user, session_id)
+    )
 
 
 async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Judged:
@@ -175,18 +177,18 @@ async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Ju
     judgement, origin = await _judgement(session, deps, ask_model=ask_model)
     if judgement is None:
         return await _store_stated(session, deps)
-    known = await deps.store.read(lambda tx: tx.evaluations.verdicts_of(session.user_id, session.session_id))
+    known = await deps.store.read(lambda tx: tx.evaluations.get_shadow_verdicts(session.user_id, session.session_id))
     verdicts = await _compare(session, known, deps, ask_model=ask_model)
 
     def store(tx: Tx) -> EvaluationId | None:
-        tx.scope.hold_user(session.user_id)
-        if tx.sessions.extent(session.user_id, session.session_id) != session.extent:
+        tx.scope.lock_user(session.user_id)
+        if tx.sessions.get_extent(session.user_id, session.session_id) != session.extent:
             return None  # it grew and is judged again, or some of it was erased and may not be quoted
-        tx.evaluations.put_verdicts(verdicts)
-        compared = tx.evaluations.verdicts_of(session.user_id, session.session_id)
+        tx.evaluations.upsert_shadow_verdicts(verdicts)
+        compared = tx.evaluations.get_shadow_verdicts(session.user_id, session.session_id)
         overall = shadow.overall([verdict.preference for verdict in compared])
-        now = replace(session, stated=tx.sessions.stated(session.user_id, session.session_id))
-        return tx.evaluations.put(replace(_evaluation(now, judgement, origin, deps), shadow=overall))
+        now = replace(session, stated=tx.sessions.get_outcome(session.user_id, session.session_id))
+        return tx.evaluations.upsert(replace(_evaluation(now, judgement, origin, deps), shadow=overall))
 
     stored = await deps.store.write(store)
     return Judged(skipped="CHANGED_MEANWHILE") if stored is None else Judged(stored, by_model=origin.engine == "model")
@@ -199,9 +201,9 @@ async def _store_stated(session: EvaluatedSession, deps: Deps) -> Judged:
         return Judged(skipped="NOTHING_TO_JUDGE")
 
     def store(tx: Tx) -> EvaluationId | None:
-        tx.scope.hold_user(session.user_id)
-        same = tx.sessions.stated(session.user_id, session.session_id) == session.stated
-        return tx.evaluations.put(evaluation) if same else None
+        tx.scope.lock_user(session.user_id)
+        same = tx.sessions.get_outcome(session.user_id, session.session_id) == session.stated
+        return tx.evaluations.upsert(evaluation) if same else None
 
     stored = await deps.store.write(store)
     return Judged(stored, skipped=None if stored is not None else "CHANGED_MEANWHILE")
@@ -280,4 +282,4 @@ async def find(query: EvaluationFilter, limit: int, offset: int, deps: Deps) -> 
 
 async def shadow_verdicts(limit: int, deps: Deps) -> list[ShadowVerdict]:
     """The latest."""
-    return await deps.store.read(lambda tx: tx.evaluations.verdicts(limit))
+    return await deps.store.read(lambda tx: tx.evaluations.find_shadow_verdicts(limit))

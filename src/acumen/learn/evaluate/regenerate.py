@@ -26,7 +26,7 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
     known = deps.config.judging.name or USUAL_NAME
     if name not in (None, known):
         raise NotFound(f"There is no evaluation {name!r}; this org's is {known!r}.")
-    ended = await deps.store.read(lambda tx: tx.sessions.ended_between(since, until, deps.config.judging.sources))
+    ended = await deps.store.read(lambda tx: tx.sessions.find_ended(since, until, deps.config.judging.sources))
     chosen = ended if deps.llm is None else sampled(ended, deps)
 
     def store(tx: Tx) -> Run:
@@ -58,7 +58,7 @@ async def status_of(run_id: RunId, deps: Deps) -> RunStatus:
 async def cancel(run_id: RunId, deps: Deps) -> Run:
     """It stops before its next session; one that has not begun ends at once, one that is over stays so."""
     run = (await status.get(run_id, SERVICE, deps)).run
-    return run if run.state.over else await deps.store.write(lambda tx: tx.runs.ask_cancel(run_id))
+    return run if run.state.over else await deps.store.write(lambda tx: tx.runs.request_cancel(run_id))
 
 
 async def _judge_one(_run: Run, item: str, deps: Deps) -> Mapping[str, int]:

@@ -67,17 +67,17 @@ async def explain(event: Failed, deps: Deps) -> None:
 
 
 def _case(tx: Tx, group_id: str) -> Case | None:
-    root_id = tx.failures.root_of(group_id)
-    members = tx.failures.members(root_id)
+    root_id = tx.failures.get_root(group_id)
+    members = tx.failures.find_members(root_id)
     root = next((member for member in members if member.id == root_id), None)
     if root is None:
         return None
     ids = tuple(member.id for member in members)
-    others = [lesson for lesson in tx.proposals.at_endpoint(root.source, root.endpoint) if lesson.key != root.id]
-    playbooks = tx.agent_playbooks.by_ids([str(lesson.playbook_id) for lesson in others[:KNOWN]])
+    others = [lesson for lesson in tx.proposals.find_by_endpoint(root.source, root.endpoint) if lesson.key != root.id]
+    playbooks = tx.agent_playbooks.get_many([str(lesson.playbook_id) for lesson in others[:KNOWN]])
     known = [playbook.lesson.content for playbook in playbooks.values()]
     latest = tx.operations.find(OperationFilter(group_ids=ids), LOOKED_AT)
-    return Case(root, members, tx.failures.sessions_of(ids), diverse(latest), known)
+    return Case(root, members, tx.failures.find_sessions(ids), diverse(latest), known)
 
 
 def diverse(failures: Sequence[Operation]) -> list[Operation]:
@@ -100,8 +100,8 @@ async def _conclude(case: Case, deps: Deps) -> None:
 
     def analysed(tx: Tx) -> None:
         counts = {member.id: member.count for member in case.members}
-        for group in tx.failures.held(list(counts)).values():
-            tx.failures.save(replace(group, analysed_count=min(counts[group.id], group.count), analysed_at=tx.at))
+        for group in tx.failures.get_for_update(list(counts)).values():
+            tx.failures.update(replace(group, analysed_count=min(counts[group.id], group.count), analysed_at=tx.at))
 
     if case.tries_to_command:
         suggestion = _suggestion(case, Lesson(""), Origin("rules", confidence=0.0))

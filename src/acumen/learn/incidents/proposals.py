@@ -87,10 +87,10 @@ async def conclude(
     rows = await deps.index.rows(proposed) if proposed else []
 
     def store(tx: Tx) -> None:
-        if tx.proposals.conclude(analysis):
+        if tx.proposals.add_analysis(analysis):
             also(tx)
             for row in rows:
-                tx.proposals.propose(_proposal(tx, suggestion, row))
+                tx.proposals.upsert(_proposal(tx, suggestion, row))
 
     await deps.store.write(store)
 
@@ -152,4 +152,4 @@ def _revise(tx: Tx, known: Proposal, suggestion: Suggestion, row: SearchRow) -> 
         return
     if before.lesson != suggestion.lesson:
         after = replace(before, lesson=suggestion.lesson, origin=suggestion.origin)
-        tx.memories.change(ref, before, after, row, suggestion.because)
+        tx.memories.update(ref, before, after, row, suggestion.because)

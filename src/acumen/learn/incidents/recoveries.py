@@ -82,14 +82,14 @@ def _json(value: Any) -> str:
 async def learn(event: Recovered, deps: Deps) -> None:
     """Remember each recovery once; a change that helped in two sessions is proposed."""
     call = (event.session_id, event.source, event.endpoint)
-    calls = await deps.store.read(lambda tx: tx.operations.since_failure(*call, MOST_CALLS))
+    calls = await deps.store.read(lambda tx: tx.operations.find_since_failure(*call, MOST_CALLS))
     for recovery in recoveries(sorted(calls, key=lambda operation: operation.started_at or operation.received_at)):
         await _remember(recovery, deps)
 
 
 async def _remember(recovery: Recovery, deps: Deps) -> None:
     failed, values = recovery.failed, {**recovery.changed, **recovery.added}
-    before = await deps.store.read(lambda tx: tx.proposals.analyses_of(recovery.key))
+    before = await deps.store.read(lambda tx: tx.proposals.find_analyses(recovery.key))
     suggestion = Suggestion(
         key=recovery.key,
         about=About.RECOVERY,
@@ -107,7 +107,7 @@ async def _remember(recovery: Recovery, deps: Deps) -> None:
 
     def check_nothing_new(tx: Tx) -> None:
         """Of two sessions that are analysed at the same time, one has to count the other."""
-        if len(tx.proposals.analyses_of(recovery.key)) > len(before) + 1:
+        if len(tx.proposals.find_analyses(recovery.key)) > len(before) + 1:
             raise Conflict(f"The recovery {recovery.key} was analysed for another session at the same time.")
 
     await proposals.conclude(suggestion, state, diagnosis, deps, check_nothing_new)

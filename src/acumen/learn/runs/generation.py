@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from acumen.deps import Deps
 from acumen.errors import BadInput
 from acumen.learn import memories
-from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
+from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, WindowCache, due, look_ahead, may_read
 from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
 from acumen.learn.runs.runs import Cancelled, carry
 from acumen.learn.runs.status import end_lost
@@ -97,7 +97,7 @@ async def start(service: Service, wish: Wish, deps: Deps) -> Run:
     chosen = service.chosen(wish, deps.config)
 
     def store(tx: Tx) -> Run:
-        users = tx.request_users.of(wish.heard)
+        users = tx.request_users.find(wish.heard)
         end_lost(tx, service.name)
         run = tx.runs.start(service.name, wish.subject, asdict(wish), users)
         if not users:
@@ -128,22 +128,22 @@ async def _make_anew(run: Run, user: str, deps: Deps) -> Mapping[str, int]:
         if wish.mode is Mode.RERUN:  # half a user's memories must not replace the whole of them
             await deps.store.write(lambda tx: _drop_half(tx, run, user, service, wish, chosen))
         raise
-    return await deps.store.read(lambda tx: tx.run_items.counted(run.id, user))
+    return await deps.store.read(lambda tx: tx.run_items.get_counts(run.id, user))
 
 
 def _drop_half(tx: Tx, run: Run, user: str, service: Service, wish: Wish, chosen: Sequence[Extractor]) -> None:
     _discard(tx, service.kind, [UserId(user)], wish, chosen, HALF)
-    tx.run_items.uncount(run.id, user)
+    tx.run_items.reset_counts(run.id, user)
 
 
 def _extractor_run(kind: Kind, run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> ExtractorRun:
     bookmark = of_run(run_id, extractor.bookmark)
 
-    def following(tx: Tx, _found: Found) -> Due | None:
+    def following(tx: Tx, _found: WindowCache) -> Due | None:
         run = tx.runs.get(run_id)
         if run is None or run.cancel_asked:
             raise Cancelled
-        seen = tx.bookmarks.of(user, bookmark)
+        seen = tx.bookmarks.get(user, bookmark)
         find = _next_window if wish.mode is Mode.RERUN else _last_window
         ahead = find(tx, user, seen, extractor, wish.heard)
         at = ahead.last_request.created_at if ahead and ahead.last_request else run.created_at
@@ -152,7 +152,7 @@ def _extractor_run(kind: Kind, run_id: RunId, user: UserId, extractor: Extractor
     status = Status.PENDING if wish.mode is Mode.RERUN else Status.CURRENT
     return ExtractorRun(
         *(kind, user, extractor, bookmark, following, status),
-        count=lambda tx, counts: tx.run_items.count(run_id, user, counts),
+        count=lambda tx, counts: tx.run_items.add_counts(run_id, user, counts),
     )
 
 
@@ -162,8 +162,8 @@ def _next_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor
 
 def _last_window(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, heard: RequestFilter) -> Ahead | None:
     """The newest turns, once."""
-    newest = [] if seen else tx.conversations.newest(user, LOOK_AHEAD)
-    requests = tx.conversations.by_request(list({turn.request_id for turn in newest}))
+    newest = [] if seen else tx.conversations.find_newest(user, LOOK_AHEAD)
+    requests = tx.conversations.get_requests(list({turn.request_id for turn in newest}))
     mine = [turn for turn in newest if may_read(requests.get(turn.request_id), extractor, heard.admits)]
     return Ahead(mine[-extractor.window :], mine[-1].id, requests) if mine else None
 
@@ -174,12 +174,12 @@ def _discard(
     """What reruns have made for these users, and what gave way to it within the rerun."""
     rows = tx.by_kind[kind]
     covered = set(users)
-    pending = rows.owned(Filter(statuses=(Status.PENDING,), user_id=users[0] if len(users) == 1 else None))
+    pending = rows.find_owners(Filter(statuses=(Status.PENDING,), user_id=users[0] if len(users) == 1 else None))
     ids = [one for one, owner in pending.items() if owner in covered and owner]
     if wish.extractors is not None or wish.agent_version is not None:
         names, versions = {one.name for one in extractors}, wish.heard.agent_versions
-        ids = [one for one, memory in rows.by_ids(ids).items() if _made_by(memory, names, versions)]
-    tx.memories.outdate(kind, [*ids, *rows.superseded_by(ids)], because)
+        ids = [one for one, memory in rows.get_many(ids).items() if _made_by(memory, names, versions)]
+    tx.memories.delete_outdated(kind, [*ids, *rows.find_superseded_by(ids)], because)
 
 
 def _made_by(memory: Any, extractors: set[str], versions: tuple[str, ...] | None) -> bool:

@@ -64,16 +64,16 @@ def _upgrade(tx: Tx, service: Service, which: Which) -> Upgraded:
     _fence(tx, service)
     rows, kind = tx.by_kind[service.kind], service.kind
     unfinished = set() if which.user_id else _unfinished(tx, service)
-    pending = _without(unfinished, rows.owned(which.filter(Status.PENDING)))
+    pending = _without(unfinished, rows.find_owners(which.filter(Status.PENDING)))
     if not pending:
         return Upgraded(left_alone=len(unfinished))
     promotion = StatusMove(pending, Status.PENDING, Status.CURRENT)
     if not which.archive_current:
         return Upgraded(tx.memories.set_statuses(kind, [promotion], UPGRADE)[0], left_alone=len(unfinished))
     users = set(pending.values()) if which.only_affected_users else None
-    old = _of(users, _without(unfinished, rows.owned(which.filter(Status.ARCHIVED))))
-    current = _of(users, _without(unfinished, rows.owned(which.filter(Status.CURRENT))))
-    deleted = tx.memories.outdate(kind, list(old), UPGRADE)
+    old = _of(users, _without(unfinished, rows.find_owners(which.filter(Status.ARCHIVED))))
+    current = _of(users, _without(unfinished, rows.find_owners(which.filter(Status.CURRENT))))
+    deleted = tx.memories.delete_outdated(kind, list(old), UPGRADE)
     moves = [StatusMove(current, Status.CURRENT, Status.ARCHIVED), promotion]
     archived, promoted = tx.memories.set_statuses(kind, moves, UPGRADE)
     return Upgraded(promoted, archived, deleted, len(unfinished))
@@ -87,11 +87,11 @@ async def downgrade(service: Service, which: Which, deps: Deps) -> Downgraded:
 def _downgrade(tx: Tx, service: Service, which: Which) -> Downgraded:
     _fence(tx, service)
     rows = tx.by_kind[service.kind]
-    archived = rows.owned(which.filter(Status.ARCHIVED))
+    archived = rows.find_owners(which.filter(Status.ARCHIVED))
     if not archived:
         return Downgraded()
     users = set(archived.values()) if which.only_affected_users else None
-    current = _of(users, rows.owned(which.filter(Status.CURRENT)))
+    current = _of(users, rows.find_owners(which.filter(Status.CURRENT)))
     # Both are known before either moves, and nobody sees the one without the other: no status in between is needed.
     moves = [
         StatusMove(archived, Status.ARCHIVED, Status.CURRENT),
@@ -102,16 +102,18 @@ def _downgrade(tx: Tx, service: Service, which: Which) -> Downgraded:
 
 
 def _fence(tx: Tx, service: Service) -> None:
-    tx.runs.hold(service.name)
-    for run in tx.runs.all_active(service.name):
+    tx.runs.lock(service.name)
+    for run in tx.runs.find_active(service.name):
         if run.request.get("mode") == Mode.RERUN:
             raise Conflict(f"A rerun is under way ({run.id}): wait for its end, or cancel it.")
 
 
 def _unfinished(tx: Tx, service: Service) -> set[str | None]:
     """Users for whom the last rerun failed or never came to its end: what it made of them is not the whole."""
-    run = tx.runs.latest(service.name, Mode.RERUN)
-    return set() if run is None else {item.item for item in tx.run_items.of(run.id) if item.state is not ItemState.DONE}
+    run = tx.runs.find_latest(service.name, Mode.RERUN)
+    return (
+        set() if run is None else {item.item for item in tx.run_items.find(run.id) if item.state is not ItemState.DONE}
+    )
 
 
 def _of(users: set[str | None] | None, owners: Owners) -> Owners:

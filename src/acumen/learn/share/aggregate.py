@@ -66,13 +66,13 @@ def _due(tx: Tx, deps: Deps, earliest: Millis) -> list[tuple[LessonsGrew, Millis
 
 def _new_lessons(tx: Tx) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for version, count in tx.aggregations.new_lessons().items():
+    for version, count in tx.aggregations.count_new_lessons().items():
         counted[version or UNNAMED_VERSION] += count
     return counted
 
 
 def _after_pause(tx: Tx, version: str) -> Millis:
-    marks = [tx.aggregations.bookmark(meant) for meant in versions_meant(version)]
+    marks = [tx.aggregations.get_bookmark(meant) for meant in versions_meant(version)]
     ends = [int(mark.at + PAUSE_MS + PAUSE_TIMES * mark.duration_ms) for mark in marks if mark.at is not None]
     return Millis(max(ends, default=tx.at))
 
@@ -84,7 +84,7 @@ async def begin(event: LessonsGrew, deps: Deps) -> None:
         if _new_lessons(tx)[event.agent_version] < deps.config.aggregation.due_after:
             return
         status.end_lost(tx, SERVICE)
-        if tx.runs.active(SERVICE, event.agent_version):
+        if tx.runs.get_active(SERVICE, event.agent_version):
             tx.jobs.add(event, Millis(tx.at + PAUSE_MS))
         else:
             _start(tx, event.agent_version, None)
@@ -120,7 +120,7 @@ async def operation(run_id: RunId, deps: Deps) -> RunStatus:
 async def changes(agent_version: str, name: str | None, limit: int, deps: Deps) -> list[AggregationChange]:
     """The change log, newest first."""
     versions, names = versions_meant(agent_version), names_meant(name)
-    return await deps.store.read(lambda tx: tx.aggregations.changes(versions, names, limit))
+    return await deps.store.read(lambda tx: tx.aggregations.find_changes(versions, names, limit))
 
 
 def names_meant(name: str | None) -> list[str] | None:
@@ -162,7 +162,7 @@ async def carry(event: AggregationAsked, deps: Deps) -> None:
 async def _aggregate(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     """Bookmarks move last: a run that is killed compares again, and finds what it wrote before unchanged."""
     names, full = run.request["names"], bool(run.request.get("full"))
-    pairs = await deps.store.read(lambda tx: tx.aggregations.groups(run.request["versions"], names))
+    pairs = await deps.store.read(lambda tx: tx.aggregations.find_groups(run.request["versions"], names))
     counts: Counter[str] = Counter()
     bookmarks: dict[str, list[AggregationBookmark]] = {}
     for version, name in pairs:
@@ -172,17 +172,17 @@ async def _aggregate(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
         await _carry_out(compared.plan, run, version, name, deps)
     if names is None:  # else lessons of other names are still to be compared
         await deps.store.write(lambda tx: _move_bookmarks(tx, bookmarks))
-    counts.update(await deps.store.read(lambda tx: tx.run_items.counted(run.id, item)))
+    counts.update(await deps.store.read(lambda tx: tx.run_items.get_counts(run.id, item)))
     return counts
 
 
 async def _carry_out(plan: Plan, run: Run, version: str, name: str, deps: Deps) -> None:
     def settle(tx: Tx) -> None:
-        tx.clusters.hold()
+        tx.clusters.lock()
         for retaught in plan.retaught:  # a rejected lesson stays rejected, though its users teach it by new playbooks
             tx.clusters.extend(retaught.lesson or PlaybookId(0), retaught.members)
         removed = retire(tx, run.id, plan.retired, "too few users teach it any more")
-        tx.run_items.count(run.id, ITEM, {"playbooks_removed": removed})
+        tx.run_items.add_counts(run.id, ITEM, {"playbooks_removed": removed})
 
     if plan.retaught or plan.retired:
         await deps.store.write(settle)
@@ -194,16 +194,16 @@ async def _carry_out(plan: Plan, run: Run, version: str, name: str, deps: Deps) 
 
 def _move_bookmarks(tx: Tx, bookmarks: Mapping[str, Sequence[AggregationBookmark]]) -> None:
     for version, read in bookmarks.items():
-        last = PlaybookId(max(mark.last for mark in (*read, tx.aggregations.bookmark(version))))
+        last = PlaybookId(max(mark.last for mark in (*read, tx.aggregations.get_bookmark(version))))
         took, seq = sum(mark.duration_ms for mark in read), min(mark.seq for mark in read)
         tx.aggregations.move_bookmark(version, AggregationBookmark(last, None, took, seq, read[0].basis))
 
 
 def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Comparison:
-    began, config, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.bookmark(version)
-    at = tx.search_rows.version()
+    began, config, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.get_bookmark(version)
+    at = tx.search_rows.get_version()
     basis = f"{METHOD} {at.generation} {config.least_users} {config.similarity} {deps.local_models.name}"
-    indexed = tx.aggregations.lessons(version, name)
+    indexed = tx.aggregations.find_lessons(version, name)
     index = _index(indexed, -1 if full or before.basis != basis else before.seq, deps)
     shared = shared_lessons(tx, version, name, deps)
     users = {lesson.id: lesson.user for lesson in indexed}
@@ -235,5 +235,5 @@ def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIn
 
 
 def _words(tx: Tx, ids: Sequence[PlaybookId]) -> list[Lesson]:
-    playbooks = tx.user_playbooks.by_ids([str(playbook_id) for playbook_id in ids])
+    playbooks = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in ids])
     return [playbooks[str(playbook_id)].lesson for playbook_id in ids]

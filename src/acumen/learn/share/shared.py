@@ -30,7 +30,7 @@ from acumen.storage.store import Tx
 
 def user_lessons(tx: Tx, ids: Sequence[PlaybookId], deps: Deps) -> list[UserLesson]:
     """Current ones, in the order of their ids."""
-    playbooks = tx.user_playbooks.by_ids([str(lesson) for lesson in ids]).values()
+    playbooks = tx.user_playbooks.get_many([str(lesson) for lesson in ids]).values()
     return with_vectors(tx, [book for book in playbooks if book.status is Status.CURRENT and book.user_id], deps)
 
 
@@ -42,21 +42,21 @@ def with_vectors(tx: Tx, playbooks: Sequence[UserPlaybook], deps: Deps) -> list[
 def sources(tx: Tx, ids: Sequence[PlaybookId]) -> list[UserPlaybook]:
     """With those that a newer version has deleted, as they were then: lessons may still be in their words."""
     names = [str(playbook_id) for playbook_id in ids]
-    existing = tx.user_playbooks.by_ids(names)
-    outdated = tx.lineage.outdated(Kind.USER_PLAYBOOK, ids=[name for name in names if name not in existing])
+    existing = tx.user_playbooks.get_many(names)
+    outdated = tx.lineage.find_outdated(Kind.USER_PLAYBOOK, ids=[name for name in names if name not in existing])
     return [*existing.values(), *(convert(state, UserPlaybook) for state in outdated.values())]
 
 
 def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLesson]:
     """Those that exist, and those that a person has rejected, archived or deleted."""
-    clusters = tx.clusters.of(version, name)
+    clusters = tx.clusters.find(version, name)
     current = tx.agent_playbooks.find(Filter(agent_version=version, name=name))
     playbooks = {playbook.id: playbook for playbook in current if playbook.agent_version == version}
-    by_cluster = tx.agent_playbooks.by_ids([str(cluster.lesson) for cluster in clusters])
+    by_cluster = tx.agent_playbooks.get_many([str(cluster.lesson) for cluster in clusters])
     playbooks |= {playbook.id: playbook for playbook in by_cluster.values()}
     vectors = _vectors(tx, Kind.AGENT_PLAYBOOK, list(playbooks), deps)
     members = sorted({member for cluster in clusters for member in cluster.members})
-    users = tx.clusters.users_of(members)
+    users = tx.clusters.find_users(members)
     gone = [member for member in members if member not in users]
     users |= {book.id: UserId(book.user_id or "") for book in (sources(tx, gone) if gone else ())}
     written = [
@@ -73,12 +73,12 @@ def shared_lessons(tx: Tx, version: str, name: str, deps: Deps) -> list[SharedLe
 
 def names(tx: Tx, taught: Sequence[UserLesson]) -> frozenset[str]:
     """Names of the users who taught it, which are left out of it."""
-    profiles = tx.clusters.profiles_about_names(sorted(users_of(taught)))
+    profiles = tx.clusters.find_name_profiles(sorted(users_of(taught)))
     return frozenset(name for user in users_of(taught) for name in names_of(user, profiles.get(user, ())))
 
 
 def _vectors(tx: Tx, kind: Kind, ids: Sequence[PlaybookId], deps: Deps) -> dict[PlaybookId, Vector]:
-    rows = tx.search_rows.by_ids(kind, [str(playbook_id) for playbook_id in ids])
+    rows = tx.search_rows.get_many(kind, [str(playbook_id) for playbook_id in ids])
     vectors = {PlaybookId(int(name)): vector_of(row.vector, row.model, deps) for name, row in rows.items()}
     return {playbook_id: vector for playbook_id, vector in vectors.items() if vector is not None}
 
@@ -149,22 +149,22 @@ def store(tx: Tx, run_id: str, change: LessonChange, because: Because) -> AgentP
         log = {"added": [snapshot(stored)]}
     else:
         ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(before.id))
-        stored = cast("AgentPlaybook", tx.memories.change(ref, before, after, change.row, because))
+        stored = cast("AgentPlaybook", tx.memories.update(ref, before, after, change.row, because))
         updated = {"updated": [{"before": snapshot(before), "after": snapshot(stored)}]}
         log = {"removed": [snapshot(before)]} if before.status is not after.status else updated
         if (before.status, before.lesson) == (after.status, after.lesson):
             return stored
-    tx.aggregations.note(run_id, after.agent_version, after.name, **log)
+    tx.aggregations.add_change(run_id, after.agent_version, after.name, **log)
     return stored
 
 
 def retire(tx: Tx, run_id: str, lessons: Sequence[PlaybookId], reason: str, into: PlaybookId | None = None) -> int:
     """They leave search and stay in history; `into` is the lesson that replaces them."""
-    retired = tx.agent_playbooks.by_ids([str(lesson) for lesson in lessons]).values()
+    retired = tx.agent_playbooks.get_many([str(lesson) for lesson in lessons]).values()
     for before in retired:
         after = replace(before, status=Status.MERGED if into else Status.ARCHIVED, merged_into=into)
         store(tx, run_id, LessonChange(before=before, after=after, taught=(), cluster=None), Because(reason))
-    tx.clusters.end([playbook.id for playbook in retired])
+    tx.clusters.delete([playbook.id for playbook in retired])
     return len(retired)
 
 

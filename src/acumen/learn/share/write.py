@@ -47,11 +47,11 @@ async def write(run_id: RunId, version: str, name: str, planned: Sequence[Planne
     changes = await with_rows([await _worded(change, deps) for change in reads if change is not None], deps)
 
     def store(tx: Tx) -> None:
-        tx.clusters.hold()
+        tx.clusters.lock()
         counts: Counter[str] = Counter()
         for change in changes:
             counts.update(_store(tx, run_id, change))
-        tx.run_items.count(run_id, ITEM, counts)
+        tx.run_items.add_counts(run_id, ITEM, counts)
 
     await deps.store.write(store)
 
@@ -67,7 +67,7 @@ def _read(tx: Tx, run_id: RunId, version: str, name: str, planned: PlannedWrite,
     too_few = len(users_of(taught)) < deps.config.aggregation.least_users
     if too_few or (lesson and SharedLesson(before, None).withdrawn):
         return None
-    cluster = tx.clusters.of_lessons([lesson]).get(lesson) if lesson else None
+    cluster = tx.clusters.find_by_lessons([lesson]).get(lesson) if lesson else None
     return _Write(
         before=before,
         taught=taught,
@@ -109,15 +109,15 @@ def _tags(taught: Sequence[UserLesson]) -> list[str]:
 
 def _store(tx: Tx, run_id: RunId, change: _Write) -> dict[str, int]:
     cluster = change.cluster
-    if tx.clusters.written(cluster.agent_version, cluster.name, cluster.fingerprint):
+    if tx.clusters.exists(cluster.agent_version, cluster.name, cluster.fingerprint):
         return {}  # by another worker meanwhile
     _check_unchanged(tx, change)
     because = Because(f"{len(users_of(change.taught))} users teach it", sources=[str(id_) for id_ in cluster.members])
     stored = shared.store(tx, run_id, change, because)
     if stored is None:
-        tx.clusters.put(replace(cluster, lesson=PlaybookId(0), wording=""))
+        tx.clusters.upsert(replace(cluster, lesson=PlaybookId(0), wording=""))
         return {"not_one_lesson": 1}
-    tx.clusters.put(replace(cluster, lesson=stored.id))
+    tx.clusters.upsert(replace(cluster, lesson=stored.id))
     merged = [lesson for lesson in change.merged if lesson != stored.id]
     retire(tx, run_id, merged, "another shared lesson says it too", into=stored.id)
     if change.before is None:
@@ -129,7 +129,7 @@ def _store(tx: Tx, run_id: RunId, change: _Write) -> dict[str, int]:
 def _check_unchanged(tx: Tx, change: _Write) -> None:
     """Conflict when anything it was written from has changed since it was read."""
     then = {lesson.playbook.id: lesson.playbook for lesson in change.taught}
-    now = tx.user_playbooks.by_ids([str(playbook_id) for playbook_id in then]).values()
+    now = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in then]).values()
     same = [book for book in now if (book.version, book.status) == (then[book.id].version, then[book.id].status)]
     before = change.before
     if len(same) < len(then) or (before is not None and tx.agent_playbooks.get(str(before.id)) != before):

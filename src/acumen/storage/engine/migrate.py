@@ -66,7 +66,7 @@ def _missing(stored: set[tuple[str, str]]) -> list[str]:
 def migrate(database: Database) -> None:
     """All or nothing: a migration that is killed half-way has not happened."""
     with database.engine().begin() as conn:
-        database.in_order(conn, "migrate")
+        database.lock(conn, "migrate")
         if current(conn) is None:
             _create(conn)
         else:

@@ -45,22 +45,22 @@ class JobQueue:
             _fold_in(s.db.insert).run(s.conn, sorted(s.new_jobs, key=lambda row: str(row["waiting_key"])))
             s.new_jobs.clear()
 
-    def of_scope(self, event: str, scope: str) -> list[Job]:
+    def find_by_scope(self, event: str, scope: str) -> list[Job]:
         return self._those(jobs.c.fact == event, jobs.c.scope == scope)
 
-    def of_event(self, event: str) -> list[Job]:
+    def find_by_event(self, event: str) -> list[Job]:
         return self._those(jobs.c.fact == event)
 
-    def of_run(self, run_id: str) -> list[Job]:
+    def find_by_run(self, run_id: str) -> list[Job]:
         return self._those(jobs.c.scope == run_id)
 
     def _those(self, *where: sa.ColumnElement[bool]) -> list[Job]:
-        return [_job(row) for row in self._scope.all(self._scope.mine(jobs).where(*where))]
+        return [_job(row) for row in self._scope.all(self._scope.select(jobs).where(*where))]
 
-    def counts(self) -> dict[str, dict[str, int]]:
+    def count(self) -> dict[str, dict[str, int]]:
         """By event, then by state."""
         c = jobs.c
-        query = self._scope.mine(c.fact, c.state, sa.func.count())
+        query = self._scope.select(c.fact, c.state, sa.func.count())
         counted: dict[str, dict[str, int]] = {}
         for event, state, number in self._scope.all(query.group_by(c.fact, c.state)):
             counted.setdefault(event, {})[state] = number
@@ -69,16 +69,16 @@ class JobQueue:
     def overdue_since(self) -> Millis | None:
         """Since when the oldest that is due waits; None when none does."""
         c = jobs.c
-        due = self._scope.mine(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
-        found = self._scope.one(due.order_by(c.run_at).limit(1))
+        due = self._scope.select(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
+        found = self._scope.first(due.order_by(c.run_at).limit(1))
         return Millis(found.run_at) if found else None
 
-    def dead(self, limit: int) -> list[Job]:
+    def find_dead_letters(self, limit: int) -> list[Job]:
         c = jobs.c
-        query = self._scope.mine(jobs).where(c.state == JobState.DEAD)
+        query = self._scope.select(jobs).where(c.state == JobState.DEAD)
         return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
 
-    def forget_dead(self, before: Millis) -> int:
+    def delete_dead_letters(self, before: Millis) -> int:
         return self._delete(jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
 
     def delete_user(self, user: UserId) -> int:
@@ -98,8 +98,8 @@ class JobQueue:
 
     def _delete(self, *where: sa.ColumnElement[bool]) -> int:
         """Never waits: rows that a worker holds are skipped."""
-        free = self._scope.mine(jobs.c.job_id).where(*where).with_for_update(skip_locked=True)
-        return self._scope.delete_those(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
+        free = self._scope.select(jobs.c.job_id).where(*where).with_for_update(skip_locked=True)
+        return self._scope.delete_in(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
 
 
 class JobLeases:
@@ -110,7 +110,7 @@ class JobLeases:
         self._db = db
         self._at = at
 
-    def any_due(self) -> bool:
+    def has_due(self) -> bool:
         return bool(_ANY_DUE.all(self._conn, at=self._at))
 
     def next_at(self) -> Millis | None:
@@ -124,7 +124,7 @@ class JobLeases:
         self._recover_lost(attempts)
         return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
 
-    def claim_this(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
+    def claim_event(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
         """The job of this very event, if it is due and nobody has it."""
         this = {"org": org, "fact": event.name, "scope": event.scope}
         return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
@@ -138,7 +138,7 @@ class JobLeases:
         _LEASE.run(self._conn, [{"job": row["job_id"], **leased} for row in first.values()])
         return [_job(SimpleNamespace(**row)) for row in first.values()]
 
-    def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
+    def renew_leases(self, owner: str, ids: Sequence[int], until: Millis) -> None:
         """Only those named: a job whose end could not be written shall come back."""
         self._conn.execute(
             sa.update(jobs)
@@ -146,7 +146,7 @@ class JobLeases:
             .values(lease_until=until, updated_at=self._at)
         )
 
-    def owners(self) -> list[str]:
+    def find_owners(self) -> list[str]:
         """Who holds a lease."""
         query = sa.select(jobs.c.lease_owner).where(jobs.c.state == JobState.RUNNING).distinct()
         return [row.lease_owner for row in self._conn.execute(query)]
