@@ -12,8 +12,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from acumen.app import prepare
 from acumen.errors import BadSettings
+from acumen.operate import prepare
 from acumen.settings import Settings
 from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect
