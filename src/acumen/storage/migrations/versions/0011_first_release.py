@@ -4,6 +4,8 @@ Tables and columns are named like what they hold: `review_states`, `aggregation_
 `orgs.scanned_seq`. Nothing read `jobs.wishes`.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -51,7 +53,7 @@ def _rename_aggregation_marks() -> None:
     )
 
 
-def _columns(kind: sa.types.TypeEngine[object], *names: str) -> list[sa.Column[object]]:
+def _columns(kind: sa.types.TypeEngine[Any], *names: str) -> list[sa.Column[Any]]:
     return [sa.Column(name, kind, nullable=False) for name in names]
 
 
