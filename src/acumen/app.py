@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from acumen import loop
 from acumen.deps import Deps
-from acumen.errors import BadSettings
 from acumen.index.search_index import SearchIndex
 from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
@@ -25,11 +24,11 @@ from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
+from acumen.operate import prepare
 from acumen.recall import replay
 from acumen.recall.search import Recalled
 from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
-from acumen.storage.engine import migrate
 from acumen.storage.store import Store, Tx, connect
 
 # The org of a server without keys; the wire's own name for it.
@@ -194,15 +193,6 @@ class App:
     async def _record_usage_of(self, org: OrgId, shown: Sequence[Recalled]) -> None:
         injections = [_injection(recalled) for recalled in shown]
         await usage.record(injections, [one.duration_ms for one in shown], await self.deps_for(org))
-
-
-def prepare(store: Store, settings: Settings) -> None:
-    """The schema is what this version expects. SQLite is brought there; Postgres is a person's decision."""
-    if migrate.needed(store.database):
-        if settings.database_url:
-            raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
-        migrate.migrate(store.database)
-    migrate.check_schema(store.database)
 
 
 def _injection(recalled: Recalled) -> Injection:

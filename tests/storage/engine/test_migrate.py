@@ -10,10 +10,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from acumen.app import prepare
 from acumen.errors import BadSettings
 from acumen.model.ids import Millis, OrgId
 from acumen.model.metering.usage import CITED, SHOWN, UNRESOLVED, UsageEvent
+from acumen.operate import prepare
 from acumen.settings import Settings
 from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect

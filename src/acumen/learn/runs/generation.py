@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 from acumen.deps import Deps
 from acumen.errors import BadInput
 from acumen.learn import memories
-from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, Found, due, look_ahead, may_read
+from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, WindowCache, due, look_ahead, may_read
 from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
 from acumen.learn.runs.runs import Cancelled, carry
 from acumen.learn.runs.status import end_lost
@@ -139,7 +139,7 @@ def _drop_half(tx: Tx, run: Run, user: str, service: Service, wish: Wish, chosen
 def _extractor_run(kind: Kind, run_id: RunId, user: UserId, extractor: Extractor, wish: Wish) -> ExtractorRun:
     bookmark = of_run(run_id, extractor.bookmark)
 
-    def following(tx: Tx, _found: Found) -> Due | None:
+    def following(tx: Tx, _found: WindowCache) -> Due | None:
         run = tx.runs.get(run_id)
         if run is None or run.cancel_asked:
             raise Cancelled
