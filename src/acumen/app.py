@@ -16,7 +16,7 @@ from acumen.llm import providers
 from acumen.llm.gateway import Gateway
 from acumen.llm.local_models import LocalModels
 from acumen.meter import usage
-from acumen.meter.cost import StoredLedger
+from acumen.meter.llm_ledger import StoredLedger
 from acumen.model import config as org_config
 from acumen.model.config import OrgConfig
 from acumen.model.ids import Millis, OrgId, now

@@ -11,7 +11,7 @@ from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
 from acumen.llm.embedding import DIMS
 from acumen.llm.providers import configured
-from acumen.meter.cost import midnight
+from acumen.meter.llm_ledger import midnight
 from acumen.model.account import ApiKey
 from acumen.model.ids import Kind
 from acumen.model.memories.base import Status

@@ -16,7 +16,7 @@ from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, User
 from acumen.model.memories.profile import Profile, TimeToLive
 from acumen.model.memories.search import Filter
 from acumen.model.times import DAY_MS
-from acumen.review import actions, proposals
+from acumen.review import memories, proposals
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
@@ -146,7 +146,7 @@ async def get_agent_playbooks(request: wire.GetAgentPlaybooksRequest, call: Call
 @answers(Calls.add_profiles)
 async def add_profiles(request: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
-    count = await actions.add(Kind.PROFILE, [_new_profile(new, now) for new in request.user_profiles], call.deps)
+    count = await memories.add(Kind.PROFILE, [_new_profile(new, now) for new in request.user_profiles], call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} profile(s)")
 
 
@@ -154,7 +154,7 @@ async def add_profiles(request: wire.AddUserProfileRequest, call: Call) -> wire.
 async def add_user_playbooks(request: wire.AddUserPlaybookRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     added = [_new_user_playbook(new, now) for new in request.user_playbooks]
-    count = await actions.add(Kind.USER_PLAYBOOK, added, call.deps)
+    count = await memories.add(Kind.USER_PLAYBOOK, added, call.deps)
     await aggregate.after_adding(call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
@@ -164,7 +164,7 @@ async def add_agent_playbooks(request: wire.AddAgentPlaybookRequest, call: Call)
     now = call.deps.now()
     _require_reviewer_to_decide(request.agent_playbooks, call.caller)
     added = [_new_agent_playbook(new, now) for new in request.agent_playbooks]
-    count = await actions.add(Kind.AGENT_PLAYBOOK, added, call.deps)
+    count = await memories.add(Kind.AGENT_PLAYBOOK, added, call.deps)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
 
@@ -263,7 +263,7 @@ async def update_profile(request: wire.UpdateUserProfileRequest, call: Call) -> 
         "superseded_by": request.superseded_by and ProfileId(request.superseded_by),
     }
     ref = MemoryRef(Kind.PROFILE, request.profile_id)
-    await actions.edit(ref, changes, call.deps, user=UserId(request.user_id), actor=call.caller.actor)
+    await memories.edit(ref, changes, call.deps, user=UserId(request.user_id), actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Profile updated successfully")
 
 
@@ -274,7 +274,7 @@ async def update_user_playbook(request: wire.UpdateUserPlaybookRequest, call: Ca
     if successor is not None:
         changes["superseded_by"] = _successor(successor)
     ref = MemoryRef(Kind.USER_PLAYBOOK, str(request.user_playbook_id))
-    await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
+    await memories.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="User playbook updated successfully")
 
 
@@ -294,7 +294,7 @@ async def update_agent_playbook(request: wire.UpdateAgentPlaybookRequest, call: 
         "metadata": request.playbook_metadata,
     }
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id))
-    await actions.edit(ref, changes, call.deps, actor=call.caller.actor)
+    await memories.edit(ref, changes, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg="Agent playbook updated successfully")
 
 
@@ -309,7 +309,7 @@ async def update_approval(request: wire.UpdatePlaybookStatusRequest, call: Call)
     if proposed is not None and decision is not None:  # no search finds it before it is approved
         await proposals.decide(request.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
     else:
-        await actions.edit(ref, {"approval": Approval(request.playbook_status)}, call.deps, actor=call.caller.actor)
+        await memories.edit(ref, {"approval": Approval(request.playbook_status)}, call.deps, actor=call.caller.actor)
     return wire.UpdatedResponse(msg=f"Agent playbook {request.playbook_status}")
 
 
