@@ -21,6 +21,7 @@ from acumen.model.memories.base import Origin
 from acumen.model.metering.evaluation import (
     EvaluatedSession,
     Evaluation,
+    EvaluationFilter,
     EvaluationId,
     Judgement,
     Outcome,
@@ -229,3 +230,12 @@ def _evaluation(
         last_id=session.last_id,
         origin=origin,
     )
+
+
+async def find(query: EvaluationFilter, limit: int, offset: int, deps: Deps) -> list[Evaluation]:
+    return await deps.store.read(lambda tx: tx.evaluations.find(query, limit, offset))
+
+
+async def shadow_verdicts(limit: int, deps: Deps) -> list[ShadowVerdict]:
+    """The latest."""
+    return await deps.store.read(lambda tx: tx.evaluations.find_shadow_verdicts(limit))
