@@ -1,7 +1,5 @@
 """Learn, over REST: make memories anew, move between versions, watch what runs, tell where memories came from."""
 
-import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,9 +17,8 @@ from acumen.review.history import ProfileChange, Provenance
 from acumen_client.calls import Calls
 from acumen_client.wire import learn as wire
 
-# A caller who waits for a run waits this long at most; the run goes on without them.
+# A caller waits this long at most; the run goes on without them.
 LONGEST_WAIT_SECONDS = 60.0
-LOOK_EVERY_SECONDS = 0.05
 
 # --- making memories anew ------------------------------------------------------------------------------------------
 
@@ -76,17 +73,8 @@ async def _begun(
     call.app.wake_worker()
     if request.wait_for_response:
         with call.app.traffic.aside():
-            run = await _ended(run, call)
+            run = (await status.wait(run.id, run.service, LONGEST_WAIT_SECONDS, call.deps)).run
     return run, run.result.get("generated", 0) if run.state.over else None
-
-
-async def _ended(begun: Run, call: Call) -> Run:
-    give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
-    run: Run | None = begun
-    while run is not None and not run.state.over and time.monotonic() < give_up_at:
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
-        run = await call.deps.store.read(lambda tx: tx.runs.get(begun.id))
-    return begun if run is None else run
 
 
 def _started(what: str, run: Run) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from acumen.model.memories.base import Origin
 from acumen.model.metering.evaluation import (
     EvaluatedSession,
     Evaluation,
+    EvaluationFilter,
     EvaluationId,
     Judgement,
     ShadowVerdict,
@@ -273,3 +274,12 @@ async def _compared(pair: shadow.AnswerPair, deps: Deps, *, ask_model: bool) -> 
         with suppress(ModelUnavailable):  # the rules take over, labelled as such
             return await shadow.by_model(pair, deps.llm)
     return shadow.by_rules(pair)
+
+
+async def find(query: EvaluationFilter, limit: int, offset: int, deps: Deps) -> list[Evaluation]:
+    return await deps.store.read(lambda tx: tx.evaluations.find(query, limit, offset))
+
+
+async def shadow_verdicts(limit: int, deps: Deps) -> list[ShadowVerdict]:
+    """The latest."""
+    return await deps.store.read(lambda tx: tx.evaluations.find_shadow_verdicts(limit))
