@@ -25,6 +25,7 @@ from acumen.model.metering.evaluation import (
     EvaluationId,
     Judgement,
     Outcome,
+    ShadowVerdict,
     as_stated,
     effective,
 )
