@@ -357,7 +357,7 @@ async def test_an_extractor_that_fails_does_not_stop_the_others_and_is_told(org:
     await org.learn()
 
     (only,) = (await org.sdk.profiles(user_id="ada")).user_profiles
-    (job,) = [row for row in (await org.rows())["jobs"] if row["fact"] == "published"]
+    (job,) = [row for row in (await org.rows())["jobs"] if row["event"] == "published"]
     told = await org.sdk.learning_status(request_id="r1")
     assert only.extractor_names == ["home"]
     assert job["last_error"] == (
