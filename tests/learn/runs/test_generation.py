@@ -522,7 +522,7 @@ async def test_a_run_that_was_broken_off_goes_on_where_it_stood(org: Org, readin
 
 
 def _make_due(conn: Any) -> None:
-    conn.execute(sa.update(jobs).where(jobs.c.fact == "generation_asked").values(run_at=0))
+    conn.execute(sa.update(jobs).where(jobs.c.event == "generation_asked").values(run_at=0))
 
 
 async def test_a_run_whose_job_is_dead_is_told_and_does_not_block_the_next(org: Org, monkeypatch: pytest.MonkeyPatch):
