@@ -6,7 +6,8 @@ What fails here is not proposed: no reviewer could approve "It is frustrating.",
 from functools import lru_cache
 
 from acumen.learn.share.vocabulary import listed
-from acumen.model.text import STOPWORDS, sentences, words
+from acumen.model.sentences import sentences
+from acumen.model.text import STOPWORDS, words
 
 _OBLIGING, _LEADING, _SITUATION, _NO_VERBS = map(listed, ("obliging", "leading", "situation", "no verbs"))
 _PLAIN_VERBS, _VAGUE, _WISHES, _PRIVATE = map(listed, ("plain verbs", "vague", "wishes", "private"))
@@ -19,7 +20,9 @@ def shareable(content: str) -> bool:
     """Whether some sentence of it is an instruction, and none is a private matter."""
     if "?" in content[-3:]:
         return False
-    read = [[word for word in words(sentence) if word == "," or _has_letters(word)] for sentence in sentences(content)]
+    read = [
+        [word for word in words(sentence.text) if word == "," or _has_letters(word)] for sentence in sentences(content)
+    ]
     return any(map(_instructs, read)) and not any(map(_private, read))
 
 
