@@ -83,8 +83,8 @@ def _plain(unit: str) -> str:
     elif unit.isascii():
         return unit.lower()
     decomposed = unicodedata.normalize("NFKD", unit)
-    seen = (letter for letter in decomposed if unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc"))
-    return "".join(_looks().get(letter, letter) for letter in seen).lower()
+    visible = (letter for letter in decomposed if unicodedata.category(letter) not in ("Mn", "Me", "Cf", "Cc"))
+    return "".join(_looks().get(letter, letter) for letter in visible).lower()
 
 
 def _decoded(unit: str) -> str:
