@@ -321,7 +321,7 @@ async def test_a_change_is_not_undone_twice_nor_after_the_memory_was_changed_aga
     with pytest.raises(Conflict, match=f"profile {ref.id} was changed again since"):
         await org.sdk.undo_memory_change(change_id=learned.change_id)
     await org.sdk.undo_memory_change(change_id=restated.change_id)
-    with pytest.raises(Conflict, match="undone before"):
+    with pytest.raises(Conflict, match="already undone"):
         await org.sdk.undo_memory_change(change_id=restated.change_id)
     await org.sdk.undo_memory_change(change_id=learned.change_id)
 
@@ -364,8 +364,8 @@ async def test_deletions_and_conflicts_say_why_they_cannot_be_undone(org: Org):
     assert conflict.other is not None
     assert (conflict.other.relation, conflict.other.text) == ("conflicts_with", "The staging port is 8080")
     assert (deleted.refusal, conflict.refusal) == (
-        "What is deleted cannot be restored.",
-        "Settle the conflict instead: keep one of the two memories, or both.",
+        "A deleted memory cannot be restored.",
+        "Settle the conflict instead: keep one of the memories, or both.",
     )
     with pytest.raises(Conflict, match="cannot be restored"):
         await org.sdk.undo_memory_change(change_id=deleted.change_id)

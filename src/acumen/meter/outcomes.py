@@ -44,7 +44,7 @@ def _of_memory(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Helped:
     return Helped(lift(shown, every.without(shown)), lift(after, before), tx.usage.get_metered_since())
 
 
-async def propose_harmful(_fact: Hour, deps: Deps) -> None:
+async def propose_harmful(_event: Hour, deps: Deps) -> None:
     """Memories that surely harm are flagged for a person; nothing is done to them."""
     at = deps.now()
     found = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))

@@ -221,7 +221,7 @@ async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Cita
     return await deps.store.read(read)
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
+async def expire(_event: Hour, deps: Deps) -> None:
     """Old counts are removed, whole days at a time; from when on they are complete is remembered."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
     # Millions are counted for this, so it is asked apart: nobody waits to write meanwhile.

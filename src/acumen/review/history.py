@@ -142,8 +142,8 @@ def _profile(event: Mapping[str, Any], sides: Sequence[str], stored: Mapping[str
         return _restored(snapshot)
     at = Millis(event["created_at"])
     erased = Profile(ProfileId(event["entity_id"]), UserId(event["user_id"] or ""), "", at, at)
-    known = stored.get(event["entity_id"], erased)
-    return replace(known, status=Status(snapshot["status"])) if "status" in snapshot else known
+    profile = stored.get(event["entity_id"], erased)
+    return replace(profile, status=Status(snapshot["status"])) if "status" in snapshot else profile
 
 
 def _restored(snapshot: Mapping[str, Any]) -> Profile:

@@ -14,7 +14,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
-from acumen.review import act, queue
+from acumen.review import actions, audit_log, queue, undo
 from acumen.storage.memories.memory_browser import MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web import charts
@@ -106,7 +106,7 @@ async def _look(visit: Visit, asked: ActionRequest) -> Preview:
     """A dry run, with the words that a person needs to judge it by."""
     would = replace(asked, confirm=f"delete {len(asked.targets)}")
     flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
-    action = await act.look(would, flagged, visit.deps)
+    action = await actions.preview(would, flagged, visit.deps)
     return await visit.deps.store.read(lambda tx: _told(tx, asked, action, visit.deps.now()))
 
 
@@ -171,12 +171,12 @@ def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str],
 async def do(visit: Visit) -> Response:
     asked = _asked(visit, _doing(visit), await _targets(visit))
     flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
-    return done(visit, await act.act(asked, flagged, visit.deps))
+    return done(visit, await actions.confirm(asked, flagged, visit.deps))
 
 
 @page("/actions/{id}/undo", Role.REVIEWER, "POST")
-async def undo(visit: Visit) -> Response:
-    return done(visit, await act.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
+async def undo_action(visit: Visit) -> Response:
+    return done(visit, await undo.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
 
 
 def done(visit: Visit, action: Action) -> Response:
@@ -273,7 +273,7 @@ def _target(item: str) -> Target:
 
 @page("/audit")
 async def audit(visit: Visit) -> Response:
-    found, total = await act.log(PER_PAGE, visit.offset, None, visit.deps)
+    found, total = await audit_log.page(PER_PAGE, visit.offset, None, visit.deps)
     refs = {item.ref for action in found for item in action.items[:5]}
     today = visit.deps.now() // DAY_MS
     titles, per_day = await visit.deps.store.read(

@@ -17,7 +17,7 @@ from acumen.model.review.action import UNREVIEWED, Action, ReviewState
 from acumen.model.times import DAY_MS
 from acumen.review import changes, conflicts, queue
 from acumen.review.changes import Change
-from acumen.review.queue import Wanted
+from acumen.review.queue import ReviewQuery
 from acumen.storage.memories.memory_browser import MemoryEntry, MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
@@ -106,7 +106,7 @@ async def shelf_of(visit: Visit) -> MemoryFilter:
 async def _signalled(visit: Visit, signal: str) -> tuple[MemoryRef, ...] | None:
     if signal not in SIGNALS:
         return None
-    found = await queue.candidates(Wanted(None, signals=[signal]), MOST_EXPORTED, 0, visit.deps)
+    found = await queue.candidates(ReviewQuery(None, signals=[signal]), MOST_EXPORTED, 0, visit.deps)
     return tuple(one.ref for one in found.candidates)
 
 

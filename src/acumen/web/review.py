@@ -16,8 +16,8 @@ from acumen.model.metering.intervals import Interval, wilson
 from acumen.model.metering.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
 from acumen.model.review.action import UNREVIEWED, ReviewState
 from acumen.model.times import DAY_MS
-from acumen.review import conflicts, queue, watch
-from acumen.review.queue import Queue, Wanted
+from acumen.review import conflicts, memory_scan, queue
+from acumen.review.queue import CandidatePage, ReviewQuery
 from acumen.review.signals import Signal
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
@@ -34,7 +34,7 @@ MOST_EXPORTED = 10_000
 @page("/review")
 async def review_queue(visit: Visit) -> Response:
     await visit.app.counted()
-    being_counted = await watch.before_review(visit.deps)
+    being_counted = await memory_scan.scan_pending(visit.deps)
     wanted = wanted_by(visit)
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)
     refs = [one.ref for one in found.candidates]
@@ -56,10 +56,10 @@ async def review_queue(visit: Visit) -> Response:
     )
 
 
-def wanted_by(visit: Visit) -> Wanted:
+def wanted_by(visit: Visit) -> ReviewQuery:
     """The filters of the URL; those that it does not have are left open."""
     signal, user = visit.asked("signal"), visit.asked("user")
-    return Wanted(
+    return ReviewQuery(
         user=UserId(user) if user else None,
         days_back=visit.days(queue.USUAL_DAYS),
         signals=[signal] if signal in SIGNALS else None,
@@ -74,13 +74,13 @@ def rate_of(use: Use) -> Interval:
 
 @page("/review.csv")
 async def exported(visit: Visit) -> Response:
-    await watch.before_review(visit.deps)
+    await memory_scan.scan_pending(visit.deps)
     found = await queue.candidates(wanted_by(visit), MOST_EXPORTED, 0, visit.deps)
     heads = "kind id title user signals why shown cited_shown tokens wasted_tokens saving_tokens_per_day".split()
     return as_csv("memory-review.csv", heads, _lines(found))
 
 
-def _lines(found: Queue) -> Iterable[Sequence[object]]:
+def _lines(found: CandidatePage) -> Iterable[Sequence[object]]:
     for one in found.candidates:
         names = " ".join(signal.name for signal in one.signals)
         why = "; ".join(signal.why for signal in one.signals)

@@ -61,10 +61,10 @@ def test_an_action_is_looked_at_done_logged_and_taken_back(ask: Run, user: str):
     assert "status: 'current' -> 'archived'" in look.out
     assert "undo" not in look.out
     assert done["changed_count"] == 2
-    assert "unchanged: it is archived already" in again.out
+    assert "unchanged: already archived" in again.out
     assert log["actions"][0]["reason"] == "old"
     assert "2 changed" in undone.out
-    assert (twice.code, "taken back before" in twice.err) == (1, True)
+    assert (twice.code, "already undone" in twice.err) == (1, True)
 
 
 def test_an_edit_and_a_deletion_say_what_they_need(ask: Run, user: str, monkeypatch: pytest.MonkeyPatch):

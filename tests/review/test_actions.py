@@ -12,7 +12,7 @@ from acumen.errors import BadInput as Refused
 from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
 from acumen.model.review.action import ActionId, ActionKind, ActionRequest, Target
 from acumen.model.times import DAY_MS
-from acumen.review import act
+from acumen.review import actions, undo
 from acumen_client.errors import BadInput, Conflict, NotFound
 from acumen_client.wire.shapes import Role
 from tests.world import Org, Start, join, local, once, playbook, profile
@@ -51,7 +51,7 @@ async def test_a_dry_run_tells_what_would_change_and_what_not_and_changes_nothin
     assert (seen.action_id, seen.changed_count, seen.unchanged_count) == (None, 1, 3)
     assert seen.items[0].changes == {"status": ["current", "archived"]}
     assert [one.why for one in seen.items] == [
-        None, "it is archived already", "there is no profile c", "there is no user_playbook a2",
+        None, "already archived", "there is no profile c", "there is no user_playbook a2",
     ]  # fmt: skip
     assert await org.rows() == before
 
@@ -61,7 +61,7 @@ async def test_an_action_that_changes_nothing_leaves_no_trace(org: Org):
 
     done = await org.sdk.review_memories(action="restore", items=[item("a")])
 
-    assert (done.action_id, done.changed_count, done.items[0].why) == (None, 0, "it is current")
+    assert (done.action_id, done.changed_count, done.items[0].why) == (None, 0, "already current")
     assert (await org.sdk.review_actions()).total == 0
 
 
@@ -111,7 +111,7 @@ async def test_merged_duplicates_point_to_the_survivor_which_stays_as_it_is(org:
     assert {one.merged_into for one in after.values()} == {first}
     assert set(after) == {second, third}
     assert (await org.sdk.user_playbooks()).user_playbooks == [before]
-    assert done.items[0].why == "it is the one that stays"
+    assert done.items[0].why == "kept"
 
 
 async def test_a_superseded_memory_names_its_successor_in_its_metadata_too(org: Org):
@@ -171,10 +171,10 @@ async def test_a_lesson_counts_for_another_agent_version_and_one_that_commands_f
     )
     one = next(one for one in (await org.sdk.user_playbooks()).user_playbooks if one.user_playbook_id == own)
 
-    assert refused.items[0].why == "it overrides other instructions: edit it before everyone's agents read it"
+    assert refused.items[0].why == "prompt injection risk: it overrides other instructions. Edit it first"
     assert one.agent_version == "9.9"
-    assert [line.why for line in done.items] == [None, "a profile counts for agents of every version"]
-    with pytest.raises(BadInput, match="one of the two"):
+    assert [line.why for line in done.items] == [None, "a profile applies to every agent version"]
+    with pytest.raises(BadInput, match="either everyone or"):
         await org.sdk.review_memories(action="change_scope", items=[item("p")])
 
 
@@ -189,9 +189,9 @@ async def test_a_successor_must_exist_differ_be_of_the_kind_and_not_lead_back(or
             )
         return str(wrong.value)
 
-    assert "There is no user_playbook 987654" in await refused(first, 987_654)
-    assert "There is no user_playbook p" in await refused(first, "p")
-    assert "its own place" in await refused(first, first)
+    assert "user_playbook 987654, which does not exist" in await refused(first, 987_654)
+    assert "user_playbook p, which does not exist" in await refused(first, "p")
+    assert "leads back" in await refused(first, first)
     await org.sdk.review_memories(
         action="supersede_by", items=[item(str(first), "user_playbook")], superseded_by=str(second)
     )
@@ -211,7 +211,7 @@ async def test_deleting_asks_for_a_typed_word_and_leaves_no_words_anywhere(org: 
     left = str(await org.rows("bookmarks")).lower()
     assert "giraffe" not in left
     assert "called a" not in left
-    with pytest.raises(Conflict, match="cannot be brought back"):
+    with pytest.raises(Conflict, match="cannot be restored"):
         await org.sdk.undo_review(action_id=done.action_id)
 
 
@@ -290,7 +290,7 @@ async def test_undo_puts_many_back_at_once_and_is_itself_in_the_log(org: Org):
     latest, first = (await org.sdk.review_actions()).actions
     assert (latest.action, latest.undoes, latest.undoable) == ("undo", done.action_id, True)
     assert (first.reason, first.undone_by, first.undoable) == ("old", latest.action_id, False)
-    with pytest.raises(Conflict, match="taken back before"):
+    with pytest.raises(Conflict, match="already undone"):
         await org.sdk.undo_review(action_id=done.action_id)
 
 
@@ -312,7 +312,7 @@ async def test_a_newer_change_stands_in_the_way_of_an_undo_and_is_named(org: Org
     await org.sdk.update_profile(user_id="ada", profile_id="a", content="Keeps a giraffe")
     before = await org.rows()
 
-    with pytest.raises(Conflict, match=re.escape("profile a was changed since (version 3, change by ")):
+    with pytest.raises(Conflict, match=re.escape("profile a was changed (version 3, change by ")):
         await org.sdk.undo_review(action_id=done.action_id)
 
     assert await org.rows() == before
@@ -449,13 +449,13 @@ async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows
     done = []
     for doing, names, word in sequence:
         try:
-            done.append((await act.act(asked(doing, names, word, deps.now()), {}, deps)).id)
+            done.append((await actions.confirm(asked(doing, names, word, deps.now()), {}, deps)).id)
         except Refused:
             assert doing in {ActionKind.MERGE, ActionKind.SUPERSEDE_BY}
 
     for action_id in reversed(done):
         if action_id:
-            await act.undo(ActionId(action_id), "a test", deps)
+            await undo.undo(ActionId(action_id), "a test", deps)
 
     after = await org.rows()
     assert without_versions(after["profiles"]) == without_versions(before["profiles"])

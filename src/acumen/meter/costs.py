@@ -13,7 +13,7 @@ from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 
 
-class Tag(Struct, frozen=True):
+class CostRow(Struct, frozen=True):
     """One group's price tag. `key` names the group; `title` the memory, if it is one and still exists."""
 
     key: tuple[Any, ...]
@@ -21,8 +21,8 @@ class Tag(Struct, frozen=True):
     title: str | None = None
 
 
-class Bill(Struct, frozen=True):
-    tags: Sequence[Tag]
+class CostReport(Struct, frozen=True):
+    tags: Sequence[CostRow]
     total: int
     all_together: Use
     model: str
@@ -32,7 +32,7 @@ class Bill(Struct, frozen=True):
     cited_since: Millis | None  # when an agent first cited anything
 
 
-async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offset: int, deps: Deps) -> Bill:
+async def report(by: GroupBy, days_back: int, model: str | None, limit: int, offset: int, deps: Deps) -> CostReport:
     """Whole days (UTC), today included."""
     name = model or deps.settings.meter.model
     price = Prices.of(deps.settings.llm.prices).cost(name, MILLION, 0)
@@ -40,13 +40,13 @@ async def costs(by: GroupBy, days_back: int, model: str | None, limit: int, offs
     return await deps.store.read(lambda tx: _bill(tx, by, first_day, limit, offset, name, price))
 
 
-def _bill(tx: Tx, by: GroupBy, first_day: int, limit: int, offset: int, model: str, price: float | None) -> Bill:
+def _bill(tx: Tx, by: GroupBy, first_day: int, limit: int, offset: int, model: str, price: float | None) -> CostReport:
     page, total, together = tx.usage.counters.page_groups(by, first_day, limit, offset)
-    tags = [Tag(key, use) for key, use in page]
+    tags = [CostRow(key, use) for key, use in page]
     if by is GroupBy.MEMORY:
         refs = {key: MemoryRef(Kind(key[0]), key[1]) for key, _ in page}
         titles = tx.memories.get_titles(refs.values())
-        tags = [Tag(key, use, titles.get(refs[key])) for key, use in page]
+        tags = [CostRow(key, use, titles.get(refs[key])) for key, use in page]
     since = Millis(first_day * DAY_MS)
     covered_since, cited_since = tx.usage.get_metered_since(), tx.usage.get_cited_since()
-    return Bill(tags, total, together, model, price, since, covered_since, cited_since)
+    return CostReport(tags, total, together, model, price, since, covered_since, cited_since)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from acumen.review import duplicates
-from acumen.review.duplicates import near, same_words
+from acumen.review import similarity
+from acumen.review.similarity import similar_vectors, similar_words
 
 
 def planted(count: int, pairs: int, seed: int = 1) -> tuple[np.ndarray, set[tuple[int, int]]]:
@@ -20,7 +20,7 @@ def planted(count: int, pairs: int, seed: int = 1) -> tuple[np.ndarray, set[tupl
 def test_pairs_that_are_alike_are_found_and_no_others():
     vectors, pairs = planted(300, 20)
 
-    found = near(vectors, range(300), 0.92)
+    found = similar_vectors(vectors, range(300), 0.92)
 
     assert {(left, right) for left, right, _ in found} == pairs
     assert all(0.92 <= alike <= 1 for _, _, alike in found)
@@ -29,14 +29,14 @@ def test_pairs_that_are_alike_are_found_and_no_others():
 def test_only_pairs_of_which_one_changed_are_looked_for():
     vectors, _ = planted(100, 20)
 
-    assert [(left, right) for left, right, _ in near(vectors, [3, 25, 99], 0.92)] == [(3, 23), (5, 25)]
+    assert [(left, right) for left, right, _ in similar_vectors(vectors, [3, 25, 99], 0.92)] == [(3, 23), (5, 25)]
 
 
 def test_the_index_finds_nearly_all_that_comparing_every_pair_finds(monkeypatch: pytest.MonkeyPatch):
     vectors, pairs = planted(3_000, 300)
-    monkeypatch.setattr(duplicates, "FEW_COMPARISONS", 0)
+    monkeypatch.setattr(similarity, "FEW_COMPARISONS", 0)
 
-    found = near(vectors, range(3_000), 0.92)
+    found = similar_vectors(vectors, range(3_000), 0.92)
 
     assert {(left, right) for left, right, _ in found} <= pairs
     assert len(found) >= 0.97 * len(pairs)
@@ -48,10 +48,10 @@ def test_without_vectors_words_decide():
         "be brief", "use the staging cluster",
     )]  # fmt: skip
 
-    assert [(left, right) for left, right, _ in same_words(texts, range(4))] == [(0, 1)]
+    assert [(left, right) for left, right, _ in similar_words(texts, range(4))] == [(0, 1)]
 
 
 def test_nothing_is_like_nothing():
-    assert near(np.zeros((0, 384), np.float32), [], 0.9) == []
-    assert near(np.ones((1, 384), np.float32), [0], 0.9) == []
-    assert same_words([], []) == []
+    assert similar_vectors(np.zeros((0, 384), np.float32), [], 0.9) == []
+    assert similar_vectors(np.ones((1, 384), np.float32), [0], 0.9) == []
+    assert similar_words([], []) == []

@@ -36,7 +36,7 @@ def midnight(at: Millis) -> Millis:
     return Millis(at - at % DAY_MS)
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
+async def expire(_event: Hour, deps: Deps) -> None:
     """Calls are kept as long as other counts are."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
     await deps.store.write(lambda tx: tx.llm_calls.expire(before))
