@@ -230,7 +230,7 @@ async def test_a_session_that_ends_right_after_its_last_turn_is_read_by_one_work
     await org.sdk.publish(**said(CORRECTION, request_id="r1", session="s1"))
     await org.sdk.finalize_session(user_id="ada", session_id="s1")
     until = Millis(now() + 60_000)
-    others = sa.or_(jobs.c.org_id != org.id, jobs.c.fact == "session_quiet")
+    others = sa.or_(jobs.c.org_id != org.id, jobs.c.event == "session_quiet")
     await org.app.store.database.write(lambda conn: conn.execute(sa.delete(jobs).where(others)))
 
     first = await org.app.store.lease(lambda leases: leases.claim("me", until, 10, 5))

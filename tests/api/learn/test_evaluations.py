@@ -528,7 +528,7 @@ async def test_jobs_for_sessions_go_with_their_user_and_no_other_users(org: Org)
 
     await org.sdk.clear_user_data(user_id="ada")
 
-    waiting = [row["payload"]["user_id"] for row in (await org.rows())["jobs"] if row["fact"] == "session_quiet"]
+    waiting = [row["payload"]["user_id"] for row in (await org.rows())["jobs"] if row["event"] == "session_quiet"]
     assert sorted(waiting) == ["ADA", "ada:"]
 
 
