@@ -13,7 +13,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis, UserId, now
 from acumen.model.jobs.events import Hour
 from acumen.model.metering.usage import CITED, SEARCHED, SHOWN
 from acumen.model.times import DAY_MS
-from acumen.review import watch
+from acumen.review import memory_scan
 from acumen.storage.store import OrgStore, Store, connect
 from acumen.storage.tables import citing_versions, usage_events
 from bench import memories, search
@@ -89,12 +89,12 @@ async def _count(of_org: OrgStore, refs: list[tuple[str, str, str]], events: int
     places = sorted(int(len(refs) * random.random() ** 2) for _ in range(events))
     made = (_row(number, refs[place], at, random) for number, place in enumerate(places))
     while some := list(itertools.islice(made, ROWS_AT_ONCE)):
-        await of_org.write(lambda tx, some=some: tx.scope.add(usage_events, some))  # type: ignore[misc]
+        await of_org.write(lambda tx, some=some: tx.scope.insert(usage_events, some))  # type: ignore[misc]
     citing = [{"agent_version": VERSION, "since": at - 2 * DAYS * DAY_MS}]
-    await of_org.write(lambda tx: tx.scope.add(citing_versions, citing))
+    await of_org.write(lambda tx: tx.scope.insert(citing_versions, citing))
     users = [f"user-{number}" for number in range(USERS)]
     named = [MemoryRef(Kind(kind), name) for kind, name, _ in refs]
-    await of_org.write(lambda tx: tx.usage.counters.sum_again(named, users))
+    await of_org.write(lambda tx: tx.usage.counters.recount(named, users))
 
 
 def _row(number: int, ref: tuple[str, str, str], at: int, random: Random) -> dict[str, Any]:
@@ -131,7 +131,7 @@ async def _watch(place: Place) -> float:
     """Seconds for the hourly look, when every memory is new to it."""
     app = App(place.settings)
     began = time.perf_counter()
-    await watch.look_on(Hour(), await app.deps_for(LOCAL_ORG))
+    await memory_scan.scan(Hour(), await app.deps_for(LOCAL_ORG))
     seconds = time.perf_counter() - began
     app.local_models.close()
     app.store.close()

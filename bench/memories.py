@@ -96,7 +96,7 @@ def _insert(tx: Tx, kind: Kind, made: Sequence[tuple[Memory, Vectors]]) -> None:
     mapping: Any = tx.by_kind[kind].mapping
     rows = [tx.scope.stamp(mapping.to_row(memory)) for memory, _ in made]
     tx.scope.conn.execute(sa.insert(mapping.table), rows)
-    tx.search_rows.put([_search_row(kind, memory, vector) for memory, vector in made])
+    tx.search_rows.upsert([_search_row(kind, memory, vector) for memory, vector in made])
 
 
 def _search_row(kind: Kind, memory: Memory, vector: Vectors) -> SearchRow:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import uvloop
 
 from acumen.app import LOCAL_ORG, App
-from acumen.cli.local_commands import RARELY
+from acumen.cli.local.serve import GC_THRESHOLDS
 from acumen.llm.embedding import load_embedder
 from acumen.llm.local_models import LocalModels, Vector
 from acumen.model.ids import Kind, UserId, now
@@ -105,7 +105,7 @@ def _as_served(work: Coroutine[Any, Any, T]) -> T:
     """In a process like that of `acumen serve`: on its event loop, and with Python looking for garbage as rarely."""
     usual = gc.get_threshold()
     gc.freeze()
-    gc.set_threshold(*RARELY)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             return runner.run(work)

@@ -36,7 +36,7 @@ from acumen.model.times import DAY_MS
 from acumen.observe import conversations
 from acumen.recall import experiments
 from acumen.recall.search import Ask, search_memories
-from acumen.review import actions, queue
+from acumen.review import memories, queue
 from acumen.storage.store import Tx
 from acumen.storage.tables import evaluations, requests
 from bench import places
@@ -120,7 +120,7 @@ async def _plant(app: App, random: Random, at: Millis) -> list[Planted]:
         AgentPlaybook(PlaybookId(0), Lesson(_text(word, random)), at, at, approval=Approval.APPROVED) for word in words
     ]
     deps = await app.deps_for(LOCAL_ORG)
-    await actions.add(Kind.AGENT_PLAYBOOK, lessons, deps)
+    await memories.add(Kind.AGENT_PLAYBOOK, lessons, deps)
     stored = await deps.store.read(lambda tx: tx.agent_playbooks.find(Filter()))
     ids = {memory.lesson.content: str(memory.id) for memory in stored}
     return [
@@ -186,7 +186,7 @@ async def _published(
 
 async def _ended(user: str, session: str, success: bool, at: Millis, app: App) -> None:  # noqa: FBT001 - the outcome
     rows = [_evaluation(user, session, at, success=success)]
-    await app.store.of(LOCAL_ORG).write(lambda tx: tx.scope.add(evaluations, rows))
+    await app.store.of(LOCAL_ORG).write(lambda tx: tx.scope.insert(evaluations, rows))
 
 
 def _evaluation(user: str, session: str, at: Millis, *, success: bool) -> dict[str, Any]:
@@ -225,7 +225,7 @@ async def _found(planted: Sequence[Planted], deps: Deps) -> dict[str, float]:
     at = deps.now()
     lifts = await deps.store.read(lambda tx: _differences(tx, at))
     await outcomes.propose_harmful(Hour(), deps)
-    review = await queue.candidates(queue.Wanted(None, 30), 1_000, 0, deps)
+    review = await queue.candidates(queue.ReviewQuery(None, 30), 1_000, 0, deps)
     flagged = {one.ref.id: {signal.name for signal in one.signals} for one in review.candidates}
     expensive = {name for name, signals in flagged.items() if "high_cost_low_cite" in signals}
     harmful = {name for name, signals in flagged.items() if "harmful" in signals}
@@ -291,7 +291,7 @@ def _sessions(experiment: Experiment, sessions: int, random: Random, at: Millis)
 
 
 def _store(tx: Tx, rows: Sequence[dict[str, Any]]) -> None:
-    tx.scope.add(evaluations, list(rows))
+    tx.scope.insert(evaluations, list(rows))
     said = {
         "source": "",
         "agent_version": "",

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from msgspec import Struct
 
-from acumen.learn.share.groups import LessonIndex, regroup
+from acumen.learn.share.cluster import LessonIndex, regroup
 from acumen.llm.embedding import Embedder
-from acumen.model.ids import PlaybookId, UserId
+from acumen.model.ids import PlaybookId
 from acumen.model.memories.playbook import Lesson
 
 FILE = Path(__file__).parent / "lessons.jsonl"
@@ -46,10 +46,9 @@ def gathered(said: Sequence[Wording], embedder: Embedder | None) -> list[list[Wo
     """As aggregation would group them, each taught by a user of its own."""
     vectors = embedder.embed([one.lesson.searchable for one in said]) if embedder else np.zeros((len(said), 1))
     ids = [PlaybookId(number) for number in range(len(said))]
-    users = [UserId(f"user-{number}") for number in ids]
-    index = LessonIndex(ids, users, np.asarray(vectors, np.float32), [True] * len(said))
+    index = LessonIndex(ids, np.asarray(vectors, np.float32), [True] * len(said))
     grouped = regroup(index, [], lambda wanted: [said[number].lesson for number in wanted])
-    return [[said[number] for number in group] for group in grouped.groups]
+    return [[said[number] for number in group] for group in grouped]
 
 
 def score(said: Sequence[Wording], parts: Sequence[Sequence[Wording]]) -> Score:

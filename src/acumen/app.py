@@ -3,12 +3,12 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from acumen import loop
 from acumen.deps import Deps
-from acumen.errors import BadSettings
 from acumen.index.search_index import SearchIndex
 from acumen.jobs.in_flight import Traffic
 from acumen.jobs.worker import Worker
@@ -17,19 +17,21 @@ from acumen.llm import providers
 from acumen.llm.gateway import Gateway
 from acumen.llm.local_models import LocalModels
 from acumen.meter import usage
-from acumen.meter.cost import StoredLedger
+from acumen.meter.llm_ledger import StoredLedger
 from acumen.model import config as org_config
+from acumen.model.account import StoredConfig
 from acumen.model.config import OrgConfig
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
+from acumen.model.metering.experiment import Experiment
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
+from acumen.operate import prepare
 from acumen.recall import replay
 from acumen.recall.search import Recalled
 from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
-from acumen.storage.engine import migrate
 from acumen.storage.store import Store, Tx, connect
 
 # The org of a server without keys; the wire's own name for it.
@@ -130,11 +132,21 @@ class App:
             renewed=lambda: self.deps_for(org),
         )
 
+    async def stored_config(self, org: OrgId) -> tuple[StoredConfig, list[Experiment]]:
+        return await self.store.of(org).read(lambda tx: (tx.orgs.get_config(), tx.experiments.all()))
+
+    async def set_config(self, org: OrgId, config: dict[str, Any], seen_version: int) -> None:
+        """Conflict when the stored configuration is no longer of `seen_version`."""
+        await self.store.of(org).write(lambda tx: tx.orgs.set_config(config, seen_version))
+        self.forget_config(org)
+
     def forget_config(self, org: OrgId) -> None:
         self._deps.pop(org, None)
 
     async def _config(self, org: OrgId) -> OrgConfig:
-        stored, experiment = await self.store.of(org).read(lambda tx: (tx.orgs.config(), tx.experiments.active()))
+        stored, experiment = await self.store.of(org).read(
+            lambda tx: (tx.orgs.get_config(), tx.experiments.get_active())
+        )
         return replace(org_config.from_stored(stored.config), experiment=experiment)
 
     # --- jobs ----------------------------------------------------------------------------------------------------
@@ -192,15 +204,6 @@ class App:
     async def _record_usage_of(self, org: OrgId, shown: Sequence[Recalled]) -> None:
         injections = [_injection(recalled) for recalled in shown]
         await usage.record(injections, [one.duration_ms for one in shown], await self.deps_for(org))
-
-
-def prepare(store: Store, settings: Settings) -> None:
-    """The schema is what this version expects. SQLite is brought there; Postgres is a person's decision."""
-    if migrate.needed(store.database):
-        if settings.database_url:
-            raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
-        migrate.migrate(store.database)
-    migrate.check_schema(store.database)
 
 
 def _injection(recalled: Recalled) -> Injection:

@@ -23,7 +23,7 @@ from acumen.learn.evaluate import evaluate, regenerate
 from acumen.learn.incidents import failures, recoveries, successes
 from acumen.learn.runs import generation
 from acumen.learn.share import aggregate
-from acumen.meter import cost, outcomes, usage
+from acumen.meter import llm_ledger, outcomes, usage
 from acumen.model.jobs.events import (
     AggregationAsked,
     Alerted,
@@ -43,9 +43,10 @@ from acumen.model.jobs.events import (
     Worked,
 )
 from acumen.model.jobs.job import Job
-from acumen.observe import endings, operations
+from acumen.observe import operations
+from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
-from acumen.review import alerts, watch, webhook
+from acumen.review import alerts, memory_scan, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 
@@ -72,23 +73,23 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
     RegenerationAsked: (regenerate.carry,),
     LessonsGrew: (aggregate.begin,),
     AggregationAsked: (aggregate.carry,),
-    Ended: (endings.state,),
+    Ended: (state_from_operation,),
     Failed: (failures.explain,),
     Recovered: (recoveries.learn,),
     Worked: (successes.consolidate,),
-    Minutes: (alerts.look,),
+    Minutes: (alerts.check,),
     Alerted: (webhook.deliver,),
-    ReviewOpened: (watch.look_on,),
+    ReviewOpened: (memory_scan.scan,),
     Hour: (
         memories.expire,
         usage.expire,
-        cost.expire,
+        llm_ledger.expire,
         operations.settle,
         operations.expire,
         indexing.backfill,
         aggregate.when_due,
         alerts.expire,
-        watch.look_on,
+        memory_scan.scan,
         outcomes.propose_harmful,
     ),
 }

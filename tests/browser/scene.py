@@ -31,8 +31,8 @@ from acumen.model.operations.failure import FailureGroupFilter
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe import operations
-from acumen.observe.operations import New
-from acumen.review import watch
+from acumen.observe.operations import SentOperation
+from acumen.review import memory_scan
 from acumen.settings import load
 from acumen.storage.engine import migrate
 from acumen.storage.store import Tx
@@ -112,7 +112,7 @@ async def _set(deps: Deps, at: Millis) -> None:
     await _deeds(deps, at)
     await deps.store.write(_changes)
     await deps.store.write(lambda tx: learn(tx, a_profile("Is fond of tricks.", "mallory"), HOSTILE[0]))
-    await watch.look_on(Hour(), deps)
+    await memory_scan.scan(Hour(), deps)
 
 
 def _metered_long_ago(tx: Tx) -> None:
@@ -160,10 +160,10 @@ async def _many(deps: Deps, many: int, at: Millis) -> None:
     found_by = [SearchRow(Kind.PROFILE, one.id, one.user_id, one.content.lower(), "w1") for one in profiles]
 
     def store(tx: Tx) -> None:
-        tx.scope.add(tx.profiles.mapping.table, [tx.profiles.mapping.to_row(one) for one in profiles])
-        tx.search_rows.put(found_by)
-        mark = tx.search_rows.version()
-        tx.memory_flags.watch_from(mark.generation, mark.seq)
+        tx.scope.insert(tx.profiles.mapping.table, [tx.profiles.mapping.to_row(one) for one in profiles])
+        tx.search_rows.upsert(found_by)
+        mark = tx.search_rows.get_version()
+        tx.memory_flags.set_scanned(mark.generation, mark.seq)
 
     await deps.store.write(store)
 
@@ -218,7 +218,7 @@ def _say(tx: Tx, talk: Talk, injection: Injection) -> None:
     if talk.cited:
         tx.usage.add([_cited(one, injection, said_at)])
     if one.ref.kind is not Kind.PROFILE:
-        tx.evaluations.put(_evaluation(talk, said_at))
+        tx.evaluations.upsert(_evaluation(talk, said_at))
 
 
 def _injection(talk: Talk) -> Injection:
@@ -302,7 +302,7 @@ async def _deeds(deps: Deps, at: Millis) -> None:
         for n, text in enumerate(HOSTILE)
         for turn in range(3)
     ]
-    await operations.record([New(one) for one in (*worked, *failed, *hostile)], deps)
+    await operations.record([SentOperation(one) for one in (*worked, *failed, *hostile)], deps)
     groups, _ = await deps.store.read(lambda tx: tx.failures.find(FailureGroupFilter(), 100))
     for group in groups:
         await failures.explain(Failed(group.id), deps)

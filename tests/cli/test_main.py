@@ -7,34 +7,58 @@ import subprocess
 import pytest
 
 from acumen import __version__
-from acumen.cli.local_commands import Roles
+from acumen.cli.local.keys import RoleName
+from acumen.cli.main import COMMANDS, LazyCommands
 from acumen.settings import Settings
 from acumen_client.wire.shapes import Role
 from tests.cli.conftest import ACUMEN, Run
 
-COMMANDS = [
-    "serve", "worker", "migrate", "doctor", "demo", "publish", "search", "status", "memory-review", "changes", "rerun",
-    "upgrade", "downgrade", "version",
-]  # fmt: skip
-NESTED = [
-    ("keys", "create"), ("keys", "list"), ("keys", "revoke"), ("stats", "injections"), ("operations", "status"),
-    ("operations", "cancel"), ("changes", "undo"), ("memory-review", "conflicts"), ("memory-review", "settle"),
-]  # fmt: skip
+NAMES = [name for section in COMMANDS.values() for name in section]
+WITHOUT_JSON = {"outcomes"}  # which prints JSON lines
 
 
-@pytest.mark.parametrize("words", [(name,) for name in COMMANDS] + NESTED, ids=" ".join)
-def test_every_command_explains_itself_and_offers_json(run: Run, words: tuple[str, ...]):
+def every_command() -> list[tuple[str, ...]]:
+    """Each command and subcommand, as it is typed."""
+    typed: list[tuple[str, ...]] = []
+    for name, command in LazyCommands().items():
+        below = getattr(command, "commands", {})
+        typed += [(name, subcommand) for subcommand in below]
+        if not below or command.invoke_without_command:
+            typed.append((name,))
+    return typed
+
+
+@pytest.mark.parametrize("words", every_command(), ids=" ".join)
+def test_every_command_has_help_with_examples_and_offers_json(run: Run, words: tuple[str, ...]):
     result = run(*words, "--help")
 
     assert result.code == 0
-    assert "--json" in result.out
+    assert words == ("version",) or f"acumen {' '.join(words)}" in result.out.split("Examples:")[1]
+    assert words[0] in WITHOUT_JSON or "--json" in result.out
 
 
-@pytest.mark.parametrize("words", [(name,) for name in COMMANDS[:-1]] + NESTED, ids=" ".join)
-def test_help_has_examples(run: Run, words: tuple[str, ...]):
-    result = run(*words, "--help")
+@pytest.mark.parametrize("name", NAMES)
+def test_the_line_of_a_command_in_the_help_begins_its_own_help(run: Run, name: str):
+    (summary,) = [section[name][1] for section in COMMANDS.values() if name in section]
 
-    assert f"acumen {' '.join(words)}" in result.out.split("Examples:")[1]
+    own = " ".join(run(name, "--help").out.split())
+
+    assert summary.rstrip(".") in own
+
+
+@pytest.mark.parametrize(
+    "former, name",
+    [
+        (("upgrade", "--help"), "pending memories current"),
+        (("downgrade", "--help"), "archived memories current"),
+        (("operations", "status", "--help"), "progress of the last run"),
+        (("lessons", "approve", "--help"), "Approve lessons."),
+    ],
+    ids=lambda words: " ".join(words[:-1]) if isinstance(words, tuple) else None,
+)
+def test_former_names_work_and_are_not_listed(run: Run, former: tuple[str, ...], name: str):
+    assert name in " ".join(run(*former).out.split())
+    assert f"\n  {former[0]} " not in run("--help").out
 
 
 def test_the_version_is_told_in_both_ways(run: Run):
@@ -55,10 +79,10 @@ def test_an_unreachable_server_is_told_in_one_sentence(run: Run):
     assert "acumen serve" in result.err
 
 
-def test_an_unforeseen_failure_is_told_without_a_traceback(run: Run, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("acumen.cli.status.run", None)
+def test_an_unforeseen_failure_is_told_without_a_traceback(ask: Run, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("acumen.cli.remote.status._show", None)
 
-    result = run("status")
+    result = ask("status")
 
     assert result.code == 1
     assert "Traceback" not in result.err
@@ -66,7 +90,7 @@ def test_an_unforeseen_failure_is_told_without_a_traceback(run: Run, monkeypatch
 
 
 def test_the_roles_on_the_command_line_are_those_of_the_wire():
-    assert list(Roles.__args__) == [role for role in Role if role is not Role.PUBLIC]
+    assert list(RoleName.__args__) == [role for role in Role if role is not Role.PUBLIC]
 
 
 def test_a_shell_can_complete_commands():
@@ -86,7 +110,7 @@ def test_the_completion_script_is_printed():
 
 
 def test_starting_to_serve_loads_neither_the_client_nor_the_terminal_s_decoration():
-    probe = "import sys, acumen.cli.main, acumen.cli.local, acumen.cli.serve; print(*sys.modules)"
+    probe = "import sys, acumen.cli.main, acumen.cli.local.serve; print(*sys.modules)"
 
     done = subprocess.run([ACUMEN[0], "-c", probe], capture_output=True, text=True, check=True)
 

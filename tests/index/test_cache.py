@@ -72,7 +72,7 @@ async def test_an_erased_user_is_forgotten(org_store: OrgStore):
 
     def erase(tx) -> None:
         tx.profiles.delete(list(before))
-        tx.search_rows.erase_user("ada")
+        tx.search_rows.delete_user("ada")
 
     await org_store.write(erase)
 
@@ -139,11 +139,11 @@ async def test_a_turn_that_was_deleted_does_not_come_back_with_its_vector(org_st
 
     def delete(tx) -> None:
         tx.conversations.delete_turn(ADA, int(first))
-        tx.search_rows.drop(TURN, {first: "ada"})
+        tx.search_rows.mark_deleted(TURN, {first: "ada"})
 
     await org_store.write(delete)
     vector = SearchRow(TURN, second, "ada", "two", ANALYSER, VECTOR, MODEL)
-    await org_store.write(lambda tx: tx.search_rows.put([vector]))
+    await org_store.write(lambda tx: tx.search_rows.upsert([vector]))
 
     assert await caught_up(org_store, held) == {second}
     assert await caught_up(org_store, TurnIndex(ADA)) == {second}

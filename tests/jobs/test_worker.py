@@ -32,7 +32,7 @@ async def until(true: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def nothing_left(store: Store) -> bool:
-    return await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {}
+    return await store.of(ORG).read(lambda tx: tx.jobs.count()) == {}
 
 
 async def test_a_job_that_fails_is_tried_again_later_each_time_and_dead_in_the_end(store: Store, clock: Clock):
@@ -49,7 +49,7 @@ async def test_a_job_that_fails_is_tried_again_later_each_time_and_dead_in_the_e
 
     assert waits == [1, 2]
     assert await worker.run_due() == 0
-    (dead,) = await store.of(ORG).read(lambda tx: tx.jobs.dead(10))
+    (dead,) = await store.of(ORG).read(lambda tx: tx.jobs.find_dead_letters(10))
     assert (dead.attempts, dead.last_error) == (3, "ValueError: the page is torn")
 
 
@@ -197,4 +197,4 @@ async def test_somebody_who_waits_may_run_one_job_and_no_other(store: Store, clo
     await worker.run_this(ORG, bobs)
 
     assert ran == ["bob"]
-    assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {"published": {"waiting": 1}}
+    assert await store.of(ORG).read(lambda tx: tx.jobs.count()) == {"published": {"waiting": 1}}

@@ -21,7 +21,7 @@ async def results(org: Org) -> list[EvaluationResultView]:
 
 
 async def jobs_of(org: Org) -> list[str]:
-    return sorted(row["fact"] for row in (await org.rows())["jobs"] if row["fact"] not in ("hour", "minutes"))
+    return sorted(row["event"] for row in (await org.rows())["jobs"] if row["event"] not in ("hour", "minutes"))
 
 
 # --- when ----------------------------------------------------------------------------------------------------------
@@ -333,6 +333,6 @@ async def test_the_verdict_that_counts_can_be_read_of_many_sessions(org: Org):
     await org.learn()
     keys = [(UserId("ada"), SessionId(name)) for name in ("good", "bad", "none")]
 
-    found = await org.app.store.of(org.id).read(lambda tx: tx.evaluations.success_of(keys))
+    found = await org.app.store.of(org.id).read(lambda tx: tx.evaluations.find_verdicts(keys))
 
     assert {key[1]: verdict.is_success for key, verdict in found.items()} == {"good": True, "bad": False}

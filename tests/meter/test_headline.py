@@ -1,12 +1,12 @@
 """The state of memory in a sentence."""
 
+from acumen.meter.costs import CostRow
 from acumen.meter.headline import headline, pareto
-from acumen.meter.price import Tag
 from acumen.model.metering.usage import Use
 
 
-def _tag(name: str, tokens: int, cited: int = 0) -> Tag:
-    return Tag(("profile", name), Use(shown=2, tokens=tokens, cited_shown=bool(cited), cited_tokens=cited), name)
+def _tag(name: str, tokens: int, cited: int = 0) -> CostRow:
+    return CostRow(("profile", name), Use(shown=2, tokens=tokens, cited_shown=bool(cited), cited_tokens=cited), name)
 
 
 def test_the_few_that_take_most_without_being_cited_are_counted():

@@ -22,7 +22,7 @@ async def sessions(org: Org, memory: str, *, with_it: list[bool], without: list[
 
     def store(tx):
         for number, good in enumerate([*with_it, *without]):
-            tx.evaluations.put(an_evaluation(f"s{number}", success=good, ended_at=at))
+            tx.evaluations.upsert(an_evaluation(f"s{number}", success=good, ended_at=at))
         tx.usage.add(
             [
                 UsageEvent(

@@ -53,7 +53,7 @@ async def test_progress_is_told_by_the_data_itself(org: Org):
     deps = await org.app.deps_for(org.id)
     await publish(org)
     waiting = await conversations.progress(RequestId("r1"), deps)
-    (job,) = await org.app.store.of(org.id).read(lambda tx: tx.jobs.of_scope("published", "ada"))
+    (job,) = await org.app.store.of(org.id).read(lambda tx: tx.jobs.find_by_scope("published", "ada"))
     await org.app.store.lease(lambda leases: leases.claim("me", job.run_at + 60_000, 10, 5))
     running = await conversations.progress(RequestId("r1"), deps)
     await org.app.store.lease(lambda leases: leases.fail(job, "me", "ValueError: torn page", None))

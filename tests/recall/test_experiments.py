@@ -94,7 +94,7 @@ async def test_results_compare_the_arms_user_by_user(org: Org):
         for user in users:
             for number in range(5):
                 good = number < (2 if experiment.arm(user) == HOLDOUT else 4)
-                tx.evaluations.put(an_evaluation(f"s{number}", user, success=good, ended_at=at))
+                tx.evaluations.upsert(an_evaluation(f"s{number}", user, success=good, ended_at=at))
 
     await deps.store.write(judge)
     await org.sdk.publish(**said("hello", user=users[0], session="s0"))
@@ -127,7 +127,7 @@ async def test_what_models_wrote_is_told_where_operations_say_it(org: Org):
     treated, held_out = user_in(TREATMENT), user_in(HOLDOUT)
     ended = {f"{user}-{number}": user for user in (treated, held_out) for number in (1, 2)}
     judged = [an_evaluation(session, user, success=True, ended_at=deps.now()) for session, user in ended.items()]
-    await deps.store.write(lambda tx: [tx.evaluations.put(one) for one in judged])
+    await deps.store.write(lambda tx: [tx.evaluations.upsert(one) for one in judged])
     calls = [(f"{treated}-1", 100), (f"{treated}-1", 50), (f"{treated}-2", 250), ("nobody's", 9_000)]
     await org.sdk.record_operations(
         operations=[

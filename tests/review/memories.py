@@ -21,7 +21,7 @@ def say(tx: Tx, text: str, user: str = "ada", session: str = "s1") -> Interactio
     """A user's turn in a session."""
     request = a_request(fresh_id("req"), user, session)
     tx.conversations.add(request, [a_turn(text, request)])
-    return tx.conversations.last_id_of_request(request.id) or InteractionId(0)
+    return tx.conversations.get_last_id(request.id) or InteractionId(0)
 
 
 def learn(tx: Tx, memory: Any, quote: str = "", **turn: str) -> MemoryRef:
@@ -39,7 +39,7 @@ def change(tx: Tx, ref: MemoryRef, cause: Cause, quote: str, **fields: Any) -> N
     said_in = say(tx, quote, memory.user_id or "ada", "s2")
     because = Because(f"because of a {cause}", cause=cause, quote=quote, interaction_id=said_in)
     row = SearchRow(ref.kind, "", memory.user_id or "", quote.lower(), "w1") if "content" in fields else None
-    tx.memories.change(ref, memory, replace(memory, **fields), row, because)
+    tx.memories.update(ref, memory, replace(memory, **fields), row, because)
 
 
 def supersede(tx: Tx, ref: MemoryRef, by: MemoryRef, quote: str, cause: Cause = Cause.CORRECTION) -> None:

@@ -76,7 +76,7 @@ async def test_what_earlier_versions_recorded_without_a_cause_has_a_kind_too(org
         for fields in ({"mentions": 2}, {"content": "Lives in Paris, France"}, {"status": Status.FORGOTTEN}):
             memory = tx.profiles.get(ref.id)
             assert memory is not None
-            tx.memories.change(ref, memory, replace(memory, **fields), None, Because("as before"))
+            tx.memories.update(ref, memory, replace(memory, **fields), None, Because("as before"))
 
     await store_of(org).write(fill)
     await org.sdk.add_profiles(user_profiles=[profile("Has a dog", profile_id="dog")])
@@ -282,14 +282,14 @@ async def test_undoing_a_forget_shows_the_memory_and_its_turn_again(org: Org):
         return ref
 
     ref = await store.write(fill)
-    hidden = await store.read(lambda tx: tx.hidden_turns.hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
+    hidden = await store.read(lambda tx: tx.hidden_turns.find_hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
     forgotten = (await feed(org))[0]
 
     await org.sdk.undo_memory_change(change_id=forgotten.change_id)
 
     assert hidden
     assert await status(org, ref) == "current"
-    assert not await store.read(lambda tx: tx.hidden_turns.hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
+    assert not await store.read(lambda tx: tx.hidden_turns.find_hidden(tx.profiles.get(ref.id).interaction_ids))  # type: ignore[union-attr]
 
 
 async def test_an_expired_memory_that_is_restored_does_not_expire_at_once_again(org: Org):
@@ -308,7 +308,7 @@ async def test_an_expired_memory_that_is_restored_does_not_expire_at_once_again(
     memory = await store.read(lambda tx: tx.profiles.get(ref.id))
     assert memory is not None
     assert (memory.status, memory.valid_until) == (Status.CURRENT, None)
-    assert not await store.read(lambda tx: tx.profiles.past(tx.at))
+    assert not await store.read(lambda tx: tx.profiles.find_expired(tx.at))
 
 
 async def test_a_change_is_not_undone_twice_nor_after_the_memory_was_changed_again(org: Org):
@@ -321,7 +321,7 @@ async def test_a_change_is_not_undone_twice_nor_after_the_memory_was_changed_aga
     with pytest.raises(Conflict, match=f"profile {ref.id} was changed again since"):
         await org.sdk.undo_memory_change(change_id=learned.change_id)
     await org.sdk.undo_memory_change(change_id=restated.change_id)
-    with pytest.raises(Conflict, match="undone before"):
+    with pytest.raises(Conflict, match="already undone"):
         await org.sdk.undo_memory_change(change_id=restated.change_id)
     await org.sdk.undo_memory_change(change_id=learned.change_id)
 
@@ -364,8 +364,8 @@ async def test_deletions_and_conflicts_say_why_they_cannot_be_undone(org: Org):
     assert conflict.other is not None
     assert (conflict.other.relation, conflict.other.text) == ("conflicts_with", "The staging port is 8080")
     assert (deleted.refusal, conflict.refusal) == (
-        "What is deleted cannot be restored.",
-        "Settle the conflict instead: keep one of the two memories, or both.",
+        "A deleted memory cannot be restored.",
+        "Settle the conflict instead: keep one of the memories, or both.",
     )
     with pytest.raises(Conflict, match="cannot be restored"):
         await org.sdk.undo_memory_change(change_id=deleted.change_id)

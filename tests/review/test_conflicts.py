@@ -115,7 +115,7 @@ async def test_a_settled_conflict_is_not_settled_again(org: Org):
     _, _, conflict = await store_of(org).write(pair)
     await org.sdk.settle_conflict(conflict_id=conflict, keep="newer")
 
-    with pytest.raises(Conflict, match="settled already by"):
+    with pytest.raises(Conflict, match="already settled by"):
         await org.sdk.settle_conflict(conflict_id=conflict, keep="older")
     with pytest.raises(NotFound):
         await org.sdk.settle_conflict(conflict_id="con_none", keep="older")
@@ -128,7 +128,7 @@ async def test_a_memory_that_ends_by_other_means_settles_its_conflict_until_that
 
     done = await org.sdk.review_memories(action="archive", items=[{"kind": "profile", "id": older.id}])
     ended = await open_conflicts(org), await flagged(org)
-    with pytest.raises(Conflict, match="settled already"):
+    with pytest.raises(Conflict, match="already settled"):
         await org.sdk.settle_conflict(conflict_id=conflict, keep="newer")
     await org.sdk.undo_review(action_id=done.action_id)
 

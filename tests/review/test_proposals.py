@@ -54,7 +54,7 @@ async def test_lessons_about_the_same_call_or_in_like_words_stand_beside_it(org:
     await org.sdk.add_agent_playbooks(agent_playbooks=[{"content": "Invoices are written in French."}])
     deps = await org.app.deps_for(org.id)
 
-    found = await proposals.beside(await proposals.of_playbook(lesson, deps), deps)
+    found = await proposals.similar_lessons(await proposals.of_playbook(lesson, deps), deps)
 
     assert near.success
     assert [one.lesson.content.partition(";")[0] for one, _ in found] == ["Do not call deploy again after a timeout"]

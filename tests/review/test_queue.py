@@ -132,7 +132,7 @@ async def test_the_review_of_one_org_knows_nothing_of_another(start: Start, cloc
 
     from acumen.review import queue  # noqa: PLC0415 - asked below the API, which needs a key for a second org
 
-    found = await queue.candidates(queue.Wanted(None), 100, 0, await app.deps_for(OrgId("other")))
+    found = await queue.candidates(queue.ReviewQuery(None), 100, 0, await app.deps_for(OrgId("other")))
 
     assert (found.candidates, found.total) == ([], 0)
 
@@ -177,7 +177,7 @@ async def test_a_memory_shown_often_and_seldom_cited_is_expensive_once_its_grace
     assert one.wasted_tokens * 9 == one.total_prompt_tokens * 8
     assert one.last_cited_at is not None
     assert one.saving_tokens_per_day == round(one.wasted_tokens / 8, 1)
-    assert "1 of 9 showings" in one.reasons["high_cost_low_cite"]
+    assert "1 of 9 injections" in one.reasons["high_cost_low_cite"]
 
 
 async def test_an_agent_that_never_cites_holds_nothing_against_a_memory(start: Start, clock: Clock):
@@ -192,7 +192,7 @@ async def test_an_agent_that_never_cites_holds_nothing_against_a_memory(start: S
 
     assert (silent, tag.wasted_share) == ([], 1.0)  # that nothing was cited is still told
     (one,) = (await org.sdk.memory_review(user_id="ada")).candidates
-    assert "1 of 9 showings" in one.reasons["high_cost_low_cite"]  # counted from when it first cited
+    assert "1 of 9 injections" in one.reasons["high_cost_low_cite"]  # counted from when it first cited
 
 
 async def test_a_dismissed_candidate_returns_when_its_numbers_have_grown_by_half(start: Start, clock: Clock):

@@ -60,7 +60,7 @@ Told = list[tuple[QueueItem, tuple[Signal, ...]]]
 
 def judged(tx: Tx, asked: QueueFilter) -> Told:
     """By the rules, memory by memory."""
-    every = [one for kind in asked.kinds for one in tx.review_queue.of(kind, [str(number) for number in IDS], asked)]
+    every = [one for kind in asked.kinds for one in tx.review_queue.find(kind, [str(number) for number in IDS], asked)]
     every = [one for one in every if asked.user in (None, one.user_id)]
     return [(one, told) for one in every if (told := signals_of(one.case, asked.window, asked.thresholds))]
 
@@ -89,25 +89,25 @@ def totals(told: Told, asked: QueueFilter) -> tuple[int, float]:
 def fill(tx: Tx, chance: Random) -> None:
     for kind in Kind:
         rows = [memory(kind, number, chance) for number in IDS]
-        tx.scope.add(MEMORY_TABLES[kind].table, rows)
+        tx.scope.insert(MEMORY_TABLES[kind].table, rows)
         counted = [used(kind, row, chance) for row in rows if chance.random() < 0.7]
-        tx.scope.add(memory_totals, counted)
-        tx.scope.add(memory_days, [began(one, chance) for one in counted])
+        tx.scope.insert(memory_totals, counted)
+        tx.scope.insert(memory_days, [began(one, chance) for one in counted])
         flags = [flag for row in rows for flag in flagged(kind, row, chance)]
         tx.memory_flags.replace(kind, [flag.id for flag in flags], [], flags)
         tx.memory_flags.replace_pairs(kind, [], pairs(kind, rows, chance))
         for row in rows:
-            tx.review_states.put(MemoryRef(kind, own(kind, row)), marked(chance), row.get("user_id"))
+            tx.review_states.upsert(MemoryRef(kind, own(kind, row)), marked(chance), row.get("user_id"))
     for kind in (Kind.PROFILE, Kind.USER_PLAYBOOK):
         for user in ("ada", "bob"):
             conflicts(tx, kind, user, chance)
     folded = [{"agent_playbook_id": number, "user_playbook_id": number + 3} for number in IDS[::9]]
-    tx.scope.add(agent_playbook_sources, folded)
+    tx.scope.insert(agent_playbook_sources, folded)
 
 
 def conflicts(tx: Tx, kind: Kind, user: str, chance: Random) -> None:
     """Of one user's memories; some are settled."""
-    ids = sorted(tx.by_kind[kind].owned(Filter(user_id=UserId(user), statuses=None)))
+    ids = sorted(tx.by_kind[kind].find_owners(Filter(user_id=UserId(user), statuses=None)))
     for number in range(8):
         older, newer = (MemoryRef(kind, one) for one in chance.sample(ids, 2))
         link = Conflict(f"con_{kind}_{user}_{number}", UserId(user), older, newer, "why", AT)

@@ -81,7 +81,7 @@ def test_a_memory_that_is_shown_often_and_surely_seldom_cited_is_expensive():
     assert signal is not None
     assert (signal.name, signal.score, signal.measure) == ("high_cost_low_cite", 40, 450)
     assert "450 of 500 tokens" in signal.why
-    assert "1 of 10 showings" in signal.why
+    assert "1 of 10 injections" in signal.why
     assert signal.saving == pytest.approx(450 / 60)
 
 

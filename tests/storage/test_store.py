@@ -118,7 +118,7 @@ async def test_writes_that_wait_share_a_commit_and_one_that_fails_takes_nobody_a
         raise ValueError("only mine")
 
     def clash(tx: Tx) -> None:
-        tx.scope.add(orgs, [{"config_version": 0, "search_seq": 0, "generation": 0}] * 2)
+        tx.scope.insert(orgs, [{"config_version": 0, "search_seq": 0, "generation": 0}] * 2)
 
     waiting = [
         asyncio.create_task(make(store, "before")),
@@ -201,9 +201,9 @@ async def test_a_transaction_that_did_not_begin_with_the_orgs_lock_cannot_change
 
 async def test_users_are_locked_in_one_call_and_those_that_are_held_may_be_named_again(store: Store):
     def two_calls(tx: Tx) -> None:
-        tx.scope.hold_users({"ada", "bob"})
-        tx.scope.hold_user("ada")
-        tx.scope.hold_user("eve")
+        tx.scope.lock_users({"ada", "bob"})
+        tx.scope.lock_user("ada")
+        tx.scope.lock_user("eve")
 
     with pytest.raises(LockOrderViolated):
         await store.of(ORG).write(two_calls)
@@ -234,11 +234,11 @@ async def test_jobs_are_inserted_after_everything_else_and_in_one_order(store: S
     def add(tx: Tx) -> int:
         for fact in facts:
             tx.jobs.add(fact)
-        return len(tx.jobs.of_event(LessonsGrew.name))
+        return len(tx.jobs.find_by_event(LessonsGrew.name))
 
     inserted_meanwhile = await store.of(ORG).write(add)
     jobs = await store.of(ORG).read(
-        lambda tx: [*tx.jobs.of_event(LessonsGrew.name), *tx.jobs.of_event(SessionQuiet.name)]
+        lambda tx: [*tx.jobs.find_by_event(LessonsGrew.name), *tx.jobs.find_by_event(SessionQuiet.name)]
     )
 
     assert inserted_meanwhile == 0

@@ -1,6 +1,6 @@
 """What the charts show that are drawn on the server."""
 
-from acumen.meter.price import Tag
+from acumen.meter.costs import CostRow
 from acumen.model.metering.usage import Use
 from acumen.model.times import DAY_MS
 from acumen.web.charts import WEEKS, calendar, level, percentiles, scatter
@@ -8,8 +8,8 @@ from acumen.web.charts import WEEKS, calendar, level, percentiles, scatter
 MONDAY = 20_003  # 2024-10-07
 
 
-def tag(name: str, shown: int, tokens: int, cited: int) -> Tag:
-    return Tag(("profile", name), Use(shown=shown, tokens=tokens, cited_shown=cited), name)
+def tag(name: str, shown: int, tokens: int, cited: int) -> CostRow:
+    return CostRow(("profile", name), Use(shown=shown, tokens=tokens, cited_shown=cited), name)
 
 
 def test_a_memory_lies_by_what_a_showing_costs_and_how_often_it_is_cited():

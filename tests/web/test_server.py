@@ -132,13 +132,13 @@ async def test_a_saved_view_is_its_orgs_and_goes_with_the_user_it_names(org: Org
             assert (reply.status_code, reply.headers["location"]) == (303, f"{ROOT}/memories?{query.split('&')[0]}")
         nameless = await http.post(f"{ROOT}/views", data={"token": token, "where": "memories", "query": "kind=profile"})
 
-    own = await org.app.store.of(org.id).read(lambda tx: tx.saved_views.of("memories"))
-    others = await org.app.store.of(other.id).read(lambda tx: tx.saved_views.of("memories"))
+    own = await org.app.store.of(org.id).read(lambda tx: tx.saved_views.find("memories"))
+    others = await org.app.store.of(other.id).read(lambda tx: tx.saved_views.find("memories"))
     await org.sdk.clear_user_data(user_id="ada")
 
     assert (own, others) == ({"kind=profile": "kind=profile", "user=ada&page=3": "user=ada"}, {})
     assert nameless.status_code == 422
-    assert list(await org.app.store.of(org.id).read(lambda tx: tx.saved_views.of("memories"))) == ["kind=profile"]
+    assert list(await org.app.store.of(org.id).read(lambda tx: tx.saved_views.find("memories"))) == ["kind=profile"]
 
 
 @once

@@ -1,4 +1,4 @@
-"""Who is calling: the holder of a key, or, while there are no keys, someone on this very machine."""
+"""Who is calling: the holder of a key, or, while there are no keys, a program on this machine."""
 
 import ipaddress
 import secrets
@@ -16,11 +16,12 @@ from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.account import ApiKey
 from acumen.model.ids import Millis, OrgId, fresh_id, now
 from acumen.storage.accounts.api_keys import any_exist, by_id, by_secret, hashed
+from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Tx
 from acumen_client.wire.shapes import Role
 
-# How long another process's new or revoked key may go unnoticed here.
-REMEMBER_SECONDS = 2.0
+# How long a key that another process creates or revokes may go unnoticed here.
+CACHE_SECONDS = 2.0
 FORWARDED = frozenset({"forwarded", "x-forwarded-for", "x-real-ip"})
 
 
@@ -32,21 +33,21 @@ class Caller(Struct, frozen=True):
 
     @property
     def actor(self) -> str:
-        """As the audit log names who did something."""
+        """The name in the audit log."""
         return "local" if self.key_id is None else f"{self.key_name} ({self.key_id})"
 
 
 class KeyAuthenticator:
-    """Knows the keys, for a moment at a time."""
+    """Finds the caller of a request; keys are cached for a moment."""
 
     def __init__(self, app: App) -> None:
         self._app = app
         self._store = app.store
-        self._known: dict[str, tuple[float, ApiKey | None]] = {}
+        self._cache: dict[str, tuple[float, ApiKey | None]] = {}
         self._keys_exist: tuple[float, bool] = (0.0, False)
 
     async def identify(self, scope: Scope) -> Caller:
-        """NotAuthenticated when nobody can vouch for the caller."""
+        """Raises NotAuthenticated."""
         secret = _bearer(scope)
         if secret is not None and await self.keys_exist():
             return await self.holder_of(secret)
@@ -54,30 +55,35 @@ class KeyAuthenticator:
             raise NotAuthenticated
         if not is_local(scope):
             raise NotAuthenticated(
-                "Authentication required: without keys only programs on this machine are answered. "
-                "Make a key with `acumen keys create`."
+                "Authentication required: until a key exists, only programs on this machine may call. "
+                "Create a key with `acumen keys create`."
             )
         return Caller(LOCAL_ORG, Role.ADMIN)
 
     async def holder_of(self, secret: str) -> Caller:
-        """NotAuthenticated when no key that counts has this secret."""
+        """Raises NotAuthenticated if no valid key has this secret."""
         return _holder(await self._key(hashed(secret), lambda conn: by_secret(conn, secret)))
 
     async def holder_by_id(self, key_id: str) -> Caller:
-        """Of a key whose secret was shown before; NotAuthenticated when it no longer counts."""
+        """For a session whose secret was checked before; raises NotAuthenticated if the key is no longer valid."""
         return _holder(await self._key(f"id:{key_id}", lambda conn: by_id(conn, key_id)))
 
     async def keys_exist(self) -> bool:
         checked_at, exist = self._keys_exist
-        if time.monotonic() - checked_at > REMEMBER_SECONDS:
-            if checked_at:  # whoever comes meanwhile need not ask as well
+        if time.monotonic() - checked_at > CACHE_SECONDS:
+            if checked_at:  # other callers use the old answer meanwhile
                 self._keys_exist = (time.monotonic(), exist)
             exist = await self._store.read(any_exist)
             self._keys_exist = (time.monotonic(), exist)
         return exist
 
+    async def all_of(self, org: OrgId) -> list[ApiKey]:
+        """The org's keys that are not revoked."""
+        keys = await self._store.of(org).read(lambda tx: tx.api_keys.all())
+        return [key for key in keys if key.revoked_at is None]
+
     async def create(self, org: OrgId, name: str, role: Role, expires_at: Millis | None) -> tuple[ApiKey, str]:
-        """The key, and its secret, which nobody can read again."""
+        """The key, and its secret, which is stored nowhere."""
         secret = f"acm_{secrets.token_urlsafe(32)}"
         key = ApiKey(fresh_id("key"), org, name, role, secret[:8], Millis(0), expires_at, None)
 
@@ -90,23 +96,28 @@ class KeyAuthenticator:
         self.forget()
         return made, secret
 
+    async def all_keys(self) -> list[ApiKey]:
+        """Of all orgs, revoked ones included."""
+        orgs = await self._store.read(all_orgs)
+        return [key for org in sorted(orgs) for key in await self._store.of(org).read(lambda tx: tx.api_keys.all())]
+
     async def revoke(self, org: OrgId, key_id: str) -> None:
         if not await self._store.of(org).write(lambda tx: tx.api_keys.revoke(key_id)):
-            raise NotFound(f"There is no key {key_id!r} to revoke.")
+            raise NotFound(f"Key {key_id!r} does not exist or is revoked already.")
         self.forget()
 
     def forget(self) -> None:
-        """Look at the database again, at once."""
-        self._known.clear()
+        """Read the database again at the next request."""
+        self._cache.clear()
         self._keys_exist = (0.0, False)
 
-    async def _key(self, name: str, look: Callable[[Any], ApiKey | None]) -> ApiKey | None:
-        checked_at, key = self._known.get(name, (0.0, None))
-        if time.monotonic() - checked_at > REMEMBER_SECONDS:
-            key = await self._store.read(look)
-            if len(self._known) > 10_000:
-                self._known.clear()
-            self._known[name] = (time.monotonic(), key)
+    async def _key(self, name: str, query: Callable[[Any], ApiKey | None]) -> ApiKey | None:
+        checked_at, key = self._cache.get(name, (0.0, None))
+        if time.monotonic() - checked_at > CACHE_SECONDS:
+            key = await self._store.read(query)
+            if len(self._cache) > 10_000:
+                self._cache.clear()
+            self._cache[name] = (time.monotonic(), key)
         return key
 
 
@@ -118,11 +129,11 @@ def _holder(key: ApiKey | None) -> Caller:
 
 def require(caller: Caller, needed: Role) -> None:
     if not caller.role.allows(needed):
-        raise NotAllowed(f"This needs a key with the role {needed}; yours is {caller.role}.")
+        raise NotAllowed(f"This needs a key with role {needed} or higher; yours is {caller.role}.")
 
 
 def is_local(scope: Scope) -> bool:
-    """From this machine, addressed to this machine, and not by a page from elsewhere or through a proxy."""
+    """From this machine, addressed to this machine, not by a web page of another origin, not through a proxy."""
     headers = headers_of(scope)
     if not FORWARDED.isdisjoint(headers):
         return False

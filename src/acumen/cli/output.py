@@ -1,7 +1,6 @@
 """What commands print: JSON for programs, text and tables for people."""
 
 import json
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,12 +9,15 @@ from typing import Any
 import typer
 from pydantic import BaseModel
 
-# Wide enough for a line of a table when nobody's screen says otherwise.
+from acumen.model.prompt_injection import visible
+
+# Width of a table when the output is not a terminal.
 WIDTH_WITHOUT_SCREEN = 160
+# Characters of a memory in a cell of a table.
+TITLE = 60
 
 
 def show(as_json: bool, value: Mapping[str, Any] | BaseModel, text: str) -> None:
-    """The whole value as JSON, or what a person wants to know of it."""
     typer.echo(as_json_text(value) if as_json else text)
 
 
@@ -26,7 +28,7 @@ def as_json_text(value: Mapping[str, Any] | BaseModel) -> str:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[object]], width: int | None = None) -> str:
-    """Columns in line. What is wider than `width` (or the screen) is folded inside its column."""
+    """Aligned columns. A cell wider than its column is folded; `width` is that of the screen unless given."""
     from rich.console import Console  # noqa: PLC0415 - a command that prints one line should not load Rich
     from rich.table import Table  # noqa: PLC0415 - as above
     from rich.text import Text  # noqa: PLC0415 - as above
@@ -36,32 +38,38 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], width: int 
         grid.add_column(heading.upper(), overflow="fold")
     for row in rows:
         # As Text, so that a memory with [brackets] is not taken for markup.
-        grid.add_row(*(Text("-" if cell is None else plain(str(cell))) for cell in row))
+        grid.add_row(*(Text("-" if cell is None else visible(str(cell))) for cell in row))
     console = Console(width=width or (None if sys.stdout.isatty() else WIDTH_WITHOUT_SCREEN), color_system=None)
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-# What a terminal obeys instead of showing: control characters, and marks that turn the direction of text.
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]")
+def listed(headings: Sequence[str], rows: Sequence[Sequence[object]], summary: str) -> str:
+    """A table with a summary below it; without rows the summary alone."""
+    return f"{table(headings, rows)}\n\n{summary}" if rows else summary
 
 
-def plain(text: str) -> str:
-    """Text that a terminal shows as it is, whatever a memory says."""
-    return _UNSHOWN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+def short(text: str) -> str:
+    """The text on one line, cut to the width of a cell."""
+    line = " ".join(text.split())
+    return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
 def when(seconds: float | None) -> str | None:
-    """A moment in this machine's own time zone."""
+    """A time in the time zone of this machine."""
     return None if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def size(count: int) -> str:
-    """Bytes, in the largest unit that leaves a number above one."""
+    """Bytes, in the largest unit that leaves a number of at least 1."""
     amount = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} B" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
-    raise AssertionError("the last unit takes any size")
+    return f"{amount:.1f} GiB"

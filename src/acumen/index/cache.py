@@ -58,7 +58,7 @@ class MemoryIndex:
 
     def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
         ids = tuple(row.entity_id for row, _, gone in changed if not gone)
-        facets = tx.by_kind[self._kind].facets(Filter(statuses=None, ids=ids)) if ids else {}
+        facets = tx.by_kind[self._kind].find_facets(Filter(statuses=None, ids=ids)) if ids else {}
         for row, _, gone in changed:
             facet = facets.get(row.entity_id)
             self._standing.discard(row.entity_id)
@@ -96,7 +96,7 @@ class TurnIndex:
         """The pieces of turns that can be quoted; cut once, for turns do not change."""
         missing = [InteractionId(int(key)) for key in keys if key not in self._excerpts]
         if missing:
-            made = excerpts(tx, self._user, tx.conversations.by_ids(missing))
+            made = excerpts(tx, self._user, tx.conversations.get_many(missing))
             self._excerpts |= {str(excerpt.turn): excerpt for excerpt in made}
         used = {key: self._excerpts.pop(key) for key in keys if key in self._excerpts}
         self._excerpts |= used
@@ -110,7 +110,7 @@ class TurnIndex:
         if version.generation != self._version.generation:
             self.rows, self._last = TurnPartition(), InteractionId(0)
             self._version, self._excerpts = IndexVersion(version.generation, 0), {}
-        for turn in tx.conversations.after(self._user, self._last):
+        for turn in tx.conversations.find_after(self._user, self._last):
             self._put(turn)
             self._last = turn.id
         if version.seq > self._version.seq:
@@ -142,13 +142,13 @@ class TurnIndex:
 
     def _restore(self, tx: Tx, ids: Sequence[str]) -> None:
         """Turns that were hidden and are shown again; deleted ones are not found."""
-        for turn in tx.conversations.by_ids([InteractionId(int(turn_id)) for turn_id in ids]) if ids else ():
+        for turn in tx.conversations.get_many([InteractionId(int(turn_id)) for turn_id in ids]) if ids else ():
             self._put(turn)
 
 
 def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:
     """What changed after `seq`, in order, a page at a time."""
-    while changed := tx.search_rows.since(kind, user, seq, PAGE):
+    while changed := tx.search_rows.find_since(kind, user, seq, PAGE):
         yield changed
         seq = changed[-1][1]
 

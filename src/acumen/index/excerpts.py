@@ -132,4 +132,4 @@ class _Echoes:
     def _between(self, first: Millis, last: Millis) -> list[list[RenderedMemory]]:
         """A day later too: the clock of the caller who dated the turn is not ours."""
         since, until = Millis(first - ECHO_DAYS * DAY_MS), Millis(last + 2 * DAY_MS)
-        return self._tx.injections.shown_between(self._user, since, until)
+        return self._tx.injections.find_memories_between(self._user, since, until)

@@ -84,7 +84,7 @@ class Worker:
 
     async def take_over(self) -> None:
         """What killed processes of this machine had begun can be begun again at once."""
-        gone = [owner for owner in await self._store.peek(lambda leases: leases.owners()) if self._is_gone(owner)]
+        gone = [owner for owner in await self._store.peek(lambda leases: leases.find_owners()) if self._is_gone(owner)]
         if gone:
             await self._store.lease(lambda leases: leases.end_leases(gone))
 
@@ -99,7 +99,7 @@ class Worker:
     async def run_this(self, org: OrgId, event: Event) -> None:
         """Runs the job of this event here and now, for somebody who waits for it; nothing if another has it."""
         until = self._lease_end()
-        for job in await self._store.lease(lambda leases: leases.claim_this(org, event, self._owner, until)):
+        for job in await self._store.lease(lambda leases: leases.claim_event(org, event, self._owner, until)):
             await self._carry(job)
 
     async def _take_or_tell(self, *, announced: bool) -> bool:
@@ -130,7 +130,7 @@ class Worker:
 
     async def _claim(self, most: int, *, announced: bool = False) -> list[Job]:
         """Unannounced, looks first: most of the time there is nothing, and writing needs a lock."""
-        if not announced and not await self._store.peek(lambda leases: leases.any_due()):
+        if not announced and not await self._store.peek(lambda leases: leases.has_due()):
             return []
         until = self._lease_end()
         return await self._store.lease(lambda leases: leases.claim(self._owner, until, most, self._settings.attempts))
@@ -175,7 +175,7 @@ class Worker:
 
     async def _renew(self) -> None:
         ids, until = list(self._in_hand), self._lease_end()
-        await self._store.lease(lambda leases: leases.renew(self._owner, ids, until))
+        await self._store.lease(lambda leases: leases.renew_leases(self._owner, ids, until))
 
     def _is_gone(self, owner: str) -> bool:
         """False when in doubt: then the lease decides."""

@@ -93,12 +93,12 @@ def _playbook(note: Note, window: Window, by: LearnedBy) -> UserPlaybook:
     )
 
 
-def restated(known: Profile | UserPlaybook, note: Note, window: Window) -> Profile | UserPlaybook:
+def restated(memory: Profile | UserPlaybook, note: Note, window: Window) -> Profile | UserPlaybook:
     """Said again: counted, dated anew, and valid for as long as the new words say."""
-    said_at = window.turn(note.evidence.interaction_id).at or known.said_at
-    turns = [*known.interaction_ids, note.evidence.interaction_id]
-    newest = max(known.said_at or Millis(0), said_at or Millis(0)) or None
-    again = replace(known, mentions=known.mentions + 1, interaction_ids=turns, said_at=newest)
+    said_at = window.turn(note.evidence.interaction_id).at or memory.said_at
+    turns = [*memory.interaction_ids, note.evidence.interaction_id]
+    newest = max(memory.said_at or Millis(0), said_at or Millis(0)) or None
+    again = replace(memory, mentions=memory.mentions + 1, interaction_ids=turns, said_at=newest)
     if isinstance(again, Profile):
         return replace(again, ttl=note.ttl, expires_at=_expires(note, said_at or again.created_at))
     return again
@@ -117,10 +117,10 @@ async def expire(_fact: Hour, deps: Deps) -> None:
     """Marks what is past its stated time; search has skipped it since that moment."""
 
     def store(tx: Tx) -> None:
-        with tx.memories.changing_many():
-            for profile in tx.profiles.past(deps.now()):
+        with tx.memories.batch():
+            for profile in tx.profiles.find_expired(deps.now()):
                 after = replace(profile, status=Status.EXPIRED)
                 because = Because("Its stated time is over", cause=Cause.EXPIRED, quote=profile.source_span)
-                tx.memories.change(MemoryRef(Kind.PROFILE, profile.id), profile, after, None, because)
+                tx.memories.update(MemoryRef(Kind.PROFILE, profile.id), profile, after, None, because)
 
     await deps.store.write(store)

@@ -12,7 +12,7 @@ from acumen.errors import Conflict
 from acumen.index.documents import Document
 from acumen.learn.extract.extraction import extract
 from acumen.learn.extract.notes import Extraction
-from acumen.learn.extract.windows import Due, Found, Next, come_back, next_due
+from acumen.learn.extract.windows import Due, Next, WindowCache, come_back, next_due
 from acumen.learn.memories import LearnedBy, new_memory, restated
 from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Reason, Restated, Target
 from acumen.learn.merge.merge import merge
@@ -41,7 +41,7 @@ class ExtractorRun(Struct, frozen=True):
     user: UserId
     extractor: Extractor
     bookmark: str
-    next: Callable[[Tx, Found], Next]
+    next: Callable[[Tx, WindowCache], Next]
     status: Status = Status.CURRENT  # PENDING: a rerun, which sees nothing but its own memories
     count: Callable[[Tx, Mapping[str, int]], None] | None = None  # called with what came of each window
 
@@ -49,7 +49,7 @@ class ExtractorRun(Struct, frozen=True):
     def regular(kind: Kind, user: UserId, extractor: Extractor, deps: Deps) -> "ExtractorRun":
         """Through what has not been read yet."""
 
-        def following(tx: Tx, windows: Found) -> Next:
+        def following(tx: Tx, windows: WindowCache) -> Next:
             return next_due(tx, user, extractor, deps, windows)
 
         return ExtractorRun(kind, user, extractor, extractor.bookmark, following)
@@ -124,7 +124,7 @@ async def read_all(runs: Sequence[ExtractorRun], deps: Deps) -> None:
 
 
 def _begin(tx: Tx, runs: Sequence[ExtractorRun]) -> list[Next]:
-    windows: Found = {}
+    windows: WindowCache = {}
     return [run.next(tx, windows) for run in runs]
 
 
@@ -178,13 +178,13 @@ async def _store(group: _Group, extraction: Extraction | None, deps: Deps) -> li
 async def _extract(group: _Group, deps: Deps) -> Extraction | None:
     if not group.due.news:
         return None
-    known: list[Memory] = []
+    memories: list[Memory] = []
     if deps.llm is not None:
         rows = await deps.index.rows([Document(Kind.PROFILE, group.user, _new_text(group.due.window))])
-        known = await deps.store.read(lambda tx: _shown_to_model(tx, group, rows[0], deps))
-    extraction = await extract(group.due.window, group.extractors, known, deps)
-    wanted = [note for note in extraction.notes if note.kind in group.extractors]
-    return replace(extraction, notes=wanted)
+        memories = await deps.store.read(lambda tx: _shown_to_model(tx, group, rows[0], deps))
+    extraction = await extract(group.due.window, group.extractors, memories, deps)
+    notes = [note for note in extraction.notes if note.kind in group.extractors]
+    return replace(extraction, notes=notes)
 
 
 def _new_text(window: Window) -> str:
@@ -196,11 +196,11 @@ def _shown_to_model(tx: Tx, group: _Group, row: SearchRow, deps: Deps) -> list[M
     statuses = (group.status,)
     shown: list[Memory] = []
     for kind in group.extractors:
-        wanted = Filter(user_id=group.user, statuses=statuses)
-        memories: list[Memory] = list(tx.by_kind[kind].find(wanted, SHOWN_TO_MODEL + 1))
+        user_filter = Filter(user_id=group.user, statuses=statuses)
+        memories: list[Memory] = list(tx.by_kind[kind].find(user_filter, SHOWN_TO_MODEL + 1))
         if len(memories) > SHOWN_TO_MODEL:
             (near,) = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind)])
-            nearest = tx.by_kind[kind].by_ids(list(near))
+            nearest = tx.by_kind[kind].get_many(list(near))
             memories = [memory for memory in nearest.values() if memory.status in statuses]
         shown += memories
     return shown[: 2 * SHOWN_TO_MODEL]
@@ -222,7 +222,7 @@ async def _decide(group: _Group, extraction: Extraction | None, deps: Deps) -> t
 
 
 def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], deps: Deps) -> _Neighbours:
-    versions = {kind: tx.search_rows.latest(kind, group.user) for kind in KINDS}
+    versions = {kind: tx.search_rows.get_latest_version(kind, group.user) for kind in KINDS}
     memories: list[Any] = []
     for kind in KINDS:
         if extraction.endings:  # what they name may be anything
@@ -231,7 +231,7 @@ def _meet(tx: Tx, group: _Group, extraction: Extraction, rows: list[SearchRow], 
         near = deps.index.similar(tx, kind, group.user, [replace(row, kind=kind) for row in rows])
         ids = {key for keys in near for key in keys}
         ids |= {note.updates.id for note in extraction.notes if note.updates and note.updates.kind is kind}
-        memories += tx.by_kind[kind].by_ids(sorted(ids)).values()
+        memories += tx.by_kind[kind].get_many(sorted(ids)).values()
     return _Neighbours(rows, versions, _visible(memories, group.status))
 
 
@@ -251,8 +251,10 @@ def _write(
 ) -> list[Next]:
     """Changes and bookmarks move in one transaction."""
     if changes and extraction is not None:
-        tx.search_rows.hold()
-        if any(tx.search_rows.latest(kind, group.user) != mark for kind, mark in neighbours.versions.items()):
+        tx.search_rows.require_org_lock()
+        if any(
+            tx.search_rows.get_latest_version(kind, group.user) != mark for kind, mark in neighbours.versions.items()
+        ):
             raise _Overtaken
         by = LearnedBy(group.extractors, extraction.origin, deps.now(), extraction.because, group.status)
         _apply(tx, group, by, neighbours, changes)
@@ -299,7 +301,7 @@ def _restate(tx: Tx, ref: MemoryRef, change: Restated, window: Window) -> None:
     if before is not None:
         after = restated(before, change.note, window)
         because = _because(change.reason, [str(change.note.evidence.interaction_id)])
-        tx.memories.change(ref, before, after, None, because)
+        tx.memories.update(ref, before, after, None, because)
 
 
 def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> None:
@@ -316,7 +318,7 @@ def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> N
     turns = [*before.interaction_ids, *([ended.reason.interaction_id] if ended.forgotten else [])]
     status = Status.FORGOTTEN if ended.forgotten else Status.SUPERSEDED
     after = replace(before, status=status, superseded_by=linked, interaction_ids=turns)
-    tx.memories.change(ref, before, after, None, because)
+    tx.memories.update(ref, before, after, None, because)
 
 
 def _link(tx: Tx, user: UserId, conflict: InConflict, refs: Sequence[MemoryRef]) -> None:
@@ -331,7 +333,7 @@ def _link(tx: Tx, user: UserId, conflict: InConflict, refs: Sequence[MemoryRef])
 
 def _passed(tx: Tx, due: Due, run: ExtractorRun, extraction: Extraction | None, changes: Changes) -> Next:
     """The window is read: the bookmark moves behind it. Returns what comes next."""
-    tx.bookmarks.move(run.user, run.bookmark, due.seen, due.until)
+    tx.bookmarks.move(run.user, run.bookmark, due.bookmark, due.until)
     if run.count and due.news:
         generated = sum(added.note.kind is run.kind for added in changes.added)
         by_rules = {"windows_by_rules": 1} if extraction is not None and extraction.because else {}

@@ -83,7 +83,9 @@ def resolve(
     """By turn or call. `injected` are the memories that this user's agents were shown lately, in any session."""
     named = {key: cite for key, cite in cites.items() if cite.is_explicit or cite.handles}
     sessions = {cite.session for cite in named.values() if cite.session and (cite.names or cite.handles)}
-    of_session = {name: [shown.ref for shown in tx.injections.shown_lately(user, at, name)] for name in sessions}
+    of_session = {
+        name: [shown.ref for shown in tx.injections.find_recent_memories(user, at, name)] for name in sessions
+    }
     by_name = {key: _by_names(cite, of_session, injected) for key, cite in named.items()}
     refs = {ref for key, cite in named.items() for ref in (*cite.refs, *by_name[key].values())}
     known = frozenset(existing(tx, refs, user))
@@ -123,7 +125,7 @@ def existing(tx: Tx, refs: Iterable[MemoryRef], user: UserId) -> Iterable[Memory
     refs = list(refs)
     for kind in Kind:
         ids = [ref.id for ref in refs if ref.kind == kind]
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items() if ids else ():
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items() if ids else ():
             if owner(memory) in ("", user):
                 yield MemoryRef(kind, memory_id)
 
@@ -150,7 +152,7 @@ async def cite(
     at = deps.now()
 
     def store(tx: Tx) -> Cited:
-        injected = [shown.ref for shown in tx.injections.shown_lately(user, at)]
+        injected = [shown.ref for shown in tx.injections.find_recent_memories(user, at)]
         cited = resolve(tx, user, {call: _named(session, citations)}, injected, at).get(call, Cited())
         like = UsageEvent(id="", name="", at=at, user_id=user, session_id=session, request_id=call)
         tx.usage.add([*cited_events(like, f"cite:{call}", cited)])

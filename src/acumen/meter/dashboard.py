@@ -47,12 +47,12 @@ async def stats(days_back: int, deps: Deps) -> Dashboard:
 def _stats(tx: Tx, period: ReportPeriod) -> Dashboard:
     both = ReportPeriod(period.before.since, period.until)
     counts = (
-        tx.session_statistics.said_per_day(both),
-        tx.session_statistics.made_per_day([Kind.PROFILE], both),
-        tx.session_statistics.made_per_day(PLAYBOOKS, both),
+        tx.session_statistics.count_turns_per_day(both),
+        tx.session_statistics.count_memories_per_day([Kind.PROFILE], both),
+        tx.session_statistics.count_memories_per_day(PLAYBOOKS, both),
     )
     interactions, profiles, playbooks = ({day: n for day, n in one.items() if period.holds(day)} for one in counts)
-    ended = dict(tx.session_statistics.buckets(period, DAY_MS, 0))
+    ended = dict(tx.session_statistics.get_buckets(period, DAY_MS, 0))
     # Days before anything happened say nothing.
     first = min((*interactions, *profiles, *playbooks, *ended), default=period.until + 1)
     return Dashboard(
@@ -68,4 +68,4 @@ def _stats(tx: Tx, period: ReportPeriod) -> Dashboard:
 
 def _sums(tx: Tx, period: ReportPeriod, counts: tuple[PerDay, PerDay, PerDay]) -> PeriodTotals:
     said, profiles, playbooks = (sum(n for day, n in one.items() if period.holds(day)) for one in counts)
-    return PeriodTotals(said, profiles, playbooks, tx.session_statistics.totals(period))
+    return PeriodTotals(said, profiles, playbooks, tx.session_statistics.get_totals(period))

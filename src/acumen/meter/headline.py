@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from acumen.meter.price import Tag
+from acumen.meter.costs import CostRow
 
 # So many are named at most: a sentence about forty memories names none.
 MOST = 5
@@ -20,7 +20,7 @@ class Headline(Struct, frozen=True):
     share: float = 0.0
 
 
-def headline(tags: Sequence[Tag], all_tokens: int) -> Headline:
+def headline(tags: Sequence[CostRow], all_tokens: int) -> Headline:
     never = sorted((tag.use.tokens for tag in tags if tag.use.shown and not tag.use.cited_shown), reverse=True)
     if not all_tokens or not never:
         return Headline(all_tokens)
@@ -35,12 +35,12 @@ def headline(tags: Sequence[Tag], all_tokens: int) -> Headline:
 class Bar(Struct, frozen=True):
     """One memory of the Pareto chart: what it wasted, and how much of all waste it and those before it make."""
 
-    tag: Tag
+    tag: CostRow
     share: float
     cumulative: float
 
 
-def pareto(tags: Sequence[Tag], all_wasted: int, most: int) -> list[Bar]:
+def pareto(tags: Sequence[CostRow], all_wasted: int, most: int) -> list[Bar]:
     """The most wasteful first, as the tags come; those that wasted nothing are left out."""
     bars: list[Bar] = []
     so_far = 0

@@ -60,14 +60,14 @@ async def effect(playbook_id: int, deps: Deps) -> Effect:
 
 
 def _effect(tx: Tx, playbook_id: int) -> Effect:
-    proposal = tx.proposals.of_playbook(playbook_id)
+    proposal = tx.proposals.find_by_playbook(playbook_id)
     playbook = tx.agent_playbooks.get(str(playbook_id))
     if proposal is None or playbook is None:
         raise NotFound(f"There is no proposed lesson {playbook_id}.")
-    groups = tuple(one.id for one in tx.failures.members(proposal.group_id)) if proposal.group_id else ()
+    groups = tuple(one.id for one in tx.failures.find_members(proposal.group_id)) if proposal.group_id else ()
     endpoints = tuple(proposal.detail.get("endpoints") or (proposal.endpoint,))
-    sessions = tx.operations.sessions_of_call(proposal.source, endpoints, groups)
-    shown = tx.usage.sessions_shown(Kind.AGENT_PLAYBOOK, str(playbook_id))
+    sessions = tx.operations.find_sessions_of_call(proposal.source, endpoints, groups)
+    shown = tx.usage.find_sessions(Kind.AGENT_PLAYBOOK, str(playbook_id))
     decided = proposal.decided_at if playbook.approval is Approval.APPROVED else None
     return compare(sessions, shown, decided)
 

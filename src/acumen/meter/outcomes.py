@@ -37,14 +37,14 @@ def _of_memory(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Helped:
     if memory is None:
         raise NotFound(f"There is no {ref.kind} {ref.id}.")
     user, born = owner(memory) or None, memory.created_at
-    shown = OutcomeCounts(*tx.outcomes.sessions_with(ref, since, at))
-    every = OutcomeCounts(*tx.outcomes.sessions(since, at, user))
-    after = OutcomeCounts(*tx.outcomes.sessions(max(born, since), at, user))
-    before = OutcomeCounts(*tx.outcomes.sessions(since, Millis(born - 1), user))
-    return Helped(lift(shown, every.without(shown)), lift(after, before), tx.usage.metered_since())
+    shown = OutcomeCounts(*tx.outcomes.count_sessions_with(ref, since, at))
+    every = OutcomeCounts(*tx.outcomes.count_sessions(since, at, user))
+    after = OutcomeCounts(*tx.outcomes.count_sessions(max(born, since), at, user))
+    before = OutcomeCounts(*tx.outcomes.count_sessions(since, Millis(born - 1), user))
+    return Helped(lift(shown, every.without(shown)), lift(after, before), tx.usage.get_metered_since())
 
 
-async def propose_harmful(_fact: Hour, deps: Deps) -> None:
+async def propose_harmful(_event: Hour, deps: Deps) -> None:
     """Memories that surely harm are flagged for a person; nothing is done to them."""
     at = deps.now()
     found = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))
@@ -78,15 +78,15 @@ def _numbers(seen: Lift, low: float) -> dict[str, float]:
 
 def lifts(tx: Tx, since: Millis, at: Millis) -> dict[MemoryRef, tuple[Memory, Lift]]:
     """With and without, for every memory that was shown in that time and still exists."""
-    by_user = tx.outcomes.by_user(since, at)
+    by_user = tx.outcomes.count_by_user(since, at)
     everyone = OutcomeCounts(sum(n for n, _ in by_user.values()), sum(good for _, good in by_user.values()))
     if everyone.cases < ENOUGH:
         return {}
-    by_memory = tx.outcomes.by_memory(since, at)
+    by_memory = tx.outcomes.count_by_memory(since, at)
     found: dict[MemoryRef, tuple[Memory, Lift]] = {}
     for kind in Kind:
         ids = [ref.id for ref in by_memory if ref.kind == kind]
-        for name, memory in tx.by_kind[kind].by_ids(ids).items():
+        for name, memory in tx.by_kind[kind].get_many(ids).items():
             ref, user = MemoryRef(kind, name), owner(memory)
             shown = OutcomeCounts(*by_memory[ref])
             every = OutcomeCounts(*by_user.get(user, (0, 0))) if user else everyone

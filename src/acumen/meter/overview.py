@@ -71,24 +71,24 @@ async def overview(
     """`bucket` is day or week. Without `shadows` comparisons are left out."""
 
     def read(tx: Tx) -> Overview:
-        wins = tx.session_statistics.wins(period, DAY_MS) if shadows else []
+        wins = tx.session_statistics.count_wins(period, DAY_MS) if shadows else []
         part = _part(tx, period, bucket, None, shadows=shadows)
-        counts = tx.session_statistics.by_source(period)
+        counts = tx.session_statistics.count_by_source(period)
         listed = {source for sources in sets.values() for source in sources}
         sessions = {
-            source: tx.session_statistics.sessions(period, [source], MOST_SESSIONS)
+            source: tx.session_statistics.find_sessions(period, [source], MOST_SESSIONS)
             for source in sorted(counts)[:MOST_SOURCES]
         }
         by_set = {
             label: SourceSet(
                 sources,
                 _part(tx, period, bucket, sources, shadows=shadows),
-                tx.session_statistics.sessions(period, sources, MOST_SESSIONS),
+                tx.session_statistics.find_sessions(period, sources, MOST_SESSIONS),
             )
             for label, sources in sets.items()
         }
         return Overview(
-            state=_state(part.now, wins, tx.session_statistics.first_ended(), deps.now()),
+            state=_state(part.now, wins, tx.session_statistics.get_first_ended(), deps.now()),
             part=part,
             wins=wins,
             recent=tx.evaluations.find(EvaluationFilter(), MOST_RECENT),
@@ -103,17 +103,17 @@ async def overview(
 def _part(tx: Tx, period: ReportPeriod, bucket: str, sources: Sequence[str] | None, *, shadows: bool) -> OverviewPart:
     width, origin = WIDTHS[bucket]
     figures = tx.session_statistics
-    compared = dict(figures.wins(period, width, origin)) if shadows and sources is None else {}
-    buckets = figures.buckets(period, width, origin, sources)
-    cited = figures.attribution(period, MOST_RULES, sources)
-    titles = tx.memories.titles(attribution.ref for attribution in cited)
-    sessions = {one.ref: figures.sessions_citing(one.ref, period, MOST_SESSIONS, sources) for one in cited}
+    compared = dict(figures.count_wins(period, width, origin)) if shadows and sources is None else {}
+    buckets = figures.get_buckets(period, width, origin, sources)
+    cited = figures.get_attribution(period, MOST_RULES, sources)
+    titles = tx.memories.get_titles(attribution.ref for attribution in cited)
+    sessions = {one.ref: figures.find_sessions_citing(one.ref, period, MOST_SESSIONS, sources) for one in cited}
     return OverviewPart(
-        now=figures.totals(period, sources),
-        before=figures.totals(period.before, sources),
+        now=figures.get_totals(period, sources),
+        before=figures.get_totals(period.before, sources),
         buckets=[Bucket(at, totals, compared.get(at, Wins()).compared) for at, totals in buckets],
-        corrections=figures.corrections(period, sources),
-        corrections_before=figures.corrections(period.before, sources),
+        corrections=figures.count_corrections(period, sources),
+        corrections_before=figures.count_corrections(period.before, sources),
         rules=[CitedRule(replace(one, sessions=sessions[one.ref]), titles.get(one.ref, "")) for one in cited],
     )
 

@@ -131,12 +131,12 @@ class _Unread(Struct, frozen=True):
 
 
 def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:
-    seen = tx.bookmarks.of(user, READER)
-    turns = tx.conversations.after(user, seen, TURNS_AT_ONCE)
+    seen = tx.bookmarks.get(user, READER)
+    turns = tx.conversations.find_after(user, seen, TURNS_AT_ONCE)
     if not turns:
         return _Unread(seen, turns)
-    requests = tx.conversations.by_request(sorted({turn.request_id for turn in turns}))
-    shown = tx.injections.shown_lately(user, at)
+    requests = tx.conversations.get_requests(sorted({turn.request_id for turn in turns}))
+    shown = tx.injections.find_recent_memories(user, at)
     named = {turn.id: named_by(turn) for turn in turns}
     cited = resolve(tx, user, named, [memory.ref for memory in shown], at)
     retrieved = {ref for turn in turns for ref in _retrieved(turn)}
@@ -189,9 +189,9 @@ async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> Stats:
     since = Millis(deps.now() - days_back * DAY_MS)
 
     def read(tx: Tx) -> Stats:
-        found, total = tx.usage.top.shown(since, limit, offset)
-        titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
-        return Stats(found, total, titles, tx.usage.metered_since())
+        found, total = tx.usage.top.page_injected(since, limit, offset)
+        titles = tx.memories.get_titles(MemoryRef(Kind(one.kind), one.id) for one in found)
+        return Stats(found, total, titles, tx.usage.get_metered_since())
 
     return await deps.store.read(read)
 
@@ -213,18 +213,18 @@ async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Cita
     since = Millis(deps.now() - days_back * DAY_MS)
 
     def read(tx: Tx) -> Citations:
-        found, total = tx.usage.top.cited(since, limit, offset)
-        titles = tx.memories.titles(MemoryRef(Kind(one.kind), one.id) for one in found)
-        unresolved, retrieved = (tx.usage.count_of(name, since) for name in (UNRESOLVED, RETRIEVED))
-        return Citations(found, total, titles, unresolved, retrieved, tx.usage.cited_since())
+        found, total = tx.usage.top.page_cited(since, limit, offset)
+        titles = tx.memories.get_titles(MemoryRef(Kind(one.kind), one.id) for one in found)
+        unresolved, retrieved = (tx.usage.count(name, since) for name in (UNRESOLVED, RETRIEVED))
+        return Citations(found, total, titles, unresolved, retrieved, tx.usage.get_cited_since())
 
     return await deps.store.read(read)
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
+async def expire(_event: Hour, deps: Deps) -> None:
     """Old counts are removed, whole days at a time; from when on they are complete is remembered."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
     # Millions are counted for this, so it is asked apart: nobody waits to write meanwhile.
-    start = await deps.store.read(lambda tx: tx.usage.kept_from(before, deps.settings.meter.keep_rows))
+    start = await deps.store.read(lambda tx: tx.usage.find_retention_start(before, deps.settings.meter.keep_rows))
     if start is not None:
         await deps.store.write(lambda tx: tx.usage.expire(start))

@@ -86,11 +86,11 @@ def _results(tx: Tx, name: str, deps: Deps) -> Results:
     if experiment is None:
         raise NotFound(f"There is no experiment {name!r}.")
     since, until = experiment.started_at, experiment.ended_at or deps.now()
-    stated = tx.outcomes.stated_arms(name)
-    seen = tx.outcomes.assigned_users(name)
-    published = tx.outcomes.published_sessions(since, until)
-    rows = {row.user_id: row for row in tx.outcomes.details_by_user(since, until)}
-    written = tx.outcomes.output_tokens(since, until)
+    stated = tx.outcomes.find_stated_arms(name)
+    seen = tx.outcomes.find_assigned_users(name)
+    published = tx.outcomes.count_published_sessions(since, until)
+    rows = {row.user_id: row for row in tx.outcomes.sum_by_user(since, until)}
+    written = tx.outcomes.sum_output_tokens(since, until)
 
     def arm(which: str) -> Arm:
         mine = {user for user in {*published, *rows, *seen} if stated.get(user, experiment.arm(user)) == which}

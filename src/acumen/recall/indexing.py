@@ -35,15 +35,15 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
     def store(tx: Tx) -> None:
         tx.bookmarks.move(user, BOOKMARK, last, new[-1].id)
         visible = _documents(tx, TURN, [row.entity_id for row in rows])
-        tx.search_rows.put([row for row in rows if row.entity_id in visible])
+        tx.search_rows.upsert([row for row in rows if row.entity_id in visible])
 
     await deps.store.write(store)
     return len(new) == TURNS_AT_ONCE  # turns that arrive meanwhile have a job of their own
 
 
 def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[Interaction]]:
-    last = tx.bookmarks.of(user, BOOKMARK)
-    return last, tx.conversations.after(user, last, TURNS_AT_ONCE)
+    last = tx.bookmarks.get(user, BOOKMARK)
+    return last, tx.conversations.find_after(user, last, TURNS_AT_ONCE)
 
 
 def _document(turn: Interaction) -> Document:
@@ -62,7 +62,7 @@ async def backfill(_event: Hour, deps: Deps) -> None:
 async def _backfill_batch(kind: str, deps: Deps) -> bool:
     model = deps.local_models.name
     documents = await deps.store.read(
-        lambda tx: _documents(tx, kind, tx.search_rows.without_vector_of(model, kind, BACKFILL_AT_ONCE))
+        lambda tx: _documents(tx, kind, tx.search_rows.find_without_vector(model, kind, BACKFILL_AT_ONCE))
     )
     if not documents or deps.local_models.problem:
         return False
@@ -72,7 +72,9 @@ async def _backfill_batch(kind: str, deps: Deps) -> bool:
         """What was changed or deleted meanwhile is left to the step that did so."""
         now = _documents(tx, kind, list(documents))
         made = zip(documents.items(), rows, strict=True)
-        tx.search_rows.put([replace(row, entity_id=key) for (key, document), row in made if now.get(key) == document])
+        tx.search_rows.upsert(
+            [replace(row, entity_id=key) for (key, document), row in made if now.get(key) == document]
+        )
 
     await deps.store.write(store)
     return True
@@ -82,6 +84,6 @@ def _documents(tx: Tx, kind: str, ids: Sequence[str]) -> dict[str, Document]:
     """Of what exists under these ids; hidden turns are left out."""
     if kind == TURN:
         turn_ids = {InteractionId(int(turn_id)) for turn_id in ids}
-        visible = tx.conversations.by_ids(sorted(turn_ids - tx.hidden_turns.hidden(turn_ids)))
+        visible = tx.conversations.get_many(sorted(turn_ids - tx.hidden_turns.find_hidden(turn_ids)))
         return {str(turn.id): _document(turn) for turn in visible}
-    return {key: Document.of(Kind(kind), memory) for key, memory in tx.by_kind[Kind(kind)].by_ids(ids).items()}
+    return {key: Document.of(Kind(kind), memory) for key, memory in tx.by_kind[Kind(kind)].get_many(ids).items()}

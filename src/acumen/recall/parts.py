@@ -72,7 +72,9 @@ def gather(reading: Reading, hits: Sequence[Hit]) -> Material:
     tx, scope = reading.tx, reading.scope
     standing = _standing(reading)
     known = {hit.ref for hit in (*hits, *standing)}
-    conflicts = [each for each in tx.conflicts.open(scope.user_id) if not known.isdisjoint((each.older, each.newer))]
+    conflicts = [
+        each for each in tx.conflicts.find_open(scope.user_id) if not known.isdisjoint((each.older, each.newer))
+    ]
     sides = {ref for conflict in conflicts for ref in (conflict.older, conflict.newer)}
     return Material(standing, _current(reading, sides - known), conflicts, _quotes(reading) if scope.quotes else None)
 
@@ -96,13 +98,13 @@ def _current(reading: Reading, refs: Collection[MemoryRef]) -> list[Hit]:
     for kind in OWN_KINDS:
         filter_, ids = reading.scope.filters.get(kind), tuple(ref.id for ref in refs if ref.kind == kind)
         if ids and filter_ is not None:
-            admitted = reading.tx.by_kind[kind].facets(replace(filter_, ids=ids))
+            admitted = reading.tx.by_kind[kind].find_facets(replace(filter_, ids=ids))
             hits += [Hit(memory, ref, None) for ref, memory in _by_ref(reading.tx, kind, list(admitted)).items()]
     return hits
 
 
 def _by_ref(tx: Tx, kind: Kind, ids: Sequence[str]) -> dict[MemoryRef, Memory]:
-    return {MemoryRef(kind, name): memory for name, memory in tx.by_kind[kind].by_ids(ids).items()} if ids else {}
+    return {MemoryRef(kind, name): memory for name, memory in tx.by_kind[kind].get_many(ids).items()} if ids else {}
 
 
 def _quotes(reading: Reading) -> Candidates | None:
@@ -127,8 +129,8 @@ def _in_scope(tx: Tx, ranked: Sequence[Found], scope: ContextScope) -> list[Foun
     """Only turns of the source and the agent version that are asked for."""
     if scope.source is None and scope.agent_version is None:
         return list(ranked)
-    turns = tx.conversations.by_ids([InteractionId(int(match.entity_id)) for match in ranked])
-    requests = tx.conversations.by_request(sorted({turn.request_id for turn in turns}))
+    turns = tx.conversations.get_many([InteractionId(int(match.entity_id)) for match in ranked])
+    requests = tx.conversations.get_requests(sorted({turn.request_id for turn in turns}))
     versions = None if scope.agent_version is None else versions_meant(scope.agent_version)
     fitting = {
         str(turn.id)

@@ -155,10 +155,10 @@ async def _stood(
 
 def _as_of(tx: Tx, kind: Kind, user: UserId | None, at: Millis) -> tuple[dict[str, Memory], dict[str, SearchRow]]:
     """The memories of that time, and what search reads of those that still say the same."""
-    then = {name: of_snapshot(kind, name, told) for name, told in tx.lineage.as_of(kind, user, at).items()}
-    now = tx.by_kind[kind].by_ids(list(then))
+    then = {name: of_snapshot(kind, name, told) for name, told in tx.lineage.get_as_of(kind, user, at).items()}
+    now = tx.by_kind[kind].get_many(list(then))
     same = {name for name, memory in now.items() if searchable(memory) == searchable(then[name])}
-    rows = {row.entity_id: row for row, _, gone in tx.search_rows.since(kind, user, 0) if not gone}
+    rows = {row.entity_id: row for row, _, gone in tx.search_rows.find_since(kind, user, 0) if not gone}
     return then, {name: row for name, row in rows.items() if name in same}
 
 

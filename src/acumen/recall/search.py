@@ -203,15 +203,15 @@ def _own_version_first(matches: list[Found], index: MemoryIndex, agent_version: 
 
 def _turns(tx: Tx, ask: AskTurns, understood: _Understood, deps: Deps) -> list[TurnHit]:
     if understood.query is None:
-        listed = tx.conversations.newest(
+        listed = tx.conversations.find_newest(
             ask.user_id, ask.most_recent or ask.top_k, ask.wanted.since, ask.wanted.until, ask.wanted.request_id
         )
-        hidden = tx.hidden_turns.hidden([turn.id for turn in listed])
+        hidden = tx.hidden_turns.find_hidden([turn.id for turn in listed])
         return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
     index = deps.index.cache.turns(tx, ask.user_id)
     matches = _rank(tx, index, ask.wanted, understood.query, ask.top_k, ask.threshold, deps)
     ids = [InteractionId(int(match.entity_id)) for match in matches]
-    stored = {str(turn.id): turn for turn in tx.conversations.by_ids(ids)}
+    stored = {str(turn.id): turn for turn in tx.conversations.get_many(ids)}
     hits = [TurnHit(stored[match.entity_id], match) for match in matches if match.entity_id in stored]
     if ask.most_recent:
         hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
@@ -240,7 +240,7 @@ def _dedupe(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
     lessons = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.found]
     if not lessons or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
         return hits
-    sources = tx.clusters.stand_for(lessons)
+    sources = tx.clusters.find_lessons_of(lessons)
     if not sources:
         return hits
     # What is not rendered must not replace what would be.
@@ -264,7 +264,7 @@ def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Rec
 
 def _unshared(tx: Tx, kind: Kind, filter_: Filter) -> set[str]:
     """A lesson that a person would not have shared is found by nobody but the user who taught it."""
-    return tx.sources.withheld() if kind is Kind.USER_PLAYBOOK and filter_.user_id is None else set()
+    return tx.sources.find_withheld() if kind is Kind.USER_PLAYBOOK and filter_.user_id is None else set()
 
 
 def _listed(tx: Tx, kind: Kind, filter_: Filter, most: int) -> list[Hit]:
@@ -275,7 +275,7 @@ def _listed(tx: Tx, kind: Kind, filter_: Filter, most: int) -> list[Hit]:
 
 
 def _fetched(tx: Tx, kind: Kind, matches: Sequence[Found]) -> list[Hit]:
-    stored = tx.by_kind[kind].by_ids([match.entity_id for match in matches])
+    stored = tx.by_kind[kind].get_many([match.entity_id for match in matches])
     return [
         Hit(stored[match.entity_id], MemoryRef(kind, match.entity_id), match)
         for match in matches

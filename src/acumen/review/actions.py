@@ -1,270 +1,270 @@
-"""What a person does to memories: add, edit, approve, archive, delete, clear a user."""
+"""Review actions: preview one, then confirm it. All memories change in one transaction, or none does."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.errors import BadInput, Conflict, NotFound
+from acumen.errors import BadInput, Conflict
 from acumen.index.documents import Document
-from acumen.jobs.retry import retry_on_conflict
-from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.jobs.events import SessionQuiet
-from acumen.model.memories.base import Cause
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.memory import Memory, owner, searchable
-from acumen.model.memories.search import TURN, Filter
-from acumen.model.metering.evaluation import SessionKey, items_of
-from acumen.model.operations.operation import OperationFilter
-from acumen.model.review.action import Action, ActionItem, ActionKind
-from acumen.review.act import fresh_action, refuse_circle
-from acumen.review.plan import changed
-from acumen.review.purge import remove
+from acumen.model.memories.search import SearchRow
+from acumen.model.review.action import UNREVIEWED, Action, ActionId, ActionItem, ActionKind, ActionRequest, ReviewState
+from acumen.review.audit_log import changed_item, fresh_action
+from acumen.review.plan import check, plan
+from acumen.review.sharing import share
 from acumen.storage.memories.lineage import Because
-from acumen.storage.memories.memory_rows import row_id
 from acumen.storage.store import Tx
 
-BY_HAND = Because("added by hand", actor="caller")
-DELETED = Because("deleted by hand", actor="caller")
+# By memory, then by signal: the numbers for which it is in the review queue.
+Flagged = Mapping[MemoryRef, Mapping[str, Any]]
+# An error names at most so many memories.
+NAMED_IN_ERRORS = 5
 
 
-async def add(kind: Kind, memories: Sequence[Memory], deps: Deps) -> int:
-    """All or none; returns how many."""
-    rows = await deps.index.rows([Document(kind, owner(memory), searchable(memory)) for memory in memories])
+class ReviewedMemory(Struct, frozen=True):
+    memory: Memory
+    state: ReviewState
 
-    def store(tx: Tx) -> int:
-        _refuse_taken(tx, kind, memories)
-        for memory, row in zip(memories, rows, strict=True):
-            tx.memories.add(kind, memory, row, BY_HAND)
-        return len(memories)
+
+async def preview(request: ActionRequest, flagged: Flagged, deps: Deps) -> Action:
+    """The action as it would be; nothing is changed."""
+    check(request, deps.now())
+    return await deps.store.read(lambda tx: _dry_run(tx, request, flagged, deps.now()))
+
+
+async def confirm(
+    request: ActionRequest, flagged: Flagged, deps: Deps, also: Callable[[Tx], None] | None = None
+) -> Action:
+    """Conflict when a memory is no longer at the version that the caller names. `also` runs in the transaction.
+
+    An action that would change nothing is not stored and has no id.
+    """
+    at = deps.now()
+    check(request, at)
+    before = await deps.store.read(lambda tx: reviewed_memories(tx, _refs(request)))
+    rows = await _search_rows(request, before, at, deps)
+
+    def store(tx: Tx) -> Action:
+        tx.search_rows.require_org_lock()  # of two reviewers, the second reads what the first has written
+        now = reviewed_memories(tx, _refs(request))
+        _refuse_changed(request, now, before)
+        _check_successor(tx, request)
+        if also is not None:
+            also(tx)
+        action = _action(request, fresh_action(), at, _items(tx, request, now, flagged, at))
+        if not action.changed:
+            return replace(action, id=ActionId(""))
+        return _apply(tx, request, now, flagged, rows, action)
 
     return await deps.store.write(store)
 
 
-# More often than this a memory is not touched by chance while it is edited.
-OVERTAKEN = 3
+def _refs(request: ActionRequest) -> list[MemoryRef]:
+    return [target.ref for target in request.targets]
 
 
-async def edit(
-    ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None = None, actor: str = "caller"
+def reviewed_memories(tx: Tx, refs: Sequence[MemoryRef]) -> dict[MemoryRef, ReviewedMemory]:
+    """Those that exist."""
+    memories: dict[MemoryRef, ReviewedMemory] = {}
+    for kind in {ref.kind for ref in refs}:
+        ids = [ref.id for ref in refs if ref.kind == kind]
+        states = tx.review_states.find(kind, ids)
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items():
+            memories[MemoryRef(kind, memory_id)] = ReviewedMemory(memory, states.get(memory_id, UNREVIEWED))
+    return memories
+
+
+# --- search --------------------------------------------------------------------------------------------------------
+
+
+async def _search_rows(
+    request: ActionRequest, before: Mapping[MemoryRef, ReviewedMemory], at: Millis, deps: Deps
+) -> dict[MemoryRef, SearchRow]:
+    """Words and vectors of memories whose text changes, or that become shared lessons."""
+    if request.doing is not ActionKind.EDIT and not request.reach.everyone:
+        return {}
+    planned = {ref: plan(request, row.memory, row.state, {}, at).memory for ref, row in before.items()}
+    changed = {ref: (before[ref].memory, after) for ref, after in planned.items() if after}
+    if not request.reach.everyone:
+        return await search_rows(changed, deps)
+    texts = [Document(Kind.AGENT_PLAYBOOK, "", searchable(memory)) for memory, _ in changed.values()]
+    return dict(zip(changed, await deps.index.rows(texts), strict=True))
+
+
+async def search_rows(changes: Mapping[MemoryRef, tuple[Memory, Memory]], deps: Deps) -> dict[MemoryRef, SearchRow]:
+    """Of the memories whose words change."""
+    refs = [ref for ref, (before, after) in changes.items() if searchable(before) != searchable(after)]
+    texts = [Document(ref.kind, owner(changes[ref][1]), searchable(changes[ref][1])) for ref in refs]
+    rows = await deps.index.rows(texts) if texts else []
+    return dict(zip(refs, rows, strict=True))
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------
+
+
+def _refuse_changed(
+    request: ActionRequest, now: Mapping[MemoryRef, ReviewedMemory], before: Mapping[MemoryRef, ReviewedMemory]
 ) -> None:
-    """Only the fields named in `changes` move; their words are searchable when this returns, and it can be undone."""
-    # Learning may change the memory in between: the caller's changes are then applied on top of that.
-    await retry_on_conflict(lambda: _edit(ref, changes, deps, user, actor), OVERTAKEN)
+    stale = []
+    for target in request.targets:
+        current, earlier = now.get(target.ref), before.get(target.ref)
+        expected = earlier.memory.version if target.version is None and earlier else target.version
+        if (current is None) != (earlier is None) or _is_stale(current, expected):
+            stale.append(_stale_text(target.ref, current, expected))
+    if stale:
+        raise Conflict(f"Changed by someone else meanwhile: {enumerate_few(stale)}. Reload and try again.")
 
 
-async def _edit(ref: MemoryRef, changes: Mapping[str, Any], deps: Deps, user: UserId | None, actor: str) -> None:
-    before = await deps.store.read(lambda tx: _existing(tx, ref, user))
-    after = changed(before, changes)
-    reworded = searchable(after) != searchable(before)
-    rows = await deps.index.rows([Document(ref.kind, owner(after), searchable(after))]) if reworded else [None]
-
-    def store(tx: Tx) -> None:
-        now = _existing(tx, ref, user)
-        if now.version != before.version:
-            raise Conflict("It was changed by someone else meanwhile; read it again and retry.")
-        if after.superseded_by is not None:
-            _check_successor(tx, ref, after)
-        done = _edited(tx, ref, now, after, actor, changes)
-        because = Because(_reason(changes), actor=actor, request_id=done.id, cause=Cause.PERSON)
-        tx.memories.change(ref, now, after, rows[0], because)
-        if after != now:
-            tx.actions.add(done)
-
-    await deps.store.write(store)
+def _is_stale(current: ReviewedMemory | None, version: int | None) -> bool:
+    return current is not None and version is not None and current.memory.version != version
 
 
-def _reason(changes: Mapping[str, Any]) -> str:
-    """A decision about a shared lesson is no edit of it."""
-    return f"{changes['approval']} by hand" if _named(changes) == ["approval"] else "edited by hand"
+def _stale_text(ref: MemoryRef, current: ReviewedMemory | None, version: int | None) -> str:
+    if current is None:
+        return f"{ref.kind} {ref.id} was deleted"
+    return f"{ref.kind} {ref.id} is at version {current.memory.version}, not {version}"
 
 
-def _named(changes: Mapping[str, Any]) -> list[str]:
-    return sorted(name for name, value in changes.items() if value is not None)
+def enumerate_few(reasons: Sequence[str]) -> str:
+    more = len(reasons) - NAMED_IN_ERRORS
+    return "; ".join(reasons[:NAMED_IN_ERRORS]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _edited(tx: Tx, ref: MemoryRef, before: Any, after: Any, actor: str, changes: Mapping[str, Any]) -> Action:
-    """For the log, so that whoever edits past the review leaves a trace there too."""
-    rows: Any = tx.by_kind[ref.kind]
-    sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
-    item = ActionItem(ref, True, None, owner(after) or None, *sides)
-    return Action(fresh_action(), ActionKind.EDIT, actor, tx.at, params={"fields": _named(changes)}, items=(item,))
+def _check_successor(tx: Tx, request: ActionRequest) -> None:
+    """A successor exists, is of the same kind, is current if it is merged into, and was not itself superseded by one
+    of the memories that it replaces.
+    """
+    successor = str(request.successor or request.changes.get("superseded_by") or "")
+    if not successor:
+        return
+    kind = request.targets[0].ref.kind
+    replaced = {target.ref.id for target in request.targets if target.ref.id != successor}
+    memory = tx.by_kind[kind].get(successor)
+    if memory is None:
+        raise BadInput(f"superseded_by names {kind} {successor}, which does not exist.")
+    if not replaced:
+        raise BadInput(f"superseded_by leads back to {kind} {successor} itself.")
+    if request.doing is ActionKind.MERGE and memory.status is not Status.CURRENT:
+        raise BadInput(f"{kind} {successor} is {memory.status}: restore it first, or choose another memory.")
+    _refuse_circle(tx, kind, memory, replaced)
 
 
-def _check_successor(tx: Tx, ref: MemoryRef, after: Any) -> None:
-    """A memory can only be superseded by another that exists, and never by one that it superseded itself."""
-    found = tx.by_kind[ref.kind].get(str(after.superseded_by))
-    if found is None:
-        raise BadInput(f"superseded_by names {ref.kind} {after.superseded_by}, which does not exist.")
-    refuse_circle(tx, ref.kind, found, {ref.id})
+def _refuse_circle(tx: Tx, kind: Kind, successor: Any, replaced: set[str]) -> None:
+    visited: set[str] = set()
+    queue = [successor]
+    while queue:
+        memory = queue.pop()
+        if str(memory.id) in replaced:
+            raise BadInput(f"superseded_by leads back to {kind} {memory.id} itself.")
+        visited.add(str(memory.id))
+        pointers = {str(pointer) for pointer in (memory.superseded_by, memory.merged_into) if pointer is not None}
+        queue += tx.by_kind[kind].get_many(sorted(pointers - visited)).values()
 
 
-Also = Callable[[Tx], None]  # what else belongs into the transaction that deletes
+# --- planning and applying -----------------------------------------------------------------------------------------
 
 
-async def delete(
-    kind: Kind, ids: Sequence[str], deps: Deps, user: UserId | None = None, also: Also | None = None
-) -> int:
-    """Returns how many there were to delete."""
-
-    def store(tx: Tx) -> int:
-        owned = ids if user is None else _owned(tx, kind, ids, user)
-        if also is not None:
-            also(tx)
-        if kind is Kind.AGENT_PLAYBOOK:
-            tx.sources.lessons_deleted([PlaybookId(number) for one in owned if (number := row_id(one))])
-        return tx.memories.delete(kind, owned, DELETED)
-
-    return await deps.store.write(store)
+def _dry_run(tx: Tx, request: ActionRequest, flagged: Flagged, at: Millis) -> Action:
+    _check_successor(tx, request)
+    now = reviewed_memories(tx, _refs(request))
+    items = []
+    for target, item in zip(request.targets, _items(tx, request, now, flagged, at), strict=True):
+        current = now.get(target.ref)
+        if _is_stale(current, target.version):
+            why = _stale_text(target.ref, current, target.version)
+            items.append(ActionItem(item.ref, False, why, item.user_id, item.before, item.after))
+        else:
+            items.append(item)
+    return _action(request, ActionId(""), at, items)
 
 
-def _owned(tx: Tx, kind: Kind, ids: Sequence[str], user: UserId) -> list[str]:
-    """Those of the user, with those of which only the lineage still tells."""
-    rows = tx.by_kind[kind].owned(Filter(user_id=user, statuses=None, ids=tuple(ids)))
-    return [*rows, *tx.lineage.outdated(kind, user, ids)]
+def _items(
+    tx: Tx, request: ActionRequest, now: Mapping[MemoryRef, ReviewedMemory], flagged: Flagged, at: Millis
+) -> list[ActionItem]:
+    return [_item(tx, target.ref, request, now.get(target.ref), flagged, at) for target in request.targets]
 
 
-async def delete_one(ref: MemoryRef, deps: Deps, user: UserId | None = None, also: Also | None = None) -> None:
-    if not await delete(ref.kind, [ref.id], deps, user, also):
-        raise NotFound(f"There is no {ref.kind} {ref.id}.")
+def _item(
+    tx: Tx, ref: MemoryRef, request: ActionRequest, current: ReviewedMemory | None, flagged: Flagged, at: Millis
+) -> ActionItem:
+    """Only what changes is recorded: the memory, or its review state. Of a deleted memory no words stay."""
+    if current is None:
+        return ActionItem(ref, changed=False, why=f"there is no {ref.kind} {ref.id}")
+    planned = plan(request, current.memory, current.state, flagged.get(ref, {}), at)
+    user = owner(current.memory) or None
+    if planned.why is not None or planned.gone:
+        return ActionItem(ref, planned.gone, planned.why, user)
+    if planned.memory is not None:
+        return changed_item(tx, ref, current.memory, planned.memory)
+    before, after = ({"mark": state.as_json()} for state in (current.state, planned.state or UNREVIEWED))
+    return ActionItem(ref, True, None, user, before, after)
 
 
-async def delete_all(kinds: Sequence[Kind], deps: Deps, also: Also | None = None) -> int:
-    def store(tx: Tx) -> int:
-        if also is not None:
-            also(tx)
-        if Kind.AGENT_PLAYBOOK in kinds:
-            tx.clusters.forget_all()
-        return sum(tx.memories.delete_all(kind, DELETED) for kind in kinds)
-
-    return await deps.store.write(store)
-
-
-async def delete_turn(user: UserId, turn: InteractionId, deps: Deps) -> None:
-    def store(tx: Tx) -> None:
-        requests = [found.request_id for found in tx.conversations.by_ids([turn]) if found.user_id == user]
-        sessions = _held_sessions(tx, requests)
-        if not tx.conversations.delete_turn(user, turn):
-            raise NotFound(f"User {user!r} has no interaction {turn}.")
-        tx.search_rows.drop(TURN, {str(turn): user})
-        tx.injections.forget_turns({user: [turn]})
-        _forget_verdicts(tx, sessions)
-
-    await deps.store.write(store)
+def _action(request: ActionRequest, action_id: ActionId, at: Millis, items: Sequence[ActionItem]) -> Action:
+    params = {
+        "successor": request.successor,
+        "until": request.until,
+        "fields": _fields(request) or None,
+        "reach": "everyone" if request.reach.everyone else request.reach.agent_version,
+    }
+    set_params = {name: value for name, value in params.items() if value is not None}
+    return Action(action_id, request.doing, request.actor, at, request.reason, set_params, items=items)
 
 
-async def delete_request(request: RequestId, deps: Deps) -> None:
-    if not await delete_requests([request], deps):
-        raise NotFound(f"There is no request {request!r}.")
+def _fields(request: ActionRequest) -> list[str]:
+    return sorted(name for name, value in request.changes.items() if value is not None)
 
 
-async def delete_requests(ids: Sequence[RequestId], deps: Deps) -> int:
-    """Takes their turns with them."""
-    return await deps.store.write(lambda tx: _delete_requests(tx, ids))
+def _apply(
+    tx: Tx,
+    request: ActionRequest,
+    now: Mapping[MemoryRef, ReviewedMemory],
+    flagged: Flagged,
+    rows: Mapping[MemoryRef, SearchRow],
+    action: Action,
+) -> Action:
+    """Returns the action with the shared lessons that it created."""
+    because = Because(_reason(request), actor=action.actor, request_id=action.id, cause=Cause.PERSON)
+    created: list[ActionItem] = []
+    with tx.memories.batch():
+        for item in action.items:
+            if not item.changed:
+                continue
+            current = now[item.ref]
+            planned = plan(request, current.memory, current.state, flagged.get(item.ref, {}), action.created_at)
+            if planned.memory is not None and request.reach.everyone:
+                created += _shared(tx, item, current.memory, planned.memory, rows[item.ref], because)
+            elif planned.memory is not None:
+                tx.memories.update(item.ref, current.memory, planned.memory, rows.get(item.ref), because)
+            if planned.state is not None:
+                tx.review_states.upsert(item.ref, planned.state, item.user_id)
+        if request.doing is ActionKind.DELETE:
+            for kind in Kind:
+                tx.memories.delete(kind, [item.ref.id for item in action.items if item.ref.kind == kind], because)
+    if created:
+        shared = {item.ref for item in created}
+        action = replace(action, items=[*(item for item in action.items if item.ref not in shared), *created])
+    tx.actions.add(action)
+    return action
 
 
-async def delete_session(session: SessionId, deps: Deps) -> int:
-    """Returns how many requests it had."""
-
-    def store(tx: Tx) -> int:
-        ids = tx.conversations.ids_of_session(session)
-        if not tx.sessions.delete(session) and not ids:
-            raise NotFound(f"There is no session {session!r}.")
-        return _delete_requests(tx, ids)
-
-    return await deps.store.write(store)
+def _shared(
+    tx: Tx, item: ActionItem, lesson: Any, archived: Any, search_row: SearchRow, because: Because
+) -> list[ActionItem]:
+    """The user's lesson, which names the shared one from now on, and the shared lesson."""
+    shared = share(tx, lesson, search_row, because)
+    archived = replace(archived, metadata={**archived.metadata, "shared_as": int(shared.ref.id)})
+    return [changed_item(tx, item.ref, lesson, tx.memories.update(item.ref, lesson, archived, None, because)), shared]
 
 
-async def delete_all_turns(deps: Deps) -> int:
-    def store(tx: Tx) -> int:
-        gone = tx.conversations.delete_all()
-        tx.evaluations.delete_all()
-        tx.injections.forget_all_turns()
-        tx.search_rows.erase_kind(TURN)
-        return gone
-
-    return await deps.store.write(store)
-
-
-def _delete_requests(tx: Tx, ids: Sequence[RequestId]) -> int:
-    turns = tx.conversations.of_requests(ids)
-    sessions = _held_sessions(tx, ids)
-    tx.search_rows.drop(TURN, {str(turn.id): turn.user_id for turn in turns})
-    gone = tx.conversations.delete_requests(ids)
-    users = {turn.user_id for turn in turns}
-    tx.injections.forget_turns({user: [turn.id for turn in turns if turn.user_id == user] for user in users})
-    _forget_verdicts(tx, sessions)
-    return gone
-
-
-def _held_sessions(tx: Tx, requests: Sequence[RequestId]) -> list[SessionKey]:
-    """The sessions of these requests. Nobody judges them until we are done."""
-    sessions = tx.sessions.of_requests(requests)
-    tx.scope.hold_users({user for user, _ in sessions})
-    return sessions
-
-
-def _forget_verdicts(tx: Tx, sessions: Sequence[SessionKey]) -> None:
-    """A verdict may quote what was deleted. What is left of a session is judged anew; of an empty one nothing stays."""
-    for user, session in sessions:
-        tx.evaluations.delete(user, session)
-        tx.jobs.add(SessionQuiet(user, session))
-    tx.sessions.delete_empty(sessions)
-
-
-class Erased(Struct, frozen=True):
-    """How much of each kind went, and the ids."""
-
-    counts: dict[str, int]
-    ids: dict[str, list[str]]
-
-
-async def clear_user(user: UserId, deps: Deps, also: Also | None = None) -> Erased:
-    """Everything of this user: what was said, learned, shown and counted. Returns how much of each, and which."""
-
-    def store(tx: Tx) -> Erased:
-        tx.scope.hold_user(user)
-        if also is not None:
-            also(tx)
-        request_ids, session_ids = tx.conversations.ids_of_user(user)
-        ids = tx.erasure.ids(user, request_ids, session_ids)
-        its = Filter(user_id=user, statuses=None)
-        counts = {
-            "session_outcomes": tx.sessions.count_stated(user),
-            **tx.review_records.forget_user(user),
-            "usage_events": tx.usage.delete_user(user, request_ids, session_ids),
-            "profiles": tx.profiles.delete(list(tx.profiles.owned(its))),
-            "user_playbooks": tx.user_playbooks.delete(list(tx.user_playbooks.owned(its))),
-            **tx.conversations.delete_user(user),
-            "operations": remove(tx, tx.operations.find(OperationFilter(user_id=user), None)).operations,
-            "lineage": tx.lineage.delete_user(user),
-            "conflicts": tx.conflicts.delete_user(user),
-            **tx.evaluations.delete_user(user),
-        }
-        tx.jobs.delete_user(user)
-        tx.runs.forget_user(user)
-        tx.run_items.forget(user, items_of(user))
-        tx.llm_calls.forget_user(user)
-        tx.search_rows.erase_user(user)
-        return Erased(counts, ids)
-
-    erased = await deps.store.write(store)
-    await deps.store.scrub()
-    return erased
-
-
-def _refuse_taken(tx: Tx, kind: Kind, memories: Sequence[Any]) -> None:
-    ids = [str(memory.id) for memory in memories if memory.id]
-    if len(set(ids)) != len(ids):
-        raise BadInput("Two of the memories have the same id.")
-    taken = sorted(tx.by_kind[kind].by_ids(ids))
-    if taken:
-        raise Conflict(f"There is a {kind} {taken[0]} already; leave the id out to get a new one, or update that one.")
-
-
-def _existing(tx: Tx, ref: MemoryRef, user: UserId | None) -> Any:
-    found = tx.by_kind[ref.kind].get(ref.id)
-    if found is None or (user is not None and getattr(found, "user_id", None) != user):
-        whose = f" of user {user!r}" if user is not None else ""
-        raise NotFound(f"There is no {ref.kind} {ref.id}{whose}.")
-    return found
+def _reason(request: ActionRequest) -> str:
+    """For the lineage. A decision about a shared lesson is not an edit of it."""
+    what = f"{request.doing} in review"
+    if request.doing is ActionKind.EDIT:
+        what = f"{request.changes['approval'] if _fields(request) == ['approval'] else 'edited'} by hand"
+    return f"{what}: {request.reason}" if request.reason else what

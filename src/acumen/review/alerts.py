@@ -1,4 +1,4 @@
-"""Alerts: every few minutes a look at whether something is wrong, told once when it begins and once when it ends."""
+"""Alerts: checked every few minutes, announced once when one opens and once when it closes."""
 
 import json
 from collections.abc import Sequence
@@ -14,48 +14,50 @@ from acumen.storage.store import Tx
 
 ANALYSES = (Failed.name, Recovered.name, Worked.name)
 KEEP_DAYS = 90
-# So many of the latest calls to models tell how each of them fares.
-LOOKED_AT = 500
+MOST_DELIVERIES = 1_000
+# The latest model calls that decide whether a model is failing.
+CALLS_CHECKED = 500
 
 
-async def look(_fact: Minutes, deps: Deps) -> None:
-    found = await deps.store.read(lambda tx: problems(tx, deps))
+async def check(_event: Minutes, deps: Deps) -> None:
+    current = await deps.store.read(lambda tx: problems(tx, deps))
     sends = bool(deps.settings.alerts.webhook_url)
 
     def store(tx: Tx) -> None:
-        known = {(one.problem.kind, one.problem.subject): one for one in tx.alerts.latest(10_000, only_open=True)}
-        for key in found.keys() - known.keys():
-            opened = tx.alerts.open(found[key])
+        alerts = tx.alerts.find_latest(10_000, only_open=True)
+        open_alerts = {(alert.problem.kind, alert.problem.subject): alert for alert in alerts}
+        for key in current.keys() - open_alerts.keys():
+            opened = tx.alerts.open(current[key])
             if opened is not None and sends:
                 _announce(tx, opened, "alert.opened", deps.org)
-        for key in known.keys() - found.keys():
-            if tx.alerts.close(known[key]) and sends:
-                _announce(tx, known[key], "alert.closed", deps.org)
+        for key in open_alerts.keys() - current.keys():
+            if tx.alerts.close(open_alerts[key]) and sends:
+                _announce(tx, open_alerts[key], "alert.closed", deps.org)
 
     await deps.store.write(store)
 
 
 def problems(tx: Tx, deps: Deps) -> dict[tuple[str, str], Problem]:
-    """What is wrong now, by kind and subject."""
+    """By kind and subject."""
     least = deps.settings.alerts.silent_minutes * MINUTE_MS
-    heard = tx.hourly_counts.heard(Millis(tx.at - WEEK_HOURS * HOUR_MS))
-    found = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in heard.items()]
-    found += [escalating(group) for group in tx.failures.unsettled()]
-    found += [analysis_failing(event, tx.jobs.of_event(event), tx.at) for event in ANALYSES]
-    calls = tx.llm_calls.latest(Millis(tx.at - DAY_MS), LOOKED_AT) if deps.llm else []
-    found += [model_failing(role, calls) for role in ModelRole]
-    return {(one.kind, one.subject): one for one in found if one is not None}
+    sources = tx.hourly_counts.find_active_hours(Millis(tx.at - WEEK_HOURS * HOUR_MS))
+    checked = [silent(name, hours, _last(tx, name, hours), tx.at, least) for name, hours in sources.items()]
+    checked += [escalating(group) for group in tx.failures.find_unsettled()]
+    checked += [analysis_failing(event, tx.jobs.find_by_event(event), tx.at) for event in ANALYSES]
+    calls = tx.llm_calls.find_latest(Millis(tx.at - DAY_MS), CALLS_CHECKED) if deps.llm else []
+    checked += [model_failing(role, calls) for role in ModelRole]
+    return {(problem.kind, problem.subject): problem for problem in checked if problem is not None}
 
 
 def _last(tx: Tx, source: str, hours: Sequence[int]) -> Millis:
-    """Operations may be kept for a shorter time than what was counted of them."""
-    return Millis(max(tx.operations.last_of(source), hours[-1]))
+    """Operations may have a shorter retention than their hourly counts."""
+    return Millis(max(tx.operations.get_last_received(source), hours[-1]))
 
 
 def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
-    """Written now, sent by a job: what is wrong is known before anybody can be told."""
+    """Stored now, sent by a job."""
     problem = alert.problem
-    told = {
+    body = {
         "type": event,
         "org_id": org,
         "alert_id": alert.id,
@@ -66,16 +68,27 @@ def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
         "at": tx.at // 1000,
         "detail": problem.detail,
     }
-    delivery = Delivery(fresh_id("dlv"), alert.id, event, json.dumps(told))
-    tx.alerts.send(delivery)
+    delivery = Delivery(fresh_id("dlv"), alert.id, event, json.dumps(body))
+    tx.alerts.add_delivery(delivery)
     tx.jobs.add(Alerted(delivery.id))
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
-    """Alerts that are over, and jobs that died and were never made good."""
+async def latest(limit: int, deps: Deps, *, only_open: bool) -> list[tuple[Alert, list[Delivery]]]:
+    """Newest first, each with its deliveries."""
+
+    def read(tx: Tx) -> list[tuple[Alert, list[Delivery]]]:
+        alerts = tx.alerts.find_latest(limit, only_open=only_open)
+        deliveries = tx.alerts.find_deliveries(MOST_DELIVERIES, [alert.id for alert in alerts])
+        return [(alert, [sent for sent in deliveries if sent.alert_id == alert.id]) for alert in alerts]
+
+    return await deps.store.read(read)
+
+
+async def expire(_event: Hour, deps: Deps) -> None:
+    """Closed alerts and failed jobs."""
     await deps.store.write(lambda tx: _expire(tx, Millis(tx.at - KEEP_DAYS * DAY_MS)))
 
 
 def _expire(tx: Tx, before: Millis) -> None:
     tx.alerts.expire(before)
-    tx.jobs.forget_dead(before)
+    tx.jobs.delete_dead_letters(before)

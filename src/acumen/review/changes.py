@@ -1,4 +1,4 @@
-"""What changed in memories and why, newest first; and undoing one change."""
+"""The change feed of memories, newest first; and undo of one change."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,15 +14,17 @@ from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, 
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.change import ChangeFilter, ChangeKind
 from acumen.model.memories.conflict import Conflict
-from acumen.model.memories.memory import Memory, of_snapshot, owner, searchable
+from acumen.model.memories.memory import Memory, of_snapshot, searchable
 from acumen.model.memories.profile import Profile
 from acumen.model.metering.evaluation import SessionKey
-from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind
-from acumen.review import act
+from acumen.model.review.action import Action, ActionId, ActionKind
+from acumen.review.actions import search_rows
+from acumen.review.audit_log import changed_item, fresh_action
+from acumen.review.undo import undo as undo_action
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
-# What a snapshot has that says nothing about whether the memory was changed again.
+# Fields of a snapshot that do not tell whether the memory was changed again.
 _COUNTERS = frozenset({"id", "version", "updated_at"})
 ENDINGS = frozenset(
     {
@@ -40,7 +42,7 @@ Event = Mapping[str, Any]
 
 
 class OtherMemory(Struct, frozen=True):
-    """A memory that a change names: what it is to the changed one, and its text while it exists."""
+    """A memory that a change names; no text when it was deleted."""
 
     relation: str  # superseded_by | merged_into | conflicts_with
     ref: MemoryRef
@@ -49,8 +51,8 @@ class OtherMemory(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """One change of one memory. `before` and `after` are its text while it was in use, None where it was not or where
-    the words were erased. `refusal` says why it cannot be undone, None when it can.
+    """One change of one memory. `before` and `after` are its text; None when it was not in use or the text was erased.
+    `refusal` says why the change cannot be undone; None when it can.
     """
 
     id: int
@@ -66,7 +68,7 @@ class Change(Struct, frozen=True):
     quote: str | None = None
     turn: InteractionId | None = None
     session: SessionKey | None = None
-    other: OtherMemory | None = None
+    related: OtherMemory | None = None
     conflict: Conflict | None = None
     undone_by: ActionId | None = None
     refusal: str | None = None
@@ -79,13 +81,13 @@ class ChangePage(Struct, frozen=True):
     next: int | None
 
 
-async def page(wanted: ChangeFilter, limit: int, cursor: int | None, deps: Deps) -> ChangePage:
-    """Changes that arrive later never move a page: it begins after the change that the cursor names."""
-    return await deps.store.read(lambda tx: read_page(tx, wanted, limit, cursor))
+async def page(query: ChangeFilter, limit: int, cursor: int | None, deps: Deps) -> ChangePage:
+    """A page starts after the change that the cursor names, so newer changes do not shift it."""
+    return await deps.store.read(lambda tx: read_page(tx, query, limit, cursor))
 
 
-def read_page(tx: Tx, wanted: ChangeFilter, limit: int, cursor: int | None = None) -> ChangePage:
-    events = tx.lineage.changes(wanted, limit + 1, cursor)
+def read_page(tx: Tx, query: ChangeFilter, limit: int, cursor: int | None = None) -> ChangePage:
+    events = tx.lineage.find_changes(query, limit + 1, cursor)
     shown = events[:limit]
     return ChangePage(described(tx, shown), shown[-1]["event_id"] if len(events) > limit else None)
 
@@ -95,7 +97,7 @@ async def get(change_id: int, deps: Deps) -> Change:
 
 
 def _event(tx: Tx, change_id: int) -> Event:
-    event = tx.lineage.change(change_id)
+    event = tx.lineage.get_change(change_id)
     if event is None:
         raise NotFound(f"There is no change {change_id}.")
     return event
@@ -105,7 +107,7 @@ def _event(tx: Tx, change_id: int) -> Event:
 
 
 class _Surroundings(Struct, frozen=True):
-    """What is stored now about the events of a page."""
+    """What the database has now about the events of a page."""
 
     memories: Mapping[MemoryRef, Memory]
     turns: Mapping[InteractionId, Interaction]
@@ -124,16 +126,16 @@ def described(tx: Tx, events: Sequence[Event]) -> list[Change]:
 def _surroundings(tx: Tx, events: Sequence[Event]) -> _Surroundings:
     refs = [_ref(event) for event in events]
     links = _links(tx, events)
-    others = [other.ref for event in events if (other := _other(event, links.get(event["event_id"])))]
-    turns = tx.conversations.by_ids(sorted({turn for event in events if (turn := _turn(event))}))
+    related = [memory.ref for event in events if (memory := _related(event, links.get(event["event_id"])))]
+    turns = tx.conversations.get_many(sorted({turn for event in events if (turn := _turn(event))}))
     named = sorted({event["request_id"] for event in events if event["request_id"]})
-    requests = tx.conversations.by_request([RequestId(name) for name in named]).values()
+    requests = tx.conversations.get_requests([RequestId(name) for name in named]).values()
     return _Surroundings(
-        memories=_memories(tx, {*refs, *others}),
+        memories=_memories(tx, {*refs, *related}),
         turns={turn.id: turn for turn in turns},
         sessions={request.id: (request.user_id, request.session_id) for request in requests},
-        actions=tx.actions.by_ids(named),
-        undone=tx.actions.undone_changes({ref.id for ref in refs}),
+        actions=tx.actions.get_many(named),
+        undone=tx.actions.find_undone_changes({ref.id for ref in refs}),
         links=links,
     )
 
@@ -141,8 +143,8 @@ def _surroundings(tx: Tx, events: Sequence[Event]) -> _Surroundings:
 def _links(tx: Tx, events: Sequence[Event]) -> dict[int, Conflict]:
     """The conflict that each event of that kind created; none where one of its memories was deleted."""
     created = [event for event in events if event["change"] == ChangeKind.CONFLICT]
-    links = {(link.newer, link.older.id): link for link in tx.conflicts.of([_ref(event) for event in created])}
-    keys = {event["event_id"]: (_ref(event), str(other)) for event in created for other in event["sources"] or ()}
+    links = {(link.newer, link.older.id): link for link in tx.conflicts.find([_ref(event) for event in created])}
+    keys = {event["event_id"]: (_ref(event), str(source)) for event in created for source in event["sources"] or ()}
     return {event_id: links[key] for event_id, key in keys.items() if key in links}
 
 
@@ -151,7 +153,7 @@ def _memories(tx: Tx, refs: set[MemoryRef]) -> dict[MemoryRef, Memory]:
     return {
         MemoryRef(kind, memory_id): memory
         for kind, ids in by_kind.items()
-        for memory_id, memory in tx.by_kind[kind].by_ids(ids).items()
+        for memory_id, memory in tx.by_kind[kind].get_many(ids).items()
     }
 
 
@@ -173,8 +175,8 @@ def _quote(event: Event) -> str | None:
     return event["quote"]  # type: ignore[no-any-return]
 
 
-def _other(event: Event, link: Conflict | None) -> OtherMemory | None:
-    """The memory that took its place, or the one that it may disagree with."""
+def _related(event: Event, link: Conflict | None) -> OtherMemory | None:
+    """Its successor, or the memory that it is in conflict with."""
     after, kind = event["after"] or {}, Kind(event["kind"])
     if link is not None:
         return OtherMemory("conflicts_with", link.older)
@@ -192,7 +194,7 @@ def _described(event: Event, around: _Surroundings) -> Change:
     action = around.actions.get(event["request_id"])
     undone_by = around.undone.get(event["event_id"]) or (action.undone_by if action else None)
     link = around.links.get(event["event_id"])
-    other = _other(event, link)
+    related = _related(event, link)
     before, after = _texts(event, kind, memory)
     return Change(
         id=event["event_id"],
@@ -205,10 +207,10 @@ def _described(event: Event, around: _Surroundings) -> Change:
         reason=event["reason"],
         actor=event["actor"],
         cause=Cause(event["cause"]) if event["cause"] else None,
-        quote=_quote(event) if _quotable(turn_id, turn, other, around) else None,
+        quote=_quote(event) if _quotable(turn_id, turn, related, around) else None,
         turn=turn.id if turn else None,
         session=(turn.user_id, turn.session_id) if turn else around.sessions.get(event["request_id"]),
-        other=_found(other, around.memories) if other else None,
+        related=_with_text(related, around.memories) if related else None,
         conflict=link,
         undone_by=undone_by,
         refusal=_refusal(event, kind, memory, undone_by),
@@ -216,19 +218,19 @@ def _described(event: Event, around: _Surroundings) -> Change:
 
 
 def _quotable(
-    turn_id: InteractionId | None, turn: Interaction | None, other: OtherMemory | None, around: _Surroundings
+    turn_id: InteractionId | None, turn: Interaction | None, related: OtherMemory | None, around: _Surroundings
 ) -> bool:
-    """A turn that was deleted takes its words with it; a memory that was deleted those that tell of it."""
-    return (turn is not None or turn_id is None) and (other is None or other.ref in around.memories)
+    """A deleted turn is not quoted, nor is a turn about a deleted memory."""
+    return (turn is not None or turn_id is None) and (related is None or related.ref in around.memories)
 
 
-def _found(other: OtherMemory, memories: Mapping[MemoryRef, Memory]) -> OtherMemory:
-    memory = memories.get(other.ref)
-    return other if memory is None else replace(other, text=searchable(memory), status=memory.status)
+def _with_text(related: OtherMemory, memories: Mapping[MemoryRef, Memory]) -> OtherMemory:
+    memory = memories.get(related.ref)
+    return related if memory is None else replace(related, text=searchable(memory), status=memory.status)
 
 
 def _texts(event: Event, kind: ChangeKind, memory: Memory | None) -> tuple[str | None, str | None]:
-    """Of many memories that moved at once only the status is recorded: the words are those that the memory has now."""
+    """A bulk change records only the status: the text is then the memory's current one."""
     live = searchable(memory) if memory else None
     before, after = (
         _text(side) if side and _has_words(side) else live if side or kind is ChangeKind.CONFLICT else None
@@ -251,27 +253,27 @@ def _text(snapshot: Mapping[str, Any]) -> str:
 # --- whether it can be undone --------------------------------------------------------------------------------------
 
 _NEVER = {
-    ChangeKind.DELETED: "What is deleted cannot be restored.",
-    ChangeKind.CONFLICT: "Settle the conflict instead: keep one of the two memories, or both.",
+    ChangeKind.DELETED: "A deleted memory cannot be restored.",
+    ChangeKind.CONFLICT: "Settle the conflict instead: keep one of the memories, or both.",
 }
 
 
 def _refusal(event: Event, kind: ChangeKind, memory: Memory | None, undone_by: ActionId | None) -> str | None:
     """Why the change cannot be undone; None when it can."""
     if undone_by is not None:
-        return f"It was undone before, by {undone_by}."
+        return f"It was already undone by {undone_by}."
     if kind in _NEVER:
         return _NEVER[kind]
     name = f"{event['kind']} {event['entity_id']}"
     if memory is None:
         return f"{name} was deleted."
     if event["after"] is None or (event["before"] is None and kind is not ChangeKind.LEARNED):
-        return f"The words of {name} were erased."
+        return f"The text of {name} was erased."
     return None if _unchanged(memory, event["after"]) else f"{name} was changed again since."
 
 
 def _unchanged(memory: Memory, snapshot: Mapping[str, Any]) -> bool:
-    """Whether the memory is still as the event left it. A snapshot may lack fields that came with a later version."""
+    """A snapshot of an earlier release may lack fields."""
     now = to_builtins(memory)
     return all(now[name] == value for name, value in snapshot.items() if name in now and name not in _COUNTERS)
 
@@ -280,8 +282,8 @@ def _unchanged(memory: Memory, snapshot: Mapping[str, Any]) -> bool:
 
 
 class Undone(Struct, frozen=True):
-    """The action that undid a change. `successor` is what had taken the memory's place, and stays; `conflict_id` links
-    the two when both are current now.
+    """The action that undid a change. `successor` superseded the memory and stays as it is; `conflict_id` links the two
+    when both are current now.
     """
 
     action: Action
@@ -291,42 +293,39 @@ class Undone(Struct, frozen=True):
 
 
 async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
-    """The memory is as it was before the change. Conflict when it was changed again since, or undone before.
+    """Restores the memory as it was before. Conflict when it was changed again since, or the change is already undone.
 
-    What was learned is archived. What a person did to one memory alone is undone like from the audit log.
+    A learned memory is archived. A person's action on a single memory is undone as from the audit log.
     """
     event, memory, action = await deps.store.read(lambda tx: _undoable(tx, change_id))
     if action is not None:
-        undone = await act.undo(action.id, actor, deps)
+        undone = await undo_action(action.id, actor, deps)
         return Undone(undone, await get(change_id, deps))
     at, ref = deps.now(), _ref(event)
     earlier = _earlier(event, memory, at)
-    rows = await act.reworded({ref: (memory, earlier)}, deps)
+    rows = await search_rows({ref: (memory, earlier)}, deps)
 
     def store(tx: Tx) -> Undone:
-        tx.search_rows.hold()
+        tx.search_rows.require_org_lock()
         _, now, _ = _undoable(tx, change_id)
         if now != memory:
             raise Refused("Changed by someone else meanwhile; try again.")
-        sides = _sides(tx, ref, memory, earlier)
-        item = ActionItem(ref, True, None, owner(memory) or None, *sides)
-        done = Action(
-            ActionId(fresh_id("act")), ActionKind.UNDO_CHANGE, actor, at, reason, {"change": change_id}, items=(item,)
-        )
+        items = (changed_item(tx, ref, memory, earlier),)
+        done = Action(fresh_action(), ActionKind.UNDO_CHANGE, actor, at, reason, {"change": change_id}, items=items)
         because = Because(f"change {change_id} was undone", actor=actor, request_id=done.id, cause=Cause.PERSON)
-        if event["before"] is None:  # nothing to put back
-            tx.memories.change(ref, memory, earlier, rows.get(ref), because)
+        if event["before"] is None:
+            tx.memories.update(ref, memory, earlier, rows.get(ref), because)
         else:
-            tx.memories.put_back(ref, memory, earlier, rows.get(ref), because)
+            tx.memories.restore(ref, memory, earlier, rows.get(ref), because)
         tx.actions.add(done)
         change = described(tx, [event])[0]
-        return Undone(done, change, change.other, _linked(tx, change, event))
+        return Undone(done, change, change.related, _linked(tx, change, event))
 
     return await deps.store.write(store)
 
 
 def outcome(undone: Undone) -> str:
-    """What became of the memory and of the one that had taken its place."""
+    """The result for the memory and its former successor, as a sentence."""
     ref, successor = undone.change.ref, undone.successor
     became = "is archived" if undone.change.kind is ChangeKind.LEARNED else "is as it was before"
     text = f"{ref.kind} {ref.id} {became}"
@@ -338,7 +337,7 @@ def outcome(undone: Undone) -> str:
 
 
 def _undoable(tx: Tx, change_id: int) -> tuple[Event, Memory, Action | None]:
-    """The event, the memory as it is now, and the person's action that changed it and nothing else, if there is one."""
+    """The event, the memory now, and the action of a person that changed this memory only, if there is one."""
     event = _event(tx, change_id)
     (change,) = described(tx, [event])
     if change.refusal is not None:
@@ -349,7 +348,7 @@ def _undoable(tx: Tx, change_id: int) -> tuple[Event, Memory, Action | None]:
 
 
 def _earlier(event: Event, memory: Memory, at: Millis) -> Memory:
-    """As it was before; what was learned was not there, so it is archived."""
+    """A learned memory did not exist before, so it is archived."""
     if event["before"] is None:
         return replace(memory, status=Status.ARCHIVED)
     snapshot = {name: value for name, value in event["before"].items() if name not in _COUNTERS - {"updated_at"}}
@@ -358,28 +357,23 @@ def _earlier(event: Event, memory: Memory, at: Millis) -> Memory:
 
 
 def _unexpired(memory: Memory, at: Millis) -> Memory:
-    """Its time begins again: with the end that it had, it would expire within the hour."""
+    """With a new time to live: with its former end it would expire within the hour."""
     if isinstance(memory, Profile) and memory.expires_at <= at:
         memory = replace(memory, expires_at=memory.ttl.expires(at))
     valid_until = getattr(memory, "valid_until", None)
     return replace(memory, valid_until=None) if valid_until is not None and valid_until <= at else memory
 
 
-def _sides(tx: Tx, ref: MemoryRef, *memories: Memory) -> list[dict[str, Any]]:
-    rows: Any = tx.by_kind[ref.kind]
-    return [{"memory": rows.mapping.to_row(memory)} for memory in memories]
-
-
 def _linked(tx: Tx, change: Change, event: Event) -> str | None:
-    """The conflict between the restored memory and the one that had taken its place, where both are current now."""
-    other = change.other
-    if change.kind is not ChangeKind.SUPERSEDED or other is None or other.status is not Status.CURRENT:
+    """The conflict between the restored memory and its former successor, if both are current."""
+    successor = change.related
+    if change.kind is not ChangeKind.SUPERSEDED or successor is None or successor.status is not Status.CURRENT:
         return None
     link = Conflict(
         id=fresh_id("con"),
         user_id=UserId(change.user_id or ""),
         older=change.ref,
-        newer=other.ref,
+        newer=successor.ref,
         reason="the supersession of the older memory was undone",
         created_at=tx.at,
         quote=event["quote"],
@@ -387,5 +381,5 @@ def _linked(tx: Tx, change: Change, event: Event) -> str | None:
     )
     if tx.conflicts.add(link):
         return link.id
-    known = tx.conflicts.of([change.ref], only_open=True)
-    return next((conflict.id for conflict in known if other.ref in (conflict.older, conflict.newer)), None)
+    existing = tx.conflicts.find([change.ref], only_open=True)
+    return next((conflict.id for conflict in existing if successor.ref in (conflict.older, conflict.newer)), None)

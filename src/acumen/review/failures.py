@@ -1,4 +1,4 @@
-"""Groups of failures, as a person sees them and what a person does about them."""
+"""Failure groups: list them, show one, and merge, resolve, archive or reopen it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,79 +10,93 @@ from acumen.errors import BadInput, NotFound
 from acumen.model.ids import Millis
 from acumen.model.operations.failure import FailureGroup, FailureGroupFilter, GroupState
 from acumen.model.operations.operation import Operation, OperationFilter
-from acumen.model.operations.proposal import Analysis
+from acumen.model.operations.proposal import Analysis, Proposal
 from acumen.model.prompt_injection import detect
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.storage.store import Tx
 
 EXAMPLES = 10
 HOURS, DAYS = 24, 30
-# What nobody has put away.
 OPEN = (GroupState.NEW, GroupState.ONGOING, GroupState.ESCALATING, GroupState.REGRESSED)
 _STATES = {"resolve": GroupState.RESOLVED, "archive": GroupState.ARCHIVED, "reopen": GroupState.ONGOING}
 
 
-class Listed(Struct, frozen=True):
-    """A group and those that are merged into it, counted together."""
+class MergedGroup(Struct, frozen=True):
+    """A group with the groups merged into it; counts are over all of them."""
 
     group: FailureGroup
     merged: Sequence[FailureGroup]
 
     @property
-    def together(self) -> tuple[FailureGroup, ...]:
+    def members(self) -> tuple[FailureGroup, ...]:
         return self.group, *self.merged
 
     @property
     def count(self) -> int:
-        return sum(one.count for one in self.together)
+        return sum(member.count for member in self.members)
 
     @property
     def sessions(self) -> int:
-        return sum(one.sessions for one in self.together)
+        return sum(member.sessions for member in self.members)
 
     @property
     def first_seen(self) -> Millis:
-        return Millis(min(one.first_seen for one in self.together))
+        return Millis(min(member.first_seen for member in self.members))
 
     @property
     def last_seen(self) -> Millis:
-        return Millis(max(one.last_seen for one in self.together))
+        return Millis(max(member.last_seen for member in self.members))
 
     @property
     def sources(self) -> list[str]:
-        return sorted({one.source for one in self.together})
+        return sorted({member.source for member in self.members})
 
 
-class Course(Struct, frozen=True):
-    """How many there were in each hour of a day and on each day of a month, oldest first."""
+class Trend(Struct, frozen=True):
+    """Counts per hour of the last day and per day of the last month, oldest first."""
 
     hours: Sequence[int]
     days: Sequence[int]
 
 
 class FailureGroupDetail(Struct, frozen=True):
-    listed: Listed
-    course: Course
+    entry: MergedGroup
+    trend: Trend
     examples: Sequence[Operation]
     hazards: Sequence[str]
     analyses: Sequence[Analysis]
-    merged_into: str | None = None
+    merged_into: str | None
+    proposal: Proposal | None
 
 
-def listed(tx: Tx, wanted: FailureGroupFilter, limit: int, offset: int) -> tuple[list[Listed], int]:
-    groups, total = tx.failures.find(wanted, limit, offset)
-    merged = tx.failures.merged()
-    return [Listed(group, merged.get(group.id, ())) for group in groups], total
+async def page(query: FailureGroupFilter, limit: int, offset: int, deps: Deps) -> tuple[list[MergedGroup], int]:
+    return await deps.store.read(lambda tx: _page(tx, query, limit, offset))
 
 
-def courses(tx: Tx, groups: Sequence[Listed]) -> list[Course]:
+async def page_with_trends(
+    query: FailureGroupFilter, limit: int, offset: int, deps: Deps
+) -> tuple[list[tuple[MergedGroup, Trend]], int]:
+    def read(tx: Tx) -> tuple[list[tuple[MergedGroup, Trend]], int]:
+        groups, total = _page(tx, query, limit, offset)
+        return list(zip(groups, _trends(tx, groups), strict=True)), total
+
+    return await deps.store.read(read)
+
+
+def _page(tx: Tx, query: FailureGroupFilter, limit: int, offset: int) -> tuple[list[MergedGroup], int]:
+    groups, total = tx.failures.find(query, limit, offset)
+    merged = tx.failures.find_merged()
+    return [MergedGroup(group, merged.get(group.id, ())) for group in groups], total
+
+
+def _trends(tx: Tx, groups: Sequence[MergedGroup]) -> list[Trend]:
     since = Millis(tx.at - tx.at % DAY_MS - (DAYS - 1) * DAY_MS)
-    counted = tx.failures.hours([one.id for group in groups for one in group.together], since)
-    return [_course(tx.at, [counted.get(one.id, {}) for one in group.together]) for group in groups]
+    hourly = tx.failures.get_hours([member.id for group in groups for member in group.members], since)
+    return [_trend(tx.at, [hourly.get(member.id, {}) for member in group.members]) for group in groups]
 
 
-def _course(at: Millis, counted: Sequence[Mapping[int, int]]) -> Course:
-    return Course(_steps(at, counted, HOUR_MS, HOURS), _steps(at, counted, DAY_MS, DAYS))
+def _trend(at: Millis, counted: Sequence[Mapping[int, int]]) -> Trend:
+    return Trend(_steps(at, counted, HOUR_MS, HOURS), _steps(at, counted, DAY_MS, DAYS))
 
 
 def _steps(at: Millis, counted: Sequence[Mapping[int, int]], step: int, steps: int) -> list[int]:
@@ -95,57 +109,62 @@ def _steps(at: Millis, counted: Sequence[Mapping[int, int]], step: int, steps: i
     return counts
 
 
-def told(tx: Tx, group_id: str) -> FailureGroupDetail:
-    members = tx.failures.members(group_id)
-    group = next((one for one in members if one.id == group_id), None)
+async def detail(group_id: str, deps: Deps) -> FailureGroupDetail:
+    return await deps.store.read(lambda tx: _detail(tx, group_id))
+
+
+def _detail(tx: Tx, group_id: str) -> FailureGroupDetail:
+    members = tx.failures.find_members(group_id)
+    group = next((member for member in members if member.id == group_id), None)
     if group is None:
-        raise NotFound(f"There is no group of failures {group_id!r}.")
-    found = Listed(group, [one for one in members if one.id != group_id])
-    examples = tx.operations.find(OperationFilter(group_ids=tuple(one.id for one in members)), EXAMPLES)
-    texts = {one.error_message or "" for one in examples}
-    root = tx.failures.root_of(group_id)
+        raise NotFound(f"There is no failure group {group_id!r}.")
+    entry = MergedGroup(group, [member for member in members if member.id != group_id])
+    examples = tx.operations.find(OperationFilter(group_ids=tuple(member.id for member in members)), EXAMPLES)
+    texts = {operation.error_message or "" for operation in examples}
+    root = tx.failures.get_root(group_id)
     return FailureGroupDetail(
-        listed=found,
-        course=courses(tx, [found])[0],
+        entry=entry,
+        trend=_trends(tx, [entry])[0],
         examples=examples,
         hazards=sorted({name for text in texts for name in detect(text)}),
-        analyses=tx.proposals.analyses_of(group_id),
+        analyses=tx.proposals.find_analyses(group_id),
         merged_into=None if root == group_id else root,
+        proposal=tx.proposals.get(group_id),
     )
 
 
-# --- by hand -------------------------------------------------------------------------------------------------------
+# --- changes -------------------------------------------------------------------------------------------------------
 
 
-async def change(group_id: str, what: str, into: str | None, actor: str, deps: Deps) -> None:
-    """Merge, take a merge back, resolve, archive, reopen."""
+async def change(group_id: str, action: str, into: str | None, actor: str, deps: Deps) -> None:
+    """`action` is merge, unmerge, resolve, archive or reopen."""
 
     def store(tx: Tx) -> None:
         group = _existing(tx, group_id)
-        if what == "merge":
+        if action == "merge":
             _merge(tx, group, _existing(tx, into or ""), actor)
-        elif what == "unmerge":
+        elif action == "unmerge":
             if not tx.failures.unalias(group.id):
                 raise BadInput(f"Group {group.id!r} is not merged into another.")
         else:
-            members = tx.failures.held(sorted(one.id for one in tx.failures.members(group.id)))
-            tx.failures.save(*(replace(one, state=_STATES[what]) for one in members.values()))
+            members = tx.failures.get_for_update(sorted(member.id for member in tx.failures.find_members(group.id)))
+            tx.failures.update(*(replace(member, state=_STATES[action]) for member in members.values()))
 
     await deps.store.write(store)
 
 
 def _merge(tx: Tx, group: FailureGroup, into: FailureGroup, actor: str) -> None:
-    """One level only: a group that others are merged into stays where it is, so that every merge can be taken back."""
+    """One level deep: a group with merged members is not merged itself, so that every merge can be undone."""
     if group.id == into.id:
         raise BadInput("A group cannot be merged into itself.")
-    if tx.failures.root_of(into.id) != into.id or len(tx.failures.members(group.id)) > 1:
-        raise BadInput("Merge into the group that stands for the others, or take the earlier merge back first.")
+    if tx.failures.get_root(into.id) != into.id or len(tx.failures.find_members(group.id)) > 1:
+        raise BadInput("Merge into the group that the others were merged into, or unmerge it first.")
     tx.failures.unalias(group.id)
     tx.failures.alias(group.id, into.id, actor)
 
 
 def _existing(tx: Tx, group_id: str) -> FailureGroup:
-    held = tx.failures.held([group_id])
+    held = tx.failures.get_for_update([group_id])
     if group_id not in held:
-        raise NotFound(f"There is no group of failures {group_id!r}.")
+        raise NotFound(f"There is no failure group {group_id!r}.")
     return held[group_id]

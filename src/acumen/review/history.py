@@ -55,20 +55,20 @@ def _provenance(tx: Tx, ref: MemoryRef) -> Provenance:
     if memory is None:
         raise NotFound(f"There is no {ref.kind} {ref.id}.")
     if not isinstance(memory, AgentPlaybook):
-        return Provenance(memory, *_turns(tx, memory), tx.lineage.of(ref))
+        return Provenance(memory, *_turns(tx, memory), tx.lineage.find(ref))
     lesson = PlaybookId(int(ref.id))
-    existing = tx.user_playbooks.by_ids([str(source) for source in tx.sources.of([lesson])[lesson]])
+    existing = tx.user_playbooks.get_many([str(source) for source in tx.sources.find([lesson])[lesson]])
     sources = [_provenance(tx, MemoryRef(Kind.USER_PLAYBOOK, source)) for source in existing]
     worst = max((source.status for source in sources), key=_DOUBT.index, default="unavailable")
     turns = {turn.id: turn for source in sources for turn in source.turns}
-    return Provenance(memory, list(turns.values()), worst, tx.lineage.of(ref), sources)
+    return Provenance(memory, list(turns.values()), worst, tx.lineage.find(ref), sources)
 
 
 def _turns(tx: Tx, memory: Profile | UserPlaybook) -> tuple[list[Interaction], str]:
-    turns = tx.conversations.by_ids(memory.interaction_ids)
+    turns = tx.conversations.get_many(memory.interaction_ids)
     if turns:
         return turns, "exact" if len(turns) == len(set(memory.interaction_ids)) else "best_effort"
-    turns = tx.conversations.of_requests([memory.request_id]) if memory.request_id else []
+    turns = tx.conversations.find_by_requests([memory.request_id]) if memory.request_id else []
     return turns, "best_effort" if turns else "unavailable"
 
 
@@ -99,10 +99,10 @@ async def profile_changes(user: UserId | None, limit: int, deps: Deps) -> list[P
     """The newest first, from the last `limit` events."""
 
     def read(tx: Tx) -> list[ProfileChange]:
-        events = tx.lineage.of_kind(Kind.PROFILE, user, limit)
+        events = tx.lineage.find_by_kind(Kind.PROFILE, user, limit)
         ids = [event["entity_id"] for event in events if "content" not in (event["after"] or event["before"] or {})]
-        stored = tx.profiles.by_ids(ids)
-        outdated = tx.lineage.outdated(Kind.PROFILE, ids=[name for name in ids if name not in stored])
+        stored = tx.profiles.get_many(ids)
+        outdated = tx.lineage.find_outdated(Kind.PROFILE, ids=[name for name in ids if name not in stored])
         return changes(events, stored | {name: _restored(snapshot) for name, snapshot in outdated.items()})
 
     return await deps.store.read(read)
@@ -142,8 +142,8 @@ def _profile(event: Mapping[str, Any], sides: Sequence[str], stored: Mapping[str
         return _restored(snapshot)
     at = Millis(event["created_at"])
     erased = Profile(ProfileId(event["entity_id"]), UserId(event["user_id"] or ""), "", at, at)
-    known = stored.get(event["entity_id"], erased)
-    return replace(known, status=Status(snapshot["status"])) if "status" in snapshot else known
+    profile = stored.get(event["entity_id"], erased)
+    return replace(profile, status=Status(snapshot["status"])) if "status" in snapshot else profile
 
 
 def _restored(snapshot: Mapping[str, Any]) -> Profile:

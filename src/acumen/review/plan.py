@@ -1,4 +1,4 @@
-"""What an action would change, and what not and why. Pure."""
+"""What an action changes in one memory, or why it changes nothing. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,90 +16,88 @@ from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.action import ActionKind, ActionRequest, ActionScope, ReviewState
 
 LESSON_FIELDS = frozenset({"content", "trigger", "rationale", "pitfall"})
-# Fields that make sense for one memory only: two memories with the same words are duplicates.
-WORDS = frozenset({"content", "trigger", "rationale", "pitfall"})
 IN_USE = frozenset({Status.CURRENT, Status.PENDING})
 
 
 class Planned(Struct, frozen=True):
-    """What becomes of one memory. `why` is set when nothing does; `gone` when it is deleted."""
+    """The memory or its review state after the action; `why` says why nothing changes; `gone` is a deletion."""
 
     memory: Memory | None = None
-    mark: ReviewState | None = None
+    state: ReviewState | None = None
     why: str | None = None
     gone: bool = False
 
 
-def plan(asked: ActionRequest, memory: Memory, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> Planned:
-    """`flagged` holds, by signal, the numbers for which the memory stands in the queue now."""
-    match asked.doing:
+def plan(request: ActionRequest, memory: Memory, state: ReviewState, flagged: Mapping[str, Any], at: Millis) -> Planned:
+    """`flagged`: by signal, the numbers for which the memory is in the review queue now."""
+    match request.doing:
         case ActionKind.ARCHIVE | ActionKind.RESTORE | ActionKind.SUPERSEDE_BY | ActionKind.MERGE:
-            return _moved(asked, memory, at)
+            return _moved(request, memory, at)
         case ActionKind.EDIT:
-            after = changed(memory, asked.changes)
-            return Planned(why="it says that already") if after == memory else Planned(after)
+            after = changed(memory, request.changes)
+            return Planned(why="no field changes") if after == memory else Planned(after)
         case ActionKind.CHANGE_SCOPE:
-            return _moved_to_everyone(memory) if asked.reach.everyone else _moved_to_version(memory, asked.reach)
+            return _shared(memory) if request.reach.everyone else _scoped(memory, request.reach)
         case ActionKind.DELETE:
             return Planned(gone=True)
         case _:
-            after_mark = _marked(asked, mark, flagged, at)
-            return Planned(why=_ALREADY[asked.doing]) if after_mark == mark else Planned(mark=after_mark)
+            new_state = _reviewed(request, state, flagged, at)
+            return Planned(why=_ALREADY[request.doing]) if new_state == state else Planned(state=new_state)
 
 
-def _moved(asked: ActionRequest, memory: Memory, at: Millis) -> Planned:
+def _moved(request: ActionRequest, memory: Memory, at: Millis) -> Planned:
     """Changes of status."""
     status = memory.status
-    if asked.doing is ActionKind.RESTORE:
-        return Planned(why="it is current") if status is Status.CURRENT else Planned(_restored(memory, at))
-    if asked.doing is ActionKind.ARCHIVE:
+    if request.doing is ActionKind.RESTORE:
+        return Planned(why="already current") if status is Status.CURRENT else Planned(_restored(memory, at))
+    if request.doing is ActionKind.ARCHIVE:
         allowed = status in IN_USE
-        return Planned(replace(memory, status=Status.ARCHIVED)) if allowed else Planned(why=f"it is {status} already")
-    if str(memory.id) == asked.successor:
-        return Planned(why="it is the one that stays")
-    if asked.doing is ActionKind.MERGE:
+        return Planned(replace(memory, status=Status.ARCHIVED)) if allowed else Planned(why=f"already {status}")
+    if str(memory.id) == request.successor:
+        return Planned(why="kept")
+    if request.doing is ActionKind.MERGE:
         if status not in IN_USE:
-            return Planned(why=f"it is {status} already")
-        return Planned(replace(memory, status=Status.MERGED, merged_into=_pointer(memory, asked.successor)))
-    return Planned(superseded(memory, asked.successor))
+            return Planned(why=f"already {status}")
+        return Planned(replace(memory, status=Status.MERGED, merged_into=_pointer(memory, request.successor)))
+    return Planned(superseded(memory, request.successor))
 
 
-def _moved_to_everyone(memory: Memory) -> Planned:
-    """What one user taught is archived; the shared lesson that takes its place is made when it is done."""
+def _shared(memory: Memory) -> Planned:
+    """The user's lesson is archived; the shared lesson is created when the action is confirmed."""
     if isinstance(memory, Profile):
-        return Planned(why="a profile is about one user, and is never everyone's")
+        return Planned(why="a profile belongs to one user and cannot be shared")
     if not isinstance(memory, UserPlaybook):
-        return Planned(why="it is everyone's already")
+        return Planned(why="already shared")
     if memory.status is not Status.CURRENT:
-        return Planned(why=f"it is {memory.status}")
+        return Planned(why=f"not current: {memory.status}")
     if finding := detect_in_lesson(searchable(memory)):
-        return Planned(why=f"it {finding.what}: edit it before everyone's agents read it")
+        return Planned(why=f"prompt injection risk: it {finding.what}. Edit it first")
     shared = {**memory.metadata, "shared_as": "a new agent_playbook"}
     return Planned(replace(memory, status=Status.ARCHIVED, metadata=shared))
 
 
-def _moved_to_version(memory: Memory, reach: ActionScope) -> Planned:
+def _scoped(memory: Memory, scope: ActionScope) -> Planned:
     if isinstance(memory, Profile):
-        return Planned(why="a profile counts for agents of every version")
-    if memory.agent_version == reach.agent_version:
-        return Planned(why="it counts there already")
-    return Planned(replace(memory, agent_version=reach.agent_version or ""))
+        return Planned(why="a profile applies to every agent version")
+    if memory.agent_version == scope.agent_version:
+        return Planned(why="already has this agent version")
+    return Planned(replace(memory, agent_version=scope.agent_version or ""))
 
 
 def superseded(memory: Memory, successor: str | None) -> Memory:
     after = replace(memory, status=Status.SUPERSEDED, superseded_by=_pointer(memory, successor))
-    if isinstance(after, UserPlaybook):  # where the wire's older clients look for it
+    if isinstance(after, UserPlaybook):  # read by older clients
         return replace(after, metadata={**after.metadata, "superseded_by": after.superseded_by})
     return after
 
 
 def _pointer(memory: Memory, successor: str | None) -> Any:
-    """Profiles are named by text, playbooks by number."""
+    """Ids of profiles are text, ids of playbooks are numbers."""
     return successor if isinstance(memory, Profile) else int(successor or 0)
 
 
 def _restored(memory: Memory, at: Millis) -> Memory:
-    """Current again: nothing takes its place any more, and its time begins anew if it was over."""
+    """Current again, without a successor; an expired profile gets a new time to live."""
     after = replace(memory, status=Status.CURRENT, superseded_by=None, merged_into=None)
     if isinstance(after, Profile):
         return replace(after, expires_at=after.ttl.expires(at)) if after.expires_at <= at else after
@@ -109,73 +107,73 @@ def _restored(memory: Memory, at: Millis) -> Memory:
 
 
 _ALREADY = {
-    ActionKind.PIN: "it is pinned already",
-    ActionKind.UNPIN: "it is not pinned",
-    ActionKind.SNOOZE: "it is snoozed until then already",
-    ActionKind.MARK_USEFUL: "it is marked already",
-    ActionKind.DISMISS: "nothing speaks against it, so there is nothing to dismiss",
+    ActionKind.PIN: "already pinned",
+    ActionKind.UNPIN: "not pinned",
+    ActionKind.SNOOZE: "already snoozed until then",
+    ActionKind.MARK_USEFUL: "already marked useful",
+    ActionKind.DISMISS: "no signals to dismiss",
 }
 
 
-def _marked(asked: ActionRequest, mark: ReviewState, flagged: Mapping[str, Any], at: Millis) -> ReviewState:
-    match asked.doing:
+def _reviewed(request: ActionRequest, state: ReviewState, flagged: Mapping[str, Any], at: Millis) -> ReviewState:
+    match request.doing:
         case ActionKind.PIN:
-            return replace(mark, pinned=True)
+            return replace(state, pinned=True)
         case ActionKind.UNPIN:
-            return replace(mark, pinned=False)
+            return replace(state, pinned=False)
         case ActionKind.SNOOZE:
-            return replace(mark, snoozed_until=asked.until)
+            return replace(state, snoozed_until=request.until)
         case ActionKind.MARK_USEFUL:
-            return mark if mark.useful_at else replace(mark, useful_at=at)
+            return state if state.useful_at else replace(state, useful_at=at)
         case ActionKind.DISMISS:
-            return replace(mark, dismissed={**mark.dismissed, **flagged})
-    raise BadInput(f"{asked.doing} is not something that can be asked for.")
+            return replace(state, dismissed={**state.dismissed, **flagged})
+    raise BadInput(f"{request.doing} cannot be requested.")
 
 
 def changed(before: Any, changes: Mapping[str, Any]) -> Any:
-    """Fields that are None stay as they are."""
-    given = {name: value for name, value in changes.items() if value is not None}
-    lesson = {name: given.pop(name) for name in LESSON_FIELDS & given.keys()}
+    """Fields that are None are not changed."""
+    fields = {name: value for name, value in changes.items() if value is not None}
+    lesson = {name: fields.pop(name) for name in LESSON_FIELDS & fields.keys()}
     if isinstance(before, Profile):
-        unknown = (lesson.keys() - {"content"}) | (given.keys() & {"name"})
+        unknown = (lesson.keys() - {"content"}) | (fields.keys() & {"name"})
         if unknown:
             raise BadInput(f"A profile has no {min(unknown)}.")
-        after: Any = replace(before, **lesson, **given)
+        after: Any = replace(before, **lesson, **fields)
     else:
-        after = replace(before, lesson=replace(before.lesson, **lesson), **given)
+        after = replace(before, lesson=replace(before.lesson, **lesson), **fields)
     if not searchable(after).strip():
-        raise BadInput("content must not be empty: a memory without words says nothing.")
+        raise BadInput("content must not be empty.")
     return after
 
 
-def check(asked: ActionRequest, at: Millis) -> None:
-    """What can be said against the action before any memory is looked at."""
-    names = [target.ref for target in asked.targets]
+def check(request: ActionRequest, at: Millis) -> None:
+    """Refuses a request that is wrong whatever the memories are."""
+    names = [target.ref for target in request.targets]
     if len(set(names)) != len(names):
         raise BadInput("items names a memory twice.")
-    if asked.doing in {ActionKind.SUPERSEDE_BY, ActionKind.MERGE}:
-        _check_successor_given(asked)
-    if asked.doing is ActionKind.EDIT:
-        _check_changes(asked)
-    if asked.doing is ActionKind.CHANGE_SCOPE and asked.reach.everyone == (asked.reach.agent_version is not None):
-        raise BadInput("scope must say one of the two: everyone, or an agent_version.")
-    if asked.doing is ActionKind.SNOOZE and (asked.until is None or asked.until <= at):
-        raise BadInput("until must lie in the future.")
-    if asked.doing is ActionKind.DELETE and asked.confirm != (wanted := f"delete {len(asked.targets)}"):
-        raise BadInput(f'confirm must be "{wanted}": what is deleted cannot be brought back.')
+    if request.doing in {ActionKind.SUPERSEDE_BY, ActionKind.MERGE}:
+        _check_successor_set(request)
+    if request.doing is ActionKind.EDIT:
+        _check_changes(request)
+    if request.doing is ActionKind.CHANGE_SCOPE and request.reach.everyone == (request.reach.agent_version is not None):
+        raise BadInput("scope must be either everyone or an agent_version.")
+    if request.doing is ActionKind.SNOOZE and (request.until is None or request.until <= at):
+        raise BadInput("until must be in the future.")
+    if request.doing is ActionKind.DELETE and request.confirm != (phrase := f"delete {len(request.targets)}"):
+        raise BadInput(f'confirm must be "{phrase}": deletion cannot be undone.')
 
 
-def _check_successor_given(asked: ActionRequest) -> None:
-    name = "into" if asked.doing is ActionKind.MERGE else "superseded_by"
-    if not asked.successor:
-        raise BadInput(f"{name} must name the memory that stays.")
-    if len({target.ref.kind for target in asked.targets}) > 1:
-        raise BadInput("items must all be of one kind: only memories of one kind can take each other's place.")
+def _check_successor_set(request: ActionRequest) -> None:
+    name = "into" if request.doing is ActionKind.MERGE else "superseded_by"
+    if not request.successor:
+        raise BadInput(f"{name} must name the memory to keep.")
+    if len({target.ref.kind for target in request.targets}) > 1:
+        raise BadInput("items must all be of one kind: a memory can only be replaced by one of its kind.")
 
 
-def _check_changes(asked: ActionRequest) -> None:
-    given = {name for name, value in asked.changes.items() if value is not None}
-    if not given:
-        raise BadInput("changes must name at least one field to change.")
-    if len(asked.targets) > 1 and given & WORDS:
-        raise BadInput("changes may give new words to one memory at a time.")
+def _check_changes(request: ActionRequest) -> None:
+    fields = {name for name, value in request.changes.items() if value is not None}
+    if not fields:
+        raise BadInput("changes must name at least one field.")
+    if len(request.targets) > 1 and fields & LESSON_FIELDS:
+        raise BadInput("changes may change the text of one memory at a time.")

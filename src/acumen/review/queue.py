@@ -1,4 +1,4 @@
-"""Which memories deserve a look, the most pressing first."""
+"""The review queue: memories that need review, and the signals for which they are in it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,12 +15,12 @@ from acumen.review.signals import Signal, signals_of
 from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import Tx
 
-# The window that a dismissal is judged by, and the review's own default.
+# The default window of the queue; a dismissal is compared with the numbers of this window.
 USUAL_DAYS = 60
 
 
 class Candidate(NamedTuple):
-    """Its signals begin with the one that weighs most."""
+    """`signals` are ordered by score, highest first."""
 
     ref: MemoryRef
     title: str
@@ -38,29 +38,31 @@ class Candidate(NamedTuple):
 
     @property
     def related(self) -> list[str]:
-        """Ids of other memories of the same kind, or of what would take its place."""
-        return list(dict.fromkeys(other for signal in self.signals for other in signal.about if signal.name in _NAMING))
+        """Ids of its duplicates, conflicting memories and successors."""
+        return list(
+            dict.fromkeys(memory_id for signal in self.signals if signal.name in _NAMING for memory_id in signal.about)
+        )
 
     @property
     def saving(self) -> float:
-        """Tokens a day that acting on it saves."""
+        """Tokens per day that an action would save."""
         return max(signal.saving for signal in self.signals)
 
 
 _NAMING = frozenset({"conflict", "duplicate", "supersedeable"})
 
 
-class Wanted(Struct, frozen=True):
-    """Which candidates: of one user or (None) of all, over how many days, with which signals (None: any)."""
+class ReviewQuery(Struct, frozen=True):
+    """`user` and `signals`: None for any. An empty list of signals matches nothing."""
 
     user: UserId | None
     days_back: int = USUAL_DAYS
     signals: Sequence[str] | None = None
-    by_waste: bool = False  # wasted tokens decide the order, not the score
+    by_waste: bool = False  # order by wasted tokens instead of score
 
 
-class Queue(Struct, frozen=True):
-    """A page of candidates, how many there are in all and by signal, and since when use has been counted."""
+class CandidatePage(Struct, frozen=True):
+    """`saving` is tokens per day over all candidates; `covered_since` is when metering began."""
 
     candidates: Sequence[Candidate]
     total: int
@@ -70,61 +72,65 @@ class Queue(Struct, frozen=True):
     enough_history: bool
 
 
-async def candidates(wanted: Wanted, limit: int, offset: int, deps: Deps, rules: Thresholds | None = None) -> Queue:
-    """An empty list of signals admits none. By other rules than the org's, to see what they would flag."""
-    at, thresholds = deps.now(), rules or deps.thresholds
-    return await deps.store.read(lambda tx: _queue(tx, wanted, limit, offset, at, thresholds))
+async def candidates(
+    query: ReviewQuery, limit: int, offset: int, deps: Deps, thresholds: Thresholds | None = None
+) -> CandidatePage:
+    """`thresholds` other than the org's preview what they would flag."""
+    at = deps.now()
+    return await deps.store.read(lambda tx: _page(tx, query, limit, offset, at, thresholds or deps.thresholds))
 
 
-def _queue(tx: Tx, wanted: Wanted, limit: int, offset: int, at: Millis, thresholds: Thresholds) -> Queue:
-    window = window_of(tx, wanted.days_back, at)
-    asked = QueueFilter(list(kinds(wanted.user)), wanted.user, window, thresholds, wanted.signals, wanted.by_waste)
-    found = tx.review_queue.page(asked, limit, offset)
-    titles = tx.memories.titles(one.ref for one in found.page)
-    return Queue(
-        candidates=[_candidate(one, titles.get(one.ref, ""), window, thresholds) for one in found.page],
-        total=found.total,
-        by_signal=found.by_signal,
-        saving=found.saving,
+def _page(tx: Tx, query: ReviewQuery, limit: int, offset: int, at: Millis, thresholds: Thresholds) -> CandidatePage:
+    window = window_of(tx, query.days_back, at)
+    filters = QueueFilter(list(kinds(query.user)), query.user, window, thresholds, query.signals, query.by_waste)
+    page = tx.review_queue.page(filters, limit, offset)
+    titles = tx.memories.get_titles(item.ref for item in page.page)
+    return CandidatePage(
+        candidates=[_candidate(item, titles.get(item.ref, ""), window, thresholds) for item in page.page],
+        total=page.total,
+        by_signal=page.by_signal,
+        saving=page.saving,
         covered_since=window.covered_since,
         enough_history=window.covered,
     )
 
 
 def window_of(tx: Tx, days_back: int, at: Millis) -> ReviewWindow:
-    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.metered_since())
+    return ReviewWindow(Millis(at - days_back * DAY_MS), at, tx.usage.get_metered_since())
 
 
-def _candidate(one: QueueItem, title: str, window: ReviewWindow, thresholds: Thresholds) -> Candidate:
-    case, signals = one.case, signals_of(one.case, window, thresholds)
+def _candidate(item: QueueItem, title: str, window: ReviewWindow, thresholds: Thresholds) -> Candidate:
+    case, signals = item.case, signals_of(item.case, window, thresholds)
     times = case.modified_at, case.created_at
-    return Candidate(one.ref, title, one.user_id, one.version, signals, case.use, *times, case.conflicts)
+    return Candidate(item.ref, title, item.user_id, item.version, signals, case.use, *times, case.conflicts)
 
 
 def kinds(user: UserId | None) -> Iterable[Kind]:
-    """A shared lesson belongs to nobody, so nobody's own review lists it."""
+    """Shared lessons belong to no user."""
     return (kind for kind in Kind if user is None or kind is not Kind.AGENT_PLAYBOOK)
 
 
 async def flagged(refs: Sequence[MemoryRef], deps: Deps) -> dict[MemoryRef, dict[str, Any]]:
-    """For some memories: the numbers for which each stands in the queue now, by signal, as a dismissal keeps them."""
-    found = await signals_against(refs, USUAL_DAYS, deps)
+    """By memory and signal, the numbers for which it is in the queue now, as a dismissal records them."""
+    flagged_now = await signals_against(refs, USUAL_DAYS, deps)
     return {
-        ref: {signal.name: signal.as_dismissed() for signal in signals} for ref, signals in found.items() if signals
+        ref: {signal.name: signal.as_dismissed() for signal in signals}
+        for ref, signals in flagged_now.items()
+        if signals
     }
 
 
 async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps) -> dict[MemoryRef, tuple[Signal, ...]]:
-    """Why each of some memories stands in the queue, if it does; of those that are in use."""
+    """Of the given memories that are in use."""
     at, thresholds = deps.now(), deps.thresholds
 
     def read(tx: Tx) -> dict[MemoryRef, tuple[Signal, ...]]:
         window = window_of(tx, days_back, at)
-        found = {}
+        signals = {}
         for kind in {ref.kind for ref in refs}:
             ids = [ref.id for ref in refs if ref.kind is kind]
-            for one in tx.review_queue.of(kind, ids, QueueFilter([kind], None, window, thresholds)):
-                found[one.ref] = signals_of(one.case, window, thresholds)
-        return found
+            for item in tx.review_queue.find(kind, ids, QueueFilter([kind], None, window, thresholds)):
+                signals[item.ref] = signals_of(item.case, window, thresholds)
+        return signals
 
     return await deps.store.read(read)

@@ -1,22 +1,23 @@
-"""What one user taught, made a lesson for everyone by a person; and taken back."""
+"""Make a shared lesson of what one user taught."""
 
 from typing import Any
 
 from msgspec.structs import replace
 
-from acumen.model.ids import Kind, MemoryRef, PlaybookId
+from acumen.model.ids import Kind, PlaybookId
 from acumen.model.memories.base import Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.memories.search import SearchRow
 from acumen.model.review.action import ActionItem
+from acumen.review.audit_log import changed_item
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
 
-def share(tx: Tx, taught: UserPlaybook, found_by: SearchRow, because: Because) -> ActionItem:
-    """Approved, as a person has read it. It knows its source, so that erasing that user takes their words out again.
+def share(tx: Tx, taught: UserPlaybook, search_row: SearchRow, because: Because) -> ActionItem:
+    """Approved, because a person has read it. It records its source, so that erasing the user erases their words.
 
-    As it is to be put back it is archived, not gone: taking back can itself be taken back.
+    Its state before is `archived`, so that an undo of the sharing can itself be undone.
     """
     lesson = AgentPlaybook(
         id=PlaybookId(0),
@@ -28,11 +29,7 @@ def share(tx: Tx, taught: UserPlaybook, found_by: SearchRow, because: Because) -
         approval=Approval.APPROVED,
         tags=taught.tags,
     )
-    ref = tx.memories.add(Kind.AGENT_PLAYBOOK, lesson, found_by, because)
+    ref = tx.memories.add(Kind.AGENT_PLAYBOOK, lesson, search_row, because)
     tx.sources.add(PlaybookId(int(ref.id)), [taught.id])
-    rows: Any = tx.agent_playbooks
-    stored = rows.get(ref.id)
-    before, after = (rows.mapping.to_row(one) for one in (replace(stored, status=Status.ARCHIVED), stored))
-    return ActionItem(
-        MemoryRef(Kind.AGENT_PLAYBOOK, ref.id), changed=True, before={"memory": before}, after={"memory": after}
-    )
+    stored: Any = tx.agent_playbooks.get(ref.id)
+    return changed_item(tx, ref, replace(stored, status=Status.ARCHIVED), stored)

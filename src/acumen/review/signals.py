@@ -1,4 +1,4 @@
-"""Why a memory deserves a look. Pure."""
+"""Review signals: why a memory needs review. Pure."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -41,8 +41,8 @@ from acumen.model.times import DAY_MS
 
 
 class Signal(NamedTuple):
-    """`measure` is the number that it rests on, `about` the other memories it names; both decide what a dismissal
-    covers. `saving` is tokens a day, if a person acts on it.
+    """`measure` is its number, `about` the ids of memories that it names: a dismissal covers both. `saving` is in
+    tokens per day.
     """
 
     name: str
@@ -58,12 +58,12 @@ class Signal(NamedTuple):
 
 
 def signals_of(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> tuple[Signal, ...]:
-    """None for what a person has pinned or put off, nor for numbers that did not convince a person before."""
-    mark = case.mark
-    if mark.pinned or (mark.snoozed_until is not None and mark.snoozed_until > window.at):
+    """None for a pinned or snoozed memory, and none that a person has dismissed."""
+    state = case.mark
+    if state.pinned or (state.snoozed_until is not None and state.snoozed_until > window.at):
         return ()
-    found = [signal for signal in _all(case, window, thresholds) if not _dismissed(signal, mark)]
-    return tuple(sorted(found, key=lambda signal: -signal.score))
+    signals = [signal for signal in _all(case, window, thresholds) if not _dismissed(signal, state)]
+    return tuple(sorted(signals, key=lambda signal: -signal.score))
 
 
 def _all(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> Iterable[Signal]:
@@ -83,28 +83,28 @@ def _all(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> Ite
         yield from _of_flag(flag, case, window, thresholds)
 
 
-def _dismissed(signal: Signal, mark: ReviewState) -> bool:
-    """Whether a person has seen these numbers, or nearly these, and was not convinced."""
-    seen = mark.dismissed.get(signal.name)
-    if seen is None:
+def _dismissed(signal: Signal, state: ReviewState) -> bool:
+    """A dismissal holds until the number is materially worse or another memory is named."""
+    dismissed = state.dismissed.get(signal.name)
+    if dismissed is None:
         return False
-    return set(signal.about) <= set(seen["about"]) and signal.measure < seen["measure"] * MATERIAL
+    return set(signal.about) <= set(dismissed["about"]) and signal.measure < dismissed["measure"] * MATERIAL
 
 
 def stale(case: SignalInput, window: ReviewWindow) -> Signal | None:
-    """Neither shown nor changed in the window; withheld while counting covers less than the window."""
+    """Neither injected nor changed in the window; unknown while metering covers less than the window."""
     if not window.covered or case.use.shown or case.modified_at >= window.since:
         return None
     age_days = (window.at - case.modified_at) // DAY_MS
     since = Millis(case.modified_at + (window.at - window.since))
-    why = f"not shown in the last {window.days} days, and last changed {age_days} days ago"
+    why = f"not injected in the last {window.days} days; last changed {age_days} days ago"
     return Signal(STALE, min(STALE_CEILING, STALE_FLOOR + age_days // 7), why, since, age_days)
 
 
 def costly(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> Signal | None:
-    """Shown again and again for tokens that matter, and surely cited less than every second time.
+    """Injected often, for many tokens, and with 95 % confidence cited less than half the time.
 
-    Only by agents that cite at all: of what the others made of it, nothing is known.
+    Counts only agents that cite: of the others it is unknown what they use.
     """
     use = case.use
     idle = use.idle_tokens
@@ -115,9 +115,8 @@ def costly(case: SignalInput, window: ReviewWindow, thresholds: Thresholds) -> S
     highest = wilson(use.cited_shown, use.judged_shown).high
     if highest >= LOW_CITE:
         return None
-    of_all = f"{idle} of {use.judged_tokens} tokens were not cited"
-    shown = f"{use.cited_shown} of {use.judged_shown} showings were"
-    why = f"{of_all}: {shown} (at most {highest:.0%} with 95 % confidence)"
+    cited = f"cited in {use.cited_shown} of {use.judged_shown} injections"
+    why = f"{cited} (at most {highest:.0%} with 95 % confidence); {idle} of {use.judged_tokens} tokens wasted"
     score = min(COST_CEILING, COST_FLOOR + use.judged_shown)
     since = Millis(max(window.since, use.first_at or 0))
     return Signal(HIGH_COST_LOW_CITE, score, why, since, idle, (), idle / window.counted_days)
@@ -128,7 +127,7 @@ def _supersedeable(case: SignalInput, replaced: Replaced, window: ReviewWindow) 
     return Signal(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, replaced.why, replaced.since, 1.0, (replaced.by,), saving)
 
 
-# As much of a memory's text as a reason quotes.
+# Characters of a memory's text that a reason quotes.
 _QUOTED = 120
 
 
@@ -153,7 +152,7 @@ def _duplicate(case: SignalInput, window: ReviewWindow) -> Signal:
     score = DUPLICATE_FLOOR + round((DUPLICATE_CEILING - DUPLICATE_FLOOR) * nearest.similarity**8)
     about = tuple(sorted(twin.id for twin in case.twins))
     since = min(twin.since for twin in case.twins)
-    why = f"{nearest.similarity:.0%} alike: {nearest.id}{others}"
+    why = f"{nearest.similarity:.0%} similar to {nearest.id}{others}"
     return Signal(DUPLICATE, score, why, since, nearest.similarity, about, case.use.tokens / window.counted_days)
 
 
@@ -163,18 +162,18 @@ def _of_flag(flag: ScannedSignal, case: SignalInput, window: ReviewWindow, thres
     if flag.signal == HARMFUL:
         yield Signal(HARMFUL, HARMFUL_SCORE, _harm(detail), flag.since, -detail["high"], (), per_day)
     elif flag.signal == INSTRUCTION_LIKE:
-        why = f"it gives orders beyond its subject: {detail['what']} ({detail['words']!r})"
+        why = f"possible prompt injection: {detail['what']} ({detail['words']!r})"
         about = (detail["digest"],)
         yield Signal(INSTRUCTION_LIKE, INSTRUCTION_SCORE, why, flag.since, 1.0, about, per_day)
     elif (tokens := detail["tokens"]) > most:
-        told = f"it takes {tokens} tokens each time it is shown; {most} are usual at most"
+        why = f"{tokens} tokens per injection; the limit is {most}"
         saving = case.use.shown * (tokens - most) / window.counted_days
-        yield Signal(OVERSIZED, OVERSIZED_SCORE, told, flag.since, tokens, (), saving)
+        yield Signal(OVERSIZED, OVERSIZED_SCORE, why, flag.since, tokens, (), saving)
 
 
 def _harm(detail: Mapping[str, Any]) -> str:
     return (
-        f"sessions with it succeeded {detail['with_rate']:.0%} of the time (n={detail['with_n']}), without it "
-        f"{detail['without_rate']:.0%} (n={detail['without_n']}): a difference between "
-        f"{detail['low'] * 100:+.0f} and {detail['high'] * 100:+.0f} points"
+        f"{detail['with_rate']:.0%} of sessions with it succeeded (n={detail['with_n']}), "
+        f"{detail['without_rate']:.0%} without it (n={detail['without_n']}): "
+        f"{detail['low'] * 100:+.0f} to {detail['high'] * 100:+.0f} points"
     )

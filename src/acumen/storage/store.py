@@ -133,7 +133,7 @@ class Tx:
     @cached_property
     def index_version(self) -> IndexVersion:
         """Asked once: a search looks through several kinds, and to a reader its snapshot stands still."""
-        return self.search_rows.version()
+        return self.search_rows.get_version()
 
 
 class OrgStore:

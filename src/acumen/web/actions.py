@@ -14,7 +14,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
-from acumen.review import act, queue
+from acumen.review import actions, audit_log, queue, undo
 from acumen.storage.memories.memory_browser import MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web import charts
@@ -94,7 +94,7 @@ async def preview(visit: Visit) -> Response:
         titles, tags = await visit.deps.store.read(lambda tx: _tagged(tx, targets))
         return visit.html("preview.html", choose="tags", targets=targets, titles=titles, tags=tags, doing=doing)
     if doing is ActionKind.CHANGE_SCOPE and not visit.form.get("reach"):
-        titles = await visit.deps.store.read(lambda tx: tx.memories.titles([one.ref for one in targets[:8]]))
+        titles = await visit.deps.store.read(lambda tx: tx.memories.get_titles([one.ref for one in targets[:8]]))
         return visit.html("preview.html", choose="reach", targets=targets, titles=titles, doing=doing)
     if doing is ActionKind.MERGE and len(targets) < 2 and not visit.form.get("successor"):
         raise BadInput("Select at least two memories to merge: one stays, the others point to it.")
@@ -106,15 +106,15 @@ async def _look(visit: Visit, asked: ActionRequest) -> Preview:
     """A dry run, with the words that a person needs to judge it by."""
     would = replace(asked, confirm=f"delete {len(asked.targets)}")
     flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
-    action = await act.look(would, flagged, visit.deps)
+    action = await actions.preview(would, flagged, visit.deps)
     return await visit.deps.store.read(lambda tx: _told(tx, asked, action, visit.deps.now()))
 
 
 def _told(tx: Tx, asked: ActionRequest, action: Action, at: Millis) -> Preview:
     refs = [item.ref for item in action.items]
-    titles = tx.memories.titles(refs)
+    titles = tx.memories.get_titles(refs)
     if asked.reach.everyone:  # whoever shows it to everyone reads all of it first
-        own = tx.by_kind[Kind.USER_PLAYBOOK].by_ids([ref.id for ref in refs if ref.kind is Kind.USER_PLAYBOOK])
+        own = tx.by_kind[Kind.USER_PLAYBOOK].get_many([ref.id for ref in refs if ref.kind is Kind.USER_PLAYBOOK])
         titles |= {MemoryRef(Kind.USER_PLAYBOOK, name): searchable(one) for name, one in own.items()}
     leaving = [item.ref for item in action.items if item.changed and asked.doing in _TAKES_OUT]
     choices = refs if asked.doing is ActionKind.MERGE else ()
@@ -128,7 +128,7 @@ def _tokens_a_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
     """Over the time that the queue looks at, so that both tell the same."""
     window = queue.window_of(tx, queue.USUAL_DAYS, at)
     used = {
-        kind: tx.usage.counters.of_kind(kind, window.since, [ref.id for ref in refs if ref.kind == kind])
+        kind: tx.usage.counters.get_uses(kind, window.since, [ref.id for ref in refs if ref.kind == kind])
         for kind in Kind
     }
     return sum(used[ref.kind][ref.id].tokens for ref in refs if ref.id in used[ref.kind]) / window.counted_days
@@ -147,21 +147,21 @@ def _tagged(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], li
     """Titles, and the tags that any of them has."""
     refs = [target.ref for target in targets]
     found = [memory for kind in Kind for memory in _of_kind(tx, kind, refs)]
-    return tx.memories.titles(refs[:8]), sorted({tag for memory in found for tag in memory.tags})
+    return tx.memories.get_titles(refs[:8]), sorted({tag for memory in found for tag in memory.tags})
 
 
 def _of_kind(tx: Tx, kind: Kind, refs: Sequence[MemoryRef]) -> list[Memory]:
-    return list(tx.by_kind[kind].by_ids([ref.id for ref in refs if ref.kind is kind]).values())
+    return list(tx.by_kind[kind].get_many([ref.id for ref in refs if ref.kind is kind]).values())
 
 
 def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str], list[MemoryRef]]:
     """Memories that may take the place of these: those that say nearly the same."""
     own = {target.ref for target in targets}
     kind = targets[0].ref.kind
-    pairs = tx.memory_flags.pairs(kind, ids=[ref.id for ref in own if ref.kind is kind])
+    pairs = tx.memory_flags.find_pairs(kind, ids=[ref.id for ref in own if ref.kind is kind])
     near = [MemoryRef(kind, other) for pair in pairs for other in (pair.left, pair.right)]
     choices = [ref for ref in dict.fromkeys(near) if ref not in own][:5]
-    return tx.memories.titles([*own, *choices]), choices
+    return tx.memories.get_titles([*own, *choices]), choices
 
 
 # --- doing it ------------------------------------------------------------------------------------------------------
@@ -171,12 +171,12 @@ def _suggested(tx: Tx, targets: Sequence[Target]) -> tuple[dict[MemoryRef, str],
 async def do(visit: Visit) -> Response:
     asked = _asked(visit, _doing(visit), await _targets(visit))
     flagged = await queue.flagged([target.ref for target in asked.targets], visit.deps) if _dismisses(asked) else {}
-    return done(visit, await act.act(asked, flagged, visit.deps))
+    return done(visit, await actions.confirm(asked, flagged, visit.deps))
 
 
 @page("/actions/{id}/undo", Role.REVIEWER, "POST")
-async def undo(visit: Visit) -> Response:
-    return done(visit, await act.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
+async def undo_action(visit: Visit) -> Response:
+    return done(visit, await undo.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
 
 
 def done(visit: Visit, action: Action) -> Response:
@@ -250,7 +250,7 @@ async def _targets(visit: Visit) -> list[Target]:
         targets = [Target(one.ref, one.version) for one in found.candidates]
     elif visit.form.get("every") == "memories":
         shelf: MemoryFilter = await shelf_of(visit)
-        entries, _ = await visit.deps.store.read(lambda tx: tx.memory_browser.memories(shelf, MOST_AT_ONCE, 0))
+        entries, _ = await visit.deps.store.read(lambda tx: tx.memory_browser.page_memories(shelf, MOST_AT_ONCE, 0))
         targets = [Target(one.ref, one.version) for one in entries]
     else:
         targets = list({target.ref: target for target in map(_target, visit.form.all("item"))}.values())
@@ -273,11 +273,11 @@ def _target(item: str) -> Target:
 
 @page("/audit")
 async def audit(visit: Visit) -> Response:
-    found, total = await act.log(PER_PAGE, visit.offset, None, visit.deps)
+    found, total = await audit_log.page(PER_PAGE, visit.offset, None, visit.deps)
     refs = {item.ref for action in found for item in action.items[:5]}
     today = visit.deps.now() // DAY_MS
     titles, per_day = await visit.deps.store.read(
-        lambda tx: (tx.memories.titles(refs), tx.actions.per_day(today - 7 * charts.WEEKS))
+        lambda tx: (tx.memories.get_titles(refs), tx.actions.count_per_day(today - 7 * charts.WEEKS))
     )
     calendar = charts.calendar(per_day, today)
     worked = [cell for week in calendar for cell in week if cell.count]

@@ -6,7 +6,7 @@ from statistics import median
 
 from msgspec import Struct
 
-from acumen.meter.price import Tag
+from acumen.meter.costs import CostRow
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.times import DAY_MS
 
@@ -44,7 +44,7 @@ class Scatter(Struct, frozen=True):
     counts: Mapping[str, int]
 
 
-def scatter(tags: Iterable[Tag]) -> Scatter | None:
+def scatter(tags: Iterable[CostRow]) -> Scatter | None:
     """None when nothing was shown."""
     shown = [tag for tag in tags if tag.use.shown and tag.title is not None]
     if not shown:
@@ -61,7 +61,7 @@ def scatter(tags: Iterable[Tag]) -> Scatter | None:
 QUADRANTS = ("cheap and cited", "dear and cited", "cheap, seldom cited", "dear, seldom cited")
 
 
-def _dot(tag: Tag, each: float, usual: float, dearest: float, most: int) -> Dot:
+def _dot(tag: CostRow, each: float, usual: float, dearest: float, most: int) -> Dot:
     use, rate = tag.use, tag.use.cited_shown / tag.use.shown
     return Dot(
         ref=MemoryRef(Kind(tag.key[0]), tag.key[1]),

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from acumen.model.ids import UserId
 from acumen.model.memories.memory import searchable
-from acumen.review import alike, watch
+from acumen.review import duplicate_clusters, memory_scan
 from acumen.web.diff import words_changed
 from acumen.web.page import Visit, page
 
@@ -13,10 +13,10 @@ CLUSTERS_PER_PAGE = 20
 
 @page("/duplicates")
 async def duplicates(visit: Visit) -> Response:
-    being_counted = await watch.before_review(visit.deps)
+    being_counted = await memory_scan.scan_pending(visit.deps)
     user = UserId(visit.asked("user")) if visit.asked("user") else None
     offset = (visit.page - 1) * CLUSTERS_PER_PAGE
-    clusters, total = await alike.clusters(user, CLUSTERS_PER_PAGE, offset, visit.deps)
+    clusters, total = await duplicate_clusters.clusters(user, CLUSTERS_PER_PAGE, offset, visit.deps)
     texts = [[searchable(member.memory) for member in one.members] for one in clusters]
     return visit.html(
         "duplicates.html",

@@ -8,8 +8,7 @@ from starlette.responses import RedirectResponse, Response
 from acumen.errors import BadInput
 from acumen.model.operations.failure import FailureGroupFilter, GroupState
 from acumen.review import failures
-from acumen.review.failures import OPEN, Course, Listed
-from acumen.storage.store import Tx
+from acumen.review.failures import OPEN
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role
@@ -30,16 +29,12 @@ async def groups(visit: Visit) -> Response:
     state = visit.choice("state", *STATES)
     source, endpoint = visit.asked("source") or None, visit.asked("endpoint") or None
     states = OPEN if state == "open" else None if state == "any" else (GroupState(state),)
-    wanted = FailureGroupFilter(states=states, source=source, endpoint=endpoint)
+    query = FailureGroupFilter(states=states, source=source, endpoint=endpoint)
 
-    def read(tx: Tx) -> tuple[list[Listed], int, list[Course]]:
-        found, total = failures.listed(tx, wanted, PER_PAGE, visit.offset)
-        return found, total, failures.courses(tx, found)
-
-    found, total, courses = await visit.deps.store.read(read)
+    rows, total = await failures.page_with_trends(query, PER_PAGE, visit.offset, visit.deps)
     return visit.html(
         "failures.html",
-        rows=list(zip(found, courses, strict=True)),
+        rows=rows,
         total=total,
         state=state,
         states=STATES,
@@ -50,10 +45,8 @@ async def groups(visit: Visit) -> Response:
 
 @page("/failures/{id}")
 async def group(visit: Visit) -> Response:
-    told, proposal = await visit.deps.store.read(
-        lambda tx: (failures.told(tx, visit.path_id), tx.proposals.get(visit.path_id))
-    )
-    return visit.html("failure.html", told=told, one=told.listed, group=told.listed.group, proposal=proposal)
+    detail = await failures.detail(visit.path_id, visit.deps)
+    return visit.html("failure.html", detail=detail, entry=detail.entry, group=detail.entry.group)
 
 
 @page("/failures/{id}", Role.REVIEWER, "POST")

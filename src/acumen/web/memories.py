@@ -17,7 +17,7 @@ from acumen.model.review.action import UNREVIEWED, Action, ReviewState
 from acumen.model.times import DAY_MS
 from acumen.review import changes, conflicts, queue
 from acumen.review.changes import Change
-from acumen.review.queue import Wanted
+from acumen.review.queue import ReviewQuery
 from acumen.storage.memories.memory_browser import MemoryEntry, MemoryFilter
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
@@ -69,7 +69,7 @@ async def library(visit: Visit) -> Response:
         versions=versions,
         statuses=STATUSES,
         sizes=SIZES,
-        views=await visit.deps.store.read(lambda tx: tx.saved_views.of("memories")),
+        views=await visit.deps.store.read(lambda tx: tx.saved_views.find("memories")),
         asked={name: visit.asked(name) for name in FILTERS},
     )
 
@@ -77,15 +77,15 @@ async def library(visit: Visit) -> Response:
 def _page(
     tx: Tx, shelf: MemoryFilter, offset: int, since: Millis
 ) -> tuple[tuple[list[MemoryEntry], int], Any, list[str]]:
-    found = tx.memory_browser.memories(shelf, PER_PAGE, offset)
+    found = tx.memory_browser.page_memories(shelf, PER_PAGE, offset)
     ids = {kind: [entry.ref.id for entry in found[0] if entry.ref.kind is kind] for kind in Kind}
     used = {
         MemoryRef(kind, name): use
         for kind, some in ids.items()
         if some
-        for name, use in tx.usage.counters.of_kind(kind, since, some).items()
+        for name, use in tx.usage.counters.get_uses(kind, since, some).items()
     }
-    return found, used, tx.memory_browser.agent_versions(VERSIONS_OFFERED)
+    return found, used, tx.memory_browser.find_agent_versions(VERSIONS_OFFERED)
 
 
 async def shelf_of(visit: Visit) -> MemoryFilter:
@@ -106,14 +106,14 @@ async def shelf_of(visit: Visit) -> MemoryFilter:
 async def _signalled(visit: Visit, signal: str) -> tuple[MemoryRef, ...] | None:
     if signal not in SIGNALS:
         return None
-    found = await queue.candidates(Wanted(None, signals=[signal]), MOST_EXPORTED, 0, visit.deps)
+    found = await queue.candidates(ReviewQuery(None, signals=[signal]), MOST_EXPORTED, 0, visit.deps)
     return tuple(one.ref for one in found.candidates)
 
 
 @page("/memories.csv")
 async def exported(visit: Visit) -> Response:
     shelf = await shelf_of(visit)
-    entries, _ = await visit.deps.store.read(lambda tx: tx.memory_browser.memories(shelf, MOST_EXPORTED, 0))
+    entries, _ = await visit.deps.store.read(lambda tx: tx.memory_browser.page_memories(shelf, MOST_EXPORTED, 0))
     heads = "kind id user status agent_version version name content".split()
     return as_csv("memories.csv", heads, _lines(entries))
 
@@ -181,11 +181,11 @@ async def memory(visit: Visit) -> Response:
 def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis, least: float) -> Life:
     found = memory_of(tx, ref)
     actions, _ = tx.actions.page(10, 0, ref)
-    uses = dict(tx.usage.counters.days_of(ref, since // DAY_MS))
+    uses = dict(tx.usage.counters.get_days(ref, since // DAY_MS))
     return Life(
         memory=found,
-        mark=tx.review_states.of(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
-        use=tx.usage.counters.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
+        mark=tx.review_states.find(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
+        use=tx.usage.counters.get_uses(ref.kind, since, [ref.id]).get(ref.id, Use()),
         days=[Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in _days(uses, at)],
         versions=_versions(tx, ref),
         twins=twins_of(tx, ref, found, least),
@@ -194,7 +194,7 @@ def _life(tx: Tx, ref: MemoryRef, since: Millis, at: Millis, least: float) -> Li
         kin=_kin(tx, ref, found),
         raw=json.format(json.encode(found), indent=2).decode(),
         conflicts=conflicts.of_memory(tx, ref),
-        turns=tx.conversations.by_ids(getattr(found, "interaction_ids", [])[-TURNS_LINKED:]),
+        turns=tx.conversations.get_many(getattr(found, "interaction_ids", [])[-TURNS_LINKED:]),
     )
 
 
@@ -205,7 +205,7 @@ def _days(uses: dict[int, Use], at: Millis) -> Iterable[int]:
 
 def _versions(tx: Tx, ref: MemoryRef) -> list[Version]:
     """Newest first."""
-    events = tx.lineage.of(ref)[::-1]
+    events = tx.lineage.find(ref)[::-1]
     return [_version(*both) for both in zip(events, changes.described(tx, events), strict=True)]
 
 
@@ -234,4 +234,4 @@ def _kin(tx: Tx, ref: MemoryRef, found: Memory) -> dict[MemoryRef, str]:
         kin[MemoryRef(ref.kind, str(found.superseded_by))] = "superseded by"
     if found.merged_into is not None:
         kin[MemoryRef(ref.kind, str(found.merged_into))] = "merged into"
-    return kin | dict(tx.memory_browser.pointing_to(ref))
+    return kin | dict(tx.memory_browser.find_links_to(ref))

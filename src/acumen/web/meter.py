@@ -6,9 +6,9 @@ from typing import Any
 from msgspec import Struct
 from starlette.responses import Response
 
-from acumen.meter import price
+from acumen.meter import costs
+from acumen.meter.costs import CostReport, CostRow
 from acumen.meter.headline import headline, pareto
-from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.search import Filter
 from acumen.model.metering.usage import GroupBy, Use
@@ -16,7 +16,7 @@ from acumen.model.operations.failure import FailureGroupFilter
 from acumen.model.times import DAY_MS
 from acumen.review import queue
 from acumen.review.failures import OPEN
-from acumen.review.queue import Queue, Wanted
+from acumen.review.queue import CandidatePage, ReviewQuery
 from acumen.storage.store import Tx
 from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page
@@ -41,9 +41,9 @@ class Day(Struct, frozen=True):
 async def overview(visit: Visit) -> Response:
     await visit.app.counted()
     days = visit.days(USUAL_DAYS)
-    by_day = await price.costs(GroupBy.DAY, 2 * days, None, 2 * days, 0, visit.deps)
-    by_memory = await price.costs(GroupBy.MEMORY, days, None, MOST_WASTEFUL, 0, visit.deps)
-    found = await queue.candidates(Wanted(None), 5, 0, visit.deps)
+    by_day = await costs.report(GroupBy.DAY, 2 * days, None, 2 * days, 0, visit.deps)
+    by_memory = await costs.report(GroupBy.MEMORY, days, None, MOST_WASTEFUL, 0, visit.deps)
+    found = await queue.candidates(ReviewQuery(None), 5, 0, visit.deps)
     now = visit.deps.now()
     read = await visit.deps.store.read(lambda tx: _read(tx, Millis(now - days * DAY_MS), now))
     told = _overview(visit, days, by_day, by_memory, found)
@@ -60,8 +60,8 @@ def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
     return {
         "live": live,
         "born": born,
-        "ended": tx.outcomes.sessions(since, until, None),
-        "unanswered": tx.injections.unanswered(since, UNANSWERED),
+        "ended": tx.outcomes.count_sessions(since, until, None),
+        "unanswered": tx.injections.find_unanswered(since, UNANSWERED),
         "failing": tx.failures.find(FailureGroupFilter(states=OPEN), 1, 0)[1],
         **_ages(tx, until),
     }
@@ -69,7 +69,7 @@ def _read(tx: Tx, since: Millis, until: Millis) -> dict[str, Any]:
 
 def _ages(tx: Tx, at: Millis) -> dict[str, Any]:
     """The oldest first, as a table."""
-    counts = tx.memory_browser.ages([Millis(at - days * DAY_MS) for days in AGES.values()])
+    counts = tx.memory_browser.count_by_age([Millis(at - days * DAY_MS) for days in AGES.values()])
     most = max(counts.values(), default=1)
     names, places = [*AGES, "over a year"], range(len(AGES) + 2)
     rows = [
@@ -110,7 +110,9 @@ def _counts(tx: Tx, since: Millis) -> tuple[int, int]:
     return sum(one.count(Filter()) for one in rows), born
 
 
-def _overview(visit: Visit, days: int, by_day: Bill, by_memory: Bill, found: Queue) -> dict[str, Any]:
+def _overview(
+    visit: Visit, days: int, by_day: CostReport, by_memory: CostReport, found: CandidatePage
+) -> dict[str, Any]:
     today = visit.deps.now() // DAY_MS
     first = today - days + 1
     uses = {int(tag.key[0]): tag.use for tag in by_day.tags}
@@ -154,14 +156,14 @@ def together(uses: dict[int, Use], first: int, last: int) -> Use:
 
 
 @page("/costs")
-async def costs(visit: Visit) -> Response:
+async def cost_page(visit: Visit) -> Response:
     await visit.app.counted()
     by = GroupBy(visit.choice("by", *GroupBy))
     days = visit.days(USUAL_DAYS)
     model = visit.asked("model") or None
-    bill = await price.costs(by, days, model, PER_PAGE, visit.offset, visit.deps)
-    trend = await price.costs(GroupBy.DAY, days, model, days, 0, visit.deps)
-    wasteful = await price.costs(GroupBy.MEMORY, days, model, DOTS, 0, visit.deps)
+    bill = await costs.report(by, days, model, PER_PAGE, visit.offset, visit.deps)
+    trend = await costs.report(GroupBy.DAY, days, model, days, 0, visit.deps)
+    wasteful = await costs.report(GroupBy.MEMORY, days, model, DOTS, 0, visit.deps)
     today = visit.deps.now() // DAY_MS
     counted = _counted_days(today - days + 1, today, bill.covered_since)
     uses = {int(tag.key[0]): tag.use for tag in trend.tags}
@@ -178,7 +180,7 @@ async def costs(visit: Visit) -> Response:
     )
 
 
-def _name(by: GroupBy, tag: Tag) -> tuple[MemoryRef | None, str]:
+def _name(by: GroupBy, tag: CostRow) -> tuple[MemoryRef | None, str]:
     """What a line of the bill is about: a memory that can be opened, or words."""
     if by is GroupBy.MEMORY:
         ref = MemoryRef(Kind(tag.key[0]), tag.key[1])

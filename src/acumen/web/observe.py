@@ -35,8 +35,8 @@ async def sessions(visit: Visit) -> Response:
 
 
 def _listed(tx: Tx, user: str | None, session: str | None, offset: int) -> tuple[list[SessionEntry], int, object]:
-    entries, total = tx.memory_browser.sessions(user, session, PER_PAGE, offset)
-    return entries, total, tx.evaluations.success_of([entry.key for entry in entries])
+    entries, total = tx.memory_browser.page_sessions(user, session, PER_PAGE, offset)
+    return entries, total, tx.evaluations.find_verdicts([entry.key for entry in entries])
 
 
 # --- one session ---------------------------------------------------------------------------------------------------
@@ -72,13 +72,13 @@ async def session(visit: Visit) -> Response:
 
 
 def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
-    entries, _ = tx.memory_browser.sessions(user, name, 1, 0)
+    entries, _ = tx.memory_browser.page_sessions(user, name, 1, 0)
     if not entries:
         raise NotFound(f"User {user[:100]!r} has no session {name[:100]!r}.")
     turns = turns_of(tx, user, name)[-MOST_TURNS:]
-    injections = tx.injections.of_user(user, name, MOST_INJECTIONS)
+    injections = tx.injections.find_by_user(user, name, MOST_INJECTIONS)
     failed = tx.operations.find(OperationFilter(session_id=name, status=OperationStatus.ERROR), MOST_FAILURES)
-    cited = _cited(turns, tx.usage.citations_in(user, name))
+    cited = _cited(turns, tx.usage.find_citations(user, name))
     moments = [
         *(Moment(turn.created_at, turn=turn, cited=sorted(cited[turn.id])) for turn in turns),
         *(Moment(one.created_at, injection=one) for one in injections),
@@ -88,7 +88,7 @@ def _told(tx: Tx, user: UserId, name: SessionId) -> Told:
     moments.sort(key=lambda moment: (moment.at, moment.turn is not None))
     refs = {ref for moment in moments for ref in _refs(moment)}
     taught = changes.read_page(tx, ChangeFilter(user=user, session=name), MOST_CHANGES)
-    return Told(entries[0], moments, tx.evaluations.of(user, name), tx.memories.titles(refs), taught)
+    return Told(entries[0], moments, tx.evaluations.get(user, name), tx.memories.get_titles(refs), taught)
 
 
 def _cited(turns: Sequence[Interaction], citations: Sequence[UsageEvent]) -> defaultdict[int, set[MemoryRef]]:

@@ -23,7 +23,7 @@ async def tail(visit: Visit) -> Response:
         agent=chosen["agent"] or None,
     )
     found, facets = await visit.deps.store.read(
-        lambda tx: (tx.operations.latest(wanted, SHOWN, AMONG), tx.operations.facets(AMONG))
+        lambda tx: (tx.operations.find_latest(wanted, SHOWN, AMONG), tx.operations.count_facets(AMONG))
     )
     live = visit.choice("live", "on", "off") == "on"
     return visit.html(

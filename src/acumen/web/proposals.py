@@ -11,7 +11,7 @@ from acumen.model.memories.playbook import Approval
 from acumen.model.operations.operation import OperationFilter
 from acumen.model.operations.proposal import About
 from acumen.review import proposals
-from acumen.review.proposals import WantedProposals
+from acumen.review.proposals import ProposalFilter
 from acumen.web.diff import words_changed
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.paths import ROOT
@@ -26,7 +26,7 @@ WORDS = ("content", "trigger", "rationale", "pitfall")
 async def listed(visit: Visit) -> Response:
     approval = visit.choice("approval", *Approval, "any")
     about = visit.choice("about", "any", *About)
-    wanted = WantedProposals(
+    wanted = ProposalFilter(
         approval=None if approval == "any" else Approval(approval),
         about=None if about == "any" else about,
         flagged=visit.choice("flagged", "no", "yes") == "yes",
@@ -47,7 +47,7 @@ async def listed(visit: Visit) -> Response:
 @page("/proposals/{id}")
 async def proposal(visit: Visit) -> Response:
     told = await proposals.of_playbook(_number(visit), visit.deps)
-    near = await proposals.beside(told, visit.deps)
+    near = await proposals.similar_lessons(told, visit.deps)
     words = told.playbook.lesson.searchable
     evidence = OperationFilter(ids=told.proposal.evidence[:EVIDENCE])
     examples = await visit.deps.store.read(lambda tx: tx.operations.find(evidence, EVIDENCE))

@@ -30,7 +30,7 @@ def _injection(tx: Tx, injection_id: str) -> tuple[Injection, dict[MemoryRef, st
     found = tx.injections.get(injection_id)
     if found is None:
         raise NotFound(f"There is no injection {injection_id[:100]!r}; the oldest are removed with time.")
-    return found, tx.memories.titles(MemoryRef(Kind(hit["kind"]), hit["id"]) for hit in found.hits)
+    return found, tx.memories.get_titles(MemoryRef(Kind(hit["kind"]), hit["id"]) for hit in found.hits)
 
 
 async def _compared(visit: Visit, found: Injection) -> ReplayComparison | None:

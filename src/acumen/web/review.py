@@ -16,8 +16,8 @@ from acumen.model.metering.intervals import Interval, wilson
 from acumen.model.metering.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
 from acumen.model.review.action import UNREVIEWED, ReviewState
 from acumen.model.times import DAY_MS
-from acumen.review import conflicts, queue, watch
-from acumen.review.queue import Queue, Wanted
+from acumen.review import conflicts, memory_scan, queue
+from acumen.review.queue import CandidatePage, ReviewQuery
 from acumen.review.signals import Signal
 from acumen.storage.store import Tx
 from acumen.web.diff import Piece, words_changed
@@ -34,13 +34,13 @@ MOST_EXPORTED = 10_000
 @page("/review")
 async def review_queue(visit: Visit) -> Response:
     await visit.app.counted()
-    being_counted = await watch.before_review(visit.deps)
+    being_counted = await memory_scan.scan_pending(visit.deps)
     wanted = wanted_by(visit)
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)
     refs = [one.ref for one in found.candidates]
     since = Millis(visit.deps.now() - wanted.days_back * DAY_MS)
     views, sessions = await visit.deps.store.read(
-        lambda tx: (tx.saved_views.of("review"), tx.usage.top.sessions_of(refs, since))
+        lambda tx: (tx.saved_views.find("review"), tx.usage.top.count_sessions(refs, since))
     )
     return visit.html(
         "review.html",
@@ -56,10 +56,10 @@ async def review_queue(visit: Visit) -> Response:
     )
 
 
-def wanted_by(visit: Visit) -> Wanted:
+def wanted_by(visit: Visit) -> ReviewQuery:
     """The filters of the URL; those that it does not have are left open."""
     signal, user = visit.asked("signal"), visit.asked("user")
-    return Wanted(
+    return ReviewQuery(
         user=UserId(user) if user else None,
         days_back=visit.days(queue.USUAL_DAYS),
         signals=[signal] if signal in SIGNALS else None,
@@ -74,13 +74,13 @@ def rate_of(use: Use) -> Interval:
 
 @page("/review.csv")
 async def exported(visit: Visit) -> Response:
-    await watch.before_review(visit.deps)
+    await memory_scan.scan_pending(visit.deps)
     found = await queue.candidates(wanted_by(visit), MOST_EXPORTED, 0, visit.deps)
     heads = "kind id title user signals why shown cited_shown tokens wasted_tokens saving_tokens_per_day".split()
     return as_csv("memory-review.csv", heads, _lines(found))
 
 
-def _lines(found: Queue) -> Iterable[Sequence[object]]:
+def _lines(found: CandidatePage) -> Iterable[Sequence[object]]:
     for one in found.candidates:
         names = " ".join(signal.name for signal in one.signals)
         why = "; ".join(signal.why for signal in one.signals)
@@ -157,8 +157,8 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
     return Panel(
         ref=ref,
         memory=memory,
-        mark=tx.review_states.of(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
-        use=tx.usage.counters.of_kind(ref.kind, since, [ref.id]).get(ref.id, Use()),
+        mark=tx.review_states.find(ref.kind, [ref.id]).get(ref.id, UNREVIEWED),
+        use=tx.usage.counters.get_uses(ref.kind, since, [ref.id]).get(ref.id, Use()),
         signals=signals,
         twins=twins_of(tx, ref, memory, least),
         shown=showings(tx, ref, since, INJECTIONS_SHOWN),
@@ -167,9 +167,9 @@ def _panel(tx: Tx, ref: MemoryRef, since: Millis, signals: Sequence[Signal], lea
 
 
 def twins_of(tx: Tx, ref: MemoryRef, memory: Memory, least: float) -> list[Likeness]:
-    pairs = tx.memory_flags.pairs(ref.kind, least=least, ids=[ref.id])
+    pairs = tx.memory_flags.find_pairs(ref.kind, least=least, ids=[ref.id])
     others = {pair.right if pair.left == ref.id else pair.left: pair.similarity for pair in pairs[:TWINS_SHOWN]}
-    found: dict[str, Memory] = dict(tx.by_kind[ref.kind].by_ids(list(others)))
+    found: dict[str, Memory] = dict(tx.by_kind[ref.kind].get_many(list(others)))
     return [
         Likeness(MemoryRef(ref.kind, name), others[name], words_changed(searchable(memory), searchable(other)))
         for name, other in found.items()
@@ -178,7 +178,7 @@ def twins_of(tx: Tx, ref: MemoryRef, memory: Memory, least: float) -> list[Liken
 
 def showings(tx: Tx, ref: MemoryRef, since: Millis, limit: int) -> list[Shown]:
     """The latest first."""
-    events = tx.usage.events_of(ref, since, EVENTS_READ)
+    events = tx.usage.find_events(ref, since, EVENTS_READ)
     shown = [event for event in events if event.name == SHOWN][:limit]
     came_back = {(event.name, event.session_id) for event in events if event.name in (CITED, ECHOED)}
     return [
@@ -199,5 +199,5 @@ def _answer(tx: Tx, event: UsageEvent) -> str | None:
 
 def turns_of(tx: Tx, user: UserId, session: SessionId) -> list[Interaction]:
     """Everything that was said in a session, in order."""
-    page, _ = tx.conversations.sessions_page(tx.conversations.requests(user=user, session=session), 1, 0)
-    return tx.conversations.of_requests([request.id for request in page[0]]) if page else []
+    page, _ = tx.conversations.page_sessions(tx.conversations.select_requests(user=user, session=session), 1, 0)
+    return tx.conversations.find_by_requests([request.id for request in page[0]]) if page else []

@@ -17,8 +17,8 @@ from acumen.model.review.signal import (
     OVERSIZED,
     Thresholds,
 )
-from acumen.review import queue, thresholds, watch
-from acumen.review.queue import Wanted
+from acumen.review import memory_scan, queue, thresholds
+from acumen.review.queue import ReviewQuery
 from acumen.settings import PREFIX, Settings
 from acumen.storage.store import Tx
 from acumen.web.page import Visit, page
@@ -82,7 +82,8 @@ async def settings(visit: Visit) -> Response:
 def _keys_and_sources(tx: Tx) -> tuple[Any, list[tuple[str, Any]]]:
     """Each source with the moment at which it was last heard; the hour, where its operations are no longer kept."""
     return tx.api_keys.all(), [
-        (one.source, tx.operations.last_of(one.source) or one.last_hour) for one in tx.hourly_counts.by_source()
+        (one.source, tx.operations.get_last_received(one.source) or one.last_hour)
+        for one in tx.hourly_counts.count_by_source()
     ]
 
 
@@ -122,9 +123,9 @@ class Flagged(Struct, frozen=True):
 
 
 async def _flagged(visit: Visit, now: Thresholds, tried: Thresholds) -> list[Flagged]:
-    unseen = await watch.before_review(visit.deps)
-    before = await queue.candidates(Wanted(None), 1, 0, visit.deps)
-    after = before if tried == now else await queue.candidates(Wanted(None), 1, 0, visit.deps, tried)
+    unseen = await memory_scan.scan_pending(visit.deps)
+    before = await queue.candidates(ReviewQuery(None), 1, 0, visit.deps)
+    after = before if tried == now else await queue.candidates(ReviewQuery(None), 1, 0, visit.deps, tried)
     closer = {
         signal
         for name, (signal, known) in DECIDES.items()

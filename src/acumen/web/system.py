@@ -99,19 +99,19 @@ def _state(tx: Tx, visit: Visit) -> State:
     return State(
         database=database.version(conn),
         size=database.size_bytes(conn),
-        jobs=tx.jobs.counts(),
-        dead=tx.jobs.dead(DEAD_SHOWN),
+        jobs=tx.jobs.count(),
+        dead=tx.jobs.find_dead_letters(DEAD_SHOWN),
         memories={kind: _by_status(tx, kind) for kind in Kind},
         turns=tx.conversations.count_turns(),
-        without_vector=sum(tx.search_rows.count_without_vector_of(visit.app.local_models.name, kind) for kind in Kind),
-        metered_since=tx.usage.metered_since(),
-        alerts=tx.alerts.latest(ALERTS_SHOWN, only_open=True),
-        deliveries=tx.alerts.log(DELIVERIES_SHOWN),
-        unresolved=tx.usage.count_of(UNRESOLVED, Millis(visit.deps.now() - MONTH_MS)),
-        searches=charts.percentiles(latencies := tx.usage.latencies(TIMED)),
+        without_vector=sum(tx.search_rows.count_without_vector(visit.app.local_models.name, kind) for kind in Kind),
+        metered_since=tx.usage.get_metered_since(),
+        alerts=tx.alerts.find_latest(ALERTS_SHOWN, only_open=True),
+        deliveries=tx.alerts.find_deliveries(DELIVERIES_SHOWN),
+        unresolved=tx.usage.count(UNRESOLVED, Millis(visit.deps.now() - MONTH_MS)),
+        searches=charts.percentiles(latencies := tx.usage.find_latencies(TIMED)),
         searched=len(latencies),
         sources=_sources(tx),
-        models=tx.llm_calls.spent(Millis(tx.at - DAY_MS)),
+        models=tx.llm_calls.get_spent(Millis(tx.at - DAY_MS)),
         ingest=_ingest(tx),
         room=_room(tx, visit, database.size_bytes(conn)),
     )
@@ -119,12 +119,15 @@ def _state(tx: Tx, visit: Visit) -> State:
 
 def _ingest(tx: Tx) -> Ingest:
     this_hour = tx.at - tx.at % HOUR_MS
-    came, overdue = tx.hourly_counts.lately(Millis(this_hour - HOUR_MS * (HOURS_SHOWN - 1))), tx.jobs.overdue_since()
+    came, overdue = (
+        tx.hourly_counts.count_by_hour(Millis(this_hour - HOUR_MS * (HOURS_SHOWN - 1))),
+        tx.jobs.overdue_since(),
+    )
     hours = [came.get(this_hour - HOUR_MS * back, 0) for back in reversed(range(HOURS_SHOWN))]
     return Ingest(
         hours=hours,
         a_minute=sum(hours[-2:]) / (60 + (tx.at - this_hour) / MINUTE_MS),
-        searches=tx.usage.count_of(SEARCHED, Millis(tx.at - HOUR_MS)),
+        searches=tx.usage.count(SEARCHED, Millis(tx.at - HOUR_MS)),
         lag_ms=None if overdue is None else tx.at - overdue,
     )
 
@@ -142,12 +145,12 @@ def _room(tx: Tx, visit: Visit, size: int) -> Room:
 
 def _sources(tx: Tx) -> list[Source]:
     took: dict[str, list[float]] = {}
-    for one in tx.operations.latest(OperationFilter(), TIMED, TIMED):
+    for one in tx.operations.find_latest(OperationFilter(), TIMED, TIMED):
         if one.duration_ms is not None:
             took.setdefault(one.source, []).append(one.duration_ms)
     return [
         Source(counts, charts.percentiles(took.get(counts.source, ())), len(took.get(counts.source, ())))
-        for counts in tx.hourly_counts.by_source()
+        for counts in tx.hourly_counts.count_by_source()
     ]
 
 

@@ -26,10 +26,10 @@ async def save(visit: Visit) -> Response:
         raise BadInput(f"Give the view a name of at most {LONGEST_NAME} letters.")
 
     def store(tx: Tx) -> None:
-        known = tx.saved_views.of(where)
+        known = tx.saved_views.find(where)
         if name not in known and len(known) >= MOST_VIEWS:
             raise BadInput(f"There are {MOST_VIEWS} views already: remove one first.")
-        tx.saved_views.put(where, name, query, dict(asked).get("user"))
+        tx.saved_views.upsert(where, name, query, dict(asked).get("user"))
 
     await visit.deps.store.write(store)
     return RedirectResponse(f"{ROOT}/{where}?{query}", 303)

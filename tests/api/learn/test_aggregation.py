@@ -447,7 +447,7 @@ async def test_an_aggregation_in_the_background_can_be_watched(org: Org):
     assert (done.status, done.request_id, done.agent_version) == ("succeeded", "a1", "v1")
     assert done.result is not None
     assert done.result.playbooks_generated == 1
-    assert (done.done, done.total) == (2, 2)
+    assert done.done == done.total > 0
 
 
 async def test_the_same_request_twice_is_one_aggregation(org: Org):
@@ -519,7 +519,7 @@ async def test_an_aggregation_whose_worker_gave_up_does_not_block_the_next(org: 
     lost = await org.sdk.submit_playbook_aggregation(request_id="a1", agent_version="v1")
 
     def give_up(tx):
-        (job,) = tx.jobs.of_scope(AggregationAsked.name, lost.operation_id)
+        (job,) = tx.jobs.find_by_scope(AggregationAsked.name, lost.operation_id)
         return job
 
     job = await org.app.store.of(org.id).read(give_up)

@@ -36,7 +36,7 @@ def ended(session: str, at: int, *, success: bool = True, **more: Any) -> Evalua
 async def store(org: Org, *evaluations: Evaluation) -> None:
     def write(tx: Tx) -> None:
         for one in evaluations:
-            tx.evaluations.put(one)
+            tx.evaluations.upsert(one)
 
     await org.app.store.of(org.id).write(write)
 
@@ -161,7 +161,7 @@ async def compare(org: Org, at: int, *preferences: Preference) -> None:
         )
         for number, one in enumerate(preferences)
     ]
-    await org.app.store.of(org.id).write(lambda tx: tx.evaluations.put_verdicts(verdicts))
+    await org.app.store.of(org.id).write(lambda tx: tx.evaluations.upsert_shadow_verdicts(verdicts))
 
 
 async def test_the_trend_of_shadows_counts_wins_of_the_regular_answer(org: Org):

@@ -48,7 +48,7 @@ def test_what_is_to_be_remembered_is_kept_in_its_own_language(sentence: str, res
     cue = explicit_cue(sentence)
 
     assert cue is not None
-    assert (cue.what, cue.rest) == (Explicit.REMEMBER, rest)
+    assert (cue.what, cue.about) == (Explicit.REMEMBER, rest)
 
 
 @pytest.mark.parametrize("sentence", RULES)

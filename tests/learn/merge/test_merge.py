@@ -18,8 +18,18 @@ def texts(changed: Changes) -> list[str]:
 EXPLICIT = [
     (("My dentist is Dr. Molar.", "My dentist is Dr. Chen now."), Cause.NEW_VALUE),
     (("Our staging port is 8080.", "Our staging port is 9090."), Cause.NEW_VALUE),
-    (("I live in Paris.", "I moved to Berlin."), Cause.NEW_VALUE),
-    (("I live in Paris.", "I've just moved from Paris to Berlin."), Cause.NEW_VALUE),
+    (("I live in Paris.", "I live in Berlin now."), Cause.NEW_VALUE),
+    (("I live in Paris.", "We just moved to Leeds, England."), Cause.NEW_VALUE),
+    (("I live in Paris.", "I moved to Leeds last month, into a small house."), Cause.NEW_VALUE),
+    (("I am 34.", "I just turned 35."), Cause.NEW_VALUE),
+    (("I have two kids.", "I have three kids now."), Cause.NEW_VALUE),
+    (("My address is 5 Elm Street.", "My address is 9 Oak Road."), Cause.NEW_VALUE),
+    (("Our staging port is 80.", "Our staging port is 8080."), Cause.NEW_VALUE),
+    (("Answer in French from now on.", "Stop answering in French."), Cause.RETRACTION),
+    (("Always use tabs for indentation.", "Stop using tabs for indentation."), Cause.RETRACTION),
+    (("My deadline is Friday.", "I meant Thursday, my deadline is Thursday."), Cause.CORRECTION),
+    (("My brother is Tom.", "Sorry, my brother is Jim."), Cause.CORRECTION),
+    (("I live in Paris.", "I've just moved from Paris to Lyon."), Cause.CORRECTION),
     (("Always answer in French.", "From now on always answer in German."), Cause.NEW_VALUE),
     (("Always use tabs for indentation.", "From now on use spaces for indentation."), Cause.NEW_VALUE),
     (("We use Jenkins for the mobile app.", "We no longer use Jenkins."), Cause.RETRACTION),
@@ -160,3 +170,73 @@ def test_a_rule_that_forbids_is_ended_by_the_rule_that_takes_back_its_value():
     )
 
     assert [ended.reason.cause for ended in changed.ended] == [Cause.RETRACTION]
+
+
+ENDS_NOTHING = [
+    ("I live in Oslo.", "Vergiss alles über meinen Hund"),
+    ("I live in Oslo.", "Oublie toutes mes adresses"),
+    ("I live in Oslo.", "Olvida todo sobre mi perro"),
+    ("I live in Oslo.", "Забудь всё о моей собаке"),
+    ("I live in Oslo.", "忘记所有关于我的狗的事情"),
+    ("Always answer in German.", "Never answer in French."),
+    ("Always answer in German.", "Reply in French to my customers from now on."),
+    ("I live in Oslo.", "We moved to Slack."),
+    ("I live in Oslo.", "I moved to Vim last year."),
+    ("I live in Oslo.", "We went from Oslo to Rome by train last week."),
+    ("I live in Oslo.", "My sister moved from Oslo to Rome."),
+    ("I live in Oslo.", "My sister no longer lives in Oslo."),
+    ("I live in Oslo.", "I live in Rome in winter."),
+    ("My sister works at Google.", "I no longer work at Google."),
+    ("I have a Jenkins sticker on my laptop.", "We no longer use Jenkins."),
+    ("I work at Lidl.", "I work at Aldi on weekends."),
+    ("My name is Robin.", "Call me Monday"),
+    ("My wife is Anna.", "My wife is Irish."),
+    ("My sister is 30.", "My sister is 12 weeks pregnant."),
+    ("My category is 12.", "Forget my cat"),
+    ("I work for Care International.", "Forget my car"),
+    ("My dog walker is Sam.", "Forget my dog"),
+    ("My sister's address is 5 Elm Street.", "Forget my address"),
+    ("My sister lives in Oslo.", "Forget that I live in Oslo"),
+    ("My sister lives in Oslo.", "Forget where I live"),
+    ("My dog is a beagle.", "Forget my dog's name"),
+    ("I have a wife and two sons.", "I got divorced last month."),
+]
+
+
+@pytest.mark.parametrize("talk", ENDS_NOTHING, ids=" / ".join)
+def test_a_statement_about_something_else_ends_nothing(talk: tuple[str, str]):
+    assert talk[0] in texts(changes(*talk))
+
+
+FORGOTTEN = [
+    (("My dog is called Rex.", "My dog is a beagle."), "Forget my dog's name"),
+    (("I have a dog named Rex.", "My dog is a beagle."), "Forget my dog's name"),
+    (("My sister's name is Ann.", "My sister lives in Rome."), "Forget what my sister is called"),
+    (("I live in Oslo.", "My sister lives in Rome."), "Forget where I live"),
+    (("I work at Lidl.", "I live in Oslo."), "Please forget where I work."),
+    (("I am 34.", "My dog is 34 months old."), "Forget how old I am"),
+    (("My address is 5 Elm Street.", "My sister's address is 9 Oak Road."), "Forget all my addresses"),
+    (("My cat is called Tom.", "My category is 12."), "Forget my cat"),
+    (("I have a small dog.", "I have a dog walker named Sam."), "Forget my dog"),
+    (("I'm really allergic to nuts.", "My father is allergic to nuts."), "Forget that I'm allergic to nuts"),
+    (("Merk dir, dass mein Hund Rex heißt.", "I live in Oslo."), "Vergiss alles über meinen Hund"),
+    (("Retiens que mon adresse est 5 rue Verte.", "I live in Oslo."), "Oublie toutes mes adresses"),
+]
+
+
+@pytest.mark.parametrize("known, request_text", FORGOTTEN, ids=lambda value: str(value)[-50:])
+def test_forgetting_ends_the_attribute_or_thing_that_is_named_and_leaves_the_others(known, request_text):
+    before = texts(changes(*known))
+
+    assert texts(changes(*known, request_text)) == before[1:]
+
+
+def test_a_lifted_prohibition_is_kept_and_linked_to_it():
+    changed = changes("Never send me newsletters.", "Strike that, newsletters can come again.")
+
+    assert texts(changed) == ["Never send me newsletters.", "Newsletters can come again."]
+    assert len(changed.conflicts) == 1
+
+
+def test_the_same_words_in_another_order_are_another_statement():
+    assert len(changes("I prefer tea over coffee.", "I prefer coffee over tea.").added) == 2

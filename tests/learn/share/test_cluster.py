@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acumen.learn.share.cluster import Floats, Grouping, same_rule
-from acumen.learn.share.stance import Stance, opposed, stance
+from acumen.learn.share.cluster import Grouping
+from acumen.learn.share.stance import Stance, Vector, opposed, same_rule, stance
 from acumen.llm.embedding import Embedder
 
 
 class Point(NamedTuple):
     stance: Stance
-    vector: Floats | None = None
+    vector: Vector | None = None
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def groups(points: Sequence[Point], order: Sequence[int] | None = None, **option
     width = next((len(point.vector) for point in points if point.vector is not None), 1)
     rows = [np.zeros(width) if point.vector is None else point.vector for point in points]
     vectors = np.array(rows, np.float32).reshape(len(points), width)
-    read = lambda wanted: [points[row].stance for row in wanted]  # noqa: E731
+    read = lambda rows: [points[row].stance for row in rows]  # noqa: E731
     grouping = Grouping(vectors, np.arange(len(points)), read, **options)
     grouping.place(range(len(points)) if order is None else order)
     return {tuple(grouping.members(label)) for label in set(grouping.labels.tolist())}
@@ -93,8 +93,8 @@ def test_a_lesson_without_a_vector_waits_until_it_has_one(embed):
 def test_a_stricter_line_keeps_more_apart(embed):
     points = embed("Always run the tests before committing.", "Tests must be run before each commit.")
 
-    assert len(groups(points, least=0.4)) == 1
-    assert len(groups(points, least=0.999)) == 2
+    assert len(groups(points, min_cosine=0.4)) == 1
+    assert len(groups(points, min_cosine=0.999)) == 2
 
 
 def test_many_copies_of_one_text_do_not_hide_its_paraphrase(embed):

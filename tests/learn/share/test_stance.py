@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.learn.share.stance import agreed, opposed, shared, stance
+from acumen.learn.share.stance import agreed, opposed, shared_terms, stance
 
 
 @pytest.mark.parametrize(
@@ -56,23 +56,23 @@ def test_both_can_be_followed(one: str, other: str):
 def test_what_follows_before_only_says_when():
     read = stance("Run the tests before committing.")
 
-    assert read.wanted == {"run", "test"}
-    assert "commit" in read.said
-    assert "commit" not in read.wanted | read.unwanted
+    assert read.required == {"run", "test"}
+    assert "commit" in read.terms
+    assert "commit" not in read.required | read.forbidden
 
 
 def test_a_situation_in_front_only_says_when():
     read = stance("Before committing, run the tests.")
 
-    assert read.wanted == {"run", "test"}
+    assert read.required == {"run", "test"}
 
 
 def test_each_order_of_a_sentence_has_its_own_sign():
     read = stance("Never deploy to us-east-1, always use us-west-2; skip the greeting and answer.")
 
-    assert "us-west-2" in read.wanted
-    assert {"us-east-1", "greet"} <= read.unwanted
-    assert "answer" in read.wanted
+    assert "us-west-2" in read.required
+    assert {"us-east-1", "greet"} <= read.forbidden
+    assert "answer" in read.required
 
 
 def test_a_value_is_known_by_any_of_its_names():
@@ -84,18 +84,18 @@ def test_words_of_the_situation_do_not_make_two_rules_alike():
     hints = stance("Add type hints to every function.", "writing a function")
     docs = stance("Add a docstring to every function.", "writing a function")
 
-    assert shared(hints, docs) == 0
-    assert shared(hints, stance("Functions need type hints.", "writing a function")) == 1
+    assert shared_terms(hints, docs) == 0
+    assert shared_terms(hints, stance("Functions need type hints.", "writing a function")) == 1
 
 
 def test_an_instruction_that_is_all_situation_is_compared_by_it():
-    assert shared(stance("Run the tests.", "running tests"), stance("Run tests.", "tests")) == 1
+    assert shared_terms(stance("Run the tests.", "running tests"), stance("Run tests.", "tests")) == 1
 
 
 def test_other_forms_of_a_word_are_the_same_word():
-    assert shared(stance("Needs a manager's approval."), stance("A manager must approve it.")) == 1
+    assert shared_terms(stance("Needs a manager's approval."), stance("A manager must approve it.")) == 1
 
 
 def test_nothing_is_shared_with_nothing():
-    assert shared(stance(""), stance("")) == 0
+    assert shared_terms(stance(""), stance("")) == 0
     assert not agreed(stance(""), stance("Answer in German."))

@@ -3,8 +3,8 @@
 import numpy as np
 from msgspec.structs import replace
 
-from acumen.learn.share.groups import UserLesson
-from acumen.learn.share.wording import contains_erased_text, materially_other, supports, write
+from acumen.learn.share.plan import UserLesson
+from acumen.learn.share.wording import contains_erased_text, materially_different, supports, write
 from acumen.model.ids import Millis, PlaybookId
 from acumen.model.memories.playbook import Lesson
 from tests.world import a_user_playbook
@@ -89,17 +89,17 @@ def test_it_works_without_vectors():
 def test_order_case_and_filler_do_not_change_what_is_said():
     before = Lesson("Always run the tests before committing.", "a commit")
 
-    assert not materially_other(before, Lesson("Before committing, always RUN the tests!", "a commit"))
-    assert not materially_other(before, replace(before, rationale="CI is slow."))
+    assert not materially_different(before, Lesson("Before committing, always RUN the tests!", "a commit"))
+    assert not materially_different(before, replace(before, rationale="CI is slow."))
 
 
 def test_another_word_value_sign_or_situation_does():
     before = Lesson("Always run the tests before committing.", "a commit")
 
     for content in ("Never run the tests before committing.", "Always run the linter before committing."):
-        assert materially_other(before, replace(before, content=content))
-    assert materially_other(before, replace(before, trigger="a release"))
-    assert materially_other(before, replace(before, pitfall="Committing unseen."))
+        assert materially_different(before, replace(before, content=content))
+    assert materially_different(before, replace(before, trigger="a release"))
+    assert materially_different(before, replace(before, pitfall="Committing unseen."))
 
 
 def test_a_lesson_is_supported_by_who_still_says_it():

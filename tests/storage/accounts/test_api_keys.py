@@ -51,10 +51,10 @@ def test_a_key_is_valid_until_it_expires():
 
 
 async def test_of_two_who_change_the_configuration_at_once_one_hears_of_it(org_store: OrgStore):
-    seen = (await org_store.read(lambda tx: tx.orgs.config())).version
+    seen = (await org_store.read(lambda tx: tx.orgs.get_config())).version
     await org_store.write(lambda tx: tx.orgs.set_config({"window_size": 3}, seen))
 
     with pytest.raises(Conflict):
         await org_store.write(lambda tx: tx.orgs.set_config({"window_size": 4}, seen))
 
-    assert (await org_store.read(lambda tx: tx.orgs.config())).config == {"window_size": 3}
+    assert (await org_store.read(lambda tx: tx.orgs.get_config())).config == {"window_size": 3}

@@ -16,7 +16,7 @@ def add(name: str, *contents: str, **about: str | int):
 
 
 async def said(store: OrgStore, user: UserId = ADA) -> list[str]:
-    return [turn.content for turn in await store.read(lambda tx: tx.conversations.newest(user, None))]
+    return [turn.content for turn in await store.read(lambda tx: tx.conversations.find_newest(user, None))]
 
 
 async def test_the_same_request_again_stores_nothing_and_says_so(org_store: OrgStore):
@@ -49,22 +49,22 @@ async def test_turns_of_a_user_that_come_at_once_are_committed_in_the_order_of_t
 
     async def look() -> None:
         for _ in range(20):
-            turns = await org_store.read(lambda tx: tx.conversations.after(ADA, InteractionId(0)))
+            turns = await org_store.read(lambda tx: tx.conversations.find_after(ADA, InteractionId(0)))
             seen.append([turn.id for turn in turns])
 
     await asyncio.gather(look(), *(org_store.write(add(f"r{number}", "a", "b", "c")) for number in range(30)))
 
-    last = await org_store.read(lambda tx: [turn.id for turn in tx.conversations.after(ADA, InteractionId(0))])
+    last = await org_store.read(lambda tx: [turn.id for turn in tx.conversations.find_after(ADA, InteractionId(0))])
     assert len(last) == 90
     assert all(ids == last[: len(ids)] for ids in seen)
 
 
 async def test_a_reader_finds_what_came_after_its_bookmark_and_the_context_before_it(org_store: OrgStore):
     await org_store.write(add("r1", "one", "two", "three"))
-    ids = [turn.id for turn in await org_store.read(lambda tx: tx.conversations.after(ADA, InteractionId(0)))]
+    ids = [turn.id for turn in await org_store.read(lambda tx: tx.conversations.find_after(ADA, InteractionId(0)))]
 
     after, before = await org_store.read(
-        lambda tx: (tx.conversations.after(ADA, ids[1]), tx.conversations.before(ADA, ids[1], 1))
+        lambda tx: (tx.conversations.find_after(ADA, ids[1]), tx.conversations.find_before(ADA, ids[1], 1))
     )
 
     assert [turn.content for turn in after] == ["three"]
@@ -76,7 +76,7 @@ async def test_a_reader_finds_what_came_after_its_bookmark_and_the_context_befor
 
 async def ids_of(store: OrgStore) -> list[InteractionId]:
     await store.write(add("r1", "one", "two", "three"))
-    return [turn.id for turn in await store.read(lambda tx: tx.conversations.after(ADA, InteractionId(0)))]
+    return [turn.id for turn in await store.read(lambda tx: tx.conversations.find_after(ADA, InteractionId(0)))]
 
 
 def move(seen: int, to: int):
@@ -89,7 +89,7 @@ async def test_a_bookmark_moves_from_where_it_was_seen(org_store: OrgStore):
     await org_store.write(move(0, first))
     await org_store.write(move(first, second))
 
-    assert await org_store.read(lambda tx: tx.bookmarks.of(ADA, "profiles")) == second
+    assert await org_store.read(lambda tx: tx.bookmarks.get(ADA, "profiles")) == second
 
 
 async def test_a_bookmark_that_somebody_moved_meanwhile_refuses_to_move(org_store: OrgStore):
@@ -100,7 +100,7 @@ async def test_a_bookmark_that_somebody_moved_meanwhile_refuses_to_move(org_stor
         with pytest.raises(Conflict):
             await org_store.write(move(stale, third))
 
-    assert await org_store.read(lambda tx: tx.bookmarks.of(ADA, "profiles")) == second
+    assert await org_store.read(lambda tx: tx.bookmarks.get(ADA, "profiles")) == second
 
 
 async def test_work_behind_a_refused_bookmark_is_not_stored(org_store: OrgStore):
@@ -114,7 +114,7 @@ async def test_work_behind_a_refused_bookmark_is_not_stored(org_store: OrgStore)
     with pytest.raises(Conflict):
         await org_store.write(work)
 
-    assert not await org_store.read(lambda tx: tx.sessions.finished(ADA, [SessionId("s1")]))
+    assert not await org_store.read(lambda tx: tx.sessions.find_finished(ADA, [SessionId("s1")]))
 
 
 async def test_two_readers_at_once_and_only_one_moves_the_bookmark(org_store: OrgStore):
@@ -147,7 +147,9 @@ async def test_sessions_come_newest_first_with_all_their_requests_and_say_whethe
         await org_store.write(add(name, "hi", session=session, created_at=clock()))
 
     pages = await org_store.read(
-        lambda tx: [tx.conversations.sessions_page(tx.conversations.requests(), 1, offset) for offset in (0, 1, 2)]
+        lambda tx: [
+            tx.conversations.page_sessions(tx.conversations.select_requests(), 1, offset) for offset in (0, 1, 2)
+        ]
     )
 
     assert [([[request.id for request in session] for session in sessions], more) for sessions, more in pages] == [
@@ -161,9 +163,9 @@ async def test_requests_of_one_millisecond_stand_in_the_order_in_which_they_came
     for name in ("later by name", "earlier by name"):
         await org_store.write(add(name, name, created_at=1_000))
 
-    requests, _ = await org_store.read(lambda tx: tx.conversations.of_session(ADA, SessionId("s1"), 10))
+    requests, _ = await org_store.read(lambda tx: tx.conversations.get_session(ADA, SessionId("s1"), 10))
     pages, _ = await org_store.read(
-        lambda tx: tx.conversations.sessions_page(tx.conversations.requests(user=ADA), 10, 0)
+        lambda tx: tx.conversations.page_sessions(tx.conversations.select_requests(user=ADA), 10, 0)
     )
 
     for found in (requests, pages[0]):
@@ -175,7 +177,7 @@ async def test_a_session_name_used_by_two_users_is_two_sessions(org_store: OrgSt
     await org_store.write(add("r2", "yours", user="bob", session="main"))
 
     sessions, _ = await org_store.read(
-        lambda tx: tx.conversations.sessions_page(tx.conversations.requests(), 10, 0),
+        lambda tx: tx.conversations.page_sessions(tx.conversations.select_requests(), 10, 0),
     )
 
     assert sorted([request.id for request in session] for session in sessions) == [["r1"], ["r2"]]

@@ -30,7 +30,7 @@ async def claim(store: Store, clock: Clock, owner: str = "one", most: int = 10) 
 
 
 async def jobs(store: Store, scope: str = "ada") -> list[tuple[JobState, int]]:
-    found = await store.of(ORG).read(lambda tx: tx.jobs.of_scope("published", scope))
+    found = await store.of(ORG).read(lambda tx: tx.jobs.find_by_scope("published", scope))
     return sorted((job.state, job.attempts) for job in found)
 
 
@@ -144,7 +144,7 @@ async def test_a_renewed_lease_is_not_taken_over_and_one_that_was_not_renewed_is
     await add(store, published("bob"))
     renewed, forgotten = await claim(store, clock, "busy")
     clock.forward(seconds=50)
-    await store.lease(lambda leases: leases.renew("busy", [renewed.id], Millis(clock() + LEASE_MS)))
+    await store.lease(lambda leases: leases.renew_leases("busy", [renewed.id], Millis(clock() + LEASE_MS)))
     clock.forward(seconds=50)
 
     assert [job.id for job in await claim(store, clock, "two")] == [forgotten.id]
@@ -158,7 +158,7 @@ async def test_a_job_that_kills_every_worker_is_dead_in_the_end(store: Store, cl
 
     assert await claim(store, clock) == []
 
-    (dead,) = await store.of(ORG).read(lambda tx: tx.jobs.dead(10))
+    (dead,) = await store.of(ORG).read(lambda tx: tx.jobs.find_dead_letters(10))
     assert "disappeared" in (dead.last_error or "")
 
 
@@ -196,13 +196,13 @@ async def test_a_dead_job_keeps_its_cause_and_does_not_stop_the_next_of_its_scop
 
     (after,) = await claim(store, clock)
 
-    (dead,) = await store.of(ORG).read(lambda tx: tx.jobs.dead(10))
+    (dead,) = await store.of(ORG).read(lambda tx: tx.jobs.find_dead_letters(10))
     assert dead.last_error == "ValueError: never"
     assert after.payload["request_id"] == "r2"
-    assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {"published": {"dead": 1, "running": 1}}
+    assert await store.of(ORG).read(lambda tx: tx.jobs.count()) == {"published": {"dead": 1, "running": 1}}
 
     await store.lease(lambda leases: leases.finish(after, "one"))
-    assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {}
+    assert await store.of(ORG).read(lambda tx: tx.jobs.count()) == {}
 
 
 async def test_a_dead_job_that_nothing_made_good_is_forgotten_in_the_end(store: Store, clock: Clock):
@@ -210,9 +210,9 @@ async def test_a_dead_job_that_nothing_made_good_is_forgotten_in_the_end(store: 
     (job,) = await claim(store, clock)
     await store.lease(lambda leases: leases.fail(job, "one", "ValueError: never", None))
 
-    before_it = await store.of(ORG).write(lambda tx: tx.jobs.forget_dead(Millis(clock() - 3_600_000)))
+    before_it = await store.of(ORG).write(lambda tx: tx.jobs.delete_dead_letters(Millis(clock() - 3_600_000)))
     clock.forward(hours=1)
-    after_it = await store.of(ORG).write(lambda tx: tx.jobs.forget_dead(clock()))
+    after_it = await store.of(ORG).write(lambda tx: tx.jobs.delete_dead_letters(clock()))
 
     assert (before_it, after_it) == (0, 1)
 
@@ -224,7 +224,7 @@ async def test_forgetting_a_user_leaves_the_work_of_others_and_the_schedule(stor
 
     await store.of(ORG).write(lambda tx: tx.jobs.delete_user(UserId("hour")))
 
-    counted = await store.of(ORG).read(lambda tx: tx.jobs.counts())
+    counted = await store.of(ORG).read(lambda tx: tx.jobs.count())
     assert counted == {"hour": {"waiting": 1}, "published": {"waiting": 1}}
 
 
@@ -257,7 +257,7 @@ async def test_workers_that_claim_at_once_never_share_a_scope(store: Store, cloc
 
     assert clashes == []
     assert set(ran) == {f"user-{n}" for n in range(4)}
-    assert await store.of(ORG).read(lambda tx: tx.jobs.counts()) == {}
+    assert await store.of(ORG).read(lambda tx: tx.jobs.count()) == {}
 
 
 async def test_only_what_is_due_and_waits_is_overdue(store: Store, clock: Clock):

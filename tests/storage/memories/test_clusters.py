@@ -18,22 +18,26 @@ def cluster(lesson: int, *members: int, name: str = "clus", **about) -> Cluster:
 
 
 async def test_a_cluster_is_filed_once_and_changed_in_place(org_store: OrgStore) -> None:
-    await org_store.write(lambda tx: tx.clusters.put(cluster(1, 10, 11)))
-    await org_store.write(lambda tx: tx.clusters.put(cluster(1, 10, 12, 13)))
+    await org_store.write(lambda tx: tx.clusters.upsert(cluster(1, 10, 11)))
+    await org_store.write(lambda tx: tx.clusters.upsert(cluster(1, 10, 12, 13)))
 
-    (stored,) = await org_store.read(lambda tx: tx.clusters.of("v1", ""))
+    (stored,) = await org_store.read(lambda tx: tx.clusters.find("v1", ""))
 
     assert stored == cluster(1, 10, 12, 13)
-    assert await org_store.read(lambda tx: tx.clusters.written("v1", "", "print-3"))
-    assert not await org_store.read(lambda tx: tx.clusters.written("v1", "", "print-2"))
+    assert await org_store.read(lambda tx: tx.clusters.exists("v1", "", "print-3"))
+    assert not await org_store.read(lambda tx: tx.clusters.exists("v1", "", "print-2"))
 
 
 async def test_who_once_went_into_a_lesson_stays_known_but_does_not_stand_for_it(org_store: OrgStore) -> None:
-    await org_store.write(lambda tx: tx.clusters.put(cluster(1, 10, 11)))
-    await org_store.write(lambda tx: tx.clusters.put(cluster(1, 10, 12)))
+    await org_store.write(lambda tx: tx.clusters.upsert(cluster(1, 10, 11)))
+    await org_store.write(lambda tx: tx.clusters.upsert(cluster(1, 10, 12)))
 
     sources, taught, now = await org_store.read(
-        lambda tx: (tx.sources.of([PlaybookId(1)]), tx.sources.taught_by([11]), tx.clusters.stand_for([10, 11]))
+        lambda tx: (
+            tx.sources.find([PlaybookId(1)]),
+            tx.sources.find_lessons_of([11]),
+            tx.clusters.find_lessons_of([10, 11]),
+        )
     )
 
     assert sources == {1: [10, 11, 12]}
@@ -42,12 +46,12 @@ async def test_who_once_went_into_a_lesson_stays_known_but_does_not_stand_for_it
 
 
 async def test_ending_keeps_the_sources_and_forgetting_does_not(org_store: OrgStore) -> None:
-    await org_store.write(lambda tx: [tx.clusters.put(cluster(one, 10, name=f"clus-{one}")) for one in (1, 2)])
+    await org_store.write(lambda tx: [tx.clusters.upsert(cluster(one, 10, name=f"clus-{one}")) for one in (1, 2)])
 
-    await org_store.write(lambda tx: (tx.clusters.end([PlaybookId(1)]), tx.clusters.forget([PlaybookId(2)])))
+    await org_store.write(lambda tx: (tx.clusters.delete([PlaybookId(1)]), tx.clusters.erase([PlaybookId(2)])))
 
-    assert await org_store.read(lambda tx: tx.clusters.of("v1", "")) == []
-    assert await org_store.read(lambda tx: tx.sources.all_taught()) == {1}
+    assert await org_store.read(lambda tx: tx.clusters.find("v1", "")) == []
+    assert await org_store.read(lambda tx: tx.sources.find_all_lessons()) == {1}
 
 
 async def test_only_sources_of_nothing_but_rejected_lessons_are_withheld(org_store: OrgStore) -> None:
@@ -56,14 +60,14 @@ async def test_only_sources_of_nothing_but_rejected_lessons_are_withheld(org_sto
         rejected = playbook(keep(tx, an_agent_playbook(approval=Approval.REJECTED)))
         approved = playbook(keep(tx, an_agent_playbook(approval=Approval.APPROVED)))
         put_away = playbook(keep(tx, an_agent_playbook(approval=Approval.REJECTED, status=Status.ARCHIVED)))
-        tx.clusters.put(cluster(rejected, int(own["rejected"]), int(own["both"]), name="one"))
-        tx.clusters.put(cluster(approved, int(own["approved"]), int(own["both"]), name="two"))
-        tx.clusters.put(cluster(put_away, int(own["archived"]), name="three"))
+        tx.clusters.upsert(cluster(rejected, int(own["rejected"]), int(own["both"]), name="one"))
+        tx.clusters.upsert(cluster(approved, int(own["approved"]), int(own["both"]), name="two"))
+        tx.clusters.upsert(cluster(put_away, int(own["archived"]), name="three"))
         return own
 
     own = await org_store.write(fill)
 
-    assert await org_store.read(lambda tx: tx.sources.withheld()) == {own["rejected"]}
+    assert await org_store.read(lambda tx: tx.sources.find_withheld()) == {own["rejected"]}
 
 
 async def test_new_lessons_are_counted_past_the_mark_and_without_those_that_asked_not_to_be(
@@ -79,7 +83,7 @@ async def test_new_lessons_are_counted_past_the_mark_and_without_those_that_aske
         return first
 
     first = await org_store.write(fill)
-    before = await org_store.read(lambda tx: tx.aggregations.new_lessons())
+    before = await org_store.read(lambda tx: tx.aggregations.count_new_lessons())
     await org_store.write(
         lambda tx: tx.aggregations.move_bookmark(
             "v1", AggregationBookmark(first, duration_ms=12.5, seq=7, basis="as configured")
@@ -87,25 +91,25 @@ async def test_new_lessons_are_counted_past_the_mark_and_without_those_that_aske
     )
 
     assert before == {"v1": 2, "v2": 1}
-    assert await org_store.read(lambda tx: tx.aggregations.new_lessons()) == {"v1": 1, "v2": 1}
-    bookmark = await org_store.read(lambda tx: tx.aggregations.bookmark("v1"))
+    assert await org_store.read(lambda tx: tx.aggregations.count_new_lessons()) == {"v1": 1, "v2": 1}
+    bookmark = await org_store.read(lambda tx: tx.aggregations.get_bookmark("v1"))
     assert (bookmark.last, bookmark.duration_ms, bookmark.seq, bookmark.basis) == (first, 12.5, 7, "as configured")
-    assert await org_store.read(lambda tx: tx.aggregations.bookmark("v9")) == AggregationBookmark()
+    assert await org_store.read(lambda tx: tx.aggregations.get_bookmark("v9")) == AggregationBookmark()
 
 
 async def test_what_one_run_changed_is_one_entry_and_the_newest_comes_first(org_store: OrgStore) -> None:
     for run, content in (("run-1", "a"), ("run-1", "b"), ("run-2", "c")):
         await org_store.write(
-            lambda tx, run=run, content=content: tx.aggregations.note(run, "v1", "", added=[{"content": content}])
+            lambda tx, run=run, content=content: tx.aggregations.add_change(run, "v1", "", added=[{"content": content}])
         )
 
-    changes = await org_store.read(lambda tx: tx.aggregations.changes(["v1"], [""], 10))
+    changes = await org_store.read(lambda tx: tx.aggregations.find_changes(["v1"], [""], 10))
 
     assert [(one.run_id, [told["content"] for told in one.added]) for one in changes] == [
         ("run-2", ["c"]),
         ("run-1", ["a", "b"]),
     ]
-    assert await org_store.read(lambda tx: tx.aggregations.changes(["v2"], [""], 10)) == []
+    assert await org_store.read(lambda tx: tx.aggregations.find_changes(["v2"], [""], 10)) == []
 
 
 async def test_erased_words_leave_the_log_and_others_stay(org_store: OrgStore) -> None:
@@ -114,12 +118,12 @@ async def test_erased_words_leave_the_log_and_others_stay(org_store: OrgStore) -
 
     def fill(tx: Tx) -> None:
         update = {"before": lesson(1, "zebra"), "after": lesson(1, "zebra too")}
-        tx.aggregations.note("run", "v1", "", added=[lesson(1, "zebra"), lesson(2, "giraffe")], updated=[update])
+        tx.aggregations.add_change("run", "v1", "", added=[lesson(1, "zebra"), lesson(2, "giraffe")], updated=[update])
 
     await org_store.write(fill)
-    await org_store.write(lambda tx: tx.aggregations.forget_words([PlaybookId(1)]))
+    await org_store.write(lambda tx: tx.aggregations.erase_words([PlaybookId(1)]))
 
-    (change,) = await org_store.read(lambda tx: tx.aggregations.changes(["v1"], [""], 10))
+    (change,) = await org_store.read(lambda tx: tx.aggregations.find_changes(["v1"], [""], 10))
 
     assert "zebra" not in str(change)
     assert [one["content"] for one in change.added] == ["(erased)", "giraffe"]
@@ -134,18 +138,18 @@ async def test_what_there_is_of_a_user_is_told_by_kind_and_id(org_store: OrgStor
 
     own = await org_store.write(fill)
 
-    found = await org_store.read(lambda tx: tx.erasure.ids("ada", ["r1"], ["s1"]))
+    found = await org_store.read(lambda tx: tx.erasure.find_ids("ada", ["r1"], ["s1"]))
 
     assert (found["requests"], found["user_playbooks"]) == (["r1"], [own])
     assert len(found["interactions"]) == len(found["lineage"]) == 1
-    assert await org_store.read(lambda tx: tx.erasure.ids("nobody", [], [])) == {}
+    assert await org_store.read(lambda tx: tx.erasure.find_ids("nobody", [], [])) == {}
 
 
 async def test_search_rows_are_read_by_their_ids(org_store: OrgStore) -> None:
     ref = await org_store.write(lambda tx: keep(tx, a_user_playbook("mine"), "own words"))
     gone = await org_store.write(lambda tx: keep(tx, a_user_playbook("gone")))
-    await org_store.write(lambda tx: tx.search_rows.drop(Kind.USER_PLAYBOOK, {gone.id: "ada"}))
+    await org_store.write(lambda tx: tx.search_rows.mark_deleted(Kind.USER_PLAYBOOK, {gone.id: "ada"}))
 
-    found = await org_store.read(lambda tx: tx.search_rows.by_ids(Kind.USER_PLAYBOOK, [ref.id, gone.id, "999"]))
+    found = await org_store.read(lambda tx: tx.search_rows.get_many(Kind.USER_PLAYBOOK, [ref.id, gone.id, "999"]))
 
     assert {key: row.terms for key, row in found.items()} == {ref.id: "own words"}

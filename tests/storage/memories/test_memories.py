@@ -99,7 +99,7 @@ async def test_every_change_moves_updated_at_and_keeps_created_at(org_store: Org
     at = clock()
 
     before = await org_store.read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
-    await org_store.write(lambda tx: tx.memories.change(ref, before, replace(before, tags=["new"]), None, JUST_BECAUSE))
+    await org_store.write(lambda tx: tx.memories.update(ref, before, replace(before, tags=["new"]), None, JUST_BECAUSE))
 
     after = await org_store.read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
     assert after.updated_at >= at
@@ -111,11 +111,11 @@ async def test_lineage_keeps_what_was_before_and_what_is_after_and_why(org_store
     ref = await org_store.write(lambda tx: keep(tx, a_profile("Lives in Paris")))
     before = await org_store.read(lambda tx: tx.profiles.get(ref.id))
     after = replace(before, content="Lives in Lyon")
-    await org_store.write(lambda tx: tx.memories.change(ref, before, after, None, JUST_BECAUSE))
+    await org_store.write(lambda tx: tx.memories.update(ref, before, after, None, JUST_BECAUSE))
     archived = replace(after, status=Status.ARCHIVED, version=2)
-    await org_store.write(lambda tx: tx.memories.change(ref, archived, archived, None, JUST_BECAUSE))
+    await org_store.write(lambda tx: tx.memories.update(ref, archived, archived, None, JUST_BECAUSE))
 
-    life = await org_store.read(lambda tx: tx.lineage.of(ref))
+    life = await org_store.read(lambda tx: tx.lineage.find(ref))
 
     assert [event["op"] for event in life] == ["add", "change", "change"]
     assert [(event["before"] or {}).get("content") for event in life] == [None, "Lives in Paris", "Lives in Lyon"]
@@ -128,10 +128,10 @@ async def test_a_change_of_status_is_told_by_its_name(org_store: OrgStore):
     before = await org_store.read(lambda tx: tx.profiles.get(ref.id))
 
     await org_store.write(
-        lambda tx: tx.memories.change(ref, before, replace(before, status=Status.SUPERSEDED), None, JUST_BECAUSE)
+        lambda tx: tx.memories.update(ref, before, replace(before, status=Status.SUPERSEDED), None, JUST_BECAUSE)
     )
 
-    assert [event["op"] for event in await org_store.read(lambda tx: tx.lineage.of(ref))] == ["add", "superseded"]
+    assert [event["op"] for event in await org_store.read(lambda tx: tx.lineage.find(ref))] == ["add", "superseded"]
 
 
 @pytest.mark.parametrize("how", ["by id", "all"])
@@ -140,7 +140,7 @@ async def test_a_deleted_memory_leaves_no_words_behind(org_store: OrgStore, app,
     ref = await org_store.write(lambda tx: keep(tx, memory, words="zebra"))
     before = await org_store.read(lambda tx: tx.by_kind[ref.kind].get(ref.id))
     await org_store.write(
-        lambda tx: tx.memories.change(ref, before, replace(before, tags=["zebra"]), None, JUST_BECAUSE)
+        lambda tx: tx.memories.update(ref, before, replace(before, tags=["zebra"]), None, JUST_BECAUSE)
     )
 
     if how == "all":
@@ -150,7 +150,11 @@ async def test_a_deleted_memory_leaves_no_words_behind(org_store: OrgStore, app,
 
     assert gone == 1
     assert "zebra" not in str(await rows_of(app.store, org_store.org))
-    assert [event["op"] for event in await org_store.read(lambda tx: tx.lineage.of(ref))] == ["add", "change", "delete"]
+    assert [event["op"] for event in await org_store.read(lambda tx: tx.lineage.find(ref))] == [
+        "add",
+        "change",
+        "delete",
+    ]
 
 
 async def test_more_memories_can_be_deleted_at_once_than_a_statement_can_name(org_store: OrgStore):
@@ -213,7 +217,7 @@ async def test_a_filter_admits_the_same_in_sql_and_in_memory(org_store: OrgStore
     for memory in (a, b, archived):
         await org_store.write(lambda tx, memory=memory: keep(tx, memory))
 
-    facets = await org_store.read(lambda tx: tx.profiles.facets(Filter(statuses=None)))
+    facets = await org_store.read(lambda tx: tx.profiles.find_facets(Filter(statuses=None)))
     in_memory = [memory.content for memory in (archived, b, a) if wanted.admits(facets[memory.id])]
 
     assert await find(org_store, wanted) == found
@@ -226,39 +230,39 @@ async def test_a_filter_admits_the_same_in_sql_and_in_memory(org_store: OrgStore
 
 async def test_every_change_is_numbered_and_read_in_the_order_of_its_commit(org_store: OrgStore):
     first = await org_store.write(lambda tx: keep(tx, a_profile("one"), words="one"))
-    mark = await org_store.read(lambda tx: tx.search_rows.version())
+    mark = await org_store.read(lambda tx: tx.search_rows.get_version())
     second = await org_store.write(lambda tx: keep(tx, a_profile("two"), words="two"))
     await org_store.write(lambda tx: tx.search_rows.touch(Kind.PROFILE, first.id))
     await org_store.write(lambda tx: tx.memories.delete(Kind.PROFILE, [second.id], JUST_BECAUSE))
 
-    changed = await org_store.read(lambda tx: tx.search_rows.since(Kind.PROFILE, "ada", mark.seq))
+    changed = await org_store.read(lambda tx: tx.search_rows.find_since(Kind.PROFILE, "ada", mark.seq))
 
     assert [(row.entity_id, gone, row.terms) for row, _, gone in changed] == [
         (first.id, False, "one"),
         (second.id, True, ""),
     ]
-    assert (await org_store.read(lambda tx: tx.search_rows.version())).seq == changed[-1][1]
+    assert (await org_store.read(lambda tx: tx.search_rows.get_version())).seq == changed[-1][1]
 
 
 async def test_erasing_begins_a_new_generation(org_store: OrgStore):
     await org_store.write(lambda tx: keep(tx, a_profile()))
-    before = await org_store.read(lambda tx: tx.search_rows.version())
+    before = await org_store.read(lambda tx: tx.search_rows.get_version())
 
-    await org_store.write(lambda tx: tx.search_rows.erase_user("ada"))
+    await org_store.write(lambda tx: tx.search_rows.delete_user("ada"))
 
-    after = await org_store.read(lambda tx: tx.search_rows.version())
+    after = await org_store.read(lambda tx: tx.search_rows.get_version())
     assert after == IndexVersion(before.generation + 1, before.seq)
-    assert await org_store.read(lambda tx: tx.search_rows.since(Kind.PROFILE, None, 0)) == []
+    assert await org_store.read(lambda tx: tx.search_rows.find_since(Kind.PROFILE, None, 0)) == []
 
 
 async def test_a_vector_carries_the_name_of_the_model_that_made_it(org_store: OrgStore):
     row = SearchRow(Kind.PROFILE, "p1", "ada", "words", "w1", b"\x00\x01", "model-a")
-    await org_store.write(lambda tx: tx.search_rows.put([row]))
+    await org_store.write(lambda tx: tx.search_rows.upsert([row]))
 
     stored, missing = await org_store.read(
         lambda tx: (
-            tx.search_rows.since(Kind.PROFILE, "ada", 0)[0][0],
-            [tx.search_rows.without_vector_of(model, Kind.PROFILE, 10) for model in ("model-a", "model-b")],
+            tx.search_rows.find_since(Kind.PROFILE, "ada", 0)[0][0],
+            [tx.search_rows.find_without_vector(model, Kind.PROFILE, 10) for model in ("model-a", "model-b")],
         )
     )
 
@@ -275,16 +279,16 @@ async def test_many_memories_move_at_once_and_search_reads_them_anew(org_store: 
         return {keep(tx, a_profile(f"fact {number}")).id: "ada" for number in range(FEW + 1)}
 
     owners = await org_store.write(fill)
-    before = await org_store.read(lambda tx: tx.search_rows.latest("profile", "ada"))
+    before = await org_store.read(lambda tx: tx.search_rows.get_latest_version("profile", "ada"))
 
     moves = [StatusMove(owners, Status.CURRENT, Status.ARCHIVED)]
     counts = await org_store.write(lambda tx: tx.memories.set_statuses(Kind.PROFILE, moves, JUST_BECAUSE))
 
     after, listed, told = await org_store.read(
         lambda tx: (
-            tx.search_rows.latest("profile", "ada"),
+            tx.search_rows.get_latest_version("profile", "ada"),
             tx.profiles.count(Filter(statuses=(Status.ARCHIVED,))),
-            tx.lineage.of(MemoryRef(Kind.PROFILE, next(iter(owners)))),
+            tx.lineage.find(MemoryRef(Kind.PROFILE, next(iter(owners)))),
         )
     )
     assert counts == [FEW + 1]

@@ -22,7 +22,7 @@ async def _filled(store: OrgStore) -> None:
 
 
 async def _contents(store: OrgStore, shelf: MemoryFilter) -> list[str]:
-    entries, total = await store.read(lambda tx: tx.memory_browser.memories(shelf, 10, 0))
+    entries, total = await store.read(lambda tx: tx.memory_browser.page_memories(shelf, 10, 0))
     assert total == len(entries)
     return [entry.content for entry in entries]
 
@@ -46,7 +46,7 @@ async def test_each_filter_narrows_the_list(org_store: OrgStore):
 
 async def test_named_memories_are_found_by_kind_and_id(org_store: OrgStore):
     await _filled(org_store)
-    entries, _ = await org_store.read(lambda tx: tx.memory_browser.memories(EVERY, 10, 0))
+    entries, _ = await org_store.read(lambda tx: tx.memory_browser.page_memories(EVERY, 10, 0))
 
     assert await _contents(org_store, MemoryFilter(statuses=None, refs=(entries[0].ref,))) == ["Use uv"]
 
@@ -54,7 +54,7 @@ async def test_named_memories_are_found_by_kind_and_id(org_store: OrgStore):
 async def test_a_page_knows_how_many_there_are_in_all(org_store: OrgStore):
     await _filled(org_store)
 
-    entries, total = await org_store.read(lambda tx: tx.memory_browser.memories(EVERY, 2, 3))
+    entries, total = await org_store.read(lambda tx: tx.memory_browser.page_memories(EVERY, 2, 3))
 
     assert ([entry.content for entry in entries], total) == (["Lived in Rome"], 4)
 
@@ -62,14 +62,14 @@ async def test_a_page_knows_how_many_there_are_in_all(org_store: OrgStore):
 async def test_the_versions_that_playbooks_are_for_are_listed_once(org_store: OrgStore):
     await _filled(org_store)
 
-    assert await org_store.read(lambda tx: tx.memory_browser.agent_versions(10)) == ["2.1", "2.0"]
+    assert await org_store.read(lambda tx: tx.memory_browser.find_agent_versions(10)) == ["2.1", "2.0"]
 
 
 async def test_another_org_leafs_through_its_own(org_store: OrgStore, app):
     await _filled(org_store)
     other = app.store.of("somebody else")
 
-    assert (await other.read(lambda tx: tx.memory_browser.memories(EVERY, 10, 0)))[1] == 0
+    assert (await other.read(lambda tx: tx.memory_browser.page_memories(EVERY, 10, 0)))[1] == 0
 
 
 async def test_a_session_is_told_with_what_was_said_shown_and_cited(org_store: OrgStore):
@@ -85,7 +85,7 @@ async def test_a_session_is_told_with_what_was_said_shown_and_cited(org_store: O
 
     await org_store.write(write)
 
-    (latest, first), total = await org_store.read(lambda tx: tx.memory_browser.sessions(None, None, 10, 0))
+    (latest, first), total = await org_store.read(lambda tx: tx.memory_browser.page_sessions(None, None, 10, 0))
 
     assert total == 2
     assert (latest.session_id, latest.turns, latest.cited) == ("s2", 1, 0)
@@ -108,7 +108,7 @@ async def test_use_is_told_day_by_day(org_store: OrgStore):
 
     ref = await org_store.write(write)
 
-    uses = await org_store.read(lambda tx: dict(tx.usage.counters.days_of(ref, at // DAY_MS - 10)))
+    uses = await org_store.read(lambda tx: dict(tx.usage.counters.get_days(ref, at // DAY_MS - 10)))
 
     assert sum(use.shown for use in uses.values()) == 3
     assert len(uses) in (2, 3)  # a few seconds may lie on both sides of midnight
@@ -126,4 +126,4 @@ async def test_what_gave_way_to_a_memory_is_found_from_it(org_store: OrgStore):
 
     winner, loser = await org_store.write(write)
 
-    assert await org_store.read(lambda tx: tx.memory_browser.pointing_to(winner)) == [(loser, "supersedes")]
+    assert await org_store.read(lambda tx: tx.memory_browser.find_links_to(winner)) == [(loser, "supersedes")]

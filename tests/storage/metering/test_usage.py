@@ -22,7 +22,7 @@ async def test_an_event_told_twice_is_counted_once(org_store: OrgStore, clock: C
     for _ in range(2):
         await org_store.write(lambda tx: tx.usage.add([shown("e1", clock())]))
 
-    (stat,), total = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
+    (stat,), total = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(0), 10, 0))
     assert (stat.shown, stat.tokens, total) == (1, 5, 1)
 
 
@@ -37,8 +37,8 @@ async def test_stats_tell_times_sessions_and_tokens_most_shown_first(org_store: 
     ]
     await org_store.write(lambda tx: tx.usage.add(events))
 
-    stats, total = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), None, 0))
-    page, _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 1, 1))
+    stats, total = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(0), None, 0))
+    page, _ = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(0), 1, 1))
 
     assert total == 3
     assert [(one.id, one.shown, one.sessions, one.tokens) for one in stats] == [
@@ -54,7 +54,7 @@ async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
     events = [shown("e1", 1), shown("e2", 2), replace(shown("e3", 3), kind="user_playbook")]
     await org_store.write(lambda tx: tx.usage.add(events))
 
-    stats, total = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
+    stats, total = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(0), 10, 0))
 
     assert [(one.kind, one.id, one.shown) for one in stats] == [("profile", "p1", 2), ("user_playbook", "p1", 1)]
     assert total == 2
@@ -63,7 +63,7 @@ async def test_the_same_id_of_two_kinds_is_two_memories(org_store: OrgStore):
 async def test_stats_count_from_the_beginning_of_their_window(org_store: OrgStore):
     await org_store.write(lambda tx: tx.usage.add([shown("e1", 1_000), shown("e2", 2_000)]))
 
-    (stat,), _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(2_000), 10, 0))
+    (stat,), _ = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(2_000), 10, 0))
 
     assert stat.shown == 1
 
@@ -84,7 +84,7 @@ async def test_what_was_shown_long_ago_is_no_echo(org_store: OrgStore, clock: Cl
                     [{**hits[0], "id": "old"}], Millis(at - 8 * DAY_MS))  # fmt: skip
     await org_store.write(lambda tx: tx.injections.add([*injections, old]))
 
-    lately = await org_store.read(lambda tx: tx.injections.shown_lately("ada", Millis(at)))
+    lately = await org_store.read(lambda tx: tx.injections.find_recent_memories("ada", Millis(at)))
 
     assert [one.ref.id for one in lately] == ["p1"]
 
@@ -99,7 +99,7 @@ async def test_an_injection_is_kept_word_for_word(org_store: OrgStore, clock: Cl
 
 async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_store: OrgStore):
     async def since() -> Millis | None:
-        return await org_store.read(lambda tx: tx.usage.metered_since())
+        return await org_store.read(lambda tx: tx.usage.get_metered_since())
 
     await org_store.write(lambda tx: tx.usage.begin_metering(Millis(1_000)))
     await org_store.write(lambda tx: tx.usage.begin_metering(Millis(2_000)))
@@ -111,10 +111,10 @@ async def test_metering_remembers_when_it_began_and_forgets_when_it_stopped(org_
 
 
 async def expire(org_store: OrgStore, before: Millis, most_rows: int) -> int:
-    start = await org_store.read(lambda tx: tx.usage.kept_from(before, most_rows))
+    start = await org_store.read(lambda tx: tx.usage.find_retention_start(before, most_rows))
     assert start is not None
     gone = await org_store.write(lambda tx: tx.usage.expire(start))
-    assert await org_store.read(lambda tx: tx.usage.kept_from(before, most_rows)) is None
+    assert await org_store.read(lambda tx: tx.usage.find_retention_start(before, most_rows)) is None
     return gone
 
 
@@ -124,9 +124,9 @@ async def test_old_counts_expire_by_whole_days_and_counting_is_complete_from_the
 
     gone = await expire(org_store, Millis(DAY_MS + 7), 1_000)
 
-    (stat,), _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
+    (stat,), _ = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(0), 10, 0))
     assert (gone, stat.first_at, stat.shown) == (1, DAY_MS, 2)
-    assert await org_store.read(lambda tx: tx.usage.metered_since()) == DAY_MS
+    assert await org_store.read(lambda tx: tx.usage.get_metered_since()) == DAY_MS
 
 
 async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store: OrgStore):
@@ -136,7 +136,7 @@ async def test_more_rows_than_are_kept_take_the_oldest_days_with_them(org_store:
     gone = await expire(org_store, Millis(0), 5)
 
     assert gone == 6
-    assert await org_store.read(lambda tx: tx.usage.metered_since()) == 2 * DAY_MS
+    assert await org_store.read(lambda tx: tx.usage.get_metered_since()) == 2 * DAY_MS
 
 
 async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_store: OrgStore):
@@ -144,7 +144,7 @@ async def test_sums_by_day_tell_the_same_as_the_events_from_any_moment_on(org_st
     await org_store.write(lambda tx: tx.usage.add([shown(f"e{at}", at, tokens=at % 7) for at in times]))
 
     for since in (0, 1, DAY_MS // 2 + 1, DAY_MS - 1, DAY_MS, DAY_MS + 1, 2 * DAY_MS + 4, 3 * DAY_MS):
-        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.top.shown(Millis(since), 10, 0))
+        stats, _ = await org_store.read(lambda tx, since=since: tx.usage.top.page_injected(Millis(since), 10, 0))
 
         left = [at for at in times if at >= since]
         assert [(one.shown, one.tokens) for one in stats] == ([(len(left), sum(at % 7 for at in left))] if left else [])
@@ -162,14 +162,14 @@ async def test_a_citation_belongs_to_the_last_showing_of_its_session_and_counts_
     await org_store.write(lambda tx: tx.usage.add([cited("c1", at), cited("c2", at + 1), cited("c3", at, "other")]))
     await org_store.write(lambda tx: tx.usage.add([cited("x1", at, name=ECHOED)]))
 
-    use = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(0))))["p1"]
+    use = (await org_store.read(lambda tx: tx.usage.counters.get_uses("profile", Millis(0))))["p1"]
     assert (use.shown, use.cited_shown, use.cited_tokens, use.citations) == (3, 1, 10, 3)
     assert (use.echoed_shown, use.echoes, use.wasted_tokens) == (1, 1, 20)
-    days = await org_store.read(lambda tx: tx.usage.counters.days_of(MemoryRef(Kind.PROFILE, "p1"), 2))
+    days = await org_store.read(lambda tx: tx.usage.counters.get_days(MemoryRef(Kind.PROFILE, "p1"), 2))
     assert [(day, one.shown, one.cited_shown, one.citations) for day, one in days] == [
         (2, 1, 1, 0), (3, 0, 0, 3), (5, 1, 0, 0),
     ]  # fmt: skip
-    later = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(at))))["p1"]
+    later = (await org_store.read(lambda tx: tx.usage.counters.get_uses("profile", Millis(at))))["p1"]
     assert (later.cited_shown, later.citations) == (0, 3)  # the showing was before, so it counts before
 
 
@@ -178,9 +178,9 @@ async def test_a_search_without_a_session_is_credited_by_its_user_for_a_week(org
     await org_store.write(lambda tx: tx.usage.add([showing]))
 
     await org_store.write(lambda tx: tx.usage.add([cited("late", 9 * DAY_MS)]))
-    late = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(0))))["p1"].cited_shown
+    late = (await org_store.read(lambda tx: tx.usage.counters.get_uses("profile", Millis(0))))["p1"].cited_shown
     await org_store.write(lambda tx: tx.usage.add([cited("soon", 2 * DAY_MS)]))
-    soon = (await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", Millis(0))))["p1"].cited_shown
+    soon = (await org_store.read(lambda tx: tx.usage.counters.get_uses("profile", Millis(0))))["p1"].cited_shown
 
     assert (late, soon) == (0, 1)
 
@@ -195,10 +195,10 @@ async def test_erasing_a_user_leaves_sums_that_speak_of_the_others_only(org_stor
 
     gone = await org_store.write(lambda tx: tx.usage.delete_user("ada", ["r9"], []))
 
-    stats, _ = await org_store.read(lambda tx: tx.usage.top.shown(Millis(0), 10, 0))
+    stats, _ = await org_store.read(lambda tx: tx.usage.top.page_injected(Millis(0), 10, 0))
     assert gone == 3
     assert {(one.id, one.shown) for one in stats} == {("7", 1), ("p-bob", 1)}
-    groups, _, together = await org_store.read(lambda tx: tx.usage.counters.grouped(GroupBy.USER, 0, 10, 0))
+    groups, _, together = await org_store.read(lambda tx: tx.usage.counters.page_groups(GroupBy.USER, 0, 10, 0))
     assert ([key for key, _ in groups], together.shown) == ([("bob",)], 2)
 
 
@@ -211,9 +211,11 @@ async def test_a_deleted_memory_leaves_no_words_in_what_was_rendered(org_store: 
     kept = Injection(InjectionId("i1"), "ada", "s1", None, "production_agent", "q", text, 7, hits, Millis(1))
     event = replace(shown("e1", 1), injection_id="i1")
     found_by = [SearchRow("profile", name, "ada", "", "") for name in ("p1", "p2")]
-    await org_store.write(lambda tx: (tx.search_rows.put(found_by), tx.injections.add([kept]), tx.usage.add([event])))
+    await org_store.write(
+        lambda tx: (tx.search_rows.upsert(found_by), tx.injections.add([kept]), tx.usage.add([event]))
+    )
 
-    await org_store.write(lambda tx: tx.injections.forget_words(Kind.PROFILE, {"p1": "ada"}))
+    await org_store.write(lambda tx: tx.injections.erase_words(Kind.PROFILE, {"p1": "ada"}))
 
     left = await org_store.read(lambda tx: tx.injections.get("i1"))
     assert "Paris" not in str(left)
@@ -227,9 +229,9 @@ async def test_a_shared_lessons_words_are_taken_out_of_what_everybody_was_shown(
         for user in ("ada", "bob")
     ]
     found_by = [SearchRow("agent_playbook", "7", "", "", "")]
-    await org_store.write(lambda tx: (tx.search_rows.put(found_by), tx.injections.add(shown_to)))
+    await org_store.write(lambda tx: (tx.search_rows.upsert(found_by), tx.injections.add(shown_to)))
 
-    await org_store.write(lambda tx: tx.injections.forget_words(Kind.AGENT_PLAYBOOK, {"7": None}))
+    await org_store.write(lambda tx: tx.injections.erase_words(Kind.AGENT_PLAYBOOK, {"7": None}))
 
     left = [await org_store.read(lambda tx, user=user: tx.injections.get(user)) for user in ("ada", "bob")]
     assert [(one.rendered, one.hits[0]["line"]) for one in left] == [("- (erased)", "")] * 2
@@ -249,12 +251,12 @@ async def test_however_events_arrive_counters_tell_what_the_events_do(org_store:
     windows = [Millis(random.randrange(2 * DAY_MS, 10 * DAY_MS)) for _ in range(6)]
     before = [await _used(org_store, since) for since in windows]
     days = [await _days(org_store, ref) for ref in refs]
-    await org_store.write(lambda tx: tx.usage.counters.sum_again(refs, []))
+    await org_store.write(lambda tx: tx.usage.counters.recount(refs, []))
 
     assert [await _used(org_store, since) for since in windows] == before
     assert [await _days(org_store, ref) for ref in refs] == days
     for since, used in zip(windows, before, strict=True):
-        rows = await org_store.read(lambda tx, since=since: [tx.usage.events_of(ref, since, 99) for ref in refs])
+        rows = await org_store.read(lambda tx, since=since: [tx.usage.find_events(ref, since, 99) for ref in refs])
         counted = {ref.id: Counter(event.name for event in some) for ref, some in zip(refs, rows, strict=True)}
         assert {name: (use[0], use[1]) for name, use in used.items() if use[0] or use[1]} == {
             name: (some[SHOWN], some[CITED]) for name, some in counted.items() if some
@@ -271,7 +273,7 @@ async def test_a_page_of_the_most_used_is_a_part_of_them_all(org_store: OrgStore
     await org_store.write(lambda tx: tx.usage.add(events))
 
     for since in (Millis(0), Millis(3 * DAY_MS + 7_000_000), Millis(8 * DAY_MS - 7_000_000)):
-        for rank in ("shown", "cited"):
+        for rank in ("page_injected", "page_cited"):
             every, total = await org_store.read(
                 lambda tx, r=rank, since=since: getattr(tx.usage.top, r)(since, None, 0)
             )
@@ -289,12 +291,12 @@ def _any(name: str, at: int, random: Random) -> UsageEvent:
 
 
 async def _days(org_store: OrgStore, ref: MemoryRef) -> list[tuple[int, ...]]:
-    found = await org_store.read(lambda tx: tx.usage.counters.days_of(ref, 0))
+    found = await org_store.read(lambda tx: tx.usage.counters.get_days(ref, 0))
     return [(day, use.shown, use.tokens, use.cited_shown, use.cited_tokens, use.citations) for day, use in found]
 
 
 async def _used(org_store: OrgStore, since: Millis) -> dict[str, tuple[int, ...]]:
-    used = await org_store.read(lambda tx: tx.usage.counters.of_kind("profile", since))
+    used = await org_store.read(lambda tx: tx.usage.counters.get_uses("profile", since))
     return {
         name: (use.shown, use.citations, use.tokens, use.cited_shown, use.cited_tokens) for name, use in used.items()
     }

@@ -6,9 +6,9 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
-from acumen.meter import citations, outcomes, price, usage
+from acumen.meter import citations, costs, outcomes, usage
+from acumen.meter.costs import CostReport, CostRow
 from acumen.meter.lift import Lift, OutcomeCounts
-from acumen.meter.price import Bill, Tag
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, SessionId, UserId
 from acumen.model.metering.usage import GroupBy, Use
 from acumen.model.times import DAY_MS
@@ -96,7 +96,7 @@ async def get_playbook_application_stats(
 async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> wire.GetMemoryCostsResponse:
     await call.app.counted()
     by = GroupBy(request.group_by)
-    bill = await price.costs(by, request.days_back, request.model, request.limit, request.offset, call.deps)
+    bill = await costs.report(by, request.days_back, request.model, request.limit, request.offset, call.deps)
     return wire.GetMemoryCostsResponse(
         costs=[_tag(tag, by, bill) for tag in bill.tags],
         all_together=_cost(bill.all_together, bill.per_million, {}),
@@ -112,7 +112,7 @@ async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> w
     )
 
 
-def _tag(tag: Tag, by: GroupBy, bill: Bill) -> wire.MemoryCost:
+def _tag(tag: CostRow, by: GroupBy, bill: CostReport) -> wire.MemoryCost:
     named: dict[str, Any]
     if by is GroupBy.MEMORY:
         named = {"entity_type": tag.key[0], "entity_id": tag.key[1], "title": tag.title}

@@ -46,7 +46,7 @@ def _change(change: Change) -> wire.MemoryChange:
             "user_id": change.user_id,
             "before": change.before,
             "after": change.after,
-            "other": _other(change.other),
+            "other": _other(change.related),
             "cause": change.cause,
             "reason": change.reason,
             "quote": change.quote,

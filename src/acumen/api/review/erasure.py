@@ -8,10 +8,7 @@ from acumen.jobs.retry import retry_on_conflict
 from acumen.learn.share import erase
 from acumen.learn.share.erase import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.memories.search import Filter
-from acumen.review import actions
-from acumen.storage.memories.lineage import words_of
-from acumen.storage.store import Tx
+from acumen.review import erasure, memories, memory_queries
 from acumen_client.calls import Calls
 from acumen_client.wire import erasure as wire
 from acumen_client.wire.shapes import Nothing
@@ -24,17 +21,10 @@ OVERTAKEN = 5
 async def delete_profile(request: wire.DeleteUserProfileRequest, call: Call) -> wire.DeletedResponse:
     owner = UserId(request.user_id)
     if request.profile_id.strip():
-        await actions.delete_one(MemoryRef(Kind.PROFILE, request.profile_id.strip()), call.deps, user=owner)
+        await memories.delete_one(MemoryRef(Kind.PROFILE, request.profile_id.strip()), call.deps, user=owner)
         return _deleted()
-    ids = await call.deps.store.read(lambda tx: _saying(tx, owner, request.search_query))
-    return _deleted(await actions.delete(Kind.PROFILE, ids, call.deps, user=owner))
-
-
-def _saying(tx: Tx, owner: UserId, text: str) -> list[str]:
-    """The profiles that hold the text, with those of which only the lineage still tells."""
-    rows = tx.profiles.owned(Filter(user_id=owner, statuses=None, text=text))
-    outdated = tx.lineage.outdated(Kind.PROFILE, owner)
-    return [*rows, *(name for name, words in outdated.items() if text.lower() in words_of(words).lower())]
+    ids = await memory_queries.profiles_containing(request.search_query, owner, call.deps)
+    return _deleted(await memories.delete(Kind.PROFILE, ids, call.deps, user=owner))
 
 
 @answers(Calls.delete_user_playbook)
@@ -43,20 +33,20 @@ async def delete_user_playbook(request: wire.DeleteUserPlaybookRequest, call: Ca
     gone = PlaybookId(request.user_playbook_id)
     await _unsharing(
         lambda: erase.erase_from_shared([gone], call.deps),
-        lambda unshared: actions.delete_one(ref, call.deps, also=unshared.apply),
+        lambda unshared: memories.delete_one(ref, call.deps, also=unshared.apply),
     )
     return _deleted()
 
 
 @answers(Calls.delete_agent_playbook)
 async def delete_agent_playbook(request: wire.DeleteAgentPlaybookRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id)), call.deps)
+    await memories.delete_one(MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id)), call.deps)
     return _deleted()
 
 
 @answers(Calls.delete_profiles)
 async def delete_profiles(request: wire.DeleteProfilesByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete(Kind.PROFILE, request.profile_ids, call.deps))
+    return _bulk(await memories.delete(Kind.PROFILE, request.profile_ids, call.deps))
 
 
 @answers(Calls.delete_user_playbooks)
@@ -64,7 +54,7 @@ async def delete_user_playbooks(request: wire.DeleteUserPlaybooksByIdsRequest, c
     ids = [PlaybookId(playbook_id) for playbook_id in request.user_playbook_ids]
     count, _ = await _unsharing(
         lambda: erase.erase_from_shared(ids, call.deps),
-        lambda unshared: actions.delete(
+        lambda unshared: memories.delete(
             Kind.USER_PLAYBOOK, [str(playbook_id) for playbook_id in ids], call.deps, also=unshared.apply
         ),
     )
@@ -74,7 +64,7 @@ async def delete_user_playbooks(request: wire.DeleteUserPlaybooksByIdsRequest, c
 @answers(Calls.delete_agent_playbooks)
 async def delete_agent_playbooks(request: wire.DeleteAgentPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(
-        await actions.delete(
+        await memories.delete(
             Kind.AGENT_PLAYBOOK, [str(playbook_id) for playbook_id in request.agent_playbook_ids], call.deps
         )
     )
@@ -82,55 +72,55 @@ async def delete_agent_playbooks(request: wire.DeleteAgentPlaybooksByIdsRequest,
 
 @answers(Calls.delete_all_profiles)
 async def delete_all_profiles(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete_all([Kind.PROFILE], call.deps))
+    return _bulk(await memories.delete_all([Kind.PROFILE], call.deps))
 
 
 @answers(Calls.delete_all_user_playbooks)
 async def delete_all_user_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     count, _ = await _unsharing(
         lambda: erase.erase_all_from_shared(call.deps),
-        lambda unshared: actions.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
+        lambda unshared: memories.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
     )
     return _bulk(count)
 
 
 @answers(Calls.delete_all_agent_playbooks)
 async def delete_all_agent_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
+    return _bulk(await memories.delete_all([Kind.AGENT_PLAYBOOK], call.deps))
 
 
 @answers(Calls.delete_all_playbooks)
 async def delete_all_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
+    return _bulk(await memories.delete_all([Kind.USER_PLAYBOOK, Kind.AGENT_PLAYBOOK], call.deps))
 
 
 @answers(Calls.delete_all_interactions)
 async def delete_all_interactions(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
-    return _bulk(await actions.delete_all_turns(call.deps))
+    return _bulk(await erasure.delete_all_turns(call.deps))
 
 
 @answers(Calls.delete_interaction)
 async def delete_interaction(request: wire.DeleteUserInteractionRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_turn(UserId(request.user_id), InteractionId(request.interaction_id), call.deps)
+    await erasure.delete_turn(UserId(request.user_id), InteractionId(request.interaction_id), call.deps)
     return _deleted()
 
 
 @answers(Calls.delete_request)
 async def delete_request(request: wire.DeleteRequestRequest, call: Call) -> wire.DeletedResponse:
-    await actions.delete_request(RequestId(request.request_id), call.deps)
+    await erasure.delete_request(RequestId(request.request_id), call.deps)
     return _deleted()
 
 
 @answers(Calls.delete_requests)
 async def delete_requests(request: wire.DeleteRequestsByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     return _bulk(
-        await actions.delete_requests([RequestId(request_id) for request_id in request.request_ids], call.deps)
+        await erasure.delete_requests([RequestId(request_id) for request_id in request.request_ids], call.deps)
     )
 
 
 @answers(Calls.delete_session)
 async def delete_session(request: wire.DeleteSessionRequest, call: Call) -> wire.DeleteSessionResponse:
-    count = await actions.delete_session(SessionId(request.session_id), call.deps)
+    count = await erasure.delete_session(SessionId(request.session_id), call.deps)
     return wire.DeleteSessionResponse(message="Deleted successfully", deleted_requests_count=count)
 
 
@@ -140,7 +130,7 @@ async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wir
     owner = UserId(request.user_id)
     erased, unshared = await _unsharing(
         lambda: erase.erase_user_from_shared(owner, call.deps),
-        lambda unshared: actions.clear_user(owner, call.deps, also=unshared.apply),
+        lambda unshared: erasure.clear_user(owner, call.deps, also=unshared.apply),
     )
     return wire.ClearUserDataResponse(
         deleted_counts=erased.counts,

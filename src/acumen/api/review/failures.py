@@ -13,7 +13,7 @@ from acumen.model.operations.failure import FailureGroupFilter, GroupState
 from acumen.model.operations.proposal import Analysis
 from acumen.review import failures
 from acumen.review import proposals as review
-from acumen.review.failures import OPEN, FailureGroupDetail, Listed
+from acumen.review.failures import OPEN, FailureGroupDetail, MergedGroup
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 
@@ -22,42 +22,40 @@ from acumen_client.wire import failures as wire
 async def get_failures(request: wire.GetFailuresRequest, call: Call) -> wire.GetFailuresResponse:
     states = tuple(GroupState(state) for state in request.states) if request.states else OPEN
     query = FailureGroupFilter(states=states, source=request.source, endpoint=request.endpoint)
-    groups, total = await call.deps.store.read(lambda tx: failures.listed(tx, query, request.limit, request.offset))
+    groups, total = await failures.page(query, request.limit, request.offset, call.deps)
     views = [_group(group) for group in groups]
     return wire.GetFailuresResponse(groups=views, total=total, limit=request.limit, offset=request.offset)
 
 
 @answers(Calls.failure)
 async def get_failure(request: wire.GetFailureRequest, call: Call) -> wire.FailureResponse:
-    detail, proposal = await call.deps.store.read(
-        lambda tx: (failures.told(tx, request.group_id), tx.proposals.get(request.group_id))
-    )
+    detail = await failures.detail(request.group_id, call.deps)
     answer = _failure(detail)
-    if proposal is not None:
+    if detail.proposal is not None:
         with suppress(NotFound):  # its playbook was deleted by hand
-            answer.proposal = proposals.view(await review.of_playbook(proposal.playbook_id, call.deps))
+            answer.proposal = proposals.view(await review.of_playbook(detail.proposal.playbook_id, call.deps))
     return answer
 
 
 @answers(Calls.change_failure)
 async def change_failure(request: wire.ChangeFailureRequest, call: Call) -> wire.ChangeFailureResponse:
     await failures.change(request.group_id, request.change, request.into, call.caller.actor, call.deps)
-    detail = await call.deps.store.read(lambda tx: failures.told(tx, request.into or request.group_id))
-    return wire.ChangeFailureResponse(group=_group(detail.listed))
+    detail = await failures.detail(request.into or request.group_id, call.deps)
+    return wire.ChangeFailureResponse(group=_group(detail.entry))
 
 
 def _failure(detail: FailureGroupDetail) -> wire.FailureResponse:
     return wire.FailureResponse(
-        group=_group(detail.listed),
-        hours=list(detail.course.hours),
-        days=list(detail.course.days),
+        group=_group(detail.entry),
+        hours=list(detail.trend.hours),
+        days=list(detail.trend.days),
         examples=[view(example) for example in detail.examples],
         hazards=list(detail.hazards),
         analyses=[_analysis(analysis) for analysis in detail.analyses],
     )
 
 
-def _group(merged: Listed) -> wire.FailureGroupView:
+def _group(merged: MergedGroup) -> wire.FailureGroupView:
     return shaped(
         wire.FailureGroupView,
         merged.group,

@@ -7,7 +7,7 @@ from acumen.meter.lessons import Rate
 from acumen.model.memories.playbook import Approval
 from acumen.model.operations.operation import OperationFilter
 from acumen.review import proposals
-from acumen.review.proposals import Proposed, WantedProposals
+from acumen.review.proposals import ProposalFilter, Proposed
 from acumen.review.purge import purge
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
@@ -18,7 +18,7 @@ from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperation
 async def get_proposals(request: wire.GetProposalsRequest, call: Call) -> wire.GetProposalsResponse:
     approval = None if request.approval is None else Approval(request.approval)
     proposed = await proposals.listed(
-        WantedProposals(approval, request.about, request.flagged), request.limit, call.deps
+        ProposalFilter(approval, request.about, request.flagged), request.limit, call.deps
     )
     return wire.GetProposalsResponse(proposals=[view(proposal) for proposal in proposed])
 
@@ -56,7 +56,7 @@ async def purge_operations(request: PurgeOperationsRequest, call: Call) -> Purge
     ids = None if request.op_id is None else (request.op_id,)
     gone = await purge(OperationFilter(ids=ids, session_id=request.session_id, source=request.source), call.deps)
     return PurgeOperationsResponse(
-        operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.kept)
+        operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.remaining)
     )
 
 

@@ -10,9 +10,9 @@ from acumen.model.memories.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.memories.memory import searchable, title
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
-from acumen.review import act, alike, conflicts, queue, watch
-from acumen.review.alike import DuplicateCluster, Member
-from acumen.review.queue import Candidate, Queue, Wanted
+from acumen.review import actions, audit_log, conflicts, duplicate_clusters, memory_scan, queue, undo
+from acumen.review.duplicate_clusters import DuplicateCluster, Member
+from acumen.review.queue import Candidate, CandidatePage, ReviewQuery
 from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
 from acumen_client.wire.shapes import MemoryKind
@@ -27,10 +27,10 @@ _UNTOLD = frozenset({"version", "updated_at"})
 @answers(Calls.memory_review)
 async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.counted()
-    being_counted = await watch.before_review(call.deps)
+    being_counted = await memory_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
     signals = None if request.signal_filter is None else [str(signal) for signal in request.signal_filter]
-    query = Wanted(user, request.days_back, signals, by_waste=request.sort is wire.ReviewOrder.WASTED_TOKENS)
+    query = ReviewQuery(user, request.days_back, signals, by_waste=request.sort is wire.ReviewOrder.WASTED_TOKENS)
     page = await queue.candidates(query, request.limit, request.offset, call.deps)
     return wire.GetMemoryReviewResponse(
         candidates=[_candidate(candidate) for candidate in page.candidates],
@@ -46,7 +46,7 @@ async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) ->
     )
 
 
-def _message(page: Queue, days_back: int, being_counted: int) -> str:
+def _message(page: CandidatePage, days_back: int, being_counted: int) -> str:
     deserve = f"{page.total} memory(ies) deserve a look"
     if being_counted:
         deserve += f"; {being_counted} more are being counted, ask again shortly"
@@ -93,11 +93,11 @@ def _candidate(candidate: Candidate) -> wire.MemoryReviewCandidate:
 async def review_memories(request: wire.ReviewMemoriesRequest, call: Call) -> wire.ReviewMemoriesResponse:
     action_request = _action_request(request, call)
     # What is dismissed are the numbers of this moment, so they are made ready first.
-    flagged: act.Flagged = {}
+    flagged: actions.Flagged = {}
     if action_request.doing is ActionKind.DISMISS:
         await call.app.counted()
         flagged = await queue.flagged([target.ref for target in action_request.targets], call.deps)
-    done = await (act.look if request.dry_run else act.act)(action_request, flagged, call.deps)
+    done = await (actions.preview if request.dry_run else actions.confirm)(action_request, flagged, call.deps)
     return _told(done, dry_run=request.dry_run)
 
 
@@ -127,7 +127,7 @@ def _changes(changes: wire.MemoryChanges | None) -> dict[str, Any]:
 
 @answers(Calls.undo_review)
 async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    done = await act.undo(ActionId(request.action_id), call.caller.actor, call.deps)
+    done = await undo.undo(ActionId(request.action_id), call.caller.actor, call.deps)
     call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
     return _told(done, dry_run=False)
 
@@ -135,7 +135,7 @@ async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.Revie
 @answers(Calls.review_actions)
 async def get_review_actions(request: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
     ref = MemoryRef(Kind(request.kind), request.id) if request.kind and request.id else None
-    actions, total = await act.log(request.limit, request.offset, ref, call.deps)
+    actions, total = await audit_log.page(request.limit, request.offset, ref, call.deps)
     return wire.GetReviewActionsResponse(
         actions=[_entry(action) for action in actions], total=total, limit=request.limit, offset=request.offset
     )
@@ -216,9 +216,9 @@ def _side(side: ConflictSide) -> wire.ConflictSideView:
 
 @answers(Calls.memory_duplicates)
 async def get_memory_duplicates(request: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
-    being_counted = await watch.before_review(call.deps)
+    being_counted = await memory_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
-    clusters, total = await alike.pairs(user, request.limit, request.offset, call.deps)
+    clusters, total = await duplicate_clusters.pairs(user, request.limit, request.offset, call.deps)
     return wire.GetDuplicatesResponse(
         pairs=[_pair(cluster) for cluster in clusters],
         total=total,

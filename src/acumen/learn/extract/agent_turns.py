@@ -135,12 +135,14 @@ def _expert_notes(window: Window) -> Iterator[Note]:
 
 def _expert_note(turn: Turn, request: str) -> Iterator[Note]:
     """The first thing the expert said that the agent had not."""
-    known = set(content_words(turn.text.lower()))
-    new = next((one.text for one in sentences(turn.expert_text) if _is_new(one.text, known)), None)
+    answered_words = set(content_words(turn.text.lower()))
+    new = next(
+        (sentence.text for sentence in sentences(turn.expert_text) if _is_new(sentence.text, answered_words)), None
+    )
     if new is None:
         return
-    asked = next(iter(sentences(request)), None)
-    trigger = asked.text.rstrip(".!? ")[:MAX_CHARACTERS] if asked else None
+    question = next(iter(sentences(request)), None)
+    trigger = question.text.rstrip(".!? ")[:MAX_CHARACTERS] if question else None
     answered = next(iter(sentences(turn.text)), None)
     lesson = Lesson(
         redact(new),
@@ -151,9 +153,9 @@ def _expert_note(turn: Turn, request: str) -> Iterator[Note]:
     yield _note(turn, lesson, 0.6, new)
 
 
-def _is_new(text: str, known: set[str]) -> bool:
+def _is_new(text: str, answered: set[str]) -> bool:
     words = set(content_words(text.lower()))
-    return len(words) >= 2 and len(words & known) <= MAX_SHARED * len(words)
+    return len(words) >= 2 and len(words & answered) <= MAX_SHARED * len(words)
 
 
 def _note(turn: Turn, lesson: Lesson, confidence: float, quote: str = "") -> Note:

@@ -1,14 +1,18 @@
 """What a statement says of a single-valued attribute, and what it says no longer holds.
 
-A new value of the same attribute ends the old memory, so only forms count in which a subject has one value at a time:
-a name, a number, a place, a setting. "My sister is a nurse" and "my sister is 30" do not exclude each other.
+A new value of the same attribute ends the old memory, so an attribute is single only where nothing else can be meant:
+"My sister is a nurse" and "my sister is 30", "my wife is Anna" and "my wife is Irish", do not exclude each other.
 """
 
 import re
+from collections.abc import Callable
 from enum import StrEnum
+from functools import cache
+from zoneinfo import available_timezones
 
 from msgspec import Struct
 
+from acumen.learn.extract.dates import NUMBERS
 from acumen.learn.extract.statements import content_words
 from acumen.model.lazy_regex import lazy_regex
 
@@ -27,107 +31,184 @@ class Attribute(Struct, frozen=True):
     value: str
     single: bool = True  # False: two values may both hold, say of two flights; a conflict at most
 
+    @property
+    def is_rule(self) -> bool:
+        """How the agent is to do something: of a sentence that sets no rule it is a request."""
+        return self.subject.startswith(("answer in", "use "))
+
+
+HOME, WORK, NAME, AGE = "i live in", "i work at", "my name", "my age"
+# Attributes that say who the user is.
+IDENTITY = frozenset({HOME, WORK, NAME, AGE})
 
 # People have several of these, so a second name is somebody else's.
 _SEVERAL = lazy_regex(
     r"\b(?:brother|sister|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|dog|cat|pet|colleague|"
-    r"coworker|neighbou?r|"
-    r"teammate|classmate|roommate|client|customer|student|teacher|sibling|grandson|granddaughter|team|meeting|"
-    r"appointment|class|car|bike|plant)s?\b"
+    r"coworker|neighbou?r|teammate|classmate|roommate|client|customer|student|teacher|sibling|grandson|granddaughter|"
+    r"team|meeting|appointment|class|car|bike|plant)s?\b"
 )
 _NP = r"[\w'’&/.-]+(?: [\w'’&/.-]+){0,3}?"
 # Up to the end of a clause; a full stop inside a number, an address or after a title ends none.
 _PHRASE = r"(?:[^,.;!?()–—]|\.(?=\w)|(?<=\b[DMS]r)\.|(?<=\bMrs)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bProf)\.)"
-_IS = r"(?: is| are|'s| =|:)(?: now| currently| actually)?"
 _COPULA = lazy_regex(
-    rf"(?:actually |now )?(?P<subject>(?:my|our|the) {_NP}){_IS} (?:called |named |set to |at "
-    rf")?(?P<value>{_PHRASE}{{1,60}})",
+    rf"(?:actually |now )?(?P<subject>(?:my|our) {_NP})(?: is| are|'s| =|:)(?P<now> now)?(?: currently| actually)? "
+    rf"(?P<named>called |named )?(?:set to |at )?(?P<value>{_PHRASE}{{1,60}})",
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME = lazy_regex(r"\b(?:favou?rite|preferred|default|main|primary|current|native)\b")
 _OF = r"[^,.;!?]{1,40}"
-_FRAMES = (
+_TRAILING = lazy_regex(
+    r"\s+(?:now|instead|these days|at the moment|currently|because|since|so|and|but|from now on|which|who|that|when|"
+    r"where|for|with|in|on|at|as|during|every|anymore|today|again|this|next|last)\b.*$"
+)
+# What may follow a value without limiting it to a time or a purpose: "I live in Oslo now, with my wife".
+_UNLIMITED = lazy_regex(
+    r"\s*(?:$|[,.!]|(?:now|instead|these days|at the moment|currently|because|since|so|but|from now on|which|where|"
+    r"with|again|and(?! [A-Z]))\b)"
+)
+_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday|tomorrow|today|tonight"
+_TIME = lazy_regex(
+    rf"\b(?:\d{{1,2}}(?::\d\d)?\s?(?:am|pm)|\d{{1,2}}:\d\d|{_DAYS}|january|february|march|april|june|july|august|"
+    r"september|october|november|december|may \d+|\d+ may)\b",
+    re.IGNORECASE,
+)
+_NEGATION = lazy_regex(r"\b(?:not|no|never|stop|quit|avoid|no longer|cannot)\b|n't\b", re.IGNORECASE)
+
+
+def _tail(match: re.Match[str]) -> str:
+    """What follows the value in its clause."""
+    cut = _TRAILING.search(match["value"])
+    return match["value"][cut.start() :] if cut else match.string[match.end() :]
+
+
+def _unlimited(match: re.Match[str]) -> bool:
+    return bool(_UNLIMITED.match(_tail(match)))
+
+
+_DWELLING = lazy_regex(r"\b(?:house|home|flat|apartment|neighbou?rhood|city|town|village|country|street|suburbs?)\b")
+_REGION = lazy_regex(r", [A-Z]\w+")
+_AREAS = ("Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
+
+
+@cache
+def _cities() -> frozenset[str]:
+    """Names of places that a time zone is named after; none where the machine has no time zone database."""
+    names = (name.split("/") for name in available_timezones())
+    return frozenset(parts[-1].replace("_", " ") for parts in names if parts[0] in _AREAS)
+
+
+def _is_home(match: re.Match[str]) -> bool:
+    """Teams move to tools, too: only what is certainly a place is a new home."""
+    place = _TRAILING.sub("", match["value"])
+    certain = place in _cities() or _REGION.match(match.string, match.end()) or _DWELLING.search(match.string)
+    return bool(certain) and not re.match(r"\s*(?:for|and)\b", _tail(match))
+
+
+def _is_rule(match: re.Match[str]) -> bool:
+    """Whether the agent is told so; people themselves use several things for one purpose."""
+    return not re.search(r"\b(?:i|we)\b", match["who"])
+
+
+_FRAMES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], bool]], ...] = (
     (
         lazy_regex(
             r"(?:i|we)(?:'m| am| are|'re)? (?:\w+ly |now |currently )*(?:live|living|based|reside)(?: now)? in "
             rf"(?P<value>[A-Z]{_OF})"
         ),
-        "i live in",
+        HOME,
+        _unlimited,
     ),
     (
-        lazy_regex(rf"(?:i|we)(?:'ve)? (?:\w+ly |just |now )*moved (?:from {_OF} )?to (?P<value>[A-Z]{_OF})"),
-        "i live in",
+        lazy_regex(rf"(?:i|we)(?:'ve| have)? (?:\w+ly |just |now )*moved (?:from {_OF} )?to (?P<value>[A-Z]{_OF})"),
+        HOME,
+        _is_home,
     ),
     (
         lazy_regex(rf"i(?:'m| am)? (?:\w+ly |now |currently )*(?:work|working) (?:at|for) (?P<value>[A-Z]{_OF})"),
-        "i work at",
+        WORK,
+        _unlimited,
     ),
     (
         lazy_regex(
             r"(?:my name(?:'s| is)(?: now)?|(?:please |you can |from now on,? )*call me|i go by|i'm called|"
             r"(?:everyone|everybody|people|(?:my )?friends) calls? me) "
-            r"(?P<value>[A-Z][\w'. -]{0,40})"
+            rf"(?!(?i:{_DAYS})|[A-Z]{{4,}}\b)(?P<value>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){{0,3}}?)"
+            r"(?=[,!]|[.]?$| now| instead| from now on| and| because)"
         ),
-        "my name",
+        NAME,
+        bool,
     ),
-    (lazy_regex(r"i(?:'m| am)(?: now)? (?P<value>\d{1,3})(?: years old)?(?:[.!,]|$| now)"), "my age"),
+    (lazy_regex(r"i(?:'m| am)(?: now)? (?P<value>\d{1,3})(?: years old)?(?=[.!,]|$| now)"), AGE, bool),
+    (lazy_regex(r"i(?: just| recently| finally)? turned (?P<value>\d{1,3})(?=[.!,]|$| [a-z])"), AGE, bool),
+    (
+        lazy_regex(rf"(?:i|we)(?: now)? have (?P<value>\d+|{'|'.join(NUMBERS)}) (?P<scope>[a-z]+)(?: now)?(?=[.!,]|$)"),
+        "i have {}",
+        bool,
+    ),
+    (
+        lazy_regex(
+            rf"(?:i|we)(?: have|'ve got) (?:an?|one) (?P<scope>{_NP}),? (?:called|named) (?P<value>[A-Z][\w-]+)"
+        ),
+        "my {} (name)",
+        lambda _: False,
+    ),
     (
         lazy_regex(
             r"(?:\w+[, ]+){0,4}?(?:answer|reply|respond|write|speak|talk|communicate)(?: to| with)?(?: me)? "
-            r"(?:only )?in (?P<value>[A-Z][a-z]+)\b"
+            r"(?:only )?in (?P<value>[A-Z][a-z]+)\b(?P<scope>(?: (?!instead|from now on|please|now\b)[^,.;!?]+)?)"
         ),
-        "answer in",
+        "answer in {}",
+        bool,
     ),
     (
         lazy_regex(
-            rf"(?:\w+[, ]+){{0,4}}?(?:use|using) (?P<value>{_NP}) "
-            rf"(?P<rest>(?:for|as) (?:the |our |my |all |any )?{_NP})(?:[.!,]|$)"
+            rf"(?P<who>(?:\w+[, ]+){{0,4}}?)(?:use|using) (?P<value>{_NP}) "
+            rf"(?P<scope>(?:for|as) (?:the |our |my |all |any )?{_NP})(?:[.!,]|$)"
         ),
-        "use",
+        "use {}",
+        _is_rule,
     ),
 )
-_TRAILING = lazy_regex(
-    r"\s+(?:now|instead|these days|at the moment|currently|because|since|so|and|but|from now on|which|who|that|when|"
-    r"where|for|with|in|on|as|anymore|today|again|this|next|last)\b.*$"
-)
-_TIME = lazy_regex(
-    r"\b(?:\d{1,2}(?::\d\d)?\s?(?:am|pm)|\d{1,2}:\d\d|monday|tuesday|wednesday|thursday|friday|saturday|sunday|"
-    r"january|february|march|april|june|july|august|september|october|november|december|may \d+|\d+ may|tomorrow|"
-    r"today|tonight)\b",
-    re.IGNORECASE,
-)
-
-
-# Attributes that tell who the user is.
-IDENTITY = frozenset({"i live in", "i work at", "my name", "my age"})
 
 
 def attribute(text: str) -> Attribute | None:
-    """The single-valued attribute that a declarative sentence states."""
+    """The attribute that a declarative sentence gives a value; what it denies has none."""
     plain = text.replace("’", "'")
     plain = plain[:1].lower() + plain[1:]
-    for pattern, name in _FRAMES:
+    for pattern, name, is_single in _FRAMES:
         match = pattern.match(plain)
         if match:
-            value = _normal(_TRAILING.sub("", match["value"].strip()))
-            rest = f" {_normal(match['rest'])}" if "rest" in pattern.groupindex else ""
-            return Attribute(f"{name}{rest}", value) if value else None
+            value, scope = _normal(_TRAILING.sub("", match["value"].strip())), match.groupdict().get("scope") or ""
+            if not value or _NEGATION.search(match[0]):
+                return None
+            return Attribute(
+                _normal(name.format(_normal(scope))), str(NUMBERS.get(value, value)), single=is_single(match)
+            )
     match = _COPULA.match(text)
-    return _copula(match) if match else None
+    return _copula(match) if match and not _NEGATION.search(match[0]) else None
 
 
 def _copula(match: re.Match[str]) -> Attribute | None:
-    subject, value = _normal(match["subject"]), match["value"].strip()
-    value = _TRAILING.sub("", value)
+    whole, value = _normal(match["subject"]), _TRAILING.sub("", match["value"].strip())
+    subject = whole.removesuffix("'s name")
     kind = _type(value)
-    if not value or len(content_words(subject)) == 0:
+    at_a_time = bool(_ONE_AT_A_TIME.search(subject))
+    if not value or not content_words(subject) or (kind is ValueType.WORD and not at_a_time):
         return None
-    if kind is ValueType.WORD and not _ONE_AT_A_TIME.search(subject):
-        return None
-    if subject.startswith("the ") and kind is not ValueType.NUMBER:
-        return None
-    several = kind is ValueType.NAME and _SEVERAL.search(subject)
-    return Attribute(f"{subject} ({kind})", _normal(value), single=kind is not ValueType.TIME and not several)
+    if kind is ValueType.NAME:
+        single = at_a_time or bool(match["named"] or match["now"] or subject != whole) or not _ORIGIN.search(value)
+    else:
+        single = kind is not ValueType.TIME
+    measured = re.fullmatch(r"[\d.,:]+((?: [a-z]+)+)", value)  # "12 weeks" and "30 years" measure different things
+    return Attribute(
+        f"{subject} ({kind}{measured[1] if measured else ''})",
+        _normal(value),
+        single=single and not _SEVERAL.search(subject),
+    )
+
+
+# "My wife is Irish", "my boss is Dutch": a capital letter makes no name of what may be an origin or a belief.
+_ORIGIN = lazy_regex(r"^\S+(?:an|sh|ese|ic|ist|ch|ss|ek|i)$")
 
 
 def _type(value: str) -> ValueType:
@@ -135,12 +216,40 @@ def _type(value: str) -> ValueType:
         return ValueType.TIME
     if re.search(r"\d", value) or re.search(r"[@/_]|\w\.\w", value):
         return ValueType.NUMBER
-    first = value.split(" ", 1)[0]
-    return ValueType.NAME if first[:1].isupper() else ValueType.WORD
+    return ValueType.NAME if value[:1].isupper() else ValueType.WORD
 
 
 def _normal(text: str) -> str:
     return " ".join(text.lower().replace("’", "'").split()).strip(" .'\"")
+
+
+_NAMED = (
+    (lazy_regex(r"where (?:i|we) live|(?:my|our) home(?: ?town)?", re.IGNORECASE), HOME),
+    (lazy_regex(r"where i work|my (?:employer|workplace)", re.IGNORECASE), WORK),
+    (lazy_regex(r"my name|what i(?:'m| am) called", re.IGNORECASE), NAME),
+    (lazy_regex(r"my age|how old i am", re.IGNORECASE), AGE),
+    (
+        lazy_regex(
+            rf"(?:my|our) (?P<of>{_NP})'s name|the name of (?:my|our) (?P<of2>{_NP})|"
+            rf"(?:what|who) (?:my|our) (?P<of3>{_NP}) is(?: called| named)?",
+            re.IGNORECASE,
+        ),
+        "my {} (name)",
+    ),
+    (
+        lazy_regex(rf"(?:my|our) (?P<of>{_NP})'s age|how old (?:my|our) (?P<of2>{_NP}) is", re.IGNORECASE),
+        "my {} (number)",
+    ),
+)
+
+
+def named_attribute(phrase: str) -> str:
+    """The subject of the attribute that "my dog's name", "where I live" asks for, or empty; "our" counts as "my"."""
+    for pattern, subject in _NAMED:
+        match = pattern.fullmatch(phrase.replace("’", "'").strip(" .!"))
+        if match:
+            return subject.format(next((of.lower() for of in match.groupdict().values() if of), ""))
+    return ""
 
 
 # --- what no longer holds  ----------------------------------------------------------------------
@@ -152,12 +261,13 @@ _NO_LONGER = (
         r"(?P<old>[^,.;!?]{3,60}?) (?:any ?more|any longer)\b"
     ), re.IGNORECASE),
     lazy_regex(r"\b(?:stopped|quit|gave up|given up) (?P<old>\w+ing [^,.;!?]{2,60}|\w+ing)\b", re.IGNORECASE),
+    lazy_regex(r"^(?:please )?(?:stop|quit) (?P<old>\w+ing(?: [^,.;!?]{2,60})?)", re.IGNORECASE),
     lazy_regex(r"\bused to (?P<old>[^,.;!?]{3,60}),? but\b", re.IGNORECASE),
 )  # fmt: skip
 _OLD, _NEW = rf"(?P<old>{_PHRASE}{{2,50}}?)", rf"(?P<new>{_PHRASE}{{2,60}}?)"
 _CHANGED = (
     lazy_regex((
-        rf"\b(?:moved|switched|changed|migrated|went|upgraded)(?: \w+){{0,3}}? from {_OLD} to {_NEW}(?:[.,;!]|$| and|"
+        rf"\b(?:moved|switched|changed|migrated|upgraded)(?: \w+){{0,3}}? from {_OLD} to {_NEW}(?:[.,;!]|$| and|"
         rf" but)"
     ), re.IGNORECASE),
     lazy_regex(rf"\b{_NEW},? (?:and )?not {_OLD}[.!]*\s*$", re.IGNORECASE),

@@ -10,7 +10,7 @@ from acumen.learn.extract.agent_turns import agent_notes
 from acumen.learn.extract.attributes import IDENTITY, attribute, replaced, retracted
 from acumen.learn.extract.dates import end_in, period_in
 from acumen.learn.extract.explicit import Cue, Explicit, explicit_cue
-from acumen.learn.extract.instructions import Rule, forget, remembered, rule
+from acumen.learn.extract.instructions import Rule, amended, forget, remembered, rule
 from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
 from acumen.learn.extract.sentences import Sentence, sentences
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement
@@ -118,14 +118,14 @@ def _read(place: _Place) -> Note | Ending | None:
     cue = explicit_cue(text)
     if cue is not None:
         return _read_cue(place, cue)
-    kept = remembered(text)
-    taught = rule(f"No, {kept or text}" if place.denied else kept or text, after_agent=bool(place.agent))
+    amendment, request = amended(text), remembered(text)
+    text = amendment or request or text
+    taught = rule(f"No, {text}" if place.denied else text, after_agent=bool(place.agent))
     if taught is not None and not (taught.correction and _states_fact(taught.content)):
         return _rule_note(place, taught)
-    stated = _statement(
-        place, kept or (taught.content if taught else text), explicit=kept is not None or taught is not None
-    )
-    return None if stated is None else _fact_note(place, stated, explicit=kept is not None)
+    explicit = bool(request or (amendment and not _OF_USER.match(text.lower())))
+    stated = _statement(place, taught.content if taught else text, explicit=explicit or taught is not None)
+    return None if stated is None else replace(_fact_note(place, stated, explicit=explicit), amends=bool(amendment))
 
 
 _STATES = lazy_regex(r"(?:it's|it is|that's|the|my|our|his|her|i|we live|we are)\b")
@@ -139,22 +139,23 @@ def _states_fact(text: str) -> bool:
 def _read_cue(place: _Place, cue: Cue) -> Note | Ending:
     if cue.what is Explicit.FORGET:
         reach = Reach.EVERYTHING if cue.everything else Reach.NAMED
-        return Ending(place.evidence(), place.turn.request_id, Cause.FORGET, cue.rest, reach)
+        return Ending(place.evidence(), place.turn.request_id, Cause.FORGET, cue.about, reach)
     if cue.what is Explicit.RULE:
-        return _rule_note(place, Rule(cue.rest))
-    return _fact_note(place, Statement(cue.rest, Category.FACT), explicit=True)
+        return _rule_note(place, Rule(cue.about))
+    return _fact_note(place, Statement(cue.about, Category.FACT), explicit=True)
 
 
 def _statement(place: _Place, text: str, *, explicit: bool) -> Statement | None:
     dated = period_in(text, place.turn.at) is not None
     named = attribute(declarative_part(text))
-    stated = statement(text, dated=dated, explicit=explicit or named is not None)
+    is_fact = named is not None and not named.is_rule
+    stated = statement(text, dated=dated, explicit=explicit or is_fact)
     if stated is None and retracted(text) and _OF_USER.match(text.lower()):
         stated = Statement(declarative_part(text), Category.FACT)
     return stated
 
 
-_OF_USER = lazy_regex(r"(?:i|i'm|i’m|we|we're|my|our|she|he|they)\b")
+_OF_USER = lazy_regex(r"(?:i|we|my|our|she|he|they)\b")
 
 
 # --- notes  ----------------------------------------------------------------------
@@ -163,8 +164,8 @@ _OF_USER = lazy_regex(r"(?:i|i'm|i’m|we|we're|my|our|she|he|they)\b")
 def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
     at = place.turn.at
     period, end = period_in(stated.text, at), end_in(stated.text, at)
-    found = attribute(stated.text)
-    identity = found is not None and found.subject in IDENTITY
+    named = attribute(stated.text)
+    identity = named is not None and named.single and named.subject in IDENTITY
     return Note(
         kind=Kind.PROFILE,
         lesson=Lesson(stated.text + _answered(place, stated.text)),
@@ -172,8 +173,8 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
         request_id=place.turn.request_id,
         category=Category.IDENTITY if identity else stated.category,
         standing=identity or stated.standing,
-        subject=_subject(found.subject, single=found.single) if found else "",
-        value=found.value if found else "",
+        subject=_subject(named.subject, single=named.single) if named else "",
+        value=named.value if named else "",
         corrects=retracted(stated.text) or replaced(stated.text),
         valid_from=period.begin if period else None,
         # The end of an event is when it happened; of anything else, when it stops to hold.
@@ -191,7 +192,9 @@ def _answered(place: _Place, text: str) -> str:
     low, old = text.lower().replace("’", "'"), replaced(text)
     if not _IT.match(low) or not old:
         return ""
-    corrected = next((said.text for said in sentences(place.agent[:LONG_TURN]) if old.lower() in said.text.lower()), "")
+    corrected = next(
+        (sentence.text for sentence in sentences(place.agent[:LONG_TURN]) if old.lower() in sentence.text.lower()), ""
+    )
     return f' (in reply to "{redact(corrected)}")' if corrected and len(corrected) <= MAX_CONTEXT else ""
 
 
@@ -204,7 +207,7 @@ def _rule_note(place: _Place, taught: Rule) -> Note:
     """A rule with a stated end is kept as a fact of that time; the others are lessons."""
     end = end_in(taught.content, place.turn.at)
     trigger = taught.trigger or (_request(place.request) if taught.correction else "")
-    found = attribute(taught.content)
+    named = attribute(taught.content)
     pitfall = _pitfall(place.agent, taught.content) if taught.correction else None
     return Note(
         kind=Kind.PROFILE if end else Kind.USER_PLAYBOOK,
@@ -213,8 +216,8 @@ def _rule_note(place: _Place, taught: Rule) -> Note:
         request_id=place.turn.request_id,
         category=Category.RULE,
         standing=not trigger,
-        subject=_subject(found.subject, single=found.single) if found else "",
-        value=found.value if found else "",
+        subject=_subject(named.subject, single=named.single) if named else "",
+        value=named.value if named else "",
         corrects=retracted(taught.content) or replaced(taught.content),
         expires_at=end,
         confidence=0.9,
@@ -248,8 +251,8 @@ def _pitfall(agent: str, instruction: str) -> str | None:
 
 def distinct(pitfall: str, instruction: str) -> bool:
     """Whether neither of the two repeats the other."""
-    one, other = (" ".join(re.findall(r"\w+", text.lower())) for text in (pitfall, instruction))
-    return bool(one) and one not in other and other not in one
+    pitfall_words, instruction_words = (" ".join(re.findall(r"\w+", text.lower())) for text in (pitfall, instruction))
+    return bool(pitfall_words) and pitfall_words not in instruction_words and instruction_words not in pitfall_words
 
 
 def _has_secret(note: Note) -> bool:

@@ -15,12 +15,12 @@ _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _WEEKDAY = "|".join(_WEEKDAYS)
 _MONTHS = "january february march april may june july august september october november december".split()
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS) + "|sept"
-_NUMBERS = {
+NUMBERS = {
     word: count
     for count, words in enumerate("a an one|two couple|three|four|five|six|seven|eight|nine|ten".split("|"), 1)
     for word in words.split()
 }
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)})"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(NUMBERS)})"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,? (?P<year>(?:19|20)\d\d))?"
 
@@ -190,7 +190,7 @@ def _month_number(name: str) -> int:
 
 
 def _count(match: re.Match[str]) -> int:
-    return int(match["count"]) if match["count"].isdigit() else _NUMBERS[match["count"]]
+    return int(match["count"]) if match["count"].isdigit() else NUMBERS[match["count"]]
 
 
 def _millis(day: date) -> Millis:

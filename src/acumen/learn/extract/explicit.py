@@ -10,6 +10,8 @@ from functools import cache
 
 from msgspec import Struct
 
+from acumen.learn.extract.language import language_of
+
 
 class Explicit(StrEnum):
     REMEMBER = "remember"
@@ -18,138 +20,182 @@ class Explicit(StrEnum):
 
 
 class Cue(Struct, frozen=True):
-    """`rest` is what the cue is about; of a rule it is the whole sentence."""
+    """`about` is what follows the cue; of a rule it is the whole sentence."""
 
     what: Explicit
-    rest: str
+    about: str
     everything: bool = False  # "forget everything": all of the user's memories
 
 
-# One row per language: how a sentence opens that asks to remember, sets a rule, asks to forget; and the word for
-# everything. `_` stands for a space that may be missing. Scripts without spaces need no word boundary.
+# One row per language: how a sentence opens that asks to remember, sets a rule, asks to forget; then "everything (you
+# know) about", and "me" behind that. Scripts without spaces need no word boundary.
 _LANGUAGES = {
     "Spanish": (
         "recuerda que|recuerde que|acuérdate de que|ten en cuenta que|apunta que",
         "(?:responde |contesta |usa |escribe )?(?:siempre|nunca)|jamás|a partir de ahora|de ahora en adelante",
-        "olvida que|olvida lo que|olvida|olvídate de|borra lo que sabes (?:de|sobre)|borra",
-        "todo",
+        "olvida que|olvida|olvídate de|borra(?= (?:todo )?lo que sabes)",
+        "(?:tod[oa]s?|lo que sabes)(?: lo que sabes)?(?: (?:de|sobre))?",
+        "mí",
     ),
     "French": (
         "souviens-toi que|rappelle-toi que|retiens que|souvenez-vous que|n'oublie pas que|note que",
         "toujours|(?:ne )?jamais|désormais|à partir de maintenant|(?:réponds?|n?'?utilise) (?:toujours|jamais)",
-        "oublie que|oublie ce que|oublie|oubliez|efface ce que tu sais (?:de|sur)|efface",
-        "tout",
+        "oublie que|oublie|oubliez|efface(?= (?:tout )?ce que tu sais)",
+        "(?:toute?s?|tous|ce que tu sais)(?: ce que tu sais)?(?: (?:de|sur))?",
+        "moi",
     ),
     "German": (
         "merke? dir,? dass|merke? dir|denk daran,? dass|erinnere dich daran,? dass|vergiss nicht,? dass|notiere,? dass",
         "immer|nie(?:mals)?|ab jetzt|ab sofort|von jetzt an|in zukunft|(?:antworte|verwende|be?nutze) (?:immer|nie)",
-        "vergiss,? dass|vergiss,? was|vergiss|vergessen sie|lösche?,? was du über",
-        "alles",
+        "vergiss,? dass|vergiss|vergessen sie|lösche?(?=(?: alles)?,? was du)",
+        "(?:alles?|was du)(?:,? was du)?(?: (?:über|von))?",
+        "(?:(?:mich|mir) ?)?(?:weißt)?",
     ),
     "Portuguese": (
         "lembre-se (?:de )?que|lembra-te (?:de )?que|lembre que|anote que|tenha em mente que",
         "sempre|nunca|jamais|a partir de agora|de agora em diante",
-        "esqueça que|esquece que|esqueça o que|esquece o que|esqueça|esquece|apague o que (?:você )?sabe sobre",
-        "tudo",
+        "esqueça que|esquece que|esqueça|esquece|apague(?= (?:tudo )?o que)",
+        "(?:tod[oa]s?|tudo|o que (?:você )?sabes?)(?: o que (?:você )?sabes?)?(?: (?:de|sobre))?",
+        "mim",
     ),
     "Italian": (
         "ricorda che|ricordati che|tieni presente che|annota che",
         "sempre|mai|non .{1,40} mai|d'ora in poi|da ora in poi|rispondi sempre|usa sempre|non usare mai",
-        "dimentica che|dimentica quello che|dimentica ciò che|dimentica|cancella quello che sai (?:di|su)",
-        "tutto",
+        "dimentica che|dimentica|cancella(?= (?:tutto )?quello che sai)",
+        "(?:tutt[oaie]|quello che sai)(?: quello che sai)?(?: (?:su )?di| su)?",
+        "me",
     ),
     "Russian": (
         "запомни,? что|запомните,? что|запомни|помни,? что|имей в виду,? что",
         "всегда|никогда|отныне|с этого момента|впредь|больше не",
-        "забудь,? что|забудь о|забудь про|забудь|забудьте|удали всё,? что ты знаешь о",
-        "всё|все",
+        "забудь,? что|забудь(?:те)?(?: об?| про)?|удали(?= вс[её],? что ты знаешь)",
+        "вс[её](?:,? что ты знаешь)?(?: (?:обо?|про))?",
+        "мне|меня",
     ),
     "Chinese": (
         "请记住|记住|请记得|记得|别忘了|請記住|記住",
         "总是|總是|始终|永远不要|永遠不要|从不|以后都|以后请|從現在起|从现在开始|从现在起|今后|绝不要|不要再",
-        "请忘记|忘记|忘掉|请忘掉|删除你知道的关于|別記住|忘記",
-        "一切|所有",
+        "请忘记|忘记|忘掉|请忘掉|別記住|忘記",
+        "(?:你知道的)?(?:关于我的)?(?:一切|所有)(?:关于)?",
+        "我",
     ),
     "Japanese": (
         "覚えておいて|覚えて|忘れないで",
         "いつも|常に|必ず|絶対に|決して|今後は|これからは",
         "忘れて",
-        "全部|すべて|全て",
+        "(?:私の|僕の)?(?:こと|情報)?(?:を|は)?(?:全部|すべて|全て)",
+        "",
     ),
     "Arabic": (
         "تذكر أن|تذكّر أن|تذكري أن|تذكر",
         "دائما|دائماً|أبدا|أبداً|لا .{1,40} أبدا|من الآن فصاعدا|من الآن فصاعداً",
         "انس أن|انسَ أن|انسى أن|انس|انسَ|انسى",
-        "كل شيء",
+        "كل شيء(?: تعرفه)?(?: عن)?",
+        "ي|عني",
     ),
     "Hindi": (
         "याद रखो कि|याद रखें कि|याद रखना कि|याद रखें|याद रखो",
         "हमेशा|कभी नहीं|कभी भी|अब से",
         "भूल जाओ कि|भूल जाइए कि|भूल जाओ|भूल जाइए",
-        "सब कुछ",
+        "(?:मेरे बारे में )?सब ?कुछ",
+        "",
     ),
     "Bengali": (
         "মনে রেখো যে|মনে রাখবেন যে|মনে রেখো|মনে রাখবেন",
         "সবসময়|সর্বদা|কখনো|এখন থেকে",
         "ভুলে যাও যে|ভুলে যাও|ভুলে যান",
-        "সবকিছু",
+        "(?:আমার সম্পর্কে )?সবকিছু",
+        "",
     ),
     "Urdu": (
         "یاد رکھو کہ|یاد رکھیں کہ|یاد رکھیں",
         "ہمیشہ|کبھی نہیں|اب سے",
         "بھول جاؤ کہ|بھول جائیں کہ|بھول جاؤ|بھول جائیں",
-        "سب کچھ",
+        "(?:میرے بارے میں )?سب کچھ",
+        "",
     ),
     "Indonesian": (
         "ingat bahwa|ingatlah bahwa|catat bahwa|ingat",
         "selalu|jangan pernah|mulai sekarang",
         "lupakan bahwa|lupakan",
-        "semuanya",
+        "semua(?:nya)?(?: tentang)?",
+        "saya|aku",
     ),
-    "Korean": ("기억해 줘|기억해줘|기억해", "항상|절대|앞으로는|이제부터", "잊어 줘|잊어줘|잊어버려", "전부|모두"),
+    "Dutch": (
+        "onthoud dat|onthoud|vergeet niet dat|noteer dat",
+        "altijd|nooit|vanaf nu|voortaan|(?:antwoord|gebruik|schrijf) (?:altijd|nooit)",
+        "vergeet dat|vergeet(?! niet)",
+        "(?:alles|alle|wat je weet)(?: wat je weet)?(?: over)?",
+        "mij|me",
+    ),
+    "Polish": (
+        "zapamiętaj,? że|zapamiętaj|pamiętaj,? że|zanotuj,? że",
+        "zawsze|nigdy|od teraz|od dziś",
+        "zapomnij,? że|zapomnij(?: o)?",
+        r"(?:wszystk\w+)(?:,? co wiesz)?(?: o)?",
+        "mnie",
+    ),
+    "Korean": (
+        "기억해 줘|기억해줘|기억해",
+        "항상|절대|앞으로는|이제부터",
+        "잊어 줘|잊어줘|잊어버려",
+        "(?:나에 대해|내 정보)? ?(?:전부|모두)",
+        "",
+    ),
 }
 # Japanese and Korean put the verb at the end: "… を忘れて", "… 기억해 줘".
 _VERB_LAST = ("Japanese", "Korean")
+_UNSPACED = ("Chinese", *_VERB_LAST)
 _PLEASE = (
     r"(?:(?:por favor|s'il te plaît|s'il vous plaît|bitte|per favore|пожалуйста|请|請|من فضلك|कृपया|tolong)[,، ]*)?"
 )
 
 
+class _Pattern(Struct, frozen=True):
+    what: Explicit
+    at_end: bool  # the cue follows what it is about
+    cue: re.Pattern[str]
+    everything: re.Pattern[str]
+    user: re.Pattern[str]
+
+
 @cache
-def _patterns() -> list[tuple[Explicit, bool, re.Pattern[str], re.Pattern[str]]]:
-    """What a cue means, whether it stands at the end, how it is found, and the word for everything behind it."""
-    made = []
-    for language, (remember, rule, forget, everything) in _LANGUAGES.items():
-        last = language in _VERB_LAST
-        for what, words in ((Explicit.REMEMBER, remember), (Explicit.FORGET, forget), (Explicit.RULE, rule)):
-            edge = "" if language in ("Chinese", *_VERB_LAST) else r"(?!\w)"
-            at_end = last and what is not Explicit.RULE
+def _patterns() -> list[_Pattern]:
+    patterns = []
+    for language, (remember, rule, forget, everything, user) in _LANGUAGES.items():
+        edge = "" if language in _UNSPACED else r"(?!\w)"
+        for what, cues in ((Explicit.REMEMBER, remember), (Explicit.FORGET, forget), (Explicit.RULE, rule)):
+            at_end = language in _VERB_LAST and what is not Explicit.RULE
             text = (
-                rf"(?:を|을|를|は|은|는)?\s*(?:{words})(?:ください|下さい|ね|주세요|요)?[.。!！]*$"
+                rf"(?:を|을|를|は|은|는)?\s*(?:{cues})(?:ください|下さい|ね|주세요|요)?[.。!！]*$"
                 if at_end
-                else rf"{_PLEASE}(?:{words}){edge}[,:，：]?\s*"
+                else rf"{_PLEASE}(?:{cues}){edge}[,:，：]?\s*"
             )
-            made.append((what, at_end, re.compile(text, re.IGNORECASE), re.compile(everything, re.IGNORECASE)))
-    return made
-
-
-# Words that open English sentences too, with another meaning.
-_ENGLISH = re.compile(r"\b(?:the|is|and|you|that|with|for)\b", re.IGNORECASE)
+            whole = rf"(?:{everything}){edge}[, ]*"
+            compiled = (re.compile(pattern, re.IGNORECASE) for pattern in (text, whole, user))
+            patterns.append(_Pattern(what, at_end, *compiled))
+    return patterns
 
 
 def explicit_cue(sentence: str) -> Cue | None:
     """The cue with which a sentence in another language than English opens or, by its grammar, ends."""
     text = " ".join(sentence.split())
-    if _ENGLISH.search(text):
+    if text.endswith(("?", "？")) or language_of(text) == "English":
         return None
-    for what, at_end, pattern, everything in _patterns():
-        match = pattern.search(text) if at_end else pattern.match(text)
-        if match is None:
-            continue
-        rest = (text[: match.start()] if at_end else text[match.end() :]).strip(" .。!！،,")
-        if not rest:
-            continue
-        if what is Explicit.RULE:
-            return Cue(what, text)
-        return Cue(what, rest, everything=what is Explicit.FORGET and bool(everything.match(rest)))
+    for pattern in _patterns():
+        match = pattern.cue.search(text) if pattern.at_end else pattern.cue.match(text)
+        about = (text[: match.start()] if pattern.at_end else text[match.end() :]).strip(" .。!！،,") if match else ""
+        if about and pattern.what is Explicit.RULE:
+            return Cue(pattern.what, text)
+        if about:
+            return _forget(about, pattern) if pattern.what is Explicit.FORGET else Cue(pattern.what, about)
     return None
+
+
+def _forget(about: str, pattern: _Pattern) -> Cue:
+    """Everything is meant only when nothing else is named: "alles über mich", not "alles über meinen Hund"."""
+    everything = pattern.everything.match(about)
+    named = about[everything.end() :].strip() if everything else about
+    return Cue(
+        Explicit.FORGET, named or about, everything=bool(everything and (not named or pattern.user.fullmatch(named)))
+    )

@@ -16,20 +16,20 @@ from acumen.model.memories.memory import Memory
 
 
 async def extract(
-    window: Window, extractors: Mapping[Kind, Extractor], known: Sequence[Memory], deps: Deps
+    window: Window, extractors: Mapping[Kind, Extractor], memories: Sequence[Memory], deps: Deps
 ) -> Extraction:
     """The model alone decides; the rules gate, and take over, labelled, when it fails."""
     # Some milliseconds of pure Python: callers need the event loop meanwhile.
-    found = await asyncio.to_thread(by_rules.extract, window)
+    by_rule = await asyncio.to_thread(by_rules.extract, window)
     if deps.llm is None or not gate.says_something(window):
-        return found
+        return by_rule
     try:
-        nothing = not (found.notes or found.endings)
+        nothing = not (by_rule.notes or by_rule.endings)
         if nothing and _gated(window, deps) and not await _worth_reading(window, extractors, deps):
-            return found
-        return await by_model.extract(window, extractors, known, deps.llm, deps.config.agent_context)
+            return by_rule
+        return await by_model.extract(window, extractors, memories, deps.llm, deps.config.agent_context)
     except ModelUnavailable as failure:
-        return replace(found, because=f"Read by rules: {failure}")
+        return replace(by_rule, because=f"Read by rules: {failure}")
 
 
 def _gated(window: Window, deps: Deps) -> bool:

@@ -7,12 +7,14 @@ import re
 
 from msgspec import Struct
 
+from acumen.learn.extract.attributes import named_attribute
 from acumen.learn.extract.notes import Reach
 from acumen.learn.extract.statements import content_words, declarative_part
 from acumen.model.lazy_regex import lazy_regex
 
 # Longer rules are pasted documents.
 MAX_LENGTH = 400
+MAX_SITUATION = 120
 
 
 class Rule(Struct, frozen=True):
@@ -72,6 +74,13 @@ _TRAILING_SITUATION = lazy_regex(
 # "When you write to me" is every answer, not a situation.
 _EVERY_ANSWER = lazy_regex(
     r"(?:when(?:ever)?|if|while) you(?:'re| are)? (?:writ|talk|speak|repl|answer|respond)\w*(?: (?:to|with) me)?[^,]*"
+)
+# Every time, not once: "Answer in German when I write German".
+_WHENEVER = lazy_regex(
+    r"\b(?:whenever|every time|each time|any ?time|when i (?:ask|write|say|send|paste|share|speak|talk)) "
+)
+_DO = lazy_regex(
+    r"(?:use|write|put|keep|run|send|set|add|ask|check|answer|reply|respond|give|show|tell|remind|include|format)\b"
 )
 # Wishes about the agent's answers in general, without "always": "Keep your answers short", "Answer me in German".
 _MANNER = lazy_regex(
@@ -152,6 +161,8 @@ def _is_rule(low: str, text: str) -> bool:
         or _MANNER.match(text[len(text) - len(inner) :])
     ):
         return True
+    if _WHENEVER.search(low) and _DO.match(inner) and len(inner) <= MAX_SITUATION:
+        return True
     return bool(lasting or _HAS_LASTING.search(low)) and (bool(_WANTS.match(inner)) or not _ABOUT_SELF.match(inner))
 
 
@@ -186,38 +197,58 @@ _WISH = (
     r"like you to|"
     r"you can|you may|you should)[, ]+)*"
 )
-_ME = r"(?: (?:about|of|on|regarding) )?"
 _KNOWN = (
     r"(?:what(?:ever)?|everything|all(?: that)?|anything)(?: that)? (?:you(?:'ve| have)? (?:know|learned|learnt|"
-    r"remember|stored|saved|have|got)|"
-    r"i(?:'ve| have)?(?: just)? (?:said|told you|mentioned))"
+    r"remember|stored|saved|have|got)|i(?:'ve| have)?(?: just)? (?:said|told you|mentioned))(?: (?:about|of|on)\b)?"
 )
-_OF_USER = r"(?=i\b|i'm|i've|we\b|we're|my\b|our\b|he\b|she\b|they\b|you\b|the\b)"
+_ABOUT = r"(?: (?:about|of|on|regarding)\b)?"
+_THING = (
+    r"(?:(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? "
+    r"(?:about|on|that|with|of) )"
+)
+_MINE = r"(?=i\b|we\b|my\b|our\b)"
 _FORGET = lazy_regex(
     rf"{_WISH}(?:"
-    rf"(?:forget|unlearn|disregard)(?: about)? (?:that {_OF_USER}|(?=my\b|our\b|i\b|i'm|i've|we\b)|"
-    rf"(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? (?:about|on|that|with|"
-    rf"of) |{_KNOWN}{_ME}|everything{_ME})|"
-    rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|memory) (?:that|about) |{_KNOWN}{_ME}|"
-    rf"everything about |(?P<named>.{{3,80}}?) from "
-    rf"(?:your |the )?(?:memory|memories|notes|records)\b|"
+    rf"(?:forget|unlearn|disregard){_ABOUT} (?:(?:all|everything)(?: of| about| on)? {_MINE}|{_MINE}|"
+    rf"that (?=\w)|{_THING}|"
+    rf"(?=(?:where|when|who|what|how \w+|which \w+) (?:i|i'm|we|my|our)\b(?! (?:said|told|just)))|"
+    rf"{_KNOWN}|everything{_ABOUT})|"
+    rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|memory) (?:that|about) |{_KNOWN}|"
+    rf"everything about |(?P<named>.{{3,80}}?) from (?:your |the )?(?:memory|memories|notes|records)\b|"
     r"(?:all )?(?:of )?(?=my (?:data|memories|memory|profile)\b))|"
-    r"(?:stop remembering|do not remember|don't remember|do not store|don't store) (?:that )?(?=my\b|our\b|i\b|"
-    r"what\b|anything\b))"
+    r"(?:stop remembering|(?:do not|don't) (?:remember|store)) (?:that )?(?=my\b|our\b|i\b|what\b|anything\b))"
+    r"\s*"
 )
-_ALL = lazy_regex(r"(?:everything|all|anything|whatever)\b")
-_OWN_DATA = lazy_regex(r"my (?:data|memories|memory|profile)\b")
-_ABOUT_ALL = lazy_regex(r"(?:about |of |on )?(?:me|us|myself)?[.! ]*$")
+_ALL = lazy_regex(r"(?:everything|all|anything|whatever|what)\b")
+_OWN_DATA = lazy_regex(r"my (?:data|memories|memory|profile)\b[.! ]*$")
 _COURTESY = lazy_regex(r"(?: please| thanks| thank you| for now| now)?[ .!?,]*$")
-_JUST_SAID = lazy_regex(r"(?:i )?(?:just )?(?:now|before|last|earlier)?[.! ]*$")
+_JUST_SAID = lazy_regex(r"(?:just )?(?:now|before|last|earlier)?[.! ]*$")
+
+
+_AMENDS = lazy_regex(
+    r"(?:(?:oh |oops |no |wait |sorry )*(?:sorry|oops|correction|my (?:mistake|bad)|i misspoke|(?:strike|scratch) that)"
+    r"\s*[,.:;!–—-]+\s*(?:i meant? (?:to say )?(?:that )?)?|i meant [^,.;]{1,40}[,;] )(?=\S)"
+)
+_DECLARES = lazy_regex(
+    r"(?!(?:do|does|did|can|could|would|will|should|is|are|was|were|what|how|where|when|who|why)\b)"
+    r"(?:[\w'-]+ ){1,5}?(?:is|are|was|were|can|may|will|should|must|has|have|live|work|use)\b"
+)
+
+
+def amended(sentence: str) -> str:
+    """The statement that follows "sorry, I meant" or "strike that"; empty when nothing, or a request, follows."""
+    text = " ".join(sentence.split())
+    match = _AMENDS.match(text.lower().replace("’", "'"))
+    amendment = text[match.end() :] if match else ""
+    return amendment if _DECLARES.match(amendment.lower()) and not amendment.endswith("?") else ""
 
 
 def remembered(sentence: str) -> str | None:
     """What the user asks to remember, in their words."""
     text = " ".join(sentence.split())
     match = _REMEMBER.match(text.lower().replace("’", "'"))
-    rest = text[match.end() :] if match else ""
-    return rest if rest and not rest.endswith("?") and declarative_part(rest) else None
+    statement = text[match.end() :] if match else ""
+    return statement if statement and not statement.endswith("?") and declarative_part(statement) else None
 
 
 def forget(sentence: str) -> Forget | None:
@@ -226,10 +257,10 @@ def forget(sentence: str) -> Forget | None:
     match = _FORGET.match(text.lower())
     if match is None:
         return None
-    rest = _COURTESY.sub("", match["named"] or text[match.end() :])
-    low, cue = rest.lower(), match[0].lower()
-    if re.search(r"i(?:'ve| have)? (?:just )?(?:said|told you) *$", cue) and _JUST_SAID.match(low):
-        return Forget(rest, Reach.LAST)
-    if _OWN_DATA.match(low) or (_ALL.search(cue) and _ABOUT_ALL.match(low)) or (" you " in cue and low in ("me", "us")):
-        return Forget(rest, Reach.EVERYTHING)
-    return Forget(rest) if content_words(low) else None
+    target = _COURTESY.sub("", match["named"] or text[match.end() :])
+    low, cue = target.lower(), match[0].lower()
+    if re.search(r"\b(?:said|told you|mentioned)\s*$", cue) and _JUST_SAID.match(low):
+        return Forget(target, Reach.LAST)
+    if _OWN_DATA.match(low) or (_ALL.search(cue) and low in ("", "me", "us", "myself")):
+        return Forget(target, Reach.EVERYTHING)
+    return Forget(target) if content_words(low) or named_attribute(low) else None

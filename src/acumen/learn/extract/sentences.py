@@ -60,10 +60,10 @@ _BULLET = lazy_regex(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
 
 def sentences(text: str) -> list[Sentence]:
     """The writer's own sentences in order, with their places in `text`."""
-    found = list(_cut(_own_words(_ends(text).translate(_STRAIGHT))))
-    if len(found) > MAX_SENTENCES:
-        found = found[: MAX_SENTENCES // 2] + found[-MAX_SENTENCES // 2 :]
-    return found
+    pieces = list(_cut(_own_words(_ends(text).translate(_STRAIGHT))))
+    if len(pieces) > MAX_SENTENCES:
+        pieces = pieces[: MAX_SENTENCES // 2] + pieces[-MAX_SENTENCES // 2 :]
+    return pieces
 
 
 def _ends(text: str) -> str:

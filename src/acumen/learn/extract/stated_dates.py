@@ -54,11 +54,11 @@ def without_dates(text: str) -> str:
     return _DAY.sub("", text)
 
 
-def _agrees(day: date, words: str, said: date) -> bool:
+def _agrees(day: date, words: str, spoken_on: date) -> bool:
     """False when the words name another weekday, another day of the month, or when the day is that of the words."""
     if day.isoformat() in words:
         return True
-    distance = abs((day - said).days)
+    distance = abs((day - spoken_on).days)
     if not distance:
         return False
     weekdays = [number for number, pattern in enumerate(_WEEKDAYS) if pattern.search(words)]

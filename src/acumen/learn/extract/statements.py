@@ -114,7 +114,7 @@ _ADVERBS = (
     r"absolutely|mostly|mainly|typically|normally|sometimes|now|once|first|both|all|never|definitely|especially) )*"
 )
 _I = r"(?:i|we|my \w+ and i)"
-_IRREGULAR = (
+IRREGULAR_PAST = (
     "went|got|bought|had|made|took|met|saw|sold|won|lost|began|built|ran|rode|drove|flew|grew|gave|left|moved|"
     "spent|taught|wrote|read|sent|paid|broke|caught|chose|came|did|found|kept|led|put|sang|slept|spoke|stood|swam|"
     "threw|wore|hit|hurt|set|quit|became|ate|drank|fell|held|hung|beat|shot|hosted|brought|upgraded"
@@ -132,9 +132,8 @@ _IDENTITY = lazy_regex(
     rf")?(?:from|based in)\b|"
     r"i(?:'m| am) (?:an?|the) (?!bit|little|lot|tad|fan|big fan|huge fan|idiot|mess|fool|beginner like)|i was born\b|"
     r"i(?:'m| am) \d{1,3}(?: years old)?\b(?! (?:minutes|hours|days|weeks|months|pages|%|miles))|i speak\b|i grew up\b|"
-    r"i(?:'m| am) (?:married|single|divorced|engaged|pregnant|retired|vegan|vegetarian|pescatarian|allergic|diabetic|"
-    r"celiac|"
-    r"coeliac|lactose|left-handed|colou?r-?blind|deaf|blind|dyslexic|unemployed|self-employed|a vegan)\b|"
+    r"i(?:'m| am) (?:\w+ly )?(?:married|single|divorced|engaged|pregnant|retired|vegan|vegetarian|pescatarian|allergic|"
+    r"diabetic|celiac|coeliac|lactose|left-handed|colou?r-?blind|deaf|blind|dyslexic|unemployed|self-employed)\b|"
     r"(?:my|our) (?:native|first|mother) (?:language|tongue)\b|my (?:job|role|occupation|title|birthday|hometown|"
     r"timezone|time zone) )"
 )
@@ -151,9 +150,9 @@ _PERFECT = lazy_regex(
     rf"looking|meaning|"
     rf"considering|curious|hearing|able|asked|told|having a hard time)\w+|(?!been\b|{_MENTAL})(?:\w{{3,}}ed|"
     rf"\w+(?:own|ung|iven|aken|otten|itten|one|een|ought)|"
-    rf"{_IRREGULAR})\b)"
+    rf"{IRREGULAR_PAST})\b)"
 )
-_PAST = lazy_regex(rf"{_I} {_ADVERBS}(?!{_MENTAL})(?:\w{{3,}}ed|{_IRREGULAR})\b")
+_PAST = lazy_regex(rf"{_I} {_ADVERBS}(?!{_MENTAL})(?:\w{{3,}}ed|{IRREGULAR_PAST})\b")
 _PRESENT = lazy_regex(
     rf"{_I} {_ADVERBS}(?:have|own|use|run|drive|play|keep|go|take|attend|collect|volunteer|study|coach|manage|lead|"
     rf"host|grow|"
@@ -256,7 +255,7 @@ _POINTS_BACK = lazy_regex(
     r"former)\b|"
     r"(?:i|we) (?:\w+ ){0,2}(?:love|like|enjoy|hate) (?:the|all the) [a-z]"
 )
-_STOP = frozenset(
+STOP_WORDS = frozenset(
     "a about actually again all anymore also always am an and any are aren't as at be been but by can can't could "
     "did didn't do does doesn't doing "
     "don't even ever for from get getting go going got had has have haven't having he her here him his how i i'd "
@@ -274,7 +273,7 @@ _WORD = re.compile(r"[^\W_][\w'’-]*")
 
 def content_words(low: str) -> list[str]:
     """The words of a lower-case text that carry its meaning."""
-    return [word for word in _WORD.findall(low.replace("’", "'")) if word not in _STOP]
+    return [word for word in _WORD.findall(low.replace("’", "'")) if word not in STOP_WORDS]
 
 
 def _empty(low: str, category: Category) -> bool:

@@ -25,10 +25,10 @@ Admits = Callable[[Request], bool]
 
 
 class Due(Struct, frozen=True):
-    """A window to be read. `seen` is where the bookmark stood, `until` where it moves when the window is read."""
+    """A window to be read. `bookmark` is where the bookmark stood, `until` where it moves when the window is read."""
 
     window: Window
-    seen: InteractionId
+    bookmark: InteractionId
     until: InteractionId
     last: bool = False  # nothing lay behind it when it was read
 
@@ -52,38 +52,38 @@ class Ahead(Struct, frozen=True):
         return self.requests.get(self.turns[-1].request_id) if self.turns else None
 
 
-# A window to be read, the time at which to look again, or nothing; by whoever reads alike, for one transaction.
+# A window to be read, the time at which to look again, or nothing; cached for one transaction.
 Next = Due | Millis | None
-Found = dict[object, Next]
+WindowCache = dict[object, Next]
 
 
-def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps, found: Found) -> Next:
+def next_due(tx: Tx, user: UserId, extractor: Extractor, deps: Deps, cache: WindowCache) -> Next:
     """A window; or, when too little is new, the time at which an idle user closes it; or None when all is read."""
-    seen = tx.bookmarks.of(user, extractor.bookmark)
+    bookmark = tx.bookmarks.get(user, extractor.bookmark)
     cadence = (extractor.stride, extractor.stride_is_set, extractor.urgent_at_once)
-    alike = (seen, extractor.window, cadence, extractor.sources)
-    if alike not in found:
-        found[alike] = _after(tx, user, seen, extractor, deps)
-    return found[alike]
+    key = (bookmark, extractor.window, cadence, extractor.sources)
+    if key not in cache:
+        cache[key] = _after(tx, user, bookmark, extractor, deps)
+    return cache[key]
 
 
-def _after(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, deps: Deps) -> Next:
-    ahead = look_ahead(tx, user, seen, extractor, lambda _: True)
+def _after(tx: Tx, user: UserId, bookmark: InteractionId, extractor: Extractor, deps: Deps) -> Next:
+    ahead = look_ahead(tx, user, bookmark, extractor, lambda _: True)
     if ahead is None:
         return None
     if ahead.turns and not _closed(tx, user, ahead, extractor, deps):
         return Millis(ahead.turns[-1].created_at + deps.config.idle_seconds * 1000)
-    return due(tx, user, seen, ahead, extractor, deps.now())
+    return due(tx, user, bookmark, ahead, extractor, deps.now())
 
 
-def look_ahead(tx: Tx, user: UserId, seen: InteractionId, extractor: Extractor, admits: Admits) -> Ahead | None:
+def look_ahead(tx: Tx, user: UserId, bookmark: InteractionId, extractor: Extractor, admits: Admits) -> Ahead | None:
     """Up to a window of turns that the extractor may read, however many others lie between; None at the end."""
     limit = extractor.window
     while True:
-        new = tx.conversations.after(user, seen, limit)
+        new = tx.conversations.find_after(user, bookmark, limit)
         if not new:
             return None
-        requests = tx.conversations.by_request(list({turn.request_id for turn in new}))
+        requests = tx.conversations.get_requests(list({turn.request_id for turn in new}))
         mine = [turn for turn in new if may_read(requests.get(turn.request_id), extractor, admits)]
         more = len(new) == limit
         if len(mine) >= extractor.window or not more or limit >= LOOK_AHEAD:
@@ -100,27 +100,27 @@ def may_read(request: Request | None, extractor: Extractor, admits: Admits) -> b
     return extractor.reads(request.source) and admits(request)
 
 
-def due(tx: Tx, user: UserId, seen: InteractionId, ahead: Ahead, extractor: Extractor, at: Millis) -> Due:
+def due(tx: Tx, user: UserId, bookmark: InteractionId, ahead: Ahead, extractor: Extractor, at: Millis) -> Due:
     """The window that `ahead` fills. Our own words are those shown in the days up to `at`."""
     if not ahead.turns:
-        return Due(Window(user, ()), seen, ahead.until, ahead.last)
+        return Due(Window(user, ()), bookmark, ahead.until, ahead.last)
     before = _context(tx, user, ahead.turns[0].id, extractor, max(extractor.window - len(ahead.turns), LEAST_CONTEXT))
-    shown = tx.injections.shown_lately(user, at)
+    shown = tx.injections.find_recent_memories(user, at)
     old = [_turn(turn, request, shown, new=False) for turn, request in before]
     new = [_turn(turn, ahead.requests[turn.request_id], shown, new=True) for turn in ahead.turns]
     forced = any(request.force_extraction for request in ahead.requests.values())
     window = Window(user, (*old, *new), forced)
-    return Due(window, seen, ahead.until, ahead.last)
+    return Due(window, bookmark, ahead.until, ahead.last)
 
 
 def _context(
     tx: Tx, user: UserId, first: InteractionId, extractor: Extractor, most: int
 ) -> list[tuple[Interaction, Request]]:
     """The turns before, each with the request it came by."""
-    before = tx.conversations.before(user, InteractionId(first - 1), most)
-    requests = tx.conversations.by_request(list({turn.request_id for turn in before}))
-    found = [(turn, requests[turn.request_id]) for turn in before if turn.request_id in requests]
-    return [(turn, request) for turn, request in found if may_read(request, extractor, lambda _: True)]
+    before = tx.conversations.find_before(user, InteractionId(first - 1), most)
+    requests = tx.conversations.get_requests(list({turn.request_id for turn in before}))
+    pairs = [(turn, requests[turn.request_id]) for turn in before if turn.request_id in requests]
+    return [(turn, request) for turn, request in pairs if may_read(request, extractor, lambda _: True)]
 
 
 def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:
@@ -132,7 +132,7 @@ def _closed(tx: Tx, user: UserId, ahead: Ahead, extractor: Extractor, deps: Deps
     if ahead.turns[-1].created_at + deps.config.idle_seconds * 1000 <= deps.now():
         return True
     sessions = {turn.session_id for turn in ahead.turns}
-    return bool(tx.sessions.finished(user, list(sessions)))
+    return bool(tx.sessions.find_finished(user, list(sessions)))
 
 
 def _enough(ahead: Ahead, extractor: Extractor, deps: Deps) -> bool:

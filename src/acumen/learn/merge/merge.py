@@ -12,50 +12,28 @@ from msgspec import Struct, field
 from acumen.learn.extract.attributes import retracted
 from acumen.learn.extract.notes import Ending, Note, Reach
 from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Reason, Restated, Target
-from acumen.learn.merge.words import Words, alike, words
-from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis
+from acumen.learn.merge.entries import Entry, known_entry, note_entry
+from acumen.learn.merge.naming import named
+from acumen.learn.merge.words import Words, words
+from acumen.model.ids import InteractionId, Millis
 from acumen.model.memories.base import Category, Cause, Status
 from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import AgentPlaybook
-from acumen.model.memories.profile import Profile
 
-# Two sentences of which one denies what the other says share at least this much of their words.
-DENIAL_OVERLAP = 0.6
+# Two sentences of which one denies what the other says share more than this much of their words.
+DENIAL_OVERLAP = 0.59
 # A memory that a correction replaces says little besides what is replaced: at most so many other words.
 OTHER_WORDS = 6
-_ENDING_CATEGORIES = frozenset({Category.FACT, Category.PREFERENCE, Category.RULE, Category.IDENTITY, Category.PLAN})
-
-
-class Entry(Struct):
-    """A known memory or an added note, as it is compared."""
-
-    target: Target
-    kind: Kind
-    words: Words
-    text: str
-    subject: str
-    value: str
-    category: Category
-    said_at: Millis
-    turns: frozenset[InteractionId]
-    status: Status = Status.CURRENT
-    ended: bool = False
-
-    @property
-    def live(self) -> bool:
-        return self.status in (Status.CURRENT, Status.PENDING) and not self.ended
-
-    @property
-    def ends(self) -> bool:
-        """Events happened whatever is said later: they are never ended by a newer statement."""
-        return self.live and self.category in _ENDING_CATEGORIES
 
 
 def merge(
-    known: Sequence[Memory], notes: Sequence[Note], endings: Sequence[Ending], said_at: Mapping[InteractionId, Millis]
+    memories: Sequence[Memory],
+    notes: Sequence[Note],
+    endings: Sequence[Ending],
+    said_at: Mapping[InteractionId, Millis],
 ) -> Changes:
     """What notes and endings change, in the order in which they were said."""
-    run = _Merge([_known_entry(memory) for memory in known if not isinstance(memory, AgentPlaybook)], said_at)
+    run = _Merge([known_entry(memory) for memory in memories if not isinstance(memory, AgentPlaybook)], said_at)
     items: list[tuple[tuple[int, int], int, Note | Ending]] = [
         *((_position(note), place, note) for place, note in enumerate(notes)),
         *((_position(ending), -1, ending) for ending in endings),
@@ -70,24 +48,6 @@ def merge(
 
 def _position(item: Note | Ending) -> tuple[int, int]:
     return item.evidence.interaction_id, item.evidence.start
-
-
-def _known_entry(memory: Memory) -> Entry:
-    assert not isinstance(memory, AgentPlaybook)  # noqa: S101 - narrows the type
-    is_fact = isinstance(memory, Profile)
-    text = memory.content if isinstance(memory, Profile) else memory.lesson.content
-    return Entry(
-        MemoryRef(Kind.PROFILE if is_fact else Kind.USER_PLAYBOOK, str(memory.id)),
-        Kind.PROFILE if is_fact else Kind.USER_PLAYBOOK,
-        words(text),
-        text,
-        memory.subject,
-        memory.value,
-        memory.category,
-        memory.said_at or memory.created_at,
-        frozenset(memory.interaction_ids),
-        memory.status,
-    )
 
 
 class _Merge(Struct):
@@ -133,19 +93,18 @@ class _Merge(Struct):
     # --- notes -----------------------------------------------------------------------------------------------------
 
     def learn(self, note: Note, place: int) -> None:
-        entry = self._entry(note)
-        if any(entry.turns <= other.turns and _same(entry, other) for other in self.entries):
+        entry = note_entry(note, self.said_at.get(note.evidence.interaction_id, Millis(0)))
+        same = [earlier for earlier in self.entries if _same(entry, earlier)]
+        if any(entry.turns <= earlier.turns for earlier in same):
             return  # read before, whatever became of it
-        same = next(
-            (other for other in self.entries if other.live and other.kind is note.kind and _same(entry, other)), None
-        )
-        if same is not None:
+        again = next((earlier for earlier in same if earlier.live and earlier.kind is note.kind), None)
+        if again is not None:
             reason = _reason(Cause.RESTATED, note, f'Said again: "{note.lesson.content}"')
-            self.restated.append(Restated(same.target, note, reason))
-            same.turns |= entry.turns
-            self._relate(note, same)
+            self.restated.append(Restated(again.target, note, reason))
+            again.turns |= entry.turns
+            self._relate(note, again)
             return
-        if any(self._is_outdated(entry, other) for other in self.entries):
+        if any(earlier.live and _newer(earlier, entry) and _new_value(entry, earlier) for earlier in self.entries):
             return  # an older turn that arrived late; the newer value holds, the turn stays searchable
         entry.target = len(self.added)
         self.added.append(Added(note, place, _reason(Cause.LEARNED, note, "Stated by the user")))
@@ -154,129 +113,121 @@ class _Merge(Struct):
 
     def _relate(self, note: Note, entry: Entry) -> None:
         """What the note ends, and what it may disagree with."""
-        others = [other for other in self.entries if other.live and other.target != entry.target]
-        for other in others:
-            cause = self._ending_cause(note, entry, other)
+        for earlier in [earlier for earlier in self.entries if earlier.live and earlier.target != entry.target]:
+            cause = _ending_cause(note, entry, earlier)
             if cause is not None:
-                self._end(other, _reason(cause, note, f'"{note.lesson.content}" replaces "{other.text}"'), entry.target)
-            elif _may_disagree(note, entry, other):
-                text = f'"{note.lesson.content}" may disagree with "{other.text}"'
-                self.conflicts.append(InConflict(other.target, entry.target, _reason(Cause.CONFLICT, note, text)))
-
-    def _ending_cause(self, note: Note, entry: Entry, other: Entry) -> Cause | None:
-        if note.updates is not None and other.target == note.updates:
-            return Cause.REFINED if entry.words.contains(other.words) else Cause.MODEL
-        if not other.ends or entry.turns & other.turns or other.said_at > entry.said_at:
-            return None
-        if _same_attribute(entry, other) and _differ(entry, other):
-            return Cause.NEW_VALUE
-        if note.corrects and _is_corrected(note, entry, other):
-            return Cause.RETRACTION if _retracts(note) else Cause.CORRECTION
-        return None
-
-    def _is_outdated(self, entry: Entry, other: Entry) -> bool:
-        newer = other.live and other.said_at > entry.said_at and not entry.turns & other.turns
-        return newer and _same_attribute(entry, other) and _differ(entry, other)
+                reason = _reason(cause, note, f'"{note.lesson.content}" replaces "{earlier.text}"')
+                self._end(earlier, reason, entry.target)
+            elif _may_disagree(note, entry, earlier):
+                text = f'"{note.lesson.content}" may disagree with "{earlier.text}"'
+                self.conflicts.append(InConflict(earlier.target, entry.target, _reason(Cause.CONFLICT, note, text)))
 
     # --- endings ---------------------------------------------------------------------------------------------------
 
     def end(self, ending: Ending) -> None:
-        others = [other for other in self.entries if other.status is not Status.FORGOTTEN and not other.ended]
-        phrase = f" {words(ending.target).plain} "
-        named = [other for other in others if phrase.strip() and phrase in f" {other.words.plain} "]
-        for other in named if named and ending.reach is Reach.NAMED and ending.ends is None else others:
-            if _is_meant(ending, other, self._last_turns(ending)):
-                verb = "forget" if ending.cause is Cause.FORGET else "end"
-                text = f'The user asked to {verb} it: "{ending.evidence.text}"'
-                evidence = ending.evidence
-                reason = Reason(ending.cause, text, evidence.text, evidence.interaction_id, ending.request_id)
-                self._end(other, reason, None)
+        entries = [entry for entry in self.entries if entry.status is not Status.FORGOTTEN and not entry.ended]
+        verb = "forget" if ending.cause is Cause.FORGET else "end"
+        evidence = ending.evidence
+        text = f'The user asked to {verb} it: "{evidence.text}"'
+        reason = Reason(ending.cause, text, evidence.text, evidence.interaction_id, ending.request_id)
+        for entry in self._meant(ending, entries):
+            self._end(entry, reason, None)
 
-    def _last_turns(self, ending: Ending) -> frozenset[InteractionId]:
-        """The newest turn before the ending that any memory rests on."""
-        earlier = [turn for other in self.entries for turn in other.turns if turn < ending.evidence.interaction_id]
-        return frozenset([max(earlier)]) if earlier else frozenset()
+    def _meant(self, ending: Ending, entries: list[Entry]) -> list[Entry]:
+        if ending.ends is not None:
+            return [entry for entry in entries if entry.target == ending.ends]
+        if ending.reach is Reach.EVERYTHING:
+            return entries
+        if ending.reach is Reach.LAST:  # the newest turn before the ending that any memory rests on
+            earlier = [turn for entry in self.entries for turn in entry.turns if turn < ending.evidence.interaction_id]
+            return [entry for entry in entries if earlier and max(earlier) in entry.turns]
+        return named(ending.target, entries)
 
-    def _end(self, other: Entry, reason: Reason, successor: Target | None) -> None:
-        other.ended = True
-        self.ended.append(Ended(other.target, reason, successor))
-
-    def _entry(self, note: Note) -> Entry:
-        turn = note.evidence.interaction_id
-        content = note.lesson.content
-        return Entry(
-            -1,
-            note.kind,
-            words(content),
-            content,
-            note.subject,
-            note.value,
-            note.category,
-            self.said_at.get(turn, Millis(0)),
-            frozenset([turn]),
-        )
+    def _end(self, entry: Entry, reason: Reason, successor: Target | None) -> None:
+        entry.ended = True
+        self.ended.append(Ended(entry.target, reason, successor))
 
 
 def _reason(cause: Cause, note: Note, text: str) -> Reason:
     return Reason(cause, text, note.evidence.text, note.evidence.interaction_id, note.request_id)
 
 
-def _same(entry: Entry, other: Entry) -> bool:
-    """The same statement in the same words, but for small ones."""
-    if entry.words.plain == other.words.plain:
-        return True
-    same_words = entry.words.stems == other.words.stems and len(entry.words.stems) > 1
-    return same_words and entry.words.numbers == other.words.numbers and entry.words.negated == other.words.negated
+def _same(entry: Entry, earlier: Entry) -> bool:
+    """The same statement in the same words."""
+    return entry.words.core == earlier.words.core
 
 
-def _same_attribute(entry: Entry, other: Entry) -> bool:
-    single = bool(entry.subject) and not entry.subject.startswith("~")
-    return single and entry.kind is other.kind and entry.subject == other.subject
+def _newer(entry: Entry, earlier: Entry) -> bool:
+    return entry.said_at > earlier.said_at and not entry.turns & earlier.turns
 
 
-def _differ(entry: Entry, other: Entry) -> bool:
+def _ending_cause(note: Note, entry: Entry, earlier: Entry) -> Cause | None:
+    if note.updates is not None and earlier.target == note.updates:
+        return Cause.REFINED if entry.words.contains(earlier.words) else Cause.MODEL
+    if not earlier.ends or entry.turns & earlier.turns or earlier.said_at > entry.said_at:
+        return None
+    if _new_value(entry, earlier):
+        return Cause.NEW_VALUE
+    if note.amends and _same_attribute(entry, earlier) and _differ(entry, earlier):
+        return Cause.CORRECTION
+    if note.corrects and _is_corrected(note, entry, earlier):
+        return Cause.RETRACTION if _retracts(note) else Cause.CORRECTION
+    return None
+
+
+def _new_value(entry: Entry, earlier: Entry) -> bool:
+    single = not entry.subject.startswith("~") and entry.subject == earlier.subject
+    return single and _same_attribute(entry, earlier) and _differ(entry, earlier)
+
+
+def _same_attribute(entry: Entry, earlier: Entry) -> bool:
+    subject = entry.subject.removeprefix("~")
+    return bool(subject) and entry.kind is earlier.kind and subject == earlier.subject.removeprefix("~")
+
+
+def _differ(entry: Entry, earlier: Entry) -> bool:
     """Two values of which neither is a part of the other: "Berlin's Kreuzberg district" is in Berlin."""
-    return entry.value not in other.value and other.value not in entry.value
+    value, earlier_value = words(entry.value), words(earlier.value)
+    return not (value.has_phrase(earlier_value) or earlier_value.has_phrase(value))
 
 
 def _retracts(note: Note) -> bool:
     return note.corrects == retracted(note.lesson.content)
 
 
-def _is_corrected(note: Note, entry: Entry, other: Entry) -> bool:
-    """Whether what the note says no longer holds is what the other says, recognisably."""
+def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
+    """Whether what the note says no longer holds is what the known memory says, of the same person or thing."""
     old = words(note.corrects)
-    if not other.words.contains(old) or (other.words.negated and other.category is not Category.RULE):
+    if not earlier.words.contains(old) or (earlier.words.negated and earlier.category is not Category.RULE):
         return False
-    if other.value and words(other.value).plain == old.plain:
-        return True
-    rest = {stem for stem in other.words.stems if not any(alike(stem, word) for word in old.stems)}
-    if _retracts(note):  # "I no longer use Jenkins": the verb is part of what ended
-        return len(rest) <= (OTHER_WORDS if len(old.stems) > 1 else OTHER_WORDS // 2)
-    shared = {stem for stem in rest if any(alike(stem, word) for word in entry.words.stems)}
-    return len(rest) <= OTHER_WORDS and (bool(shared) or not rest)
+    same = entry.words.about_same(earlier.words)
+    if earlier.value and words(earlier.value).plain == old.plain:
+        return same or entry.words.subject in ("", "it")
+    if not same:
+        return False
+    if _retracts(note) and earlier.category is not Category.RULE:
+        return earlier.words.has_phrase(old)
+    others = earlier.words.stems - old.stems
+    if _retracts(note):
+        return len(others) <= OTHER_WORDS
+    return len(others) <= OTHER_WORDS and (not others or not others.isdisjoint(entry.words.stems))
 
 
-def _may_disagree(note: Note, entry: Entry, other: Entry) -> bool:
+def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
     """Not enough to end either, enough to ask a person."""
-    if entry.turns & other.turns or entry.kind is not other.kind:
+    if entry.turns & earlier.turns or not (entry.kind is earlier.kind or note.amends):
         return False
-    if entry.subject and entry.subject == other.subject and entry.value != other.value:
+    if _same_attribute(entry, earlier):
+        return entry.value != earlier.value
+    if not earlier.ends or not (entry.words.about_same(earlier.words) or entry.words.subject == "it"):
+        return False
+    if note.corrects and not earlier.words.negated and _mentions(earlier, words(note.corrects)):
         return True
-    if note.corrects and other.ends and other.words.contains(words(note.corrects)) and not other.words.negated:
-        return True
-    denies = entry.words.negated != other.words.negated
-    return denies and other.ends and entry.words.overlap(other.words) >= DENIAL_OVERLAP
+    needed = 0 if note.amends else DENIAL_OVERLAP
+    denies = entry.words.negated != earlier.words.negated
+    return denies and entry.words.overlap(earlier.words) > needed
 
 
-def _is_meant(ending: Ending, other: Entry, last: frozenset[InteractionId]) -> bool:
-    if ending.ends is not None:
-        return other.target == ending.ends
-    if ending.reach is Reach.EVERYTHING:
-        return True
-    if ending.reach is Reach.LAST:
-        return bool(last & other.turns)
-    target = words(ending.target)
-    if not target.stems:
-        return False
-    return other.words.contains(target) or (bool(target.plain) and target.plain in other.words.plain)
+def _mentions(earlier: Entry, old: Words) -> bool:
+    """A single word may be there for another reason."""
+    return earlier.words.has_phrase(old) or (len(old.stems) > 1 and earlier.words.contains(old))

@@ -36,7 +36,7 @@ async def carry(run_id: RunId, work: Work, deps: Deps) -> None:
 async def _next(run_id: RunId, deps: Deps) -> RunItem | None:
     def read(tx: Tx) -> RunItem | None:
         run = tx.runs.get(run_id)
-        return None if run is None or run.cancel_asked else tx.run_items.next(run_id)
+        return None if run is None or run.cancel_asked else tx.run_items.get_next(run_id)
 
     return await deps.store.read(read)
 
@@ -48,13 +48,13 @@ async def _do(run: Run, item: RunItem, work: Work, deps: Deps) -> None:
         raise  # overtaken: the loop begins anew from where the other stands; cancelled: the run ends below
     except Exception as failure:  # noqa: BLE001 - kept with the item, for whoever asked for the run to see
         cause = f"{type(failure).__name__}: {failure}"
-        await deps.store.write(lambda tx: tx.run_items.failed(run.id, item.place, cause))
+        await deps.store.write(lambda tx: tx.run_items.set_failed(run.id, item.place, cause))
     else:
-        await deps.store.write(lambda tx: tx.run_items.done(run.id, item.place, counts))
+        await deps.store.write(lambda tx: tx.run_items.set_done(run.id, item.place, counts))
 
 
 def _finish(tx: Tx, run_id: RunId) -> None:
-    run, progress = tx.runs.get(run_id), tx.run_items.progress(run_id)
+    run, progress = tx.runs.get(run_id), tx.run_items.get_progress(run_id)
     if run is None or run.state.over:
         return
     state = RunState.COMPLETED
@@ -62,14 +62,14 @@ def _finish(tx: Tx, run_id: RunId) -> None:
         state = RunState.CANCELLED
     elif progress.failed:
         state = RunState.PARTIAL if progress.done else RunState.FAILED
-    failed = tx.run_items.of(run_id, ItemState.FAILED, 1)
+    failed = tx.run_items.find(run_id, ItemState.FAILED, 1)
     tx.runs.finish(run_id, state, totals(tx, run_id), failed[0].error if failed else None)
-    tx.bookmarks.drop_run(run_id)
+    tx.bookmarks.delete_run(run_id)
 
 
 def totals(tx: Tx, run_id: RunId) -> dict[str, Any]:
     """The counts of all items, as far as they have come, summed."""
     summed: Counter[str] = Counter()
-    for item in tx.run_items.of(run_id):
+    for item in tx.run_items.find(run_id):
         summed.update({name: count for name, count in item.detail.items() if isinstance(count, int)})
     return dict(summed)

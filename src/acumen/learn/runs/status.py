@@ -1,5 +1,7 @@
 """Runs as their callers see them: how far they are, what failed, and how to stop them."""
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,10 +16,11 @@ from acumen.storage.store import Tx
 
 # Items that are listed; the counts cover all.
 MOST_ITEMS = 1000
+POLL_SECONDS = 0.05
 
 
 class RunStatus(Struct, frozen=True):
-    """`lost` says why nobody works on it any more, though it is not over. Items are listed by `latest` only."""
+    """`lost` says why nobody works on it any more, though it is not over. Items are listed on request."""
 
     run: Run
     progress: RunProgress
@@ -45,36 +48,46 @@ class RunStatus(Struct, frozen=True):
         return self.run.cause
 
 
-async def get(run_id: RunId, service: str, deps: Deps) -> RunStatus:
+async def get(run_id: RunId, service: str, deps: Deps, *, items: bool = False) -> RunStatus:
     """NotFound also for a run of another service."""
 
     def read(tx: Tx) -> RunStatus:
         run = tx.runs.get(run_id)
         if run is None or run.service != service:
             raise NotFound(f"There is no run {run_id!r} of {service}.")
-        return RunStatus(run, tx.run_items.progress(run.id), *_job(tx, run))
+        return _with_items(tx, run) if items else RunStatus(run, tx.run_items.get_progress(run.id), *_job(tx, run))
 
     return await deps.store.read(read)
+
+
+async def wait(run_id: RunId, service: str, seconds: float, deps: Deps) -> RunStatus:
+    """When the run is over, or after this long."""
+    give_up_at = time.monotonic() + seconds
+    status = await get(run_id, service, deps)
+    while not status.over and time.monotonic() < give_up_at:
+        await asyncio.sleep(POLL_SECONDS)
+        status = await get(run_id, service, deps)
+    return status
 
 
 async def latest(service: str, deps: Deps) -> RunStatus | None:
     """The last one of a service that somebody asked for."""
 
     def read(tx: Tx) -> RunStatus | None:
-        run = tx.runs.latest(service)
+        run = tx.runs.find_latest(service)
         return None if run is None else _with_items(tx, run)
 
     return await deps.store.read(read)
 
 
 def _with_items(tx: Tx, run: Run) -> RunStatus:
-    waiting = tx.run_items.next(run.id) if run.state is RunState.RUNNING else None
+    waiting = tx.run_items.get_next(run.id) if run.state is RunState.RUNNING else None
     return RunStatus(
         run,
-        tx.run_items.progress(run.id),
+        tx.run_items.get_progress(run.id),
         *_job(tx, run),
-        done=tx.run_items.of(run.id, ItemState.DONE, MOST_ITEMS),
-        failed=tx.run_items.of(run.id, ItemState.FAILED, MOST_ITEMS),
+        done=tx.run_items.find(run.id, ItemState.DONE, MOST_ITEMS),
+        failed=tx.run_items.find(run.id, ItemState.FAILED, MOST_ITEMS),
         current=waiting.item if waiting else None,
         counts=run.result if run.state.over else totals(tx, run.id),
     )
@@ -84,9 +97,9 @@ async def cancel(service: str | None, deps: Deps) -> list[str]:
     """Asks every run of the service, or of all services, to stop; returns which services had one."""
 
     def store(tx: Tx) -> list[str]:
-        active = tx.runs.all_active(service)
+        active = tx.runs.find_active(service)
         for run in active:
-            tx.runs.ask_cancel(run.id)
+            tx.runs.request_cancel(run.id)
             if _job(tx, run)[1] is not None:
                 tx.runs.finish(run.id, RunState.CANCELLED, totals(tx, run.id))
         return sorted({run.service for run in active})
@@ -96,8 +109,8 @@ async def cancel(service: str | None, deps: Deps) -> list[str]:
 
 def end_lost(tx: Tx, service: str) -> None:
     """Runs that nobody works on any more do not keep new ones from being admitted."""
-    tx.runs.hold(service)
-    for run in tx.runs.all_active(service):
+    tx.runs.lock(service)
+    for run in tx.runs.find_active(service):
         _, lost = _job(tx, run)
         if lost is not None:
             tx.runs.finish(run.id, RunState.FAILED, totals(tx, run.id), lost)
@@ -105,7 +118,7 @@ def end_lost(tx: Tx, service: str) -> None:
 
 def _job(tx: Tx, run: Run) -> tuple[Job | None, str | None]:
     """The job that carries a run, and why the run is lost: a job that was tried too often is dead."""
-    job = min(tx.jobs.of_run(run.id), key=lambda job: job.state is JobState.DEAD, default=None)
+    job = min(tx.jobs.find_by_run(run.id), key=lambda job: job.state is JobState.DEAD, default=None)
     if run.state.over or (job is not None and job.state is not JobState.DEAD):
         return job, None
     return job, (job.last_error if job else None) or "its job is gone"

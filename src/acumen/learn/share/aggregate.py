@@ -1,7 +1,7 @@
 """Lessons of several users become one for all: grouped, worded once, pending until a person approves.
 
-An aggregation is a run. Its first item compares the lessons that changed since the bookmark of their agent version with
-the groups that exist; each further one writes some shared lessons.
+An aggregation is a run. It compares the lessons that changed since the bookmark of their agent version with the groups
+that exist, and writes the shared lessons that follow.
 """
 
 import hashlib
@@ -12,20 +12,21 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from msgspec import Struct, json
+from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import OperationInTheWay
 from acumen.learn.runs import runs, status
 from acumen.learn.runs.status import RunStatus
-from acumen.learn.share.groups import LessonIndex, Plan, group_of, plan, regroup
-from acumen.learn.share.shared import shared_lessons, user_lessons, vector_of
-from acumen.learn.share.write import Work, write
+from acumen.learn.share.cluster import LessonIndex, regroup
+from acumen.learn.share.plan import Plan, group_of, plan
+from acumen.learn.share.shared import retire, shared_lessons, user_lessons, vector_of
+from acumen.learn.share.write import ITEM, write
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.ids import Millis, PlaybookId
 from acumen.model.jobs.events import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
-from acumen.model.jobs.run import Run, RunId, RunState
-from acumen.model.memories.cluster import AggregationBookmark, IndexedLesson
+from acumen.model.jobs.run import Run, RunId
+from acumen.model.memories.cluster import AggregationBookmark, AggregationChange, IndexedLesson
 from acumen.model.memories.playbook import Lesson
 from acumen.storage.store import Tx
 
@@ -33,11 +34,10 @@ SERVICE = "playbook_aggregation"
 # The wire's name for "no name given".
 DEFAULT_NAME = "playbook"
 
-GATHER = "gather"
 # Written together by rules, which is quick; a model is asked for one lesson at a time.
 WRITTEN_AT_ONCE = 20
 # A higher number makes every agent version be compared in full once.
-METHOD = 1
+METHOD = 2
 # Columns that words are hashed into where no lesson has an embedding.
 HASHED_WORDS = 512
 # Between two aggregations of a version that nobody asked for: this long, and this many times what the last one took.
@@ -45,10 +45,10 @@ PAUSE_MS = 10_000
 PAUSE_TIMES = 20
 
 
-# --- when --------------------------------------------------------------------------------------------------------
+# --- schedule --------------------------------------------------------------------------------------------------------
 
 
-async def when_due(_fact: Published | SessionEnded | Hour, deps: Deps) -> None:
+async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a pause."""
     await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, tx.at)))
 
@@ -66,13 +66,13 @@ def _due(tx: Tx, deps: Deps, earliest: Millis) -> list[tuple[LessonsGrew, Millis
 
 def _new_lessons(tx: Tx) -> Counter[str]:
     counted: Counter[str] = Counter()
-    for version, count in tx.aggregations.new_lessons().items():
+    for version, count in tx.aggregations.count_new_lessons().items():
         counted[version or UNNAMED_VERSION] += count
     return counted
 
 
 def _after_pause(tx: Tx, version: str) -> Millis:
-    marks = [tx.aggregations.bookmark(meant) for meant in versions_meant(version)]
+    marks = [tx.aggregations.get_bookmark(meant) for meant in versions_meant(version)]
     ends = [int(mark.at + PAUSE_MS + PAUSE_TIMES * mark.duration_ms) for mark in marks if mark.at is not None]
     return Millis(max(ends, default=tx.at))
 
@@ -84,7 +84,7 @@ async def begin(event: LessonsGrew, deps: Deps) -> None:
         if _new_lessons(tx)[event.agent_version] < deps.config.aggregation.due_after:
             return
         status.end_lost(tx, SERVICE)
-        if tx.runs.active(SERVICE, event.agent_version):
+        if tx.runs.get_active(SERVICE, event.agent_version):
             tx.jobs.add(event, Millis(tx.at + PAUSE_MS))
         else:
             _start(tx, event.agent_version, None)
@@ -102,19 +102,25 @@ async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool 
     run_id = RunId(f"aggr_{hashlib.sha256(request_id.encode()).hexdigest()[:24]}")
 
     def store(tx: Tx) -> Run:
-        known = tx.runs.get(run_id)
-        if known is None:
+        run = tx.runs.get(run_id)
+        if run is None:
             return _start(tx, agent_version, None, run_id, request_id=request_id, full=full)
-        if known.request["agent_version"] != agent_version:
+        if run.request["agent_version"] != agent_version:
             taken = f"request_id {request_id!r} is taken by another aggregation; send this one under a new id."
-            raise OperationInTheWay(taken, known.id)
-        return known
+            raise OperationInTheWay(taken, run.id)
+        return run
 
     return await deps.store.write(store)
 
 
 async def operation(run_id: RunId, deps: Deps) -> RunStatus:
     return await status.get(run_id, SERVICE, deps)
+
+
+async def changes(agent_version: str, name: str | None, limit: int, deps: Deps) -> list[AggregationChange]:
+    """The change log, newest first."""
+    versions, names = versions_meant(agent_version), names_meant(name)
+    return await deps.store.read(lambda tx: tx.aggregations.find_changes(versions, names, limit))
 
 
 def names_meant(name: str | None) -> list[str] | None:
@@ -126,7 +132,7 @@ def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = 
     subject = agent_version or UNNAMED_VERSION
     status.end_lost(tx, SERVICE)
     meant = {"versions": versions_meant(subject), "names": names_meant(name)}
-    run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [GATHER], run_id)
+    run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [ITEM], run_id)
     tx.jobs.add(AggregationAsked(run.id))
     return run
 
@@ -134,101 +140,84 @@ def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = 
 # --- the run -----------------------------------------------------------------------------------------------------
 
 
-async def carry(event: AggregationAsked, deps: Deps) -> None:
-    await runs.carry(event.run_id, _work, deps)
+class _Comparison(Struct, frozen=True):
+    """What the lessons of one agent version and name lead to."""
 
-
-async def _work(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
-    if item == GATHER:
-        return await _gather(run, deps)
-    return await write(run.id, json.decode(item, type=Work), deps)
-
-
-class _Compared(Struct, frozen=True):
-    """What an aggregation decides about the lessons of one agent version and name."""
-
-    version: str
-    name: str
     plan: Plan
-    mark: AggregationBookmark  # how far lessons were read
     lessons: int
+    bookmark: AggregationBookmark  # how far lessons were read
 
     @property
     def counts(self) -> dict[str, int]:
         unchanged, withheld = self.plan.unchanged, self.plan.withheld
         clusters = len(self.plan.writes) + unchanged + withheld
-        found = {"user_playbooks_processed": self.lessons, "clusters_found": clusters}
-        return {**found, "unchanged": unchanged, "withheld": withheld}
-
-    def items(self, at_once: int) -> list[str]:
-        """Of the run, so many writes in each."""
-        writes, retired = self.plan.writes, self.plan.retired
-        batches = [writes[start : start + at_once] for start in range(0, len(writes), at_once)]
-        work = [Work(self.version, self.name, batch) for batch in batches]
-        work += [Work(self.version, self.name, retired=retired)] if retired else []
-        return [json.encode(piece).decode() for piece in work]
+        compared = {"user_playbooks_processed": self.lessons, "clusters_found": clusters}
+        return {**compared, "unchanged": unchanged, "withheld": withheld}
 
 
-async def _gather(run: Run, deps: Deps) -> dict[str, int]:
-    """Compares lessons that changed since the bookmark, and puts what follows on the list of the run."""
-    request = run.request
-    groups = await deps.store.read(lambda tx: tx.aggregations.groups(request["versions"], request["names"]))
-    full = bool(request.get("full")) or await deps.store.read(lambda tx: _last_run_failed(tx, run))
-    compared = []
-    for version, name in groups:
-        compared.append(await deps.store.read(lambda tx, v=version, n=name: _compare(tx, v, n, deps, full=full)))  # type: ignore[misc]
+async def carry(event: AggregationAsked, deps: Deps) -> None:
+    await runs.carry(event.run_id, _aggregate, deps)
+
+
+async def _aggregate(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
+    """Bookmarks move last: a run that is killed compares again, and finds what it wrote before unchanged."""
+    names, full = run.request["names"], bool(run.request.get("full"))
+    pairs = await deps.store.read(lambda tx: tx.aggregations.find_groups(run.request["versions"], names))
+    counts: Counter[str] = Counter()
+    bookmarks: dict[str, list[AggregationBookmark]] = {}
+    for version, name in pairs:
+        compared = await deps.store.read(lambda tx, v=version, n=name: _compare(tx, v, n, deps, full=full))  # type: ignore[misc]
+        counts.update(compared.counts)
+        bookmarks.setdefault(version, []).append(compared.bookmark)
+        await _carry_out(compared.plan, run, version, name, deps)
+    if names is None:  # else lessons of other names are still to be compared
+        await deps.store.write(lambda tx: _move_bookmarks(tx, bookmarks))
+    counts.update(await deps.store.read(lambda tx: tx.run_items.get_counts(run.id, item)))
+    return counts
+
+
+async def _carry_out(plan: Plan, run: Run, version: str, name: str, deps: Deps) -> None:
+    def settle(tx: Tx) -> None:
+        tx.clusters.lock()
+        for retaught in plan.retaught:  # a rejected lesson stays rejected, though its users teach it by new playbooks
+            tx.clusters.extend(retaught.lesson or PlaybookId(0), retaught.members)
+        removed = retire(tx, run.id, plan.retired, "too few users teach it any more")
+        tx.run_items.add_counts(run.id, ITEM, {"playbooks_removed": removed})
+
+    if plan.retaught or plan.retired:
+        await deps.store.write(settle)
+    size = 1 if deps.llm else WRITTEN_AT_ONCE
+    for start in range(0, len(plan.writes), size):
+        await write(run.id, version, name, plan.writes[start : start + size], deps)
         await deps.stand_back()
-    await deps.store.write(lambda tx: _list(tx, run, compared, 1 if deps.llm else WRITTEN_AT_ONCE))
-    counted: Counter[str] = Counter()
-    for result in compared:
-        counted.update(result.counts)
-    return dict(counted)
 
 
-def _last_run_failed(tx: Tx, run: Run) -> bool:
-    """What it listed may not have been written, though its bookmark has moved."""
-    last = tx.runs.latest_ended(SERVICE, run.request["versions"])
-    return last is not None and last.state is not RunState.COMPLETED
+def _move_bookmarks(tx: Tx, bookmarks: Mapping[str, Sequence[AggregationBookmark]]) -> None:
+    for version, read in bookmarks.items():
+        last = PlaybookId(max(mark.last for mark in (*read, tx.aggregations.get_bookmark(version))))
+        took, seq = sum(mark.duration_ms for mark in read), min(mark.seq for mark in read)
+        tx.aggregations.move_bookmark(version, AggregationBookmark(last, None, took, seq, read[0].basis))
 
 
-def _list(tx: Tx, run: Run, compared: Sequence[_Compared], at_once: int) -> None:
-    """The writes and the bookmark together: a run that is killed before this compares again, after it only writes."""
-    items = [item for result in compared for item in result.items(at_once)]
-    listed = {item.item for item in tx.run_items.of(run.id)}
-    tx.run_items.add(run.id, [item for item in items if item not in listed])
-    retaught = [again for result in compared for again in result.plan.retaught]
-    if retaught:
-        tx.clusters.hold()
-    for again in retaught:  # a lesson that a person rejected stays so, though its users teach it by new playbooks
-        tx.clusters.extend(again.lesson or PlaybookId(0), again.members)
-    if run.request["names"] is not None:
-        return  # lessons of other names are still to be compared
-    for version in {result.version for result in compared}:
-        marks = [result.mark for result in compared if result.version == version]
-        last = PlaybookId(max(mark.last for mark in (*marks, tx.aggregations.bookmark(version))))
-        took = sum(mark.duration_ms for mark in marks)
-        tx.aggregations.move_bookmark(
-            version, AggregationBookmark(last, None, took, min(mark.seq for mark in marks), marks[0].basis)
-        )
-
-
-def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Compared:
-    began, wanted, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.bookmark(version)
-    at = tx.search_rows.version()
-    basis = f"{METHOD} {at.generation} {wanted.least_users} {wanted.similarity} {deps.local_models.name}"
-    indexed = tx.aggregations.lessons(version, name)
+def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Comparison:
+    began, config, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.get_bookmark(version)
+    at = tx.search_rows.get_version()
+    basis = f"{METHOD} {at.generation} {config.least_users} {config.similarity} {deps.local_models.name}"
+    indexed = tx.aggregations.find_lessons(version, name)
     index = _index(indexed, -1 if full or before.basis != basis else before.seq, deps)
     shared = shared_lessons(tx, version, name, deps)
-    grouped = regroup(index, shared, lambda ids: _words(tx, ids), wanted.similarity)
-    users = dict(zip(index.ids, index.users, strict=True))
-    enough = [group for group in grouped.groups if len({users[member] for member in group}) >= wanted.least_users]
-    members = [member for group in enough for member in group]
-    read = {lesson.playbook.id: lesson for lesson in user_lessons(tx, members, deps)}
-    groups = [group_of(read[member] for member in group) for group in enough]
+    users = {lesson.id: lesson.user for lesson in indexed}
+    regrouped = regroup(index, shared, lambda ids: _words(tx, ids), config.similarity)
+    enough = [group for group in regrouped if len({users[member] for member in group}) >= config.least_users]
+    lessons = {
+        lesson.playbook.id: lesson
+        for lesson in user_lessons(tx, [member for group in enough for member in group], deps)
+    }
+    groups = [group_of(lessons[member] for member in group) for group in enough]
     groups.sort(key=lambda group: (-len(group), group[0].playbook.id))
-    decided = plan(groups, shared, users, wanted.least_users, grouped.untouched)
     last, took = max(index.ids, default=PlaybookId(0)), 1000 * (time.perf_counter() - began)
-    return _Compared(version, name, decided, AggregationBookmark(last, None, took, at.seq, basis), len(index.ids))
+    bookmark = AggregationBookmark(last, None, took, at.seq, basis)
+    return _Comparison(plan(groups, shared, users, config.least_users), len(indexed), bookmark)
 
 
 def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIndex:
@@ -242,10 +231,9 @@ def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIn
         else:
             np.add.at(matrix[row], [crc32(term.encode()) % HASHED_WORDS for term in lesson.terms.split()], 1)
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-    ids, users = [lesson.id for lesson in indexed], [lesson.user for lesson in indexed]
-    return LessonIndex(ids, users, matrix, [lesson.seq > after for lesson in indexed])
+    return LessonIndex([lesson.id for lesson in indexed], matrix, [lesson.seq > after for lesson in indexed])
 
 
 def _words(tx: Tx, ids: Sequence[PlaybookId]) -> list[Lesson]:
-    playbooks = tx.user_playbooks.by_ids([str(playbook_id) for playbook_id in ids])
+    playbooks = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in ids])
     return [playbooks[str(playbook_id)].lesson for playbook_id in ids]

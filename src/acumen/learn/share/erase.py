@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn.share import shared, wording
-from acumen.learn.share.groups import UserLesson, by_person, fingerprint, users_of, wording_hash
-from acumen.learn.share.shared import LessonChange, counted_in, with_rows, with_vectors
-from acumen.learn.share.wording import confident, contains_erased_text
+from acumen.learn.share.plan import by_person, users_of
+from acumen.learn.share.shared import LessonChange, with_rows, with_vectors
+from acumen.learn.share.wording import Worded, confident, contains_erased_text
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId, fresh_id
 from acumen.model.memories.base import Status
 from acumen.model.memories.cluster import Cluster
-from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
+from acumen.model.memories.playbook import AgentPlaybook, Lesson
 from acumen.model.memories.search import Filter
 from acumen.storage.memories.aggregations import ERASED
 from acumen.storage.memories.lineage import Because
@@ -55,7 +55,7 @@ class _Erasure(LessonChange, frozen=True, kw_only=True):
         return contains_erased_text(earlier, self.gone, remaining) or not wording.in_words_of(earlier, remaining)
 
     def concerns_history(self, tx: Tx) -> bool:
-        events = tx.lineage.of(MemoryRef(Kind.AGENT_PLAYBOOK, str(self.before.id)))
+        events = tx.lineage.find(MemoryRef(Kind.AGENT_PLAYBOOK, str(self.before.id)))
         states = (event[side] for event in events for side in ("before", "after") if event[side])
         lessons = (_lesson(state["lesson"]) for state in states if "lesson" in state)
         return self.emptied or self.reworded or any(map(self.concerns, lessons))
@@ -67,9 +67,9 @@ class _Erasure(LessonChange, frozen=True, kw_only=True):
         change = replace(self, before=wordless) if self.reworded or self.emptied else self
         shared.store(tx, fresh_id("erasure"), change, BECAUSE)
         if self.cluster is None:
-            tx.clusters.forget([self.before.id])
+            tx.clusters.erase([self.before.id])
         else:
-            tx.clusters.put(self.cluster)
+            tx.clusters.upsert(self.cluster)
 
 
 class SharedErasure(Struct, frozen=True):
@@ -90,17 +90,17 @@ class SharedErasure(Struct, frozen=True):
         """Inside the transaction that erases the sources. Conflict when lessons were changed since it was planned."""
         if not self.changes:
             return
-        tx.clusters.hold()
+        tx.clusters.lock()
         by_id = {change.before.id: change for change in self.changes}
-        if {lesson: list(change.sources) for lesson, change in by_id.items()} != tx.sources.of(list(by_id)):
+        if {lesson: list(change.sources) for lesson, change in by_id.items()} != tx.sources.find(list(by_id)):
             raise Conflict("The shared lessons were changed meanwhile.")
-        tx.aggregations.forget_words(list(by_id), lambda then: by_id[then["agent_playbook_id"]].concerns(_lesson(then)))
+        tx.aggregations.erase_words(list(by_id), lambda then: by_id[then["agent_playbook_id"]].concerns(_lesson(then)))
         concerned = [str(lesson) for lesson, change in by_id.items() if change.concerns_history(tx)]
-        tx.lineage.forget_words(Kind.AGENT_PLAYBOOK, concerned)
-        tx.review_records.forget(Kind.AGENT_PLAYBOOK, dict.fromkeys(concerned))
+        tx.lineage.erase_words(Kind.AGENT_PLAYBOOK, concerned)
+        tx.review_records.erase(Kind.AGENT_PLAYBOOK, dict.fromkeys(concerned))
         for change in self.changes:
             change.apply(tx)
-        tx.sources.forget(self.gone)
+        tx.sources.delete_members(self.gone)
 
 
 def _lesson(state: Mapping[str, Any]) -> Lesson:
@@ -113,15 +113,15 @@ async def erase_user_from_shared(user: UserId, deps: Deps) -> SharedErasure:
     """Also what they once taught and a newer version has deleted."""
 
     def read(tx: Tx) -> list[str]:
-        existing = tx.user_playbooks.owned(Filter(user_id=user, statuses=None))
-        return [*existing, *tx.lineage.outdated(Kind.USER_PLAYBOOK, user)]
+        existing = tx.user_playbooks.find_owners(Filter(user_id=user, statuses=None))
+        return [*existing, *tx.lineage.find_outdated(Kind.USER_PLAYBOOK, user)]
 
     return await _planned(map(int, await deps.store.read(read)), deps)
 
 
 async def erase_all_from_shared(deps: Deps) -> SharedErasure:
     """No source of any shared lesson is left."""
-    taught_by = await deps.store.read(lambda tx: tx.sources.of(tx.sources.all_taught()))
+    taught_by = await deps.store.read(lambda tx: tx.sources.find(tx.sources.find_all_lessons()))
     return await _planned((member for members in taught_by.values() for member in members), deps)
 
 
@@ -129,8 +129,8 @@ async def erase_from_shared(gone: Collection[PlaybookId], deps: Deps) -> SharedE
     """Of the shared lessons that these user playbooks, or earlier versions of them, are sources of."""
 
     def earlier(tx: Tx) -> list[str]:
-        existing = tx.user_playbooks.by_ids([str(playbook_id) for playbook_id in gone])
-        return tx.lineage.earlier_versions(Kind.USER_PLAYBOOK, list(existing.values()))
+        existing = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in gone])
+        return tx.lineage.find_earlier_versions(Kind.USER_PLAYBOOK, list(existing.values()))
 
     return await _planned([*gone, *map(int, await deps.store.read(earlier))], deps)
 
@@ -139,9 +139,9 @@ async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
     gone = frozenset(map(PlaybookId, playbooks))
 
     def read(tx: Tx) -> list[_Erasure]:
-        touched = tx.sources.taught_by(gone)
-        taught_by, clusters = tx.sources.of(list(touched)), tx.clusters.of_lessons(list(touched))
-        lessons = tx.agent_playbooks.by_ids([str(lesson) for lesson in sorted(touched)]).values()
+        touched = tx.sources.find_lessons_of(gone)
+        taught_by, clusters = tx.sources.find(list(touched)), tx.clusters.find_by_lessons(list(touched))
+        lessons = tx.agent_playbooks.get_many([str(lesson) for lesson in sorted(touched)]).values()
         return [_erasure(tx, book, taught_by[book.id], clusters.get(book.id), gone, deps) for book in lessons]
 
     changes = await with_rows(await deps.store.read(read), deps)
@@ -151,40 +151,35 @@ async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
 def _erasure(
     tx: Tx,
     before: AgentPlaybook,
-    taught_by: Sequence[PlaybookId],
+    source_ids: Sequence[PlaybookId],
     cluster: Cluster | None,
     gone: Collection[PlaybookId],
     deps: Deps,
 ) -> _Erasure:
-    playbooks = shared.sources(tx, taught_by)
-    lost = tuple(playbook.lesson for playbook in playbooks if playbook.id in gone)
-    others = tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone)
+    playbooks = shared.sources(tx, source_ids)
     members = set(cluster.members if cluster else ()) - set(gone)
     left = [playbook for playbook in playbooks if playbook.id in members and playbook.status is Status.CURRENT]
     taught = with_vectors(tx, left, deps)
+    change = _Erasure(
+        before=before,
+        taught=taught,
+        cluster=None,
+        sources=tuple(source_ids),
+        gone=tuple(playbook.lesson for playbook in playbooks if playbook.id in gone),
+        left=tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone),
+    )
+    remaining = [lesson.playbook.lesson for lesson in taught]
     # A lesson that was added by hand has no words of others.
     by_hand = cluster is not None and cluster.wording == ""
-    erased = not by_hand and contains_erased_text(before.lesson, lost, [lesson.playbook.lesson for lesson in taught])
-    after: AgentPlaybook | None
+    erased = not by_hand and contains_erased_text(before.lesson, change.gone, remaining)
     if cluster is None or len(users_of(taught)) < deps.config.aggregation.least_users:
         stays = by_person(before, cluster) and not erased
         empty = replace(before, lesson=_NOTHING, status=Status.ARCHIVED, metadata="", tags=[])
-        after, cluster = None if stays else empty, None
+        return change if stays else replace(change, after=empty)
+    if erased:
+        worded = wording.by_rules(taught, shared.names(tx, taught))
     else:
         origin = before.origin if by_person(before, cluster) else confident(before.origin, taught)
-        same = replace(before, origin=origin)
-        after = replace(_reworded(tx, before, taught) if erased else same, metadata=counted_in(taught))
-        ids = tuple(lesson.playbook.id for lesson in taught)
-        wrote = wording_hash(after.lesson) if erased else cluster.wording
-        cluster = replace(cluster, fingerprint=fingerprint(taught), members=ids, wording=wrote)
-        after = None if after == before else after
-    return _Erasure(
-        before=before, after=after, taught=taught, cluster=cluster, sources=tuple(taught_by), gone=lost, left=others
-    )
-
-
-def _reworded(tx: Tx, before: AgentPlaybook, taught: Sequence[UserLesson]) -> AgentPlaybook:
-    worded = wording.by_rules(taught, shared.names(tx, taught))
-    other = wording.materially_other(before.lesson, worded.lesson)
-    approval = Approval.PENDING if other and before.approval is Approval.APPROVED else before.approval
-    return replace(before, lesson=worded.lesson, approval=approval, notes=None, origin=worded.origin)
+        worded = Worded(before.lesson, origin, before.notes)
+    change = change.worded(before, cluster, worded)
+    return replace(change, after=None) if change.after == before else change

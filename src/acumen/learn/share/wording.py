@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.learn.share.anonymize import Anonymized, anonymize, words_in
-from acumen.learn.share.groups import UserLesson, users_of
+from acumen.learn.share.plan import UserLesson, users_of
 from acumen.learn.share.stance import stance
 from acumen.model.ids import UserId
 from acumen.model.memories.base import Origin
@@ -65,7 +65,7 @@ def supports(lesson: Lesson, taught: Sequence[UserLesson], names: Names) -> bool
     return any(clean(source.playbook.lesson.content).text == lesson.content for source in taught)
 
 
-def materially_other(before: Lesson, after: Lesson) -> bool:
+def materially_different(before: Lesson, after: Lesson) -> bool:
     """Whether an agent that is shown one of them acts on something else than with the other.
 
     Case, order and filler do not matter, nor does the rationale, which no agent is shown.
@@ -75,7 +75,7 @@ def materially_other(before: Lesson, after: Lesson) -> bool:
 
 def _meaning(lesson: Lesson) -> list[tuple[frozenset[str], ...]]:
     stances = (stance(part or "") for part in (lesson.content, lesson.trigger, lesson.pitfall))
-    return [(read.said, read.wanted, read.unwanted) for read in stances]
+    return [(read.terms, read.required, read.forbidden) for read in stances]
 
 
 def contains_erased_text(lesson: Lesson, gone: Sequence[Lesson], remaining: Sequence[Lesson]) -> bool:

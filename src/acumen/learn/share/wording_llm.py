@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import BaseModel, Field
 
 from acumen.errors import ModelUnusable
-from acumen.learn.share.groups import UserLesson
+from acumen.learn.share.plan import UserLesson
 from acumen.learn.share.shareable import shareable
 from acumen.learn.share.stance import opposed, stance
 from acumen.learn.share.wording import Names, Worded, anonymizer, confident, texts_of
@@ -45,8 +45,8 @@ async def write(taught: Sequence[UserLesson], names: Names, llm: Llm) -> Worded 
     against = sum(opposed(read, stance(lesson.playbook.lesson.content)) for lesson in taught)
     if not (written.one_lesson and written.content.strip()) or against * 4 > len(taught):
         return None
-    sources = {word for lesson in taught for text in texts_of(lesson.playbook.lesson) for word in stance(text).said}
-    if not read.said or len(read.said & sources) < LEAST_SHARED * len(read.said):
+    sources = {word for lesson in taught for text in texts_of(lesson.playbook.lesson) for word in stance(text).terms}
+    if not read.terms or len(read.terms & sources) < LEAST_SHARED * len(read.terms):
         raise ModelUnusable("The language model's lesson does not say what its sources say.")
     clean = anonymizer(taught, names)
     content, trigger, rationale, pitfall = (

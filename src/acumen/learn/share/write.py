@@ -1,25 +1,17 @@
-"""Writes what an aggregation has planned: new lessons, other words for known ones, the end of outdated ones."""
+"""Writes planned shared lessons: new ones, and new words or sources for existing ones."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict, ModelUnavailable
+from acumen.learn.runs.runs import Cancelled
 from acumen.learn.share import shared, wording, wording_llm
-from acumen.learn.share.groups import (
-    PlannedWrite,
-    SharedLesson,
-    UserLesson,
-    by_person,
-    fingerprint,
-    users_of,
-    wording_hash,
-)
-from acumen.learn.share.shared import LessonChange, counted_in, retire, user_lessons, with_rows
+from acumen.learn.share.plan import PlannedWrite, SharedLesson, UserLesson, by_person, users_of
+from acumen.learn.share.shared import LessonChange, retire, taught_cluster, user_lessons, with_rows
 from acumen.learn.share.wording import Names, Worded, confident
 from acumen.model.ids import PlaybookId, fresh_id
 from acumen.model.jobs.run import RunId
@@ -28,14 +20,8 @@ from acumen.model.memories.playbook import AgentPlaybook, Approval
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
-
-class Work(Struct, frozen=True):
-    """Some work of a run on lessons of one version and one name. No words and no users: only ids."""
-
-    version: str
-    name: str
-    writes: tuple[PlannedWrite, ...] = ()
-    retired: tuple[PlaybookId, ...] = ()
+# The only item of an aggregation; it counts what is written as it is written.
+ITEM = "lessons"
 
 
 class _Write(LessonChange, frozen=True, kw_only=True):
@@ -43,77 +29,64 @@ class _Write(LessonChange, frozen=True, kw_only=True):
     names: frozenset[str]
     merged: tuple[PlaybookId, ...] = ()
 
-    @property
-    def keeps_words(self) -> bool:
-        """A person wrote them, or approved them and somebody still says them."""
-        if self.before is None or by_person(self.before, self.cluster):
-            return self.before is not None
-        by_model = self.before.origin.engine == "model"
-        said = by_model or wording.supports(self.before.lesson, self.taught, self.names)
-        return self.before.approval is Approval.APPROVED and said
-
-
-async def write(run_id: RunId, work: Work, deps: Deps) -> dict[str, int]:
-    reads = await deps.store.read(lambda tx: [_read(tx, planned, work, deps) for planned in work.writes])
-    written = [await _written(read, work, deps) for read in reads if read is not None]
-    changes = await with_rows(written, deps)
-
-    def store(tx: Tx) -> dict[str, int]:
-        tx.clusters.hold()
-        counted: Counter[str] = Counter()
-        for change in changes:
-            counted.update(_store(tx, run_id, change))
-        retired = [lesson for lesson in work.retired if _too_few_users(tx, lesson, deps)]
-        counted.update(playbooks_removed=retire(tx, run_id, retired, "too few users teach it any more"))
-        return dict(counted)
-
-    return await deps.store.write(store)
-
-
-def _read(tx: Tx, planned: PlannedWrite, work: Work, deps: Deps) -> _Write | None:
-    """None when it has been done, or when too few of the users who taught it are left."""
-    taught = user_lessons(tx, planned.members, deps)
-    too_few = len(users_of(taught)) < deps.config.aggregation.least_users
-    if too_few or tx.clusters.written(work.version, work.name, fingerprint(taught)):
+    def unchanged_words(self, before: AgentPlaybook) -> Worded | None:
+        """Words that a person wrote, or that a person approved and a user still teaches; else None."""
+        if by_person(before, self.cluster):
+            return Worded(before.lesson, before.origin, before.notes)
+        by_model = before.origin.engine == "model"
+        if before.approval is Approval.APPROVED and (
+            by_model or wording.supports(before.lesson, self.taught, self.names)
+        ):
+            return Worded(before.lesson, confident(before.origin, self.taught), before.notes)
         return None
+
+
+async def write(run_id: RunId, version: str, name: str, planned: Sequence[PlannedWrite], deps: Deps) -> None:
+    """Raises Conflict when the sources change meanwhile, and Cancelled when the run is to stop."""
+    reads = await deps.store.read(lambda tx: [_read(tx, run_id, version, name, each, deps) for each in planned])
+    changes = await with_rows([await _worded(change, deps) for change in reads if change is not None], deps)
+
+    def store(tx: Tx) -> None:
+        tx.clusters.lock()
+        counts: Counter[str] = Counter()
+        for change in changes:
+            counts.update(_store(tx, run_id, change))
+        tx.run_items.add_counts(run_id, ITEM, counts)
+
+    await deps.store.write(store)
+
+
+def _read(tx: Tx, run_id: RunId, version: str, name: str, planned: PlannedWrite, deps: Deps) -> _Write | None:
+    """None when too few of the users who taught it are left, or a person withdrew the lesson."""
+    run = tx.runs.get(run_id)
+    if run is None or run.cancel_asked:
+        raise Cancelled
+    taught = user_lessons(tx, planned.members, deps)
     lesson = planned.lesson
     before = tx.agent_playbooks.get(str(lesson)) if lesson else None
-    if lesson and SharedLesson(before, None).withdrawn:
+    too_few = len(users_of(taught)) < deps.config.aggregation.least_users
+    if too_few or (lesson and SharedLesson(before, None).withdrawn):
         return None
-    known = tx.clusters.of_lessons([lesson]).get(lesson) if lesson else None
-    new = Cluster(fresh_id("clus"), work.version, work.name, "", (), PlaybookId(0), "")
-    names = shared.names(tx, taught)
-    return _Write(before=before, after=None, taught=taught, cluster=known or new, names=names, merged=planned.merged)
+    cluster = tx.clusters.find_by_lessons([lesson]).get(lesson) if lesson else None
+    return _Write(
+        before=before,
+        taught=taught,
+        cluster=cluster or Cluster(fresh_id("clus"), version, name, "", (), PlaybookId(0), ""),
+        names=shared.names(tx, taught),
+        merged=planned.merged,
+    )
 
 
-async def _written(read: _Write, work: Work, deps: Deps) -> _Write:
-    """`after` stays None where a model found that it is not one lesson."""
-    before, cluster, taught = read.before, read.cluster, read.taught
-    members = tuple(lesson.playbook.id for lesson in taught)
-    of_person = before is not None and by_person(before, cluster)
-    if before is not None and read.keeps_words:
-        origin = before.origin if of_person else confident(before.origin, taught)
-        worded: Worded | None = Worded(before.lesson, origin, before.notes)
-    else:
-        worded = await _word(taught, read.names, deps)
+async def _worded(change: _Write, deps: Deps) -> _Write:
+    """`after` stays None where a model finds that it is not one lesson."""
+    before, cluster, taught = change.before, change.cluster, change.taught
+    worded = change.unchanged_words(before) if before else None
+    worded = worded or await _word(taught, change.names, deps)
     if worded is None:
-        return replace(read, cluster=replace(cluster, fingerprint=fingerprint(taught), members=members))
-    at = deps.now()
-    new = AgentPlaybook(PlaybookId(0), worded.lesson, at, at, work.version, name=work.name, tags=_tags(taught))
-    known = before or new
-    other = wording.materially_other(known.lesson, worded.lesson)
-    after = replace(
-        known,
-        lesson=worded.lesson,
-        approval=Approval.PENDING if other else known.approval,
-        metadata=counted_in(taught),
-        notes=worded.notes,
-        origin=worded.origin,
-    )
-    wrote = cluster.wording if of_person else wording_hash(after.lesson)  # words of a person stay told apart from ours
-    return replace(
-        read, after=after, cluster=replace(cluster, fingerprint=fingerprint(taught), members=members, wording=wrote)
-    )
+        return replace(change, cluster=taught_cluster(cluster, taught))
+    at, tags = deps.now(), _tags(taught)
+    new = AgentPlaybook(PlaybookId(0), worded.lesson, at, at, cluster.agent_version, name=cluster.name, tags=tags)
+    return change.worded(before or new, cluster, worded)
 
 
 async def _word(taught: Sequence[UserLesson], names: Names, deps: Deps) -> Worded | None:
@@ -135,15 +108,17 @@ def _tags(taught: Sequence[UserLesson]) -> list[str]:
 
 
 def _store(tx: Tx, run_id: RunId, change: _Write) -> dict[str, int]:
+    cluster = change.cluster
+    if tx.clusters.exists(cluster.agent_version, cluster.name, cluster.fingerprint):
+        return {}  # by another worker meanwhile
     _check_unchanged(tx, change)
-    members = change.cluster.members
-    because = Because(f"{len(users_of(change.taught))} users teach it", sources=[str(member) for member in members])
+    because = Because(f"{len(users_of(change.taught))} users teach it", sources=[str(id_) for id_ in cluster.members])
     stored = shared.store(tx, run_id, change, because)
     if stored is None:
-        tx.clusters.put(replace(change.cluster, lesson=PlaybookId(0), wording=""))
+        tx.clusters.upsert(replace(cluster, lesson=PlaybookId(0), wording=""))
         return {"not_one_lesson": 1}
-    tx.clusters.put(replace(change.cluster, lesson=stored.id))
-    merged = [other for other in change.merged if other != stored.id]
+    tx.clusters.upsert(replace(cluster, lesson=stored.id))
+    merged = [lesson for lesson in change.merged if lesson != stored.id]
     retire(tx, run_id, merged, "another shared lesson says it too", into=stored.id)
     if change.before is None:
         return {"playbooks_generated": 1, "playbooks_removed": len(merged)}
@@ -151,17 +126,11 @@ def _store(tx: Tx, run_id: RunId, change: _Write) -> dict[str, int]:
     return {"playbooks_grown" if grown else "playbooks_updated": 1, "playbooks_removed": len(merged)}
 
 
-def _check_unchanged(tx: Tx, read: _Write) -> None:
+def _check_unchanged(tx: Tx, change: _Write) -> None:
     """Conflict when anything it was written from has changed since it was read."""
-    now = tx.user_playbooks.by_ids([str(lesson.playbook.id) for lesson in read.taught]).values()
-    then = [lesson.playbook for lesson in read.taught]
-    states = ({(book.id, book.version, book.status) for book in books} for books in (now, then))
-    changed = len(set(map(frozenset, states))) > 1
-    if changed or (read.before is not None and tx.agent_playbooks.get(str(read.before.id)) != read.before):
-        raise Conflict("What a shared lesson is written from was changed meanwhile.")
-
-
-def _too_few_users(tx: Tx, lesson: PlaybookId, deps: Deps) -> bool:
-    cluster = tx.clusters.of_lessons([lesson]).get(lesson)
-    left = user_lessons(tx, cluster.members if cluster else (), deps)
-    return len(users_of(left)) < deps.config.aggregation.least_users
+    then = {lesson.playbook.id: lesson.playbook for lesson in change.taught}
+    now = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in then]).values()
+    same = [book for book in now if (book.version, book.status) == (then[book.id].version, then[book.id].status)]
+    before = change.before
+    if len(same) < len(then) or (before is not None and tx.agent_playbooks.get(str(before.id)) != before):
+        raise Conflict("The sources of a shared lesson were changed meanwhile.")

@@ -20,12 +20,12 @@ class ApiKeys:
         self._scope = scope
 
     def add(self, key: ApiKey, secret: str) -> None:
-        self._scope.add(
+        self._scope.insert(
             api_keys, [row_of(api_keys, key, key_id=key.id, key_hash=hashed(secret), created_at=self._scope.at)]
         )
 
     def all(self) -> list[ApiKey]:
-        return [_key(row) for row in self._scope.all(self._scope.mine(api_keys).order_by(api_keys.c.created_at))]
+        return [_key(row) for row in self._scope.all(self._scope.select(api_keys).order_by(api_keys.c.created_at))]
 
     def revoke(self, key_id: str) -> bool:
         """False when there is no such key, or it was revoked before."""

@@ -17,7 +17,7 @@ class Erasure:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def ids(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> dict[str, list[str]]:
+    def find_ids(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> dict[str, list[str]]:
         """Of every row that names the user, in whatever table it stands; tables of tomorrow are no exception."""
         found = {
             table.name: self._ids(table, table.c.user_id == user)

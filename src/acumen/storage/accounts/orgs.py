@@ -22,20 +22,20 @@ class Orgs:
 
     def ensure(self) -> None:
         """An org exists from the first time it is named."""
-        self._scope.add_new(orgs, [{"config": None, "config_version": 0, "search_seq": 0, "generation": 0}])
+        self._scope.insert_new(orgs, [{"config": None, "config_version": 0, "search_seq": 0, "generation": 0}])
 
     def first_created_at(self) -> Millis:
         """When the first org of this database came to be, and with it the database."""
         return Millis(self._scope.conn.execute(sa.select(sa.func.min(orgs.c.created_at))).scalar_one())
 
-    def config(self) -> StoredConfig:
+    def get_config(self) -> StoredConfig:
         found = _CONFIG.rows(self._scope.conn, org=self._scope.org)
         return StoredConfig(found[0]["config_version"], found[0]["config"]) if found else StoredConfig(0, None)
 
     def set_config(self, config: dict[str, Any], seen_version: int) -> None:
         unchanged = orgs.c.config_version == seen_version
-        texts_too = _looked_for(self.config().config) != _looked_for(config)
-        again = {"watched_seq": 0} if texts_too else {}  # every memory is looked at once more
+        texts_too = _looked_for(self.get_config().config) != _looked_for(config)
+        again = {"scanned_seq": 0} if texts_too else {}  # every memory is looked at once more
         if not self._scope.update(orgs, unchanged, config=config, config_version=seen_version + 1, **again):
             raise Conflict("The configuration was changed by someone else meanwhile; read it again and retry.")
 

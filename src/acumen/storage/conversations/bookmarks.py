@@ -54,12 +54,12 @@ class Bookmarks:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def of(self, user: UserId, extractor: str) -> InteractionId:
+    def get(self, user: UserId, extractor: str) -> InteractionId:
         """The last turn it has read; 0 before the first."""
-        found = _LAST.one(self._scope.conn, org=self._scope.org, user=user, extractor=extractor)
+        found = _LAST.first(self._scope.conn, org=self._scope.org, user=user, extractor=extractor)
         return InteractionId(found[0] if found else 0)
 
-    def drop_run(self, run_id: RunId) -> None:
+    def delete_run(self, run_id: RunId) -> None:
         """How far a run had come, which nobody needs when it is over."""
         s = self._scope
         s.delete(bookmarks, bookmarks.c.extractor.startswith(of_run(run_id, ""), autoescape=True))
@@ -70,10 +70,10 @@ class Bookmarks:
         The same when what was read has been erased meanwhile: nothing may be learned from it any more.
         """
         s = self._scope
-        s.hold_user(user)
+        s.lock_user(user)
         row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
         if _move(s.db.insert).run(s.conn, [{**row, "seen": seen}]) == 1:
             return
-        if not _STANDS.one(s.conn, org=s.org, user=user, turn=to):
+        if not _STANDS.first(s.conn, org=s.org, user=user, turn=to):
             raise Conflict(f"What {extractor} has read was erased meanwhile.")
         raise Conflict(f"Another worker has already read on for {extractor}.")

@@ -59,8 +59,8 @@ class Conversations:
         """The same for several, of which one that cannot be stored keeps the others from it."""
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
-        s.hold_users({request.user_id for request, _ in said})
-        stored = self.by_request([request.id for request, _ in said])
+        s.lock_users({request.user_id for request, _ in said})
+        stored = self.get_requests([request.id for request, _ in said])
         added = []
         for request, _ in said:
             known = stored.setdefault(request.id, request)
@@ -80,10 +80,10 @@ class Conversations:
         if rows:
             _ADD_TURNS.run(s.conn, rows)
 
-    def request(self, request_id: RequestId) -> Request | None:
-        return self.by_request([request_id]).get(request_id)
+    def get_request(self, request_id: RequestId) -> Request | None:
+        return self.get_requests([request_id]).get(request_id)
 
-    def requests(
+    def select_requests(
         self,
         *,
         user: UserId | None = None,
@@ -94,13 +94,13 @@ class Conversations:
         until: Millis | None = None,
     ) -> sa.Select[Any]:
         """The query behind both pages of sessions and their content."""
-        query = self._scope.mine(requests)
+        query = self._scope.select(requests)
         for column, wanted in (("user_id", user), ("session_id", session), ("request_id", request), ("source", source)):
             if wanted is not None:
                 query = query.where(requests.c[column] == wanted)
         return _between(query, requests.c.created_at, since, until)
 
-    def sessions_page(self, query: sa.Select[Any], limit: int, offset: int) -> tuple[list[list[Request]], bool]:
+    def page_sessions(self, query: sa.Select[Any], limit: int, offset: int) -> tuple[list[list[Request]], bool]:
         """Requests gathered by session, the newest session first, and whether more follow."""
         inner = query.subquery()
         newest = sa.func.max(inner.c.created_at)
@@ -120,14 +120,14 @@ class Conversations:
                     grouped[row.user_id, row.session_id].append(_request(row))
         return list(grouped.values()), len(page) > limit
 
-    def of_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
-        query = self._scope.mine(interactions).where(interactions.c.request_id.in_(ids))
+    def find_by_requests(self, ids: Sequence[RequestId]) -> list[Interaction]:
+        query = self._scope.select(interactions).where(interactions.c.request_id.in_(ids))
         return [_turn(row) for row in self._scope.rows(query.order_by(_turn_id))]
 
-    def of_session(self, user: UserId, session: SessionId, most: int) -> tuple[list[Request], list[Interaction]]:
+    def get_session(self, user: UserId, session: SessionId, most: int) -> tuple[list[Request], list[Interaction]]:
         """Its requests and the newest of their turns, oldest first, without the pictures, which may be megabytes."""
         i, r = interactions.c, requests.c
-        query = self.requests(user=user, session=session).order_by(r.created_at, _LAST_TURN)
+        query = self.select_requests(user=user, session=session).order_by(r.created_at, _LAST_TURN)
         turns = (
             _WITHOUT_PICTURES.join(requests, sa.and_(r.org_id == i.org_id, r.request_id == i.request_id))
             .where(r.org_id == self._scope.org, r.session_id == session, r.user_id == user)
@@ -137,12 +137,12 @@ class Conversations:
         found = [_request(row) for row in self._scope.all(query)]
         return found, [_turn(row) for row in reversed(self._scope.rows(turns))]
 
-    def by_ids(self, ids: Sequence[InteractionId]) -> list[Interaction]:
+    def get_many(self, ids: Sequence[InteractionId]) -> list[Interaction]:
         """In the order of their ids."""
         rows = [row for some in in_batches(ids) for row in _BY_IDS.rows(self._scope.conn, self._scope.org, some)]
         return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
-    def newest(
+    def find_newest(
         self,
         user: UserId | None,
         limit: int | None,
@@ -151,7 +151,7 @@ class Conversations:
         request: str | None = None,
     ) -> list[Interaction]:
         """The latest turns of a user or of all, oldest first."""
-        query = self._scope.mine(interactions)
+        query = self._scope.select(interactions)
         if user is not None:
             query = query.where(interactions.c.user_id == user)
         if request is not None:
@@ -160,24 +160,24 @@ class Conversations:
         rows = self._scope.rows(query.order_by(_turn_id.desc()).limit(limit))
         return [_turn(row) for row in reversed(rows)]
 
-    def after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
+    def find_after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
         """Turns of a user that came after the bookmark, oldest first."""
         given = {"org": self._scope.org, "user": user, "bookmark": bookmark}
         conn = self._scope.conn
         rows = _AFTER.rows(conn, **given) if limit is None else _SOME_AFTER.rows(conn, **given, most=limit)
         return [_turn(row) for row in rows]
 
-    def before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
+    def find_before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
         """The last turns up to and with the bookmark, oldest first."""
         rows = _BEFORE.rows(self._scope.conn, org=self._scope.org, user=user, bookmark=bookmark, most=limit)
         return [_turn(row) for row in reversed(rows)]
 
-    def last_id_of_request(self, request_id: RequestId) -> InteractionId | None:
-        query = self._scope.mine(_turn_id).where(interactions.c.request_id == request_id)
-        found = self._scope.one(query.order_by(_turn_id.desc()).limit(1))
+    def get_last_id(self, request_id: RequestId) -> InteractionId | None:
+        query = self._scope.select(_turn_id).where(interactions.c.request_id == request_id)
+        found = self._scope.first(query.order_by(_turn_id.desc()).limit(1))
         return None if found is None else InteractionId(found[0])
 
-    def by_request(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
+    def get_requests(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
         rows = _REQUESTS.rows(self._scope.conn, self._scope.org, ids)
         return {RequestId(row["request_id"]): _request(SimpleNamespace(**row)) for row in rows}
 
@@ -191,8 +191,8 @@ class Conversations:
         self._scope.delete(interactions, interactions.c.request_id.in_(ids))
         return self._scope.delete(requests, requests.c.request_id.in_(ids))
 
-    def ids_of_session(self, session: SessionId) -> list[RequestId]:
-        query = self._scope.mine(requests.c.request_id).where(requests.c.session_id == session)
+    def find_request_ids(self, session: SessionId) -> list[RequestId]:
+        query = self._scope.select(requests.c.request_id).where(requests.c.session_id == session)
         return [RequestId(row.request_id) for row in self._scope.all(query)]
 
     def delete_all(self) -> int:
@@ -202,9 +202,9 @@ class Conversations:
             self._scope.delete(table)
         return gone
 
-    def ids_of_user(self, user: UserId) -> tuple[list[str], list[str]]:
+    def find_ids_of_user(self, user: UserId) -> tuple[list[str], list[str]]:
         """Of requests, and of sessions."""
-        query = self._scope.mine(requests.c.request_id, requests.c.session_id)
+        query = self._scope.select(requests.c.request_id, requests.c.session_id)
         rows = self._scope.all(query.where(requests.c.user_id == user))
         return [row.request_id for row in rows], sorted({row.session_id for row in rows})
 

@@ -35,7 +35,7 @@ class RequestUsers:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def of(self, heard: RequestFilter) -> list[UserId]:
+    def find(self, heard: RequestFilter) -> list[UserId]:
         """Everybody with a request that fits and may be learned from, by name."""
         c = requests.c
         query = sa.select(c.user_id).where(c.org_id == self._scope.org, sa.not_(c.evaluation_only), *_conditions(heard))

@@ -64,17 +64,17 @@ class SessionRecords:
     def exists(self, user: UserId, session: SessionId) -> bool:
         """Whether anything was published in it."""
         c = requests.c
-        query = self._scope.mine(c.request_id).where(c.session_id == session, c.user_id == user)
-        return self._scope.one(query.limit(1)) is not None
+        query = self._scope.select(c.request_id).where(c.session_id == session, c.user_id == user)
+        return self._scope.first(query.limit(1)) is not None
 
-    def users_of(self, session: SessionId, limit: int) -> list[UserId]:
+    def find_users(self, session: SessionId, limit: int) -> list[UserId]:
         """Whose session it is; ids being the callers' own, there may be several, the last to speak first."""
         c = requests.c
-        query = self._scope.mine(c.user_id).where(c.session_id == session).group_by(c.user_id)
+        query = self._scope.select(c.user_id).where(c.session_id == session).group_by(c.user_id)
         newest = query.order_by(sa.func.max(c.created_at).desc(), c.user_id).limit(limit)
         return [UserId(row.user_id) for row in self._scope.all(newest)]
 
-    def extent(self, user: UserId, session: SessionId) -> Extent:
+    def get_extent(self, user: UserId, session: SessionId) -> Extent:
         i, r = interactions.c, requests.c
         query = (
             sa.select(sa.func.max(i.interaction_id), sa.func.count(), sa.func.min(i.created_at))
@@ -84,19 +84,19 @@ class SessionRecords:
         last, count, first_at = self._scope.conn.execute(query).one()
         return Extent(InteractionId(last or 0), count, Millis(first_at or 0))
 
-    def grown(self, user: UserId, seen: InteractionId) -> list[GrownSession]:
+    def find_grown(self, user: UserId, seen: InteractionId) -> list[GrownSession]:
         """Those in which a user's turns came after `seen`, in the order of their newest turns."""
         found = _grown().rows(self._scope.conn, org=self._scope.org, user=user, seen=seen)
         return [GrownSession(**{**row, "finished": bool(row["finished"])}) for row in found]
 
-    def ended_between(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[EndedSession]:
+    def find_ended(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[EndedSession]:
         """Those whose newest request came in that time, both ends included, and that had one of these sources.
 
         The earliest first.
         """
         c = requests.c
         newest, version = sa.func.max(c.created_at), sa.func.max(c.agent_version).label("agent_version")
-        query = self._scope.mine(c.user_id, c.session_id, version)
+        query = self._scope.select(c.user_id, c.session_id, version)
         query = query.group_by(c.user_id, c.session_id).having(newest.between(since, until))
         if sources is not None:
             query = query.having(sa.func.max(sa.case((c.source.in_(sources), 1), else_=0)) == 1)
@@ -106,19 +106,19 @@ class SessionRecords:
     def finish(self, user: UserId, session: SessionId) -> None:
         self._set(user, session, {"finished_at": self._scope.at})
 
-    def finished_at(self, user: UserId, session: SessionId) -> Millis | None:
+    def get_finished_at(self, user: UserId, session: SessionId) -> Millis | None:
         c = sessions.c
-        row = self._scope.one(self._scope.mine(c.finished_at).where(c.user_id == user, c.session_id == session))
+        row = self._scope.first(self._scope.select(c.finished_at).where(c.user_id == user, c.session_id == session))
         return None if row is None or row.finished_at is None else Millis(row.finished_at)
 
-    def finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
+    def find_finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
         """Those of them that are over."""
         found = _FINISHED.rows(self._scope.conn, self._scope.org, ids, user=user)
         return {SessionId(row["session_id"]) for row in found}
 
     # --- how they ended, as their callers state it -----------------------------------------------------------------
 
-    def state(self, stated: Stated) -> None:
+    def set_outcome(self, stated: Stated) -> None:
         """A later word takes the place of an earlier one."""
         values = {
             "outcome": stated.outcome,
@@ -131,20 +131,20 @@ class SessionRecords:
         }
         self._set(stated.user_id, stated.session_id, values)
 
-    def stated(self, user: UserId, session: SessionId) -> Stated | None:
+    def get_outcome(self, user: UserId, session: SessionId) -> Stated | None:
         c = sessions.c
-        query = self._scope.mine(sessions).where(c.user_id == user, c.session_id == session, c.outcome.is_not(None))
-        row = self._scope.one(query)
+        query = self._scope.select(sessions).where(c.user_id == user, c.session_id == session, c.outcome.is_not(None))
+        row = self._scope.first(query)
         return None if row is None else _stated(row)
 
-    def outcomes(self, wanted: OutcomeFilter, limit: int, offset: int) -> list[Stated]:
+    def find_outcomes(self, wanted: OutcomeFilter, limit: int, offset: int) -> list[Stated]:
         """The latest first."""
         c = sessions.c
-        query = self._scope.mine(sessions).where(c.outcome.is_not(None), *_outcomes(wanted))
+        query = self._scope.select(sessions).where(c.outcome.is_not(None), *_outcomes(wanted))
         query = query.order_by(c.outcome_at.desc(), c.user_id, c.session_id).limit(limit).offset(offset)
         return [_stated(row) for row in self._scope.all(query)]
 
-    def count_stated(self, user: UserId) -> int:
+    def count_outcomes(self, user: UserId) -> int:
         return self._scope.count(sessions, sessions.c.user_id == user, sessions.c.outcome.is_not(None))
 
     # --- erasure ---------------------------------------------------------------------------------------------------
@@ -158,13 +158,13 @@ class SessionRecords:
             if not self.exists(user, session):
                 self._scope.delete(sessions, sessions.c.user_id == user, sessions.c.session_id == session)
 
-    def of_requests(self, ids: Sequence[RequestId]) -> list[SessionKey]:
+    def find_by_requests(self, ids: Sequence[RequestId]) -> list[SessionKey]:
         c = requests.c
-        rows = self._scope.those(self._scope.mine(c.user_id, c.session_id).distinct(), c.request_id, ids)
+        rows = self._scope.all_in(self._scope.select(c.user_id, c.session_id).distinct(), c.request_id, ids)
         return sorted({(UserId(row.user_id), SessionId(row.session_id)) for row in rows})
 
     def _set(self, user: UserId, session: SessionId, values: dict[str, Any]) -> None:
-        self._scope.put(sessions, {"user_id": user, "session_id": session}, values)
+        self._scope.upsert(sessions, {"user_id": user, "session_id": session}, values)
 
 
 def _outcomes(wanted: OutcomeFilter) -> list[sa.ColumnElement[bool]]:

@@ -24,7 +24,7 @@ class Backup(Struct, frozen=True):
     seconds: float
 
     @property
-    def is_there(self) -> bool:
+    def exists(self) -> bool:
         return Path(self.path).is_file()
 
 

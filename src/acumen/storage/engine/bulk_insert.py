@@ -38,7 +38,7 @@ class BulkInsert:
         """How many rows were written."""
         return sum(cursor.rowcount for cursor in self._runs(conn, rows))
 
-    def returned(self, conn: sa.Connection, rows: Sequence[Values]) -> list[Values]:
+    def returning(self, conn: sa.Connection, rows: Sequence[Values]) -> list[Values]:
         """What the statement returns of the rows that were written."""
         return [row for cursor in self._runs(conn, rows) for row in cursor.fetchall()]
 

@@ -32,7 +32,7 @@ class CompiledStatement:
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, given)
 
-    def returned(self, conn: sa.Connection, row: Row) -> Any:
+    def returning(self, conn: sa.Connection, row: Row) -> Any:
         """What the database answers to one row."""
         text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(row))
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
@@ -79,7 +79,7 @@ class PlainStatement:
         with translated(conn, text):
             return _execute(conn.connection.cursor(), text, [values(row) for row in rows])
 
-    def one(self, conn: sa.Connection, **row: Any) -> Any:
+    def first(self, conn: sa.Connection, **row: Any) -> Any:
         """The first row it finds or returns, if there is one."""
         return next(iter(self.all(conn, **row)), None)
 

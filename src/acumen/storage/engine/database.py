@@ -29,23 +29,23 @@ class Database(Protocol):
         """An INSERT that knows ON CONFLICT."""
         ...
 
-    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+    def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         """Whether a JSON list holds at least one of the values."""
         ...
 
-    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+    def json_contains(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
         """Whether a JSON list holds the value, which may be another column's."""
         ...
 
-    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+    def contains_text(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
         ...
 
-    def listed(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    def json_rows(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         """Objects of a JSON list as rows with these columns: one text, however many they are."""
         ...
 
-    def with_first(
+    def join_first(
         self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
         """Each row of what is known, `left` among it, beside the first of `right` by a column of those that fit.
@@ -54,14 +54,14 @@ class Database(Protocol):
         """
         ...
 
-    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+    def lock(self, conn: sa.Connection, *keys: str) -> None:
         """From here to COMMIT no other transaction passes the same keys: ids are committed in their order.
 
         Keys of one call are locked in the same order by everybody.
         """
         ...
 
-    def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:
+    def planned_for_many(self, conn: sa.Connection) -> AbstractContextManager[None]:
         """For a statement over all memories: without statistics it is planned as if it were over many, not over one."""
         ...
 
@@ -77,7 +77,7 @@ class Database(Protocol):
         """Every table and column of the schema, in one query."""
         ...
 
-    def problems(self, conn: sa.Connection) -> list[str]:
+    def check(self, conn: sa.Connection) -> list[str]:
         """What the database says is wrong with itself; empty is good."""
         ...
 

@@ -78,24 +78,24 @@ class Postgres:
     async def _write(self, fn: Callable[[sa.Connection], T], keys: Sequence[str]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, keys)
 
-    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+    def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
         return found
 
-    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+    def json_contains(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
         found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_key(value)
         return found
 
-    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+    def contains_text(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
 
     @staticmethod
-    def listed(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    def json_rows(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         columns = [sa.column(c.name, c.type) for c in shape.c]
         rows = sa.func.json_to_recordset(sa.cast(given, sa.JSON)).table_valued(*columns)
         return sa.select(*rows.render_derived(name="listed", with_types=True).c)
 
-    def with_first(
+    def join_first(
         self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
         """By LATERAL: what SQLite is told instead, Postgres would answer by reading all of `right`."""
@@ -103,12 +103,12 @@ class Postgres:
         one = query.correlate(left).lateral("first")
         return known.outerjoin(one, sa.true()), one.c
 
-    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+    def lock(self, conn: sa.Connection, *keys: str) -> None:
         if keys:
             conn.exec_driver_sql(_LOCK, (list(keys),))
 
     @contextmanager
-    def guarded(self, conn: sa.Connection) -> Iterator[None]:
+    def planned_for_many(self, conn: sa.Connection) -> Iterator[None]:
         """Right after a load it takes a table for empty, and would compare each row with all; LATERAL stays a loop."""
         conn.execute(sa.text("SET LOCAL enable_nestloop = off"))
         yield
@@ -129,7 +129,7 @@ class Postgres:
         query = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
         return {(row[0], row[1]) for row in conn.exec_driver_sql(query)}
 
-    def problems(self, conn: sa.Connection) -> list[str]:
+    def check(self, conn: sa.Connection) -> list[str]:
         conn.execute(sa.text("SELECT 1"))
         return []
 
@@ -154,7 +154,7 @@ class Postgres:
         for left in reversed(range(TRIES)):
             try:
                 with self._engine.begin() as conn:
-                    self.in_order(conn, *keys)
+                    self.lock(conn, *keys)
                     return fn(conn)
             except sa.exc.OperationalError as wrong:
                 if not (left and getattr(wrong.orig, "sqlstate", None) in (DEADLOCK, SERIALIZATION)):

@@ -57,11 +57,11 @@ class OrgScope(Struct, frozen=True):
     db: Database
     org: OrgId
     at: Millis  # when the transaction began; stamps every row it writes
-    holds_org: bool = True  # whether it is the only such transaction of the org; False also for readers
-    held_users: set[str] = field(default_factory=set)
+    has_org_lock: bool = True  # whether it is the only such transaction of the org; False also for readers
+    locked_users: set[str] = field(default_factory=set)
     new_jobs: list[dict[str, Any]] = field(default_factory=list)  # inserted after everything else
 
-    def mine(self, what: sa.Table | sa.Column[Any], *more: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    def select(self, what: sa.Table | sa.Column[Any], *more: sa.ColumnElement[Any]) -> sa.Select[Any]:
         """A query of this org's rows, whole or only some columns of theirs."""
         table = what if isinstance(what, sa.Table) else what.table
         return sa.select(what, *more).where(table.c.org_id == self.org)
@@ -74,10 +74,10 @@ class OrgScope(Struct, frozen=True):
         """By the names of their columns."""
         return list(self.conn.execute(query, values or None).mappings())
 
-    def one(self, query: sa.Select[Any], **values: Any) -> Any:
+    def first(self, query: sa.Select[Any], **values: Any) -> Any:
         return self.conn.execute(query, values or None).first()
 
-    def those(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Collection[Any]) -> list[Any]:
+    def all_in(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Collection[Any]) -> list[Any]:
         """The rows with one of these values, as many at a time as a statement may name."""
         return [row for some in in_batches(sorted(values)) for row in self.all(query.where(column.in_(some)))]
 
@@ -89,40 +89,40 @@ class OrgScope(Struct, frozen=True):
             return rows, int(rows[0].of_all) if rows else 0
         return [], int(self.conn.execute(sa.select(sa.func.count()).select_from(query.subquery())).scalar_one())
 
-    def hold_org(self) -> None:
+    def require_org_lock(self) -> None:
         """Up to COMMIT nobody else of this org changes what search reads.
 
         Takes no lock, but checks that the transaction began with it.
         """
-        if not self.holds_org:
+        if not self.has_org_lock:
             raise LockOrderViolated(f"The transaction has to begin with the lock of org {self.org!r}.")
 
-    def hold_user(self, user: str) -> None:
+    def lock_user(self, user: str) -> None:
         """From here to COMMIT nobody else publishes for this user, learns from them or erases them."""
-        self.hold_users([user])
+        self.lock_users([user])
 
-    def hold_users(self, users: Collection[str]) -> None:
+    def lock_users(self, users: Collection[str]) -> None:
         """The same for several; users that are held already may be named again, others may not be added."""
-        new = set(users) - self.held_users
-        if new and self.held_users:
+        new = set(users) - self.locked_users
+        if new and self.locked_users:
             raise LockOrderViolated("All users of a transaction have to be locked in one call.")
-        self.held_users.update(new)
-        self.db.in_order(self.conn, *(f"user:{self.org}:{user}" for user in new))
+        self.locked_users.update(new)
+        self.db.lock(self.conn, *(f"user:{self.org}:{user}" for user in new))
 
     def stamp(self, row: dict[str, Any]) -> dict[str, Any]:
         return {"created_at": self.at, "updated_at": self.at, **row, "org_id": self.org}
 
-    def add(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+    def insert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         if rows:
             self.conn.execute(sa.insert(table), [self.stamp(row) for row in rows])
 
-    def add_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
+    def insert_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
         """Those that are not there yet; how many that were."""
         given = [self.stamp(row) for row in rows]
         insert = self.db.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
         return self.conn.execute(insert, given if len(given) > 1 else given[0]).rowcount if given else 0
 
-    def put(self, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    def upsert(self, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """The row of this key, new or changed to these values."""
         row = self.stamp({**key, **values})
         new = self.db.insert(table).on_conflict_do_update(
@@ -142,7 +142,7 @@ class OrgScope(Struct, frozen=True):
     def delete(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> int:
         return self.conn.execute(sa.delete(table).where(table.c.org_id == self.org, *where)).rowcount
 
-    def delete_those(self, column: sa.Column[Any], values: Collection[Any], *where: sa.ColumnElement[bool]) -> int:
+    def delete_in(self, column: sa.Column[Any], values: Collection[Any], *where: sa.ColumnElement[bool]) -> int:
         """The same for rows with one of these values."""
         return sum(self.delete(column.table, column.in_(some), *where) for some in in_batches(sorted(values)))
 

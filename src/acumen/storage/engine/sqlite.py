@@ -81,34 +81,34 @@ class Sqlite:
             self._waiting -= 1
         return value
 
-    def has_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
+    def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         item = sa.func.json_each(column).table_valued("value")
         return sa.exists(sa.select(1).select_from(item).where(item.c.value.in_(values)))
 
-    def has(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
-        return self.has_any(column, [value])
+    def json_contains(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
+        return self.json_contains_any(column, [value])
 
-    def holds(self, column: Any, text: str) -> sa.ColumnElement[bool]:
+    def contains_text(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
 
     @staticmethod
-    def listed(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    def json_rows(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         one = sa.func.json_each(given).table_valued("value")
         return sa.select(
             *(sa.func.json_extract(one.c.value, f"$.{c.name}", type_=c.type).label(c.name) for c in shape.c)
         )
 
-    def with_first(
+    def join_first(
         self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
         one = right.alias("first")
         first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
         return known.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
 
-    def in_order(self, conn: sa.Connection, *keys: str) -> None:
+    def lock(self, conn: sa.Connection, *keys: str) -> None:
         """One writer: everything is in order already."""
 
-    def guarded(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - the twin's
+    def planned_for_many(self, conn: sa.Connection) -> AbstractContextManager[None]:  # noqa: ARG002 - the twin's
         """It has no statistics to be misled by."""
         return nullcontext()
 
@@ -129,7 +129,7 @@ class Sqlite:
         query = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'"
         return {(row[0], row[1]) for row in conn.exec_driver_sql(query)}
 
-    def problems(self, conn: sa.Connection) -> list[str]:
+    def check(self, conn: sa.Connection) -> list[str]:
         found = conn.exec_driver_sql("PRAGMA quick_check").scalars().all()
         return [str(line) for line in found if line != "ok"]
 

@@ -45,40 +45,40 @@ class JobQueue:
             _fold_in(s.db.insert).run(s.conn, sorted(s.new_jobs, key=lambda row: str(row["waiting_key"])))
             s.new_jobs.clear()
 
-    def of_scope(self, event: str, scope: str) -> list[Job]:
-        return self._those(jobs.c.fact == event, jobs.c.scope == scope)
+    def find_by_scope(self, event: str, scope: str) -> list[Job]:
+        return self._those(jobs.c.event == event, jobs.c.scope == scope)
 
-    def of_event(self, event: str) -> list[Job]:
-        return self._those(jobs.c.fact == event)
+    def find_by_event(self, event: str) -> list[Job]:
+        return self._those(jobs.c.event == event)
 
-    def of_run(self, run_id: str) -> list[Job]:
+    def find_by_run(self, run_id: str) -> list[Job]:
         return self._those(jobs.c.scope == run_id)
 
     def _those(self, *where: sa.ColumnElement[bool]) -> list[Job]:
-        return [_job(row) for row in self._scope.all(self._scope.mine(jobs).where(*where))]
+        return [_job(row) for row in self._scope.all(self._scope.select(jobs).where(*where))]
 
-    def counts(self) -> dict[str, dict[str, int]]:
+    def count(self) -> dict[str, dict[str, int]]:
         """By event, then by state."""
         c = jobs.c
-        query = self._scope.mine(c.fact, c.state, sa.func.count())
+        query = self._scope.select(c.event, c.state, sa.func.count())
         counted: dict[str, dict[str, int]] = {}
-        for event, state, number in self._scope.all(query.group_by(c.fact, c.state)):
+        for event, state, number in self._scope.all(query.group_by(c.event, c.state)):
             counted.setdefault(event, {})[state] = number
         return counted
 
     def overdue_since(self) -> Millis | None:
         """Since when the oldest that is due waits; None when none does."""
         c = jobs.c
-        due = self._scope.mine(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
-        found = self._scope.one(due.order_by(c.run_at).limit(1))
+        due = self._scope.select(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
+        found = self._scope.first(due.order_by(c.run_at).limit(1))
         return Millis(found.run_at) if found else None
 
-    def dead(self, limit: int) -> list[Job]:
+    def find_dead_letters(self, limit: int) -> list[Job]:
         c = jobs.c
-        query = self._scope.mine(jobs).where(c.state == JobState.DEAD)
+        query = self._scope.select(jobs).where(c.state == JobState.DEAD)
         return [_job(row) for row in self._scope.all(query.order_by(c.updated_at.desc()).limit(limit))]
 
-    def forget_dead(self, before: Millis) -> int:
+    def delete_dead_letters(self, before: Millis) -> int:
         return self._delete(jobs.c.state == JobState.DEAD, jobs.c.updated_at < before)
 
     def delete_user(self, user: UserId) -> int:
@@ -91,15 +91,15 @@ class JobQueue:
         of_sessions = sa.func.substr(jobs.c.scope, 1, len(theirs)) == theirs
         return self._delete(
             sa.or_(
-                sa.and_(jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user),
-                sa.and_(jobs.c.fact == SessionQuiet.name, of_sessions),
+                sa.and_(jobs.c.event.in_(ABOUT_A_USER), jobs.c.scope == user),
+                sa.and_(jobs.c.event == SessionQuiet.name, of_sessions),
             )
         )
 
     def _delete(self, *where: sa.ColumnElement[bool]) -> int:
         """Never waits: rows that a worker holds are skipped."""
-        free = self._scope.mine(jobs.c.job_id).where(*where).with_for_update(skip_locked=True)
-        return self._scope.delete_those(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
+        free = self._scope.select(jobs.c.job_id).where(*where).with_for_update(skip_locked=True)
+        return self._scope.delete_in(jobs.c.job_id, [row.job_id for row in self._scope.all(free)])
 
 
 class JobLeases:
@@ -110,7 +110,7 @@ class JobLeases:
         self._db = db
         self._at = at
 
-    def any_due(self) -> bool:
+    def has_due(self) -> bool:
         return bool(_ANY_DUE.all(self._conn, at=self._at))
 
     def next_at(self) -> Millis | None:
@@ -124,9 +124,9 @@ class JobLeases:
         self._recover_lost(attempts)
         return self._take(_DUE.rows(self._conn, at=self._at, most=most), owner, until)
 
-    def claim_this(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
+    def claim_event(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
         """The job of this very event, if it is due and nobody has it."""
-        this = {"org": org, "fact": event.name, "scope": event.scope}
+        this = {"org": org, "event": event.name, "scope": event.scope}
         return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
 
     def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
@@ -138,7 +138,7 @@ class JobLeases:
         _LEASE.run(self._conn, [{"job": row["job_id"], **leased} for row in first.values()])
         return [_job(SimpleNamespace(**row)) for row in first.values()]
 
-    def renew(self, owner: str, ids: Sequence[int], until: Millis) -> None:
+    def renew_leases(self, owner: str, ids: Sequence[int], until: Millis) -> None:
         """Only those named: a job whose end could not be written shall come back."""
         self._conn.execute(
             sa.update(jobs)
@@ -146,7 +146,7 @@ class JobLeases:
             .values(lease_until=until, updated_at=self._at)
         )
 
-    def owners(self) -> list[str]:
+    def find_owners(self) -> list[str]:
         """Who holds a lease."""
         query = sa.select(jobs.c.lease_owner).where(jobs.c.state == JobState.RUNNING).distinct()
         return [row.lease_owner for row in self._conn.execute(query)]
@@ -159,7 +159,7 @@ class JobLeases:
 
     def finish(self, job: Job, owner: str) -> None:
         """What died of the same scope is made good by it: a step does all there is to do."""
-        done = {"org": job.org_id, "fact": job.event, "scope": job.scope, "job": job.id, "owner": owner}
+        done = {"org": job.org_id, "event": job.event, "scope": job.scope, "job": job.id, "owner": owner}
         _FINISH.run(self._conn, [done])
 
     def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
@@ -177,7 +177,7 @@ class JobLeases:
     def _recover_lost(self, attempts: int) -> None:
         """A worker that died leaves its jobs to others."""
         lost = _LOST.rows(self._conn, at=self._at, most=MOST_LOST)
-        for row in sorted(lost, key=lambda row: _waiting_key(row["org_id"], row["fact"], row["scope"])):
+        for row in sorted(lost, key=lambda row: _waiting_key(row["org_id"], row["event"], row["scope"])):
             cause = row["last_error"] or "the worker that ran it disappeared"
             if row["attempts"] >= attempts * LOSSES_PER_FAILURE:
                 self._set([row["job_id"]], state=JobState.DEAD, lease_owner=None, last_error=cause)
@@ -187,7 +187,7 @@ class JobLeases:
     def _wait_again(self, job_id: int, cause: str, at: Millis) -> None:
         """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
         job = self._conn.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).one()
-        key = _waiting_key(job.org_id, job.fact, job.scope)
+        key = _waiting_key(job.org_id, job.event, job.scope)
         twin = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
         if twin is None:
             waiting = {"state": JobState.WAITING, "waiting_key": key, "lease_owner": None}
@@ -202,7 +202,7 @@ class JobLeases:
 
 def _lane(row: Row) -> tuple[str, str, str]:
     """What only one worker at a time may be at."""
-    return row["org_id"], "a user" if row["fact"] in ABOUT_A_USER else row["fact"], row["scope"]
+    return row["org_id"], "a user" if row["event"] in ABOUT_A_USER else row["event"], row["scope"]
 
 
 def _is(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool]:
@@ -214,7 +214,7 @@ def _due() -> sa.Select[Any]:
     c, running = jobs.c, jobs.alias("running").c
     busy = sa.exists().where(
         *(running.org_id == c.org_id, running.scope == c.scope, _is(running.state, JobState.RUNNING)),
-        sa.or_(running.fact == c.fact, sa.and_(_is(running.fact, *ABOUT_A_USER), _is(c.fact, *ABOUT_A_USER))),
+        sa.or_(running.event == c.event, sa.and_(_is(running.event, *ABOUT_A_USER), _is(c.event, *ABOUT_A_USER))),
     )
     due = sa.select(jobs).where(_is(c.state, JobState.WAITING), c.run_at <= sa.bindparam("at"), sa.not_(busy))
     return due.order_by(c.run_at, c.job_id)
@@ -236,7 +236,7 @@ _ANY_DUE = PlainStatement(
     sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists()))
 )
 _DUE, _LOST = _held(_due()), _held(_lost())
-_THIS = {"org": jobs.c.org_id, "its_fact": jobs.c.fact, "its_scope": jobs.c.scope}
+_THIS = {"org": jobs.c.org_id, "its_event": jobs.c.event, "its_scope": jobs.c.scope}
 _THIS_DUE = _held(_due().where(*(column == sa.bindparam(name) for name, column in _THIS.items())))
 _LEASE = PlainStatement(
     sa.update(jobs)
@@ -253,7 +253,7 @@ _LEASE = PlainStatement(
 _FINISH = PlainStatement(
     sa.delete(jobs).where(
         jobs.c.org_id == sa.bindparam("org"),
-        jobs.c.fact == sa.bindparam("its_fact"),
+        jobs.c.event == sa.bindparam("its_event"),
         jobs.c.scope == sa.bindparam("its_scope"),
         sa.or_(
             sa.and_(jobs.c.job_id == sa.bindparam("job"), jobs.c.lease_owner == sa.bindparam("owner")),
@@ -267,8 +267,7 @@ _FINISH = PlainStatement(
 def _fold_in(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     new = insert(jobs)
     earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
-    wishes = jobs.c.wishes + new.excluded.wishes
-    folded = {"wishes": wishes, "run_at": earlier, "updated_at": new.excluded.updated_at}
+    folded = {"run_at": earlier, "updated_at": new.excluded.updated_at}
     return CompiledStatement(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
 
 
@@ -279,15 +278,14 @@ def _waiting_key(org: str, event: str, scope: str) -> str:
 def _new_job(org: OrgId, event: Event, run_at: Millis) -> dict[str, Any]:
     return {
         "waiting_key": _waiting_key(org, event.name, event.scope),
-        "fact": event.name,
+        "event": event.name,
         "scope": event.scope,
         "payload": event.payload(),
         "state": JobState.WAITING,
-        "wishes": 1,
         "attempts": 0,
         "run_at": run_at,
     }
 
 
 def _job(row: Any) -> Job:
-    return value_of(Job, row, id=row.job_id, event=row.fact, payload=row.payload or {}, state=JobState(row.state))
+    return value_of(Job, row, id=row.job_id, payload=row.payload or {}, state=JobState(row.state))

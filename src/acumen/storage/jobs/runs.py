@@ -29,49 +29,42 @@ class Runs:
     ) -> Run:
         """Conflict while another one of the service is at work on the same subject."""
         s = self._scope
-        self.hold(service)
-        active = self.active(service, subject)
+        self.lock(service)
+        active = self.get_active(service, subject)
         if active is not None:
             told = f"A run of {service} is under way ({active.id}): wait for its end, or cancel it."
             raise OperationInTheWay(told, active.id)
         run_id = run_id or RunId(fresh_id("run"))
         row = {"run_id": run_id, "service": service, "active_key": _active_key(service, subject)}
-        s.add(runs, [{**row, "state": RunState.QUEUED, "request": dict(request), "cancel_asked": False}])
+        s.insert(runs, [{**row, "state": RunState.QUEUED, "request": dict(request), "cancel_asked": False}])
         RunItems(s).add(run_id, items)
         return self._run(run_id)
 
-    def hold(self, service: str) -> None:
+    def lock(self, service: str) -> None:
         """From here to COMMIT no run of the service starts."""
-        self._scope.db.in_order(self._scope.conn, f"run:{self._scope.org}:{service}")
+        self._scope.db.lock(self._scope.conn, f"run:{self._scope.org}:{service}")
 
     def get(self, run_id: RunId) -> Run | None:
-        return self._first(self._scope.mine(runs).where(runs.c.run_id == run_id))
+        return self._first(self._scope.select(runs).where(runs.c.run_id == run_id))
 
-    def active(self, service: str, subject: str) -> Run | None:
-        return self._first(self._scope.mine(runs).where(runs.c.active_key == _active_key(service, subject)))
+    def get_active(self, service: str, subject: str) -> Run | None:
+        return self._first(self._scope.select(runs).where(runs.c.active_key == _active_key(service, subject)))
 
-    def all_active(self, service: str | None = None) -> list[Run]:
-        query = self._scope.mine(runs).where(runs.c.active_key.is_not(None))
+    def find_active(self, service: str | None = None) -> list[Run]:
+        query = self._scope.select(runs).where(runs.c.active_key.is_not(None))
         if service is not None:
             query = query.where(runs.c.service == service)
         return [_run(row) for row in self._scope.all(query.order_by(runs.c.created_at))]
 
-    def latest(self, service: str, mode: str | None = None) -> Run | None:
+    def find_latest(self, service: str, mode: str | None = None) -> Run | None:
         """One that is under way, the one without a subject first; else the one that ended last."""
         c = runs.c
-        query = self._scope.mine(runs).where(c.service == service)
+        query = self._scope.select(runs).where(c.service == service)
         if mode is not None:
             query = query.where(c.request["mode"].as_string() == mode)
         # The key of a run without a subject is the beginning of all the others, so it comes before them.
         order = (c.active_key.is_(None), c.active_key, c.finished_at.desc(), c.created_at.desc(), c.run_id.desc())
         return self._first(query.order_by(*order).limit(1))
-
-    def latest_ended(self, service: str, agent_versions: Sequence[str]) -> Run | None:
-        """The run about one of these agent versions that ended last."""
-        c = runs.c
-        query = self._scope.mine(runs).where(c.service == service, c.finished_at.is_not(None))
-        query = query.where(c.request["agent_version"].as_string().in_(agent_versions))
-        return self._first(query.order_by(c.finished_at.desc(), c.created_at.desc()).limit(1))
 
     def begin(self, run_id: RunId) -> Run | None:
         """A run that was begun before goes on; None when it is over, or gone."""
@@ -79,7 +72,7 @@ class Runs:
         begun = self._scope.update(runs, runs.c.run_id == run_id, runs.c.active_key.is_not(None), **began)
         return self._run(run_id) if begun else None
 
-    def ask_cancel(self, run_id: RunId) -> Run:
+    def request_cancel(self, run_id: RunId) -> Run:
         """It stops before its next item; one that has not begun is over at once, and nobody begins it meanwhile."""
         run = self._set(run_id, cancel_asked=True)
         return self.finish(run_id, RunState.CANCELLED, {}) if run.state is RunState.QUEUED else run
@@ -88,9 +81,9 @@ class Runs:
         over = {"active_key": None, "finished_at": self._scope.at}
         return self._set(run_id, state=state, result=dict(result), cause=cause, **over)
 
-    def forget_user(self, user: str) -> None:
+    def erase_user(self, user: str) -> None:
         """For whom it was asked; a run for nobody else is over as soon as it goes on."""
-        for row in self._scope.all(self._scope.mine(runs)):
+        for row in self._scope.all(self._scope.select(runs)):
             if (row.request or {}).get("user_id") == user:
                 stop = row.cancel_asked or row.active_key is not None
                 self._set(RunId(row.run_id), request={**row.request, "user_id": ERASED}, cancel_asked=stop)
@@ -100,10 +93,10 @@ class Runs:
         return self._run(run_id)
 
     def _run(self, run_id: RunId) -> Run:
-        return _run(self._scope.conn.execute(self._scope.mine(runs).where(runs.c.run_id == run_id)).one())
+        return _run(self._scope.conn.execute(self._scope.select(runs).where(runs.c.run_id == run_id)).one())
 
     def _first(self, query: sa.Select[Any]) -> Run | None:
-        row = self._scope.one(query)
+        row = self._scope.first(query)
         return None if row is None else _run(row)
 
 

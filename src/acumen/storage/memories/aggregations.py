@@ -13,8 +13,8 @@ from acumen.model.memories.cluster import AggregationBookmark, AggregationChange
 from acumen.storage.engine.compiled_statement import CompiledSelect, PlainStatement
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import (
+    aggregation_bookmarks,
     aggregation_changes,
-    aggregation_marks,
     clusters,
     requests,
     search_rows,
@@ -30,7 +30,7 @@ _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playb
 _LISTS = ("added", "updated", "removed")
 
 
-_m = aggregation_marks.c
+_m = aggregation_bookmarks.c
 _BOOKMARK = PlainStatement(
     sa.select(_m.last_id, _m.updated_at, _m.duration_ms, _m.seq, _m.basis).where(
         _m.org_id == sa.bindparam("org"), _m.agent_version == sa.bindparam("version")
@@ -41,7 +41,7 @@ _BOOKMARK = PlainStatement(
 @cache
 def _new_lessons() -> PlainStatement:
     """Asked for every publish: built once."""
-    u, m, r = user_playbooks.c, aggregation_marks.c, requests.c
+    u, m, r = user_playbooks.c, aggregation_bookmarks.c, requests.c
     seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
     skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
     return PlainStatement(
@@ -77,8 +77,8 @@ class Aggregations:
 
     # --- how far it has come --------------------------------------------------------------------------------------
 
-    def bookmark(self, agent_version: str) -> AggregationBookmark:
-        row = _BOOKMARK.one(self._scope.conn, org=self._scope.org, version=agent_version)
+    def get_bookmark(self, agent_version: str) -> AggregationBookmark:
+        row = _BOOKMARK.first(self._scope.conn, org=self._scope.org, version=agent_version)
         return AggregationBookmark() if row is None else AggregationBookmark(*row)
 
     def move_bookmark(self, agent_version: str, bookmark: AggregationBookmark) -> None:
@@ -88,23 +88,23 @@ class Aggregations:
             "seq": bookmark.seq,
             "basis": bookmark.basis,
         }
-        self._scope.put(aggregation_marks, {"agent_version": agent_version}, values)
+        self._scope.upsert(aggregation_bookmarks, {"agent_version": agent_version}, values)
 
-    def lessons(self, agent_version: str, name: str) -> list[IndexedLesson]:
+    def find_lessons(self, agent_version: str, name: str) -> list[IndexedLesson]:
         """Every current lesson that a user teaches, in the order of their ids."""
         rows = _lessons().rows(self._scope.conn, org=self._scope.org, version=agent_version, name=name)
         return [IndexedLesson(*row.values()) for row in rows]
 
-    def new_lessons(self) -> dict[str, int]:
+    def count_new_lessons(self) -> dict[str, int]:
         """By agent version, how many lessons came since it was last aggregated and may make it due again."""
         rows = _new_lessons().all(self._scope.conn, org=self._scope.org)
         return {version: int(count) for version, count in rows}
 
-    def groups(self, agent_versions: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
+    def find_groups(self, agent_versions: Sequence[str], names: Sequence[str] | None) -> list[tuple[str, str]]:
         """Agent versions with the playbook names that occur in them, in lessons of users or in shared ones."""
         groups: set[tuple[str, str]] = set()
         for c in (user_playbooks.c, clusters.c):
-            query = self._scope.mine(c.agent_version, c.name).where(c.agent_version.in_(agent_versions))
+            query = self._scope.select(c.agent_version, c.name).where(c.agent_version.in_(agent_versions))
             if names is not None:
                 query = query.where(c.name.in_(names))
             groups |= {(row[0], row[1]) for row in self._scope.all(query.distinct())}
@@ -112,7 +112,7 @@ class Aggregations:
 
     # --- what was changed -----------------------------------------------------------------------------------------
 
-    def note(
+    def add_change(
         self,
         run_id: str,
         agent_version: str,
@@ -124,14 +124,14 @@ class Aggregations:
     ) -> None:
         row = {"run_id": run_id, "agent_version": agent_version, "name": name}
         lists = {"added": list(added), "updated": list(updated), "removed": list(removed)}
-        self._scope.add(aggregation_changes, [{**row, **lists}])
+        self._scope.insert(aggregation_changes, [{**row, **lists}])
 
-    def changes(
+    def find_changes(
         self, agent_versions: Sequence[str], names: Sequence[str] | None, limit: int
     ) -> list[AggregationChange]:
         """One per aggregation that changed anything, the newest first."""
         c = aggregation_changes.c
-        query = self._scope.mine(aggregation_changes).where(c.agent_version.in_(agent_versions))
+        query = self._scope.select(aggregation_changes).where(c.agent_version.in_(agent_versions))
         if names is not None:
             query = query.where(c.name.in_(names))
         gathered: dict[tuple[str, str, str], AggregationChange] = {}
@@ -140,9 +140,9 @@ class Aggregations:
             gathered[key] = _with(gathered.get(key), row)
         return sorted(gathered.values(), key=lambda change: -change.id)[:limit]
 
-    def forget_words(self, lessons: Collection[PlaybookId], concerned: _Test = lambda _: True) -> None:
+    def erase_words(self, lessons: Collection[PlaybookId], concerned: _Test = lambda _: True) -> None:
         """Takes the words of these lessons out of the log, where a snapshot is `concerned`; that they changed stays."""
-        for row in self._scope.all(self._scope.mine(aggregation_changes)):
+        for row in self._scope.all(self._scope.select(aggregation_changes)):
             lists = {name: _without_words(getattr(row, name) or [], lessons, concerned) for name in _LISTS}
             if any(lists[name] != (getattr(row, name) or []) for name in lists):
                 self._scope.update(aggregation_changes, aggregation_changes.c.change_id == row.change_id, **lists)

@@ -29,16 +29,16 @@ class Conflicts:
 
     def add(self, conflict: Conflict) -> bool:
         """False when the two are linked already, in whichever state."""
-        if any({link.older, link.newer} == {conflict.older, conflict.newer} for link in self.of([conflict.newer])):
+        if any({link.older, link.newer} == {conflict.older, conflict.newer} for link in self.find([conflict.newer])):
             return False
         self._scope.conn.execute(sa.insert(conflicts).values(self._scope.stamp(_row(conflict))))
         return True
 
     def get(self, conflict_id: str) -> Conflict | None:
-        rows = self._scope.rows(self._scope.mine(conflicts).where(conflicts.c.conflict_id == conflict_id))
+        rows = self._scope.rows(self._scope.select(conflicts).where(conflicts.c.conflict_id == conflict_id))
         return next(map(_conflict, rows), None)
 
-    def of(self, refs: Collection[MemoryRef], *, only_open: bool = False) -> list[Conflict]:
+    def find(self, refs: Collection[MemoryRef], *, only_open: bool = False) -> list[Conflict]:
         """Those in which any of these memories takes part, oldest first."""
         by_kind: dict[Kind, list[str]] = {}
         for ref in refs:
@@ -51,21 +51,21 @@ class Conflicts:
                     sa.and_(c.older_kind == str(kind), c.older_id.in_(some)),
                     sa.and_(c.newer_kind == str(kind), c.newer_id.in_(some)),
                 )
-                query = self._scope.mine(conflicts).where(part)
+                query = self._scope.select(conflicts).where(part)
                 rows = self._scope.rows(query.where(_IS_OPEN) if only_open else query)
                 found |= {row["conflict_id"]: _conflict(row) for row in rows}
         return sorted(found.values(), key=lambda conflict: (conflict.created_at, conflict.id))
 
-    def open(self, user: UserId | None = None, limit: int | None = None) -> list[Conflict]:
+    def find_open(self, user: UserId | None = None, limit: int | None = None) -> list[Conflict]:
         """Newest first; of one user or of the whole org."""
         if user is not None and limit is None:
             return [_conflict(row) for row in _OPEN_OF.rows(self._scope.conn, org=self._scope.org, user=user)]
-        query = self._scope.mine(conflicts).where(_IS_OPEN)
+        query = self._scope.select(conflicts).where(_IS_OPEN)
         query = query if user is None else query.where(conflicts.c.user_id == user)
         ordered = query.order_by(conflicts.c.created_at.desc(), conflicts.c.conflict_id).limit(limit)
         return [_conflict(row) for row in self._scope.rows(ordered)]
 
-    def described(self, conflicts: Sequence[Conflict]) -> list[OpenConflict]:
+    def describe(self, conflicts: Sequence[Conflict]) -> list[OpenConflict]:
         """Those of which both memories are current, in the same order."""
         sides = self._current([ref for conflict in conflicts for ref in (conflict.older, conflict.newer)])
         return [
@@ -84,7 +84,7 @@ class Conflicts:
             query = sa.select(*columns, trigger.label("trigger"))
             query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT))
             ids = {parsed for ref in refs if ref.kind is kind and (parsed := mapping.parse_id(ref.id)) is not None}
-            for row in self._scope.those(query, c[mapping.id_column], ids):
+            for row in self._scope.all_in(query, c[mapping.id_column], ids):
                 text = f"{row.trigger}: {row.content}" if row.trigger else row.content
                 ref = MemoryRef(kind, row.id)
                 sides[ref] = ConflictSide(ref, text, Millis(row.said_at or row.created_at), row.version)
@@ -94,22 +94,22 @@ class Conflicts:
         values = {"state": str(state), "settled_by": by, "settled_at": at}
         self._scope.update(conflicts, conflicts.c.conflict_id == conflict_id, **values)
 
-    def settle_of(self, refs: Sequence[MemoryRef], by: str, at: Millis) -> list[Conflict]:
+    def settle(self, refs: Sequence[MemoryRef], by: str, at: Millis) -> list[Conflict]:
         """The open ones of memories that ended; returns them as they were."""
-        ended = self.of(refs, only_open=True)
+        ended = self.find(refs, only_open=True)
         for conflict in ended:
             self.set_state(conflict.id, ConflictState.SETTLED, by, at)
         return ended
 
-    def reopen_of(self, refs: Sequence[MemoryRef]) -> None:
+    def reopen(self, refs: Sequence[MemoryRef]) -> None:
         """The settled ones of memories that are current again, where the other memory is current too."""
-        settled = [conflict for conflict in self.of(refs) if conflict.state is ConflictState.SETTLED]
-        for pair in self.described(settled):
+        settled = [conflict for conflict in self.find(refs) if conflict.state is ConflictState.SETTLED]
+        for pair in self.describe(settled):
             self.set_state(pair.conflict.id, ConflictState.OPEN, None, None)
 
-    def delete_of(self, kind: Kind, ids: Sequence[str]) -> None:
+    def delete(self, kind: Kind, ids: Sequence[str]) -> None:
         """No word of deleted memories stays behind."""
-        for conflict in self.of([MemoryRef(kind, memory_id) for memory_id in ids]):
+        for conflict in self.find([MemoryRef(kind, memory_id) for memory_id in ids]):
             self._scope.delete(conflicts, conflicts.c.conflict_id == conflict.id)
 
     def delete_kind(self, kind: Kind) -> None:

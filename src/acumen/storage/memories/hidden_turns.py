@@ -35,29 +35,29 @@ class HiddenTurns:
         self._scope = scope
         self._search = search
 
-    def hidden(self, turns: Collection[InteractionId]) -> set[InteractionId]:
+    def find_hidden(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         """Those of them that search must not find."""
         ids = [str(turn) for turn in turns]
         found = (row for some in in_batches(ids) for row in _HIDDEN.rows(self._scope.conn, self._scope.org, some))
         return {InteractionId(int(row["entity_id"])) for row in found}
 
-    def settle(self, user: str, turns: Iterable[InteractionId]) -> None:
+    def refresh(self, user: str, turns: Iterable[InteractionId]) -> None:
         """Hides the turns that forgotten memories rest on, and shows the others of these."""
         turns = set(turns)
-        forgotten, hidden = turns & self._forgotten(user), self.hidden(turns)
+        forgotten, hidden = turns & self._forgotten(user), self.find_hidden(turns)
         if forgotten or hidden:
             self._hide(user, sorted(self._existing(forgotten - hidden)))
             self._show(sorted(self._existing(hidden - forgotten)))
 
-    def settle_all(self, users: set[str]) -> None:
+    def refresh_users(self, users: set[str]) -> None:
         """The same for every turn that a forgotten memory of these users rests on."""
         for user in sorted(users & self._with_forgotten()):
-            self.settle(user, self._forgotten(user))
+            self.refresh(user, self._forgotten(user))
 
     def _with_forgotten(self) -> set[str]:
         users: set[str] = set()
         for c in (profiles.c, user_playbooks.c):
-            query = self._scope.mine(c.user_id).where(c.status == str(Status.FORGOTTEN))
+            query = self._scope.select(c.user_id).where(c.status == str(Status.FORGOTTEN))
             users |= {row.user_id for row in self._scope.all(query.distinct()) if row.user_id}
         return users
 

@@ -22,17 +22,17 @@ class LessonSources:
 
     def add(self, lesson: PlaybookId, members: Collection[PlaybookId]) -> None:
         rows = [{"agent_playbook_id": lesson, "user_playbook_id": member} for member in members]
-        self._scope.add_new(agent_playbook_sources, rows)
+        self._scope.insert_new(agent_playbook_sources, rows)
 
-    def of(self, lessons: Collection[PlaybookId]) -> dict[PlaybookId, list[PlaybookId]]:
+    def find(self, lessons: Collection[PlaybookId]) -> dict[PlaybookId, list[PlaybookId]]:
         """What each was written from, in the order of the ids."""
-        query = self._scope.mine(_c.agent_playbook_id, _c.user_playbook_id).order_by(_c.user_playbook_id)
+        query = self._scope.select(_c.agent_playbook_id, _c.user_playbook_id).order_by(_c.user_playbook_id)
         members_of: dict[PlaybookId, list[PlaybookId]] = {lesson: [] for lesson in lessons}
-        for lesson, member in self._scope.those(query, _c.agent_playbook_id, lessons):
+        for lesson, member in self._scope.all_in(query, _c.agent_playbook_id, lessons):
             members_of[PlaybookId(lesson)].append(PlaybookId(member))
         return members_of
 
-    def taught_by(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
+    def find_lessons_of(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
         """The shared lessons that these user playbooks once went into, each with those of them that did."""
         members_of: dict[PlaybookId, set[PlaybookId]] = {}
         for some in in_batches(sorted(members)):
@@ -40,16 +40,16 @@ class LessonSources:
                 members_of.setdefault(row["agent_playbook_id"], set()).add(row["user_playbook_id"])
         return members_of
 
-    def all_taught(self) -> set[PlaybookId]:
+    def find_all_lessons(self) -> set[PlaybookId]:
         """Every shared lesson that has sources."""
-        return {PlaybookId(row[0]) for row in self._scope.all(self._scope.mine(_c.agent_playbook_id).distinct())}
+        return {PlaybookId(row[0]) for row in self._scope.all(self._scope.select(_c.agent_playbook_id).distinct())}
 
-    def withheld(self) -> set[str]:
+    def find_withheld(self) -> set[str]:
         """User playbooks whose sharing a person has rejected, and that no other shared lesson stands for."""
         lesson = agent_playbooks.c
         rejected = sa.case((lesson.approval == str(Approval.REJECTED), 0), else_=1)
         query = (
-            self._scope.mine(_c.user_playbook_id)
+            self._scope.select(_c.user_playbook_id)
             .join(agent_playbooks, (lesson.playbook_id == _c.agent_playbook_id) & (lesson.org_id == _c.org_id))
             .where(lesson.status == str(Status.CURRENT))
             .group_by(_c.user_playbook_id)
@@ -57,10 +57,10 @@ class LessonSources:
         )
         return {str(row[0]) for row in self._scope.all(query)}
 
-    def forget(self, members: Collection[PlaybookId]) -> None:
+    def delete_members(self, members: Collection[PlaybookId]) -> None:
         """These user playbooks are gone, and no lesson owes them a word."""
-        self._scope.delete_those(_c.user_playbook_id, members)
+        self._scope.delete_in(_c.user_playbook_id, members)
 
-    def lessons_deleted(self, lessons: Collection[PlaybookId]) -> None:
+    def delete_lessons(self, lessons: Collection[PlaybookId]) -> None:
         """Their clusters stay known: what a person has deleted is not written again from the same evidence."""
-        self._scope.delete_those(_c.agent_playbook_id, lessons)
+        self._scope.delete_in(_c.agent_playbook_id, lessons)

@@ -93,20 +93,20 @@ class Lineage:
         row = {**_row(ref, op, because, user), "before": _snapshot(before), "after": _snapshot(after)}
         _RECORD.run(self._scope.conn, [self._scope.stamp(row)])
 
-    def of(self, ref: MemoryRef) -> list[dict[str, Any]]:
+    def find(self, ref: MemoryRef) -> list[dict[str, Any]]:
         """The memory's life, oldest event first, each with its kind of change as `change`."""
         c = lineage.c
         query = (
-            self._scope.mine(lineage)
+            self._scope.select(lineage)
             .add_columns(_CHANGE.label("change"))
             .where(c.kind == str(ref.kind), c.entity_id == ref.id)
         )
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id))]
 
-    def as_of(self, kind: Kind, user: str | None, at: Millis) -> dict[str, dict[str, Any]]:
+    def get_as_of(self, kind: Kind, user: str | None, at: Millis) -> dict[str, dict[str, Any]]:
         """Every memory of a kind (of one user, or of all) as it was at a moment, by id; deleted ones left no words."""
         c = lineage.c
-        query = self._scope.mine(c.entity_id, c.op, c.after).where(c.kind == str(kind), c.created_at <= at)
+        query = self._scope.select(c.entity_id, c.op, c.after).where(c.kind == str(kind), c.created_at <= at)
         if user is not None:
             query = query.where(c.user_id == user)
         found: dict[str, dict[str, Any]] = {}
@@ -117,10 +117,10 @@ class Lineage:
                 found[row.entity_id] = {**found.get(row.entity_id, {}), **row.after}
         return {name: told for name, told in found.items() if "origin" in told}
 
-    def caused_by(self, request_id: str) -> tuple[dict[str, int], dict[str, int]]:
+    def count_caused_by(self, request_id: str) -> tuple[dict[str, int], dict[str, int]]:
         """What one request taught: profiles and playbooks, counted by what happened to them."""
         c = lineage.c
-        query = self._scope.mine(c.kind, c.op, sa.func.count()).where(c.request_id == request_id)
+        query = self._scope.select(c.kind, c.op, sa.func.count()).where(c.request_id == request_id)
         counted: tuple[dict[str, int], dict[str, int]] = ({}, {})
         for kind, op, number in self._scope.all(query.group_by(c.kind, c.op)):
             counted[kind != Kind.PROFILE][op] = number
@@ -135,7 +135,7 @@ class Lineage:
         told = {**_row(MemoryRef(kind, ""), str(move[1]), because, None), "before": before, "after": after}
         self._record_all(told, owners)
 
-    def of_kind(self, kind: Kind, user: str | None, limit: int) -> list[dict[str, Any]]:
+    def find_by_kind(self, kind: Kind, user: str | None, limit: int) -> list[dict[str, Any]]:
         """What happened to all memories of a kind, or to those of one user; the newest event first."""
         c = lineage.c
         # Without a user, the newest events are at hand in the order of their ids; no index of the org's is of help.
@@ -145,7 +145,7 @@ class Lineage:
             query = query.where(c.user_id == user)
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
 
-    def changes(self, wanted: ChangeFilter, limit: int, before: int | None = None) -> list[dict[str, Any]]:
+    def find_changes(self, wanted: ChangeFilter, limit: int, before: int | None = None) -> list[dict[str, Any]]:
         """Events newest first, each with its kind of change as `change`; only those older than the event `before`."""
         c = lineage.c
         org = org_of(c.event_id) if wanted.user is None else c.org_id  # as above
@@ -161,27 +161,27 @@ class Lineage:
         query = query.where(*(condition() for applies, condition in conditions if applies))
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
 
-    def change(self, event_id: int) -> dict[str, Any] | None:
+    def get_change(self, event_id: int) -> dict[str, Any] | None:
         query = self._with_change().where(lineage.c.event_id == event_id)
         return next((dict(row) for row in self._scope.rows(query)), None)
 
     def _with_change(self) -> sa.Select[Any]:
-        return self._scope.mine(lineage).add_columns(_CHANGE.label("change"))
+        return self._scope.select(lineage).add_columns(_CHANGE.label("change"))
 
     def _in_session(self, session: SessionId) -> sa.ColumnElement[bool]:
         """By its users first: their events have an index."""
         users, named = (
-            self._scope.mine(column).where(requests.c.session_id == session)
+            self._scope.select(column).where(requests.c.session_id == session)
             for column in (requests.c.user_id, requests.c.request_id)
         )
-        turns = self._scope.mine(interactions.c.interaction_id).where(interactions.c.request_id.in_(named))
+        turns = self._scope.select(interactions.c.interaction_id).where(interactions.c.request_id.in_(named))
         caused = sa.or_(lineage.c.request_id.in_(named), lineage.c.interaction_id.in_(turns))
         return sa.and_(lineage.c.org_id == self._scope.org, lineage.c.user_id.in_(users), caused)
 
     def record_deleted(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
         """Deleted means deleted: that they were there is kept, their words go, and those of their earlier versions."""
-        self.forget_words(kind, [*gone, *self.earlier_versions(kind, list(gone.values()))])
-        self._scope.add(
+        self.erase_words(kind, [*gone, *self.find_earlier_versions(kind, list(gone.values()))])
+        self._scope.insert(
             lineage, [_row(MemoryRef(kind, name), "delete", because, _owner(one)) for name, one in gone.items()]
         )
 
@@ -191,25 +191,25 @@ class Lineage:
             {**_row(MemoryRef(kind, name), "delete", because, _owner(one)), "before": _snapshot(one)}
             for name, one in gone.items()
         ]
-        self._scope.add(lineage, rows)
+        self._scope.insert(lineage, rows)
 
-    def outdated(self, kind: Kind, user: str | None = None, ids: Sequence[str] | None = None) -> dict[str, Any]:
+    def find_outdated(self, kind: Kind, user: str | None = None, ids: Sequence[str] | None = None) -> dict[str, Any]:
         """What those said that a newer version deleted, by id; of any user and id unless they are named."""
         c = lineage.c
-        query = self._scope.mine(c.entity_id, c.before).where(c.kind == str(kind), c.op == "delete")
+        query = self._scope.select(c.entity_id, c.before).where(c.kind == str(kind), c.op == "delete")
         query = query.where(c.before.is_not(sa.null()))
         if user is not None:
             query = query.where(c.user_id == user)
-        rows = self._scope.all(query) if ids is None else self._scope.those(query, c.entity_id, ids)
+        rows = self._scope.all(query) if ids is None else self._scope.all_in(query, c.entity_id, ids)
         return {row.entity_id: row.before for row in rows}
 
-    def earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
+    def find_earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
         """Those that a newer version deleted, and that said what one of these says or rest on a turn of theirs."""
         found = []
         for user in {owner for one in memories if (owner := _owner(one))}:
             told = [to_builtins(one) for one in memories if _owner(one) == user]
             words, turns = {words_of(one) for one in told}, {turn for one in told for turn in _turns(one)}
-            before = self.outdated(kind, user).items()
+            before = self.find_outdated(kind, user).items()
             found += [name for name, one in before if words_of(one) in words or not turns.isdisjoint(_turns(one))]
         return found
 
@@ -225,7 +225,7 @@ class Lineage:
         rows = owners.add_columns(*columns)
         self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *told], rows))
 
-    def forget_words(self, kind: Kind, ids: Sequence[str]) -> None:
+    def erase_words(self, kind: Kind, ids: Sequence[str]) -> None:
         """That these memories were changed stays told; what they said is taken out."""
         for some in in_batches(ids):
             self._forget_words(kind, lineage.c.entity_id.in_(some))

@@ -48,7 +48,7 @@ class Memories:
         self._unsettled: list[Any] | None = None  # memories whose turns wait to be settled together
 
     @contextmanager
-    def changing_many(self) -> Iterator[None]:
+    def batch(self) -> Iterator[None]:
         """The turns that these memories rest on are looked at once, after the last change."""
         self._unsettled = []
         yield
@@ -58,23 +58,23 @@ class Memories:
     def add(self, kind: Kind, memory: Any, found_by: SearchRow, because: Because) -> MemoryRef:
         """`found_by` is made before the id is known; it is filed under the memory's own."""
         ref = MemoryRef(kind, self._rows[kind].insert(memory))
-        self._search.put([replace(found_by, entity_id=ref.id)])
+        self._search.upsert([replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, "add", because, after=memory, user=_owner(memory))
         return ref
 
-    def change(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
+    def update(self, ref: MemoryRef, before: Any, after: Any, found_by: SearchRow | None, because: Because) -> Any:
         """`found_by` is None when the words stay the same. Returns the memory as stored."""
-        self._search.hold()
+        self._search.require_org_lock()
         after = replace(after, version=before.version + 1)
-        self._rows[ref.kind].replace(ref.id, after)
+        self._rows[ref.kind].update(ref.id, after)
         self._follow(ref, before, after, found_by, because)
         return after
 
-    def put_back(self, ref: MemoryRef, now: Any, then: Any, found_by: SearchRow | None, because: Because) -> Any:
+    def restore(self, ref: MemoryRef, now: Any, then: Any, found_by: SearchRow | None, because: Because) -> Any:
         """As it was `then`, its time of change included; only its version grows, so that no number is used twice."""
-        self._search.hold()
+        self._search.require_org_lock()
         then = replace(then, version=now.version + 1)
-        self._rows[ref.kind].replace(ref.id, then, changed_at=then.updated_at)
+        self._rows[ref.kind].update(ref.id, then, changed_at=then.updated_at)
         self._follow(ref, now, then, found_by, because)
         return then
 
@@ -82,74 +82,74 @@ class Memories:
         if found_by is None:
             self._search.touch(ref.kind, ref.id)
         else:
-            self._search.put([replace(found_by, entity_id=ref.id)])
+            self._search.upsert([replace(found_by, entity_id=ref.id)])
         self._lineage.record(ref, _op(before, after), because, before=before, after=after, user=_owner(after))
         if Status.FORGOTTEN in (before.status, after.status):
             self._settle([after])
         if before.status is Status.CURRENT and after.status is not Status.CURRENT:
-            self._conflicts.settle_of([ref], because.actor, self._search.at)
+            self._conflicts.settle([ref], because.actor, self._search.at)
         if before.status is not Status.CURRENT and after.status is Status.CURRENT:
-            self._conflicts.reopen_of([ref])
+            self._conflicts.reopen([ref])
 
-    def titles(self, refs: Iterable[MemoryRef]) -> dict[MemoryRef, str]:
+    def get_titles(self, refs: Iterable[MemoryRef]) -> dict[MemoryRef, str]:
         """Of those that exist."""
         by_kind: dict[Kind, list[str]] = {}
         for ref in refs:
             by_kind.setdefault(ref.kind, []).append(ref.id)
-        found = {kind: self._rows[kind].by_ids(ids) for kind, ids in by_kind.items()}
+        found = {kind: self._rows[kind].get_many(ids) for kind, ids in by_kind.items()}
         return {MemoryRef(kind, name): title(memory) for kind, some in found.items() for name, memory in some.items()}
 
     def set_statuses(self, kind: Kind, moves: Sequence[StatusMove], because: Because) -> list[int]:
         """Of many memories at once, one move after the other; how many each moved."""
-        self._search.hold()
+        self._search.require_org_lock()
         counts = [self._move(kind, move, because) for move in moves]
-        self._hidden_turns.settle_all({user for move in moves for user in move.owners.values() if user})
+        self._hidden_turns.refresh_users({user for move in moves for user in move.owners.values() if user})
         return counts
 
     def _move(self, kind: Kind, move: StatusMove, because: Because) -> int:
         ids = list(move.owners)
         moved = self._rows[kind].set_status(ids, move.after)
         self._search.touch_all(kind, ids)
-        for some in self._rows[kind].owners(ids):
+        for some in self._rows[kind].select_owners(ids):
             self._lineage.record_moved(kind, some, (move.before, move.after), because)
         refs = [MemoryRef(kind, memory_id) for memory_id in ids]
         if move.before is Status.CURRENT:
-            self._conflicts.settle_of(refs, because.actor, self._search.at)
+            self._conflicts.settle(refs, because.actor, self._search.at)
         if move.after is Status.CURRENT:
-            self._conflicts.reopen_of(refs)
+            self._conflicts.reopen(refs)
         return moved
 
     def delete(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
         """Complete: no words of the memory stay behind, in search or in its lineage; nor of one that was outdated."""
         gone = self._take_out(kind, ids)
         self._lineage.record_deleted(kind, gone, because)
-        outdated = self._lineage.outdated(kind, ids=[one for one in ids if one not in gone])
-        self._lineage.forget_words(kind, list(outdated))
+        outdated = self._lineage.find_outdated(kind, ids=[one for one in ids if one not in gone])
+        self._lineage.erase_words(kind, list(outdated))
         return len(gone) + len(outdated)
 
-    def outdate(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
+    def delete_outdated(self, kind: Kind, ids: Sequence[str], because: Because) -> int:
         """Deletes what a newer version takes the place of; its lineage still tells what it said."""
         gone = self._take_out(kind, ids)
         self._lineage.record_outdated(kind, gone, because)
         return len(gone)
 
     def _take_out(self, kind: Kind, ids: Sequence[str]) -> dict[str, Any]:
-        self._search.hold()
-        found = self._rows[kind].by_ids(ids)
+        self._search.require_org_lock()
+        found = self._rows[kind].get_many(ids)
         owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
-        self._search.drop(kind, {memory_id: user or "" for memory_id, user in owners.items()})
-        self._review_records.forget(kind, owners)
-        self._conflicts.delete_of(kind, list(owners))
+        self._search.mark_deleted(kind, {memory_id: user or "" for memory_id, user in owners.items()})
+        self._review_records.erase(kind, owners)
+        self._conflicts.delete(kind, list(owners))
         self._rows[kind].delete(list(owners))
         self._settle([memory for memory in found.values() if memory.status is Status.FORGOTTEN])
         return found
 
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""
-        self._search.erase_kind(kind)
-        self._review_records.forget(kind, None)
+        self._search.delete_kind(kind)
+        self._review_records.erase(kind, None)
         self._conflicts.delete_kind(kind)
-        for every in self._rows[kind].owners(None):
+        for every in self._rows[kind].select_owners(None):
             self._lineage.record_all_deleted(kind, every, because)
         return self._rows[kind].delete(None)
 
@@ -163,7 +163,7 @@ class Memories:
             if user := _owner(memory):
                 turns.setdefault(user, set()).update(_turns(memory))
         for user, its in turns.items():
-            self._hidden_turns.settle(user, its)
+            self._hidden_turns.refresh(user, its)
 
 
 def _turns(memory: Any) -> Sequence[InteractionId]:

@@ -76,7 +76,7 @@ class MemoryBrowser:
 
     # --- memories --------------------------------------------------------------------------------------------------
 
-    def memories(self, shelf: MemoryFilter, limit: int, offset: int) -> tuple[list[MemoryEntry], int]:
+    def page_memories(self, shelf: MemoryFilter, limit: int, offset: int) -> tuple[list[MemoryEntry], int]:
         """The latest changed first, and how many there are in all."""
         parts = [
             self._of_kind(mapping, shelf) for mapping in MEMORY_TABLES.values() if shelf.kind in (None, mapping.kind)
@@ -109,7 +109,7 @@ class MemoryBrowser:
         for column, wanted in ((mapping.owner, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
             found += [] if wanted is None else [column == wanted]
         if shelf.tag is not None:
-            found.append(self._scope.db.has(c.tags, shelf.tag))
+            found.append(self._scope.db.json_contains(c.tags, shelf.tag))
         if shelf.length is not None:
             least, below = shelf.length
             found.append(sa.func.length(c.content) >= least)
@@ -119,10 +119,10 @@ class MemoryBrowser:
             found.append(c[mapping.id_column].in_(ids))
         if shelf.text:
             texts = [c.content, *(c[name] for name in ("trigger", "name") if name in c)]
-            found.append(sa.or_(*(self._scope.db.holds(text, shelf.text) for text in texts)))
+            found.append(sa.or_(*(self._scope.db.contains_text(text, shelf.text) for text in texts)))
         return found
 
-    def ages(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
+    def count_by_age(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
         """Current memories by when they were made and when they were last shown.
 
         A bucket is the number of edges that a time lies before, edges from the latest to the earliest; what was never
@@ -142,7 +142,7 @@ class MemoryBrowser:
                 found[made, last] = found.get((made, last), 0) + count
         return found
 
-    def agent_versions(self, limit: int) -> list[str]:
+    def find_agent_versions(self, limit: int) -> list[str]:
         """Those that playbooks are for."""
         parts = [
             sa.select(mapping.table.c.agent_version).where(mapping.table.c.org_id == self._scope.org)
@@ -152,14 +152,14 @@ class MemoryBrowser:
         query = sa.select(every).where(every.c.agent_version != "").order_by(every.c.agent_version.desc())
         return [row[0] for row in self._scope.all(query.limit(limit))]
 
-    def pointing_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
+    def find_links_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
         mapping = MEMORY_TABLES[ref.kind]
         c, own = mapping.table.c, mapping.parse_id(ref.id)
         found = [
             (MemoryRef(ref.kind, str(row[0])), relation)
             for column, relation in ((c.superseded_by, "supersedes"), (c.merged_into, "merged from"))
-            for row in self._scope.all(self._scope.mine(c[mapping.id_column]).where(column == own).limit(25))
+            for row in self._scope.all(self._scope.select(c[mapping.id_column]).where(column == own).limit(25))
         ]
         return found + self._folded(ref)
 
@@ -171,17 +171,17 @@ class MemoryBrowser:
             column, other, kind, relation = s.user_playbook_id, s.agent_playbook_id, Kind.AGENT_PLAYBOOK, "folded into"
         else:
             return []
-        query = self._scope.mine(other).where(column == int(ref.id)).limit(25)
+        query = self._scope.select(other).where(column == int(ref.id)).limit(25)
         return [(MemoryRef(kind, str(row[0])), relation) for row in self._scope.all(query)]
 
     # --- sessions --------------------------------------------------------------------------------------------------
 
-    def sessions(
+    def page_sessions(
         self, user: str | None, session: str | None, limit: int, offset: int
     ) -> tuple[list[SessionEntry], int]:
         """The latest first, and how many there are in all."""
         c = requests.c
-        query = self._scope.mine(
+        query = self._scope.select(
             c.user_id,
             c.session_id,
             sa.func.max(c.agent_version).label("agent_version"),

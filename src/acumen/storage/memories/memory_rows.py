@@ -56,9 +56,9 @@ class MemoryRows(Generic[M]):
     def insert(self, memory: M) -> str:
         """Returns the id, which the database gives to playbooks."""
         row = self._scope.stamp(self.mapping.to_row(memory))
-        return str(_insert(self._id, self._id.name in row).returned(self._scope.conn, row)[0])
+        return str(_insert(self._id, self._id.name in row).returning(self._scope.conn, row)[0])
 
-    def replace(self, memory_id: str, memory: M, *, changed_at: Millis | None = None) -> None:
+    def update(self, memory_id: str, memory: M, *, changed_at: Millis | None = None) -> None:
         """Changed now, unless it is said when."""
         row = {**self.mapping.to_row(memory), "updated_at": self._scope.at if changed_at is None else changed_at}
         row.pop(self.mapping.id_column, None)
@@ -66,10 +66,10 @@ class MemoryRows(Generic[M]):
         _replace(self._id).run(self._scope.conn, [row | where])
 
     def get(self, memory_id: str) -> M | None:
-        found = self.by_ids([memory_id])
+        found = self.get_many([memory_id])
         return found.get(memory_id)
 
-    def by_ids(self, ids: Sequence[str]) -> dict[str, M]:
+    def get_many(self, ids: Sequence[str]) -> dict[str, M]:
         """Those that exist; ids nobody has are left out."""
         conn, org, query = self._scope.conn, self._scope.org, _by_ids(self._id)
         rows = [row for some in self._parsed(ids) for row in query.rows(conn, org, some)]
@@ -82,20 +82,20 @@ class MemoryRows(Generic[M]):
         rows = self._scope.rows(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
         return [self.mapping.from_row(dict(row)) for row in rows]
 
-    def past(self, at: Millis) -> list[M]:
+    def find_expired(self, at: Millis) -> list[M]:
         """Current ones whose time is over."""
         c = self._table.c
         query = sa.select(self._table).where(*self._mine(), c.status == str(Status.CURRENT), c.expires_at <= at)
         return [self.mapping.from_row(dict(row)) for row in self._scope.rows(query)]
 
-    def current_ids(self, user: str) -> set[str]:
+    def find_current_ids(self, user: str) -> set[str]:
         """Of a user, or of what is everybody's."""
         c = self._table.c
         query = sa.select(self.mapping.text_id).where(*self._mine(), c.status == str(Status.CURRENT))
         rows = self._scope.all(query.where(c.user_id == user) if "user_id" in c else query)
         return {row[0] for row in rows}
 
-    def facets(self, wanted: Filter) -> dict[str, Facet]:
+    def find_facets(self, wanted: Filter) -> dict[str, Facet]:
         """What search filters by, for many rows at once."""
         columns = [
             self._table.c[name] for name in (self.mapping.id_column, *SHARED_FACETS, *self.mapping.facet_columns)
@@ -107,19 +107,19 @@ class MemoryRows(Generic[M]):
         query = self._filtered(sa.select(sa.func.count()).select_from(self._table), wanted)
         return int(self._scope.conn.execute(query).scalar_one())
 
-    def span(self, wanted: Filter) -> tuple[int, Millis | None, Millis | None]:
+    def get_span(self, wanted: Filter) -> tuple[int, Millis | None, Millis | None]:
         """How many there are, and when the oldest and the newest of them were last changed."""
         changed = self._table.c.updated_at
         columns: list[sa.ColumnElement[Any]] = [sa.func.count(), sa.func.min(changed), sa.func.max(changed)]
-        row = self._scope.one(self._filtered(sa.select(*columns).select_from(self._table), wanted))
+        row = self._scope.first(self._filtered(sa.select(*columns).select_from(self._table), wanted))
         return row[0], row[1], row[2]
 
-    def owned(self, wanted: Filter) -> dict[str, str | None]:
+    def find_owners(self, wanted: Filter) -> dict[str, str | None]:
         """The ids of those that fit, each with the user it belongs to, if any."""
         rows = self._scope.all(self._filtered(sa.select(self._id, self.mapping.owner), wanted))
         return {str(row[0]): row[1] for row in rows}
 
-    def superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
+    def find_superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
         """Ids and owners of those that gave way to these, directly or in steps."""
         c = self._table.c
         found: dict[str, str | None] = {}
@@ -144,7 +144,7 @@ class MemoryRows(Generic[M]):
             return self._scope.delete(self._table)
         return sum(self._scope.delete(self._table, self._id.in_(some)) for some in self._parsed(ids))
 
-    def owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
+    def select_owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
         """Queries for ids (None: all) and the user each belongs to, if any; they name as many as a statement may."""
         both: list[Any] = [self.mapping.text_id, self.mapping.owner]
         every = sa.select(*both).where(*self._mine())
@@ -174,9 +174,12 @@ class MemoryRows(Generic[M]):
             (wanted.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in wanted.ids or ()])),
             (wanted.statuses is not None, lambda: c.status.in_([str(s) for s in wanted.statuses or ()])),
             (wanted.approvals is not None, lambda: c.approval.in_([str(a) for a in wanted.approvals or ()])),
-            (bool(wanted.tags), lambda: self._scope.db.has_any(c.tags, wanted.tags or ())),
-            (wanted.extractor is not None, lambda: self._scope.db.has_any(c.extractors, (wanted.extractor or "",))),
-            (bool(wanted.text), lambda: self._scope.db.holds(c.content, wanted.text or "")),
+            (bool(wanted.tags), lambda: self._scope.db.json_contains_any(c.tags, wanted.tags or ())),
+            (
+                wanted.extractor is not None,
+                lambda: self._scope.db.json_contains_any(c.extractors, (wanted.extractor or "",)),
+            ),
+            (bool(wanted.text), lambda: self._scope.db.contains_text(c.content, wanted.text or "")),
             (wanted.since is not None, lambda: at >= wanted.since),
             (wanted.until is not None, lambda: at <= wanted.until),
             (wanted.unexpired_at is not None, lambda: _still_holds(c, wanted.unexpired_at)),

@@ -76,11 +76,11 @@ class SearchRows:
         """When the transaction began."""
         return self._scope.at
 
-    def version(self) -> IndexVersion:
-        row = _VERSION.one(self._scope.conn, org=self._scope.org)
+    def get_version(self) -> IndexVersion:
+        row = _VERSION.first(self._scope.conn, org=self._scope.org)
         return IndexVersion(*row) if row else IndexVersion(0, 0)
 
-    def since(
+    def find_since(
         self, kind: str, user: str | None, seq: int, limit: int | None = None
     ) -> list[tuple[SearchRow, int, bool]]:
         """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
@@ -89,26 +89,26 @@ class SearchRows:
         found = changed.rows(self._scope.conn, **{name: value for name, value in given.items() if value is not None})
         return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in found]
 
-    def by_ids(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
+    def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """Those that there are; what is gone is left out."""
         c = search_rows.c
-        query = self._scope.mine(search_rows).where(c.kind == kind, sa.not_(c.gone))
-        return {row.entity_id: _row(row) for row in self._scope.those(query, c.entity_id, ids)}
+        query = self._scope.select(search_rows).where(c.kind == kind, sa.not_(c.gone))
+        return {row.entity_id: _row(row) for row in self._scope.all_in(query, c.entity_id, ids)}
 
-    def changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> list[tuple[str, str, int]]:
+    def find_changed_after(self, seq: int, kinds: Sequence[str], limit: int) -> list[tuple[str, str, int]]:
         """Rows of these kinds that changed after `seq`, in order: kind, id, number."""
         c = search_rows.c
-        query = self._scope.mine(c.kind, c.entity_id, c.seq).where(c.seq > seq)
+        query = self._scope.select(c.kind, c.entity_id, c.seq).where(c.seq > seq)
         rows = self._scope.all(query.where(c.kind.in_([str(kind) for kind in kinds])).order_by(c.seq).limit(limit))
         return [(row.kind, row.entity_id, row.seq) for row in rows]
 
     def count_after(self, version: IndexVersion, kinds: Sequence[str]) -> int:
         """How many changed since then; all of them, if everybody has to read anew."""
         c = search_rows.c
-        after = version.seq if version.generation == self.version().generation else 0
+        after = version.seq if version.generation == self.get_version().generation else 0
         return self._scope.count(search_rows, c.seq > after, c.kind.in_([str(kind) for kind in kinds]))
 
-    def put(self, rows: Sequence[SearchRow]) -> None:
+    def upsert(self, rows: Sequence[SearchRow]) -> None:
         """Insert or replace."""
         self._file(rows, gone=False)
 
@@ -126,38 +126,38 @@ class SearchRows:
         for entity_id in ids:
             self.touch(kind, entity_id)
 
-    def latest(self, kind: str, user: str) -> IndexVersion:
+    def get_latest_version(self, kind: str, user: str) -> IndexVersion:
         """Differs whenever something of the scope has changed."""
-        found = _LATEST.one(self._scope.conn, org=self._scope.org, kind=kind, user=user)
-        return IndexVersion(self.version().generation, int(found[0] or 0))
+        found = _LATEST.first(self._scope.conn, org=self._scope.org, kind=kind, user=user)
+        return IndexVersion(self.get_version().generation, int(found[0] or 0))
 
-    def hold(self) -> None:
+    def require_org_lock(self) -> None:
         """Up to COMMIT nobody else of this org changes what search reads."""
-        self._scope.hold_org()
+        self._scope.require_org_lock()
 
-    def drop(self, kind: str, owners: Mapping[str, str]) -> None:
+    def mark_deleted(self, kind: str, owners: Mapping[str, str]) -> None:
         """Ids, each with its owner. Leaves only the fact that they are gone, for every process to see."""
         self._file([SearchRow(kind, entity_id, user, "", "") for entity_id, user in owners.items()], gone=True)
 
-    def erase_user(self, user: str) -> None:
+    def delete_user(self, user: str) -> None:
         self._scope.delete(search_rows, search_rows.c.user_id == user)
         self.begin_generation()
 
-    def erase_kind(self, kind: str) -> None:
+    def delete_kind(self, kind: str) -> None:
         self._scope.delete(search_rows, search_rows.c.kind == kind)
         self.begin_generation()
 
     def begin_generation(self) -> None:
-        self.hold()
+        self.require_org_lock()
         self._scope.update(orgs, generation=orgs.c.generation + 1)
 
-    def without_vector_of(self, model: str, kind: str, limit: int) -> list[str]:
+    def find_without_vector(self, model: str, kind: str, limit: int) -> list[str]:
         """Ids whose vector is missing or was made by another model."""
         c = search_rows.c
-        query = self._scope.mine(c.entity_id).where(c.kind == kind, sa.not_(c.gone), c.model != model)
+        query = self._scope.select(c.entity_id).where(c.kind == kind, sa.not_(c.gone), c.model != model)
         return [row.entity_id for row in self._scope.all(query.order_by(c.seq).limit(limit))]
 
-    def count_without_vector_of(self, model: str, kind: str) -> int:
+    def count_without_vector(self, model: str, kind: str) -> int:
         c = search_rows.c
         return self._scope.count(search_rows, c.kind == kind, sa.not_(c.gone), c.model != model)
 
@@ -169,8 +169,8 @@ class SearchRows:
         _put(self._scope.db.insert).run(self._scope.conn, values)
 
     def _advance(self, by: int) -> int:
-        self.hold()
-        return int(_ADVANCE.one(self._scope.conn, org=self._scope.org, by=by, updated_at=self._scope.at)[0])
+        self.require_org_lock()
+        return int(_ADVANCE.first(self._scope.conn, org=self._scope.org, by=by, updated_at=self._scope.at)[0])
 
 
 @cache

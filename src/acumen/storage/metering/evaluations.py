@@ -34,7 +34,7 @@ class Evaluations:
 
     # --- how sessions ended, for whoever counts by it --------------------------------------------------------------
 
-    def success_of(self, sessions: Sequence[SessionKey]) -> dict[SessionKey, SessionVerdict]:
+    def find_verdicts(self, sessions: Sequence[SessionKey]) -> dict[SessionKey, SessionVerdict]:
         """The verdict that counts: stated by the caller, or else judged. Sessions without one are left out."""
         c = evaluations.c
         found: dict[SessionKey, SessionVerdict] = {}
@@ -47,12 +47,12 @@ class Evaluations:
 
     # --- evaluations -----------------------------------------------------------------------------------------------
 
-    def of(self, user: UserId, session: SessionId) -> Evaluation | None:
+    def get(self, user: UserId, session: SessionId) -> Evaluation | None:
         c = evaluations.c
-        row = self._scope.one(self._scope.mine(evaluations).where(c.user_id == user, c.session_id == session))
+        row = self._scope.first(self._scope.select(evaluations).where(c.user_id == user, c.session_id == session))
         return None if row is None else _evaluation(row)
 
-    def put(self, evaluation: Evaluation) -> EvaluationId:
+    def upsert(self, evaluation: Evaluation) -> EvaluationId:
         """A session has one: a later one takes its place and keeps its id and the time it was first made."""
         s = self._scope
         row = s.stamp(_row(evaluation))
@@ -68,7 +68,7 @@ class Evaluations:
     def find(self, wanted: EvaluationFilter, limit: int | None = None, offset: int = 0) -> list[Evaluation]:
         """The newest first."""
         c = evaluations.c
-        query = self._scope.mine(evaluations)
+        query = self._scope.select(evaluations)
         for column in ("user_id", "session_id"):
             if (value := getattr(wanted, column)) is not None:
                 query = query.where(c[column] == value)
@@ -83,21 +83,21 @@ class Evaluations:
 
     # --- shadows ---------------------------------------------------------------------------------------------------
 
-    def put_verdicts(self, verdicts: Sequence[ShadowVerdict]) -> None:
+    def upsert_shadow_verdicts(self, verdicts: Sequence[ShadowVerdict]) -> None:
         """One per turn: a later one takes the place of an earlier one."""
         for verdict in verdicts:
             row = row_of(shadow_verdicts, verdict, **asdict(verdict.origin))
-            self._scope.put(shadow_verdicts, {"interaction_id": verdict.interaction_id}, row)
+            self._scope.upsert(shadow_verdicts, {"interaction_id": verdict.interaction_id}, row)
 
-    def verdicts(self, limit: int) -> list[ShadowVerdict]:
+    def find_shadow_verdicts(self, limit: int) -> list[ShadowVerdict]:
         """The newest first."""
         c = shadow_verdicts.c
-        query = self._scope.mine(shadow_verdicts).order_by(c.created_at.desc(), c.verdict_id.desc())
+        query = self._scope.select(shadow_verdicts).order_by(c.created_at.desc(), c.verdict_id.desc())
         return [_shadow(row) for row in self._scope.all(query.limit(limit))]
 
-    def verdicts_of(self, user: UserId, session: SessionId) -> list[ShadowVerdict]:
+    def get_shadow_verdicts(self, user: UserId, session: SessionId) -> list[ShadowVerdict]:
         c = shadow_verdicts.c
-        query = self._scope.mine(shadow_verdicts).where(c.user_id == user, c.session_id == session)
+        query = self._scope.select(shadow_verdicts).where(c.user_id == user, c.session_id == session)
         return [_shadow(row) for row in self._scope.all(query.order_by(c.interaction_id))]
 
     # --- erasure ---------------------------------------------------------------------------------------------------

@@ -25,20 +25,20 @@ class Experiments:
     def all(self) -> list[Experiment]:
         """The latest first."""
         order = (experiments.c.started_at.desc(), experiments.c.experiment_id)
-        return [_experiment(row) for row in self._scope.all(self._scope.mine(experiments).order_by(*order))]
+        return [_experiment(row) for row in self._scope.all(self._scope.select(experiments).order_by(*order))]
 
     def get(self, name: str) -> Experiment | None:
-        row = self._scope.one(self._scope.mine(experiments).where(experiments.c.experiment_id == name))
+        row = self._scope.first(self._scope.select(experiments).where(experiments.c.experiment_id == name))
         return _experiment(row) if row else None
 
-    def active(self) -> Experiment | None:
+    def get_active(self) -> Experiment | None:
         found = _ACTIVE.rows(self._scope.conn, org=self._scope.org)
         return _experiment(SimpleNamespace(**found[0])) if found else None
 
     def start(self, experiment: Experiment) -> None:
         """Conflict when another one runs, or when the name was used before."""
         row = row_of(experiments, experiment, experiment_id=experiment.id, active_key=ACTIVE)
-        if self._scope.add_new(experiments, [row]) != 1:
+        if self._scope.insert_new(experiments, [row]) != 1:
             raise Conflict(
                 "There is an experiment of this name already."
                 if self.get(experiment.id)

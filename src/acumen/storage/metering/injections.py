@@ -49,13 +49,13 @@ class Injections:
         s = self._scope
         if not shown:
             return
-        s.db.in_order(s.conn, f"meter:{s.org}")
+        s.db.lock(s.conn, f"meter:{s.org}")
         rows = [s.stamp(_row(one)) for one in shown]
-        changed = _CHANGED.one(s.conn, org=s.org)
+        changed = _CHANGED.first(s.conn, org=s.org)
         if changed is None or changed[0] > min(one.created_at for one in shown) - MINUTE_MS:
             refs = {(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]}
             listed = json.dumps([{"kind": kind, "id": own} for kind, own in refs])
-            if deleted := set(map(tuple, _deleted(s.db.listed).all(s.conn, org=s.org, refs=listed))):
+            if deleted := set(map(tuple, _deleted(s.db.json_rows).all(s.conn, org=s.org, refs=listed))):
                 rows = [_without(deleted, row) for row in rows]
         _add(s.db.insert).run(s.conn, self._of_existing_turns(rows))
 
@@ -71,22 +71,22 @@ class Injections:
         return [{**row, "rendered": _unquoted(row["ask"], row["rendered"], gone)} for row in rows] if gone else rows
 
     def get(self, injection_id: str) -> Injection | None:
-        row = self._scope.one(self._scope.mine(injections).where(injections.c.injection_id == injection_id))
+        row = self._scope.first(self._scope.select(injections).where(injections.c.injection_id == injection_id))
         return _injection(row) if row else None
 
-    def of_user(self, user: str, session: str | None, limit: int) -> list[Injection]:
+    def find_by_user(self, user: str, session: str | None, limit: int) -> list[Injection]:
         """A user's latest, the last first; of one session if it is named."""
         c = injections.c
-        query = self._scope.mine(injections).where(c.user_id == user)
+        query = self._scope.select(injections).where(c.user_id == user)
         if session is not None:
             query = query.where(c.session_id == session)
         return [_injection(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
 
-    def unanswered(self, since: Millis, limit: int) -> list[Unanswered]:
+    def find_unanswered(self, since: Millis, limit: int) -> list[Unanswered]:
         """What production agents asked and were shown nothing for, the most often asked first."""
         c, times = injections.c, sa.func.count()
         query = (
-            self._scope.mine(c.query, times, sa.func.max(c.created_at))
+            self._scope.select(c.query, times, sa.func.max(c.created_at))
             .where(c.created_at >= since, c.caller_type == PRODUCTION, c.tokens == 0)
             .where(c.query != "", sa.or_(c.experiment_arm.is_(None), c.experiment_arm != HOLDOUT))
             .group_by(c.query)
@@ -94,12 +94,12 @@ class Injections:
         )
         return [Unanswered(*row) for row in self._scope.all(query.limit(limit))]
 
-    def shown_lately(self, user: str, at: Millis, session: str | None = None) -> list[RenderedMemory]:
+    def find_recent_memories(self, user: str, at: Millis, session: str | None = None) -> list[RenderedMemory]:
         """The memories injected for a user (or in one session) in the days up to `at`, as they were rendered."""
-        injected = self.shown_between(user, Millis(at - ECHO_DAYS * DAY_MS), at, session)
+        injected = self.find_memories_between(user, Millis(at - ECHO_DAYS * DAY_MS), at, session)
         return list(dict.fromkeys(line for lines in injected for line in lines))
 
-    def shown_between(
+    def find_memories_between(
         self, user: str, since: Millis, until: Millis, session: str | None = None
     ) -> list[list[RenderedMemory]]:
         """The memories of each injection, the latest first; at most `ECHO_INJECTIONS` of them."""
@@ -116,44 +116,44 @@ class Injections:
             for row in rows
         ]
 
-    def forget_words(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
+    def erase_words(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
         """How these memories (ids, each with its owner; None: all of a kind) read when they were shown.
 
         That they were shown stays counted. What belongs to a user was shown only to that user's agents.
         """
         # Nobody writes down meanwhile what was shown a moment ago: `add` leaves out what it finds deleted.
-        self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
+        self._scope.db.lock(self._scope.conn, f"meter:{self._scope.org}")
         if owners is None:
             self._scope.delete(injections)
         if not owners:
             return
         c = injections.c
-        query = self._scope.mine(c.injection_id, c.hits, c.rendered).where(_mentions(list(owners)))
+        query = self._scope.select(c.injection_id, c.hits, c.rendered).where(_mentions(list(owners)))
         query = query.where(c.created_at >= self._first_known(kind, list(owners)))
         users = {user for user in owners.values() if user is not None}
         everyones = None in owners.values()
-        for row in self._scope.all(query) if everyones else self._scope.those(query, c.user_id, users):
+        for row in self._scope.all(query) if everyones else self._scope.all_in(query, c.user_id, users):
             lines = [hit["line"] for hit in row.hits if hit["kind"] == kind and hit["id"] in owners and hit["line"]]
             if lines:
                 self._erase(row, lines)
 
-    def forget_turns(self, owners: Mapping[str, Collection[InteractionId]]) -> None:
+    def erase_turns(self, owners: Mapping[str, Collection[InteractionId]]) -> None:
         """How these turns of some users were quoted to the users' agents."""
-        self._scope.db.in_order(self._scope.conn, f"meter:{self._scope.org}")
+        self._scope.db.lock(self._scope.conn, f"meter:{self._scope.org}")
         c = injections.c
-        query = self._scope.mine(c.injection_id, c.user_id, c.ask, c.rendered)
-        for row in self._scope.those(query, c.user_id, list(owners)):
+        query = self._scope.select(c.injection_id, c.user_id, c.ask, c.rendered)
+        for row in self._scope.all_in(query, c.user_id, list(owners)):
             rendered = _unquoted(row.ask, row.rendered, set(owners[row.user_id]))
             if rendered != row.rendered:
                 self._scope.update(injections, c.injection_id == row.injection_id, rendered=rendered)
 
-    def forget_all_turns(self) -> None:
+    def erase_all_turns(self) -> None:
         """What was quoted of any turn; an injection that quoted nothing stays as it is."""
         c = injections.c
-        users = {row.user_id for row in self._scope.all(self._scope.mine(c.user_id).distinct()) if row.user_id}
+        users = {row.user_id for row in self._scope.all(self._scope.select(c.user_id).distinct()) if row.user_id}
         for user in sorted(users):
-            rows = self._scope.all(self._scope.mine(c.ask).where(c.user_id == user))
-            self.forget_turns({user: {turn for row in rows for turn in (row.ask or {}).get("quoted", ())}})
+            rows = self._scope.all(self._scope.select(c.ask).where(c.user_id == user))
+            self.erase_turns({user: {turn for row in rows for turn in (row.ask or {}).get("quoted", ())}})
 
     def _first_known(self, kind: Kind, ids: Sequence[str]) -> Millis:
         """Before the first of these memories was written down, none of them can have been shown; 0: it is not known.
@@ -161,8 +161,8 @@ class Injections:
         A day earlier, as no two clocks agree.
         """
         e = lineage.c
-        query = self._scope.mine(e.entity_id, sa.func.min(e.created_at)).where(e.op == "add", e.kind == str(kind))
-        found = self._scope.those(query.group_by(e.entity_id), e.entity_id, ids)
+        query = self._scope.select(e.entity_id, sa.func.min(e.created_at)).where(e.op == "add", e.kind == str(kind))
+        found = self._scope.all_in(query.group_by(e.entity_id), e.entity_id, ids)
         return Millis(min(at for _, at in found) - DAY_MS if found and len(found) == len(ids) else 0)
 
     def _erase(self, row: Any, lines: Sequence[str]) -> None:

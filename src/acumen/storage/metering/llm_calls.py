@@ -16,19 +16,19 @@ class LlmCalls:
         self._scope = scope
 
     def add(self, call: LlmCall) -> None:
-        self._scope.add(llm_calls, [asdict(call)])
+        self._scope.insert(llm_calls, [asdict(call)])
 
-    def spent(self, since: Millis) -> Spent:
+    def get_spent(self, since: Millis) -> Spent:
         c = llm_calls.c
         failed = sa.func.sum(sa.case((c.outcome == CallOutcome.ANSWERED, 0), else_=1))
         sums = [sa.func.sum(column) for column in (c.prompt_tokens, c.completion_tokens, c.cost_usd)]
         columns: list[sa.ColumnElement[Any]] = [sa.func.count(), failed, *sums]
         query = sa.select(*columns).where(c.org_id == self._scope.org, c.created_at >= since)
-        calls, failures, prompt, completion, cost = self._scope.one(query)
+        calls, failures, prompt, completion, cost = self._scope.first(query)
         known = None if calls and cost is None else float(cost or 0.0)
         return Spent(int(calls), int(failures or 0), int(prompt or 0), int(completion or 0), known)
 
-    def latest(self, since: Millis, limit: int) -> list[LlmCall]:
+    def find_latest(self, since: Millis, limit: int) -> list[LlmCall]:
         """The latest first."""
         c = llm_calls.c
         query = sa.select(*(c[name] for name in LlmCall.__struct_fields__)).order_by(c.call_id.desc())
@@ -40,6 +40,6 @@ class LlmCalls:
     def expire(self, before: Millis) -> int:
         return self._scope.delete(llm_calls, llm_calls.c.created_at < before)
 
-    def forget_user(self, user: str) -> int:
+    def erase_user(self, user: str) -> int:
         """What was spent stays counted; on whose behalf is no longer known, nor what went wrong with their words."""
         return self._scope.update(llm_calls, llm_calls.c.user_id == user, user_id=None, request_id=None, error=None)

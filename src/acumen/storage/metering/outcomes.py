@@ -20,11 +20,11 @@ class Outcomes:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def sessions(self, since: Millis, until: Millis, user: str | None) -> Counted:
+    def count_sessions(self, since: Millis, until: Millis, user: str | None) -> Counted:
         """Sessions with a known outcome that ended in that time: of one user, or of all."""
         return self._counted(*self._ended(since, until, user))
 
-    def sessions_with(self, ref: MemoryRef, since: Millis, until: Millis) -> Counted:
+    def count_sessions_with(self, ref: MemoryRef, since: Millis, until: Millis) -> Counted:
         """Those in which the memory was shown."""
         e, u = evaluations.c, usage_events.c
         shown = (
@@ -36,10 +36,10 @@ class Outcomes:
         )
         both = sa.and_(shown.c.user_id == e.user_id, shown.c.session_id == e.session_id)
         query: sa.Select[Any] = sa.select(sa.func.count(), _SUCCESSES).select_from(evaluations.join(shown, both))
-        row = self._scope.one(query.where(*self._ended(since, until, None)))
+        row = self._scope.first(query.where(*self._ended(since, until, None)))
         return int(row[0]), int(row[1])
 
-    def by_memory(self, since: Millis, until: Millis) -> dict[MemoryRef, Counted]:
+    def count_by_memory(self, since: Millis, until: Millis) -> dict[MemoryRef, Counted]:
         """The same for every memory that was shown in that time."""
         e, u = evaluations.c, usage_events.c
         shown = (
@@ -59,12 +59,12 @@ class Outcomes:
         rows = self._scope.all(query)
         return {MemoryRef(Kind(row[0]), row[1]): (int(row[2]), int(row[3])) for row in rows}
 
-    def by_user(self, since: Millis, until: Millis) -> dict[str, Counted]:
+    def count_by_user(self, since: Millis, until: Millis) -> dict[str, Counted]:
         e = evaluations.c
         query = sa.select(e.user_id, sa.func.count(), _SUCCESSES).where(*self._ended(since, until, None))
         return {row[0]: (int(row[1]), int(row[2])) for row in self._scope.all(query.group_by(e.user_id))}
 
-    def details_by_user(self, since: Millis, until: Millis) -> Iterable[Any]:
+    def sum_by_user(self, since: Millis, until: Millis) -> Iterable[Any]:
         """Per user: cases, successes, corrections, turns to resolution (sum, number), escalations."""
         e = evaluations.c
         query = sa.select(
@@ -78,15 +78,15 @@ class Outcomes:
         ).where(*self._ended(since, until, None))
         return self._scope.all(query.group_by(e.user_id))
 
-    def output_tokens(self, since: Millis, until: Millis) -> dict[str, tuple[int, int]]:
+    def sum_output_tokens(self, since: Millis, until: Millis) -> dict[str, tuple[int, int]]:
         """Per user: what models wrote in evaluated sessions, and in how many of them operations tell it."""
         e, o = evaluations.c, operations.c
         ended = self._scope.all(sa.select(e.user_id, e.session_id).where(*self._ended(since, until, None)))
-        query = self._scope.mine(o.session_id, o.user_id, sa.func.sum(o.tokens_out).label("tokens"))
+        query = self._scope.select(o.session_id, o.user_id, sa.func.sum(o.tokens_out).label("tokens"))
         query = query.where(o.tokens_out.is_not(None)).group_by(o.session_id, o.user_id)
         wrote: dict[str, dict[str | None, int]] = {}
         # Joined, SQLite would begin with the operations, which are many more.
-        for row in self._scope.those(query, o.session_id, {row.session_id for row in ended}):
+        for row in self._scope.all_in(query, o.session_id, {row.session_id for row in ended}):
             wrote.setdefault(row.session_id, {})[row.user_id] = int(row.tokens)
         told: dict[str, tuple[int, int]] = {}
         for user, session in ended:
@@ -96,7 +96,7 @@ class Outcomes:
                 told[user] = (tokens + sum(its), sessions + 1)
         return told
 
-    def published_sessions(self, since: Millis, until: Millis) -> dict[str, int]:
+    def count_published_sessions(self, since: Millis, until: Millis) -> dict[str, int]:
         """How many sessions of each user were published in."""
         r = requests.c
         query = sa.select(r.user_id, sa.func.count(r.session_id.distinct())).where(
@@ -104,7 +104,7 @@ class Outcomes:
         )
         return {row[0]: int(row[1]) for row in self._scope.all(query.group_by(r.user_id))}
 
-    def stated_arms(self, experiment: str) -> dict[str, str]:
+    def find_stated_arms(self, experiment: str) -> dict[str, str]:
         """Users whose publisher said which arm of the experiment they are in."""
         r = requests.c
         query = sa.select(r.user_id, sa.func.max(r.experiment_arm)).where(
@@ -112,7 +112,7 @@ class Outcomes:
         )
         return {row[0]: row[1] for row in self._scope.all(query.group_by(r.user_id))}
 
-    def assigned_users(self, experiment: str) -> dict[str, str]:
+    def find_assigned_users(self, experiment: str) -> dict[str, str]:
         """Users whose searches were answered under the experiment, and the arm they were in."""
         i = injections.c
         query = sa.select(i.user_id, sa.func.max(i.experiment_arm)).where(
@@ -122,7 +122,7 @@ class Outcomes:
 
     def _counted(self, *where: sa.ColumnElement[bool]) -> Counted:
         query: sa.Select[Any] = sa.select(sa.func.count(), _SUCCESSES).select_from(evaluations)
-        row = self._scope.one(query.where(*where))
+        row = self._scope.first(query.where(*where))
         return int(row[0]), int(row[1])
 
     def _ended(self, since: Millis, until: Millis, user: str | None) -> list[sa.ColumnElement[bool]]:

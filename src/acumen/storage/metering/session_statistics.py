@@ -38,11 +38,11 @@ class SessionStatistics:
 
     # --- how sessions ended ----------------------------------------------------------------------------------------
 
-    def totals(self, period: ReportPeriod, sources: Sources = None) -> Totals:
+    def get_totals(self, period: ReportPeriod, sources: Sources = None) -> Totals:
         query = sa.select(*_TOTALS).where(*self._ended(period, sources))
         return _totals(self._scope.conn.execute(query).one())
 
-    def buckets(
+    def get_buckets(
         self, period: ReportPeriod, width: int, origin: int, sources: Sources = None
     ) -> list[tuple[Millis, Totals]]:
         """Those that hold anything, in order, each under the time at which it begins. All times in milliseconds."""
@@ -50,7 +50,7 @@ class SessionStatistics:
         query = sa.select(start, *_TOTALS).where(*self._ended(period, sources)).group_by(start).order_by(start)
         return [(Millis(origin + row.bucket * width), _totals(row)) for row in self._scope.all(query)]
 
-    def corrections(self, period: ReportPeriod, sources: Sources = None) -> list[int]:
+    def count_corrections(self, period: ReportPeriod, sources: Sources = None) -> list[int]:
         """How many sessions had none, one, two … corrections."""
         c = evaluations.c.corrections
         bin_ = sa.case((c > MOST_CORRECTIONS, MOST_CORRECTIONS), else_=c).label("bin")
@@ -58,7 +58,7 @@ class SessionStatistics:
         counts = dict(self._scope.all(query))
         return [counts.get(number, 0) for number in range(MOST_CORRECTIONS + 1)]
 
-    def attribution(self, period: ReportPeriod, limit: int, sources: Sources = None) -> list[Attribution]:
+    def get_attribution(self, period: ReportPeriod, limit: int, sources: Sources = None) -> list[Attribution]:
         """The memories cited in those sessions: the ones first that moved most, in either direction."""
         cited = self._cited()
         c = evaluations.c
@@ -75,7 +75,7 @@ class SessionStatistics:
             for row in self._scope.all(query.limit(limit))
         ]
 
-    def sessions_citing(
+    def find_sessions_citing(
         self, ref: MemoryRef, period: ReportPeriod, limit: int, sources: Sources = None
     ) -> list[SessionId]:
         """The latest first."""
@@ -89,19 +89,19 @@ class SessionStatistics:
         )
         return [SessionId(row.session_id) for row in self._scope.all(query.limit(limit))]
 
-    def first_ended(self) -> Millis | None:
+    def get_first_ended(self) -> Millis | None:
         """When the first session ended that was ever judged."""
         c = evaluations.c
-        first = self._scope.one(self._scope.mine(c.ended_at).order_by(c.ended_at).limit(1))
+        first = self._scope.first(self._scope.select(c.ended_at).order_by(c.ended_at).limit(1))
         return None if first is None else Millis(first.ended_at)
 
-    def by_source(self, period: ReportPeriod) -> dict[str, int]:
+    def count_by_source(self, period: ReportPeriod) -> dict[str, int]:
         """How many sessions ended, source by source."""
         c = evaluations.c
         query = sa.select(c.source, sa.func.count()).where(*self._ended(period, None)).group_by(c.source)
         return dict(self._scope.all(query.order_by(c.source)))
 
-    def sessions(self, period: ReportPeriod, sources: Sources, limit: int) -> list[SessionKey]:
+    def find_sessions(self, period: ReportPeriod, sources: Sources, limit: int) -> list[SessionKey]:
         """The latest first."""
         c = evaluations.c
         query = sa.select(c.user_id, c.session_id).where(*self._ended(period, sources))
@@ -110,7 +110,7 @@ class SessionStatistics:
 
     # --- shadows ---------------------------------------------------------------------------------------------------
 
-    def wins(self, period: ReportPeriod, width: int, origin: int = 0) -> list[tuple[Millis, Wins]]:
+    def count_wins(self, period: ReportPeriod, width: int, origin: int = 0) -> list[tuple[Millis, Wins]]:
         """How answers did against their shadows, bucket by bucket."""
         c = shadow_verdicts.c
         start = ((c.created_at - origin) // width).label("bucket")
@@ -129,11 +129,11 @@ class SessionStatistics:
 
     # --- what came to be -------------------------------------------------------------------------------------------
 
-    def made_per_day(self, kinds: Sequence[Kind], period: ReportPeriod) -> dict[Millis, int]:
+    def count_memories_per_day(self, kinds: Sequence[Kind], period: ReportPeriod) -> dict[Millis, int]:
         """Memories that came to be and still stand, under the beginnings of the days (UTC)."""
         return self._per_day([_MEMORIES[kind] for kind in kinds], period)
 
-    def said_per_day(self, period: ReportPeriod) -> dict[Millis, int]:
+    def count_turns_per_day(self, period: ReportPeriod) -> dict[Millis, int]:
         return self._per_day([interactions], period)
 
     def _per_day(self, tables: Sequence[sa.Table], period: ReportPeriod) -> dict[Millis, int]:

@@ -31,12 +31,12 @@ class Usage:
         if not events:
             return
         # What is new must be known for the sums, so nobody else counts meanwhile.
-        s.db.in_order(s.conn, f"meter:{s.org}")
+        s.db.lock(s.conn, f"meter:{s.org}")
         new = self._unknown(events)
         if new:
             same = (s.org, s.at, *_SAME.values())
             _ADD_EVENTS.run(s.conn, [(*_event_values(event), *same) for event in new])
-        rollup = self.counters.rollup()
+        rollup = self.counters.start_rollup()
         for event in new:
             rollup.count(event)
             if event.name in (CITED, ECHOED):
@@ -65,7 +65,7 @@ class Usage:
             .values({column.name: event.at, "updated_at": self._scope.at})
         ).rowcount
         if first:
-            rollup.came_back(event, showing)
+            rollup.credit(event, showing)
 
     def _showing(self, event: UsageEvent) -> Any:
         c = usage_events.c
@@ -76,24 +76,24 @@ class Usage:
             .order_by(c.created_at.desc())
             .limit(1)
         )
-        in_session = self._scope.one(query.where(c.session_id == event.session_id))
+        in_session = self._scope.first(query.where(c.session_id == event.session_id))
         lately = c.created_at >= event.at - ECHO_DAYS * DAY_MS
-        return in_session or self._scope.one(query.where(c.session_id.is_(None), lately))
+        return in_session or self._scope.first(query.where(c.session_id.is_(None), lately))
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def count_of(self, name: str, since: Millis) -> int:
+    def count(self, name: str, since: Millis) -> int:
         c = usage_events.c
         return self._scope.count(usage_events, c.event_name == name, c.created_at >= since)
 
-    def latencies(self, limit: int) -> list[float]:
+    def find_latencies(self, limit: int) -> list[float]:
         """Milliseconds of the latest searches."""
         c = usage_events.c
         query = sa.select(c.duration_ms).where(c.org_id == self._scope.org, c.event_name == SEARCHED)
         rows = self._scope.all(query.order_by(c.created_at.desc()).limit(limit))
         return [row[0] for row in rows if row[0] is not None]
 
-    def events_of(self, ref: MemoryRef, since: Millis, limit: int) -> list[UsageEvent]:
+    def find_events(self, ref: MemoryRef, since: Millis, limit: int) -> list[UsageEvent]:
         """The memory's latest showings, echoes and citations, the last first."""
         c = usage_events.c
         query = sa.select(usage_events).where(
@@ -104,13 +104,15 @@ class Usage:
         )
         return [_event(row) for row in self._scope.all(query.order_by(c.created_at.desc()).limit(limit))]
 
-    def citations_in(self, user: str, session: str) -> list[UsageEvent]:
+    def find_citations(self, user: str, session: str) -> list[UsageEvent]:
         """The citations of a session, the first first."""
         c = usage_events.c
-        query = self._scope.mine(usage_events).where(c.user_id == user, c.session_id == session, c.event_name == CITED)
+        query = self._scope.select(usage_events).where(
+            c.user_id == user, c.session_id == session, c.event_name == CITED
+        )
         return [_event(row) for row in self._scope.all(query.order_by(c.created_at, c.event_id))]
 
-    def sessions_shown(self, kind: str, memory_id: str) -> set[str]:
+    def find_sessions(self, kind: str, memory_id: str) -> set[str]:
         """The sessions in which a memory was put before an agent."""
         c = usage_events.c
         query = (
@@ -128,12 +130,12 @@ class Usage:
 
     # --- since when ----------------------------------------------------------------------------------------------
 
-    def metered_since(self) -> Millis | None:
+    def get_metered_since(self) -> Millis | None:
         query = sa.select(orgs.c.metered_since).where(orgs.c.org_id == self._scope.org)
         found = self._scope.conn.execute(query).scalar()
         return None if found is None else Millis(found)
 
-    def cited_since(self) -> Millis | None:
+    def get_cited_since(self) -> Millis | None:
         """When an agent first cited a memory, of what is still counted; None: no agent has."""
         c = usage_events.c
         first = sa.select(sa.func.min(c.created_at)).where(c.org_id == self._scope.org, c.event_name == CITED)
@@ -151,17 +153,17 @@ class Usage:
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 
-    def kept_from(self, before: Millis, most_rows: int) -> Millis | None:
+    def find_retention_start(self, before: Millis, most_rows: int) -> Millis | None:
         """Whole days leave: those that ended before a moment, and the oldest until about `most_rows` are left.
 
         None when there is nothing so old, and counting is said to be complete from no earlier on.
         """
         start = Millis(max(day_of(before), self._first_day_of_last(most_rows)) * DAY_MS)
         e, i = usage_events.c, injections.c
-        events = self._scope.mine(e.event_id).where(e.event_name.in_(EVENTS), e.created_at < start).limit(1)
-        shown = self._scope.mine(i.injection_id).where(i.created_at < start).limit(1)
-        earlier = (self.metered_since() or start) < start
-        return start if earlier or self._scope.one(events) or self._scope.one(shown) else None
+        events = self._scope.select(e.event_id).where(e.event_name.in_(EVENTS), e.created_at < start).limit(1)
+        shown = self._scope.select(i.injection_id).where(i.created_at < start).limit(1)
+        earlier = (self.get_metered_since() or start) < start
+        return start if earlier or self._scope.first(events) or self._scope.first(shown) else None
 
     def expire(self, start: Millis) -> int:
         """What is older leaves, and counting is complete from there on."""
@@ -198,7 +200,7 @@ class Usage:
         for where in self._of_user(injections, user, request_ids, session_ids):
             self._scope.delete(injections, *where)
         self.counters.delete_user(user)
-        self.counters.sum_again(touched, [""])
+        self.counters.recount(touched, [""])
         return gone
 
     def _of_user(

@@ -26,7 +26,7 @@ class UsageCounters:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def rollup(self) -> UsageRollup:
+    def start_rollup(self) -> UsageRollup:
         return UsageRollup(dict(_CITING.all(self._scope.conn, org=self._scope.org)))
 
     def add(self, rollup: UsageRollup) -> None:
@@ -39,7 +39,7 @@ class UsageCounters:
         ]
         if users:
             _add_users(s.db.insert).run(s.conn, users)
-        s.add(citing_versions, [{"agent_version": name, "since": at} for name, at in rollup.newly_citing.items()])
+        s.insert(citing_versions, [{"agent_version": name, "since": at} for name, at in rollup.newly_citing.items()])
 
     def _add_memories(self, rollup: UsageRollup) -> None:
         """Most count on a memory's latest day. What is counted on an earlier one moves the notes of later days."""
@@ -83,7 +83,7 @@ class UsageCounters:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def by_memory(
+    def select_by_memory(
         self, since: Millis, kind: str | None = None, ids: Sequence[str] | None = None, *where: Any
     ) -> sa.Subquery:
         """Per memory that was ever used: its use from a moment on, and when it was first and last shown at all.
@@ -118,17 +118,19 @@ class UsageCounters:
         query = query.select_from(_EVENTS).where(e.org_id == self._scope.org, e.entity_id.is_not(None))
         return query.where(e.event_name.in_((SHOWN, CITED, ECHOED)), e.created_at >= since, e.created_at < until)
 
-    def of_kind(self, kind: str, since: Millis, ids: Sequence[str] | None = None) -> dict[str, Use]:
+    def get_uses(self, kind: str, since: Millis, ids: Sequence[str] | None = None) -> dict[str, Use]:
         """By memory; those that were never used are left out."""
-        used = self.by_memory(since, kind, ids)
+        used = self.select_by_memory(since, kind, ids)
         columns = [used.c[name] for name in (*MEMORY_COUNTS, *TIMES)]
         # `Use` begins with these very fields.
         return {row[0]: Use(*row[1:]) for row in self._scope.all(sa.select(used.c.entity_id, *columns))}
 
-    def grouped(self, by: GroupBy, first_day: int, limit: int, offset: int) -> tuple[list[tuple[Any, Use]], int, Use]:
+    def page_groups(
+        self, by: GroupBy, first_day: int, limit: int, offset: int
+    ) -> tuple[list[tuple[Any, Use]], int, Use]:
         """From a day on: a page of groups (by wasted tokens, days by date), how many there are, and all together."""
         if by is GroupBy.MEMORY:
-            used = self.by_memory(Millis(first_day * DAY_MS))
+            used = self.select_by_memory(Millis(first_day * DAY_MS))
             keys = [used.c.kind, used.c.entity_id]
             any_use = sa.or_(used.c.shown > 0, used.c.citations > 0, used.c.echoes > 0)
             query = sa.select(used).where(any_use).order_by((used.c.tokens - used.c.cited_tokens).desc(), *keys)
@@ -140,9 +142,9 @@ class UsageCounters:
             wasted = sa.func.sum(c.tokens) - sa.func.sum(c.cited_tokens)
             query = query.order_by(*([c.day.desc()] if by is GroupBy.DAY else [wasted.desc(), *keys]))
         page, total = self._scope.page(query, limit, offset)
-        return [(tuple(row[: len(keys)]), use_of(row)) for row in page], total, self.all_together(first_day)
+        return [(tuple(row[: len(keys)]), use_of(row)) for row in page], total, self.get_total(first_day)
 
-    def days_of(self, ref: MemoryRef, first_day: int) -> list[tuple[int, Use]]:
+    def get_days(self, ref: MemoryRef, first_day: int) -> list[tuple[int, Use]]:
         """One memory's days, the first first; days without any use are left out."""
 
         def its(table: sa.Table) -> sa.Select[Any]:
@@ -156,10 +158,10 @@ class UsageCounters:
             for before, after in pairwise(stands)
         ]
 
-    def all_together(self, first_day: int) -> Use:
+    def get_total(self, first_day: int) -> Use:
         c = user_days.c
         sums = [sa.func.coalesce(sa.func.sum(c[name]), 0).label(name) for name in USER_COUNTS]
-        return use_of(self._scope.one(sa.select(*sums).where(c.org_id == self._scope.org, c.day >= first_day)))
+        return use_of(self._scope.first(sa.select(*sums).where(c.org_id == self._scope.org, c.day >= first_day)))
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 
@@ -173,7 +175,7 @@ class UsageCounters:
     def delete_user(self, user: str) -> None:
         self._scope.delete(user_days, user_days.c.user_id == user)
 
-    def sum_again(self, refs: Iterable[MemoryRef], users: Iterable[str]) -> None:
+    def recount(self, refs: Iterable[MemoryRef], users: Iterable[str]) -> None:
         """From the events that are left, for memories and users of which some events were erased."""
         by_kind: dict[Kind, list[str]] = {}
         for ref in refs:
@@ -231,7 +233,7 @@ class UsageCounters:
 def from_day(day: Any, known: sa.FromClause, db: Database) -> tuple[sa.Join, dict[str, Any]]:
     """What is known, memory_totals among it, with the counts from a day on."""
     t = memory_totals.c
-    joined, opening = db.with_first(known, memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day")
+    joined, opening = db.join_first(known, memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day")
     return joined, {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
 
 

@@ -56,7 +56,7 @@ class UsageRollup:
         since = self.citing.get(version or "")
         return since is not None and since <= at
 
-    def came_back(self, event: UsageEvent, showing: Any) -> None:
+    def credit(self, event: UsageEvent, showing: Any) -> None:
         """A showing was cited or echoed for the first time; it is counted on the day of the showing."""
         at, version, counted = (
             showing.created_at,

@@ -25,7 +25,7 @@ class TopMemories:
         self._scope = scope
         self._counters = counters
 
-    def shown(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionUsage], int]:
+    def page_injected(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionUsage], int]:
         """Per memory, the most shown first; and how many memories were shown at all."""
         page, total = self._first("shown", "last_at", since, limit, offset)
         own, c = self._own(SHOWN), usage_events.c
@@ -37,7 +37,7 @@ class TopMemories:
         )
         return [_stat(row, *told[row.kind, row.entity_id]) for row in page], total
 
-    def cited(self, since: Millis, limit: int | None, offset: int) -> tuple[list[CitationStat], int]:
+    def page_cited(self, since: Millis, limit: int | None, offset: int) -> tuple[list[CitationStat], int]:
         """Per memory, the most cited first; and how many memories were cited at all."""
         page, total = self._first("citations", "last_cited_at", since, limit, offset)
         c = usage_events.c
@@ -47,7 +47,7 @@ class TopMemories:
         )
         return [_citation_stat(row, *told[row.kind, row.entity_id]) for row in page], total
 
-    def sessions_of(self, refs: Sequence[MemoryRef], since: Millis) -> dict[MemoryRef, int]:
+    def count_sessions(self, refs: Sequence[MemoryRef], since: Millis) -> dict[MemoryRef, int]:
         """Of some memories, in how many sessions each was shown."""
         c = usage_events.c
         sessions = self._own(SHOWN).add_columns(sa.func.count(c.session_id.distinct())).where(c.created_at >= since)
@@ -57,7 +57,7 @@ class TopMemories:
     def _first(self, count: str, last: str, since: Millis, limit: int | None, offset: int) -> tuple[list[Any], int]:
         t = memory_totals.c
         least = 0 if limit is None else self._least(count, since, limit + offset)
-        used = self._counters.by_memory(since, None, None, t[count] >= least, t[last] >= since)
+        used = self._counters.select_by_memory(since, None, None, t[count] >= least, t[last] >= since)
         order = (used.c[count].desc(), used.c[last].desc(), used.c.kind, used.c.entity_id)
         query = sa.select(used).where(used.c[count] > 0, used.c[last] >= since).order_by(*order)
         page = self._scope.all(query.limit(limit).offset(offset))
@@ -66,13 +66,13 @@ class TopMemories:
     def _least(self, count: str, since: Millis, place: int) -> int:
         """What the memory at a place has at least: no memory was used within the window more often than at all."""
         t = memory_totals.c
-        often = self._scope.mine(t[count]).order_by(t[count].desc()).offset(TRIED * place).limit(1)
-        tried = self._scope.one(often)
+        often = self._scope.select(t[count]).order_by(t[count].desc()).offset(TRIED * place).limit(1)
+        tried = self._scope.first(often)
         if tried is None:
             return 0
         midnight = Millis(-(-since // DAY_MS) * DAY_MS)
-        used = self._counters.by_memory(midnight, None, None, t[count] >= tried[0])
-        found = self._scope.one(sa.select(used.c[count]).order_by(used.c[count].desc()).offset(place - 1).limit(1))
+        used = self._counters.select_by_memory(midnight, None, None, t[count] >= tried[0])
+        found = self._scope.first(sa.select(used.c[count]).order_by(used.c[count].desc()).offset(place - 1).limit(1))
         return int(found[0]) if found else 0
 
     def _own(self, name: str) -> sa.Select[Any]:
@@ -84,7 +84,7 @@ class TopMemories:
     def _of_each(self, refs: Sequence[At], *wanted: sa.Select[Any]) -> dict[tuple[str, str], Sequence[Any]]:
         """By memory, a value of each query. Asked memory by memory: SQLite would walk all events to join."""
         values = [one.correlate(_PAGE).scalar_subquery() for one in wanted]
-        page = self._scope.db.listed(sa.bindparam("refs", type_=sa.Text), _PAGE).cte("page")
+        page = self._scope.db.json_rows(sa.bindparam("refs", type_=sa.Text), _PAGE).cte("page")
         query = sa.select(_PAGE.c.kind, _PAGE.c.id, *values).add_cte(page)
         listed = json.dumps([{"kind": kind, "id": own, "at": at} for kind, own, at in refs])
         return {(row[0], row[1]): row[2:] for row in self._scope.all(query, refs=listed)}

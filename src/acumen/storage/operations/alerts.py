@@ -20,7 +20,7 @@ class AlertLog:
         s = self._scope
         alert = Alert(fresh_id("alert"), problem, s.at)
         told = {"alert_id": alert.id, "open_key": f"{problem.kind}\x1f{problem.subject}", "closed_at": None}
-        added = s.add_new(alerts, [row_of(alerts, problem, **told, detail=dict(problem.detail))])
+        added = s.insert_new(alerts, [row_of(alerts, problem, **told, detail=dict(problem.detail))])
         return alert if added else None
 
     def close(self, alert: Alert) -> bool:
@@ -29,42 +29,42 @@ class AlertLog:
         still = (c.alert_id == alert.id, c.closed_at.is_(None))
         return bool(self._scope.update(alerts, *still, closed_at=self._scope.at, open_key=None))
 
-    def latest(self, limit: int, *, only_open: bool) -> list[Alert]:
+    def find_latest(self, limit: int, *, only_open: bool) -> list[Alert]:
         """The latest first."""
         c = alerts.c
         still = [c.closed_at.is_(None)] if only_open else []
-        query = self._scope.mine(alerts).where(*still).order_by(c.created_at.desc(), c.alert_id)
+        query = self._scope.select(alerts).where(*still).order_by(c.created_at.desc(), c.alert_id)
         return [_alert(row) for row in self._scope.all(query.limit(limit))]
 
     # --- what was sent ---------------------------------------------------------------------------------------------
 
-    def send(self, delivery: Delivery) -> None:
+    def add_delivery(self, delivery: Delivery) -> None:
         times = {"created_at": self._scope.at, "updated_at": self._scope.at}
-        self._scope.add(deliveries, [row_of(deliveries, delivery, delivery_id=delivery.id, **times)])
+        self._scope.insert(deliveries, [row_of(deliveries, delivery, delivery_id=delivery.id, **times)])
 
-    def delivery(self, delivery_id: str) -> Delivery | None:
+    def get_delivery(self, delivery_id: str) -> Delivery | None:
         found = self._deliveries(deliveries.c.delivery_id == delivery_id, limit=1)
         return found[0] if found else None
 
-    def log(self, limit: int, alert_ids: Sequence[str] | None = None) -> list[Delivery]:
+    def find_deliveries(self, limit: int, alert_ids: Sequence[str] | None = None) -> list[Delivery]:
         """The latest first: of these alerts, or of all."""
         about = [] if alert_ids is None else [deliveries.c.alert_id.in_(alert_ids)]
         return self._deliveries(*about, limit=limit)
 
-    def tried(self, delivery: Delivery) -> None:
+    def update_delivery(self, delivery: Delivery) -> None:
         values = {name: getattr(delivery, name) for name in ("state", "attempts", "status_code", "last_error")}
         self._scope.update(deliveries, deliveries.c.delivery_id == delivery.id, **values)
 
     def expire(self, before: Millis) -> None:
         """Closed alerts of long ago, and what was sent about them."""
         c = alerts.c
-        old = self._scope.mine(c.alert_id).where(c.closed_at < before).scalar_subquery()
+        old = self._scope.select(c.alert_id).where(c.closed_at < before).scalar_subquery()
         self._scope.delete(deliveries, deliveries.c.alert_id.in_(old))
         self._scope.delete(alerts, c.closed_at < before)
 
     def _deliveries(self, *where: sa.ColumnElement[bool], limit: int) -> list[Delivery]:
         c = deliveries.c
-        query = self._scope.mine(deliveries).where(*where).order_by(c.created_at.desc(), c.delivery_id.desc())
+        query = self._scope.select(deliveries).where(*where).order_by(c.created_at.desc(), c.delivery_id.desc())
         return [_delivery(row) for row in self._scope.all(query.limit(limit))]
 
 

@@ -35,7 +35,7 @@ class FailureGroupIndex:
     def hold(self, signature: Signature) -> str | None:
         """From here on the bucket is ours; somebody may have filled it while we waited."""
         if signature.bucket not in self._rooms:
-            self._scope.db.in_order(self._scope.conn, f"failures:{self._scope.org}:{signature.bucket}")
+            self._scope.db.lock(self._scope.conn, f"failures:{self._scope.org}:{signature.bucket}")
             self._rooms[signature.bucket] = self._scope.count(
                 failure_groups, failure_groups.c.bucket == signature.bucket
             )
@@ -70,7 +70,7 @@ class FailureGroupIndex:
             **dict.fromkeys(("first_seen", "last_seen"), at),
             **dict.fromkeys(("count", "sessions", "analysed_count"), 0),
         }
-        self._scope.add(failure_groups, [row])
+        self._scope.insert(failure_groups, [row])
         self._rooms[signature.bucket] += 1
         if not signature.exact and signature.leaf in self._leaves:
             self._leaves[signature.leaf][group_id] = template
@@ -85,7 +85,7 @@ class FailureGroupIndex:
 
     def remember(self, key: str, group_id: str) -> None:
         self._known[key] = group_id
-        self._scope.add(failure_keys, [{"key": key, "group_id": group_id}])
+        self._scope.insert(failure_keys, [{"key": key, "group_id": group_id}])
 
 
 _BY_KEY = SelectByIds(failure_keys.c.key, (failure_keys.c.key, failure_keys.c.group_id, failure_keys.c.updated_at))

@@ -33,7 +33,7 @@ class Failures:
 
     # --- counting ------------------------------------------------------------------------------------------------
 
-    def held(self, ids: Sequence[str]) -> dict[str, FailureGroup]:
+    def get_for_update(self, ids: Sequence[str]) -> dict[str, FailureGroup]:
         """As they stand, and nobody else changes them before COMMIT."""
         return {row["group_id"]: _group(row) for row in _HELD.rows(self._scope.conn, self._scope.org, ids)}
 
@@ -42,20 +42,22 @@ class Failures:
         s, hour = self._scope, self._scope.at - self._scope.at % HOUR_MS
         mine = (s.org, s.at, s.at)
         rows = [(*mine, name, hour, len(some)) for name, some in failures.items()]
-        in_hour: dict[str, int] = dict(_count_hour(s.db.insert).returned(s.conn, rows))
+        in_hour: dict[str, int] = dict(_count_hour(s.db.insert).returning(s.conn, rows))
         named = sorted({(name, one.session_id) for name, some in failures.items() for one in some if one.session_id})
-        new = Counter(name for (name,) in _add_sessions(s.db.insert).returned(s.conn, [(*mine, *one) for one in named]))
+        new = Counter(
+            name for (name,) in _add_sessions(s.db.insert).returning(s.conn, [(*mine, *one) for one in named])
+        )
         return {name: (new[name], in_hour[name]) for name in failures}
 
-    def week(self, group: FailureGroup) -> list[int]:
+    def get_week(self, group: FailureGroup) -> list[int]:
         """The hours of the last week before this one, from its first on; those without a failure are zero."""
         at = self._scope.at
         this_hour = at - at % HOUR_MS
         since = max(this_hour - WEEK_HOURS * HOUR_MS, group.first_seen - group.first_seen % HOUR_MS)
-        counted = self.hours([group.id], Millis(since)).get(group.id, {})
+        counted = self.get_hours([group.id], Millis(since)).get(group.id, {})
         return [counted.get(hour, 0) for hour in range(since, this_hour, HOUR_MS)]
 
-    def hours(self, ids: Sequence[str], since: Millis) -> dict[str, dict[int, int]]:
+    def get_hours(self, ids: Sequence[str], since: Millis) -> dict[str, dict[int, int]]:
         """By group, how many in each hour."""
         c = failure_hours.c
         found: dict[str, dict[int, int]] = {}
@@ -65,7 +67,7 @@ class Failures:
                 found.setdefault(row.group_id, {})[row.hour] = row.count
         return found
 
-    def save(self, *groups: FailureGroup) -> None:
+    def update(self, *groups: FailureGroup) -> None:
         """What counting and a change of state leave behind."""
         s = self._scope
         mine = {"mine": s.org, "at": s.at}
@@ -82,19 +84,19 @@ class Failures:
         page = sa.select(failure_groups).where(*where).order_by(c.last_seen.desc(), c.group_id).limit(limit)
         return [_group(row) for row in self._scope.rows(page.offset(offset))], int(total.scalar_one())
 
-    def unsettled(self) -> list[FailureGroup]:
+    def find_unsettled(self) -> list[FailureGroup]:
         """Those whose state changes as time passes."""
         states = [str(GroupState.NEW), str(GroupState.ESCALATING)]
         return self._groups(failure_groups.c.state.in_(states))
 
-    def members(self, group_id: str) -> list[FailureGroup]:
+    def find_members(self, group_id: str) -> list[FailureGroup]:
         """The group and those that are merged into it."""
         c = failure_aliases.c
         query = sa.select(c.group_id).where(c.org_id == self._scope.org, c.merged_into == group_id)
         ids = [group_id, *(row.group_id for row in self._scope.all(query))]
         return self._groups(failure_groups.c.group_id.in_(ids))
 
-    def merged(self) -> dict[str, list[FailureGroup]]:
+    def find_merged(self) -> dict[str, list[FailureGroup]]:
         """Under each group that others are merged into, those others."""
         c = failure_aliases.c
         into = {
@@ -107,12 +109,12 @@ class Failures:
                 found.setdefault(into[group.id], []).append(group)
         return found
 
-    def root_of(self, group_id: str) -> str:
+    def get_root(self, group_id: str) -> str:
         """The group that it is merged into, or itself."""
-        found = _ROOT.one(self._scope.conn, mine=self._scope.org, group=group_id)
+        found = _ROOT.first(self._scope.conn, mine=self._scope.org, group=group_id)
         return str(found[0]) if found else group_id
 
-    def sessions_of(self, ids: Sequence[str]) -> list[str]:
+    def find_sessions(self, ids: Sequence[str]) -> list[str]:
         c = failure_sessions.c
         query = sa.select(c.session_id).distinct().where(c.org_id == self._scope.org, c.group_id.in_(ids))
         return [row[0] for row in self._scope.all(query.order_by(c.session_id))]
@@ -120,7 +122,7 @@ class Failures:
     # --- by hand -------------------------------------------------------------------------------------------------
 
     def alias(self, group_id: str, into: str, actor: str) -> None:
-        self._scope.add(failure_aliases, [{"group_id": group_id, "merged_into": into, "actor": actor}])
+        self._scope.insert(failure_aliases, [{"group_id": group_id, "merged_into": into, "actor": actor}])
 
     def unalias(self, group_id: str) -> int:
         return self._scope.delete(failure_aliases, failure_aliases.c.group_id == group_id)
@@ -132,7 +134,7 @@ class Failures:
         self._scope.delete(failure_sessions, failure_sessions.c.created_at < sessions_before)
         self._scope.delete(failure_hours, failure_hours.c.hour < hours_before)
 
-    def forget(self, before: Millis) -> int:
+    def delete_unseen(self, before: Millis) -> int:
         """Groups that were not seen since, that nobody decided on and no lesson is about. Returns how many.
 
         Of the others, the words that were not heard since; a group is named after the first, which stay.
@@ -141,15 +143,15 @@ class Failures:
         decided = [str(GroupState.RESOLVED), str(GroupState.ARCHIVED)]
         taught = sa.exists().where(p.org_id == c.org_id, p.group_id == c.group_id)
         merged = sa.exists().where(a.org_id == c.org_id, sa.or_(a.group_id == c.group_id, a.merged_into == c.group_id))
-        old = self._scope.mine(c.group_id).where(c.last_seen < before, c.state.not_in(decided), ~taught, ~merged)
+        old = self._scope.select(c.group_id).where(c.last_seen < before, c.state.not_in(decided), ~taught, ~merged)
         ids = [row.group_id for row in self._scope.all(old)]
         for table in _TABLES:
-            self._scope.delete_those(table.c.group_id, ids)
+            self._scope.delete_in(table.c.group_id, ids)
         first = k.group_id == sa.literal("grp_").concat(sa.func.substr(k.key, 1, 24))
         self._scope.delete(failure_keys, k.updated_at < before, ~first)
         return len(ids)
 
-    def rename(self, group_id: str, template: str) -> None:
+    def set_template(self, group_id: str, template: str) -> None:
         self._scope.update(failure_groups, failure_groups.c.group_id == group_id, template=template)
 
     def recount(self, gone: Mapping[str, Sequence[Operation]]) -> list[str]:

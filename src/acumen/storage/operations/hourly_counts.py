@@ -23,11 +23,11 @@ class HourlyCounts:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def count(self, came: Iterable[Operation], at: Millis) -> None:
+    def add(self, came: Iterable[Operation], at: Millis) -> None:
         sorts = Counter((one.source, one.kind._value_, one.status._value_) for one in came)
         self._add({(at - at % HOUR_MS, *sort): number for sort, number in sorts.items()})
 
-    def uncount(self, gone: Iterable[Operation]) -> None:
+    def subtract(self, gone: Iterable[Operation]) -> None:
         """As if they had never come."""
         self._add({key: -number for key, number in Counter(map(_hour_of, gone)).items()})
         self._scope.delete(operation_hours, operation_hours.c.count <= 0)
@@ -37,7 +37,7 @@ class HourlyCounts:
         rows = [(s.org, s.at, s.at, *key, number) for key, number in sorted(counted.items())]
         _count(s.db.insert).run(s.conn, rows)
 
-    def by_source(self) -> list[SourceCounts]:
+    def count_by_source(self) -> list[SourceCounts]:
         """A million operations take no longer than a thousand."""
         c = operation_hours.c
         query = sa.select(c.source, c.kind, c.status, sa.func.sum(c.count), sa.func.max(c.hour))
@@ -47,12 +47,12 @@ class HourlyCounts:
             counts[row.source] = _and(counts.get(row.source) or SourceCounts(row.source), *row[1:])
         return [counts[name] for name in sorted(counts)]
 
-    def total(self) -> int:
+    def count_all(self) -> int:
         """All that ever came, but for those that were purged."""
         c = operation_hours.c
-        return int(self._scope.one(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
+        return int(self._scope.first(sa.select(sa.func.sum(c.count)).where(c.org_id == self._scope.org))[0] or 0)
 
-    def heard(self, since: Millis) -> dict[str, list[int]]:
+    def find_active_hours(self, since: Millis) -> dict[str, list[int]]:
         """Of each source, the hours in which something came, in order."""
         c = operation_hours.c
         query = sa.select(c.source, c.hour).distinct().where(c.org_id == self._scope.org, c.hour >= since)
@@ -61,10 +61,10 @@ class HourlyCounts:
             heard.setdefault(row.source, []).append(row.hour)
         return heard
 
-    def lately(self, since: Millis) -> dict[int, int]:
+    def count_by_hour(self, since: Millis) -> dict[int, int]:
         """By hour, how many came."""
         c = operation_hours.c
-        query = self._scope.mine(c.hour, sa.func.sum(c.count)).where(c.hour >= since)
+        query = self._scope.select(c.hour, sa.func.sum(c.count)).where(c.hour >= since)
         return {row[0]: int(row[1]) for row in self._scope.all(query.group_by(c.hour))}
 
     def expire(self, before: Millis) -> None:

@@ -43,15 +43,15 @@ class Operations:
 
     # --- writing -------------------------------------------------------------------------------------------------
 
-    def hashes(self, ids: Sequence[str]) -> dict[str, str]:
+    def get_hashes(self, ids: Sequence[str]) -> dict[str, str]:
         """Of the bodies that are stored under these ids. From here to COMMIT nobody else records for this org."""
-        self._scope.db.in_order(self._scope.conn, f"operations:{self._scope.org}")
+        self._scope.db.lock(self._scope.conn, f"operations:{self._scope.org}")
         return {row["op_id"]: row["body_hash"] for row in _HASHES.rows(self._scope.conn, self._scope.org, ids)}
 
     def add(self, fresh: Sequence[Operation]) -> Millis:
         """When they came: later than all that is stored, so that whoever reads on from there has missed nothing."""
         s = self._scope
-        newest = _NEWEST.one(s.conn, mine=s.org)
+        newest = _NEWEST.first(s.conn, mine=s.org)
         later = newest[0] + 1 - s.at if newest else 0
         at = Millis(s.at + later if 0 < later < AHEAD_MS else s.at)  # a clock that was set right is not held up
         _add(s.db.insert).run(s.conn, [(s.org, at, at, *_made(one), *_PLAIN_OF(one)) for one in fresh])
@@ -71,7 +71,7 @@ class Operations:
         after = {row["way_key"]: row["successes"] for row in _SUCCESSES.rows(s.conn, s.org, list(used))}
         return [(row["way_key"], after[row["way_key"]] - row["successes"], after[row["way_key"]]) for row in rows]
 
-    def note_versions(self, fresh: Sequence[Operation]) -> list[tuple[str, str, str, str]]:
+    def add_versions(self, fresh: Sequence[Operation]) -> list[tuple[str, str, str, str]]:
         """Schemas and agent versions that were never seen at an endpoint which is known by others."""
         s = self._scope
         seen = {
@@ -97,7 +97,7 @@ class Operations:
         order = (c.created_at, c.op_id) if oldest_first else (c.created_at.desc(), c.op_id.desc())
         return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
 
-    def after(self, at: Millis, op_id: str, wanted: OperationFilter, limit: int) -> list[Operation]:
+    def find_after(self, at: Millis, op_id: str, wanted: OperationFilter, limit: int) -> list[Operation]:
         """Those that came after the one named, oldest first: how a tail is followed and an export paged."""
         c = operations.c
         later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
@@ -106,14 +106,14 @@ class Operations:
         )
         return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
 
-    def latest(self, wanted: OperationFilter, limit: int, among: int) -> list[Operation]:
+    def find_latest(self, wanted: OperationFilter, limit: int, among: int) -> list[Operation]:
         """The latest first, of no more than the `among` latest: a tail that finds little looks no further."""
         c = operations.c
         since = sa.select(c.created_at).where(c.org_id == self._scope.org).order_by(c.created_at.desc())
-        found = self._scope.one(since.limit(1).offset(among - 1))
+        found = self._scope.first(since.limit(1).offset(among - 1))
         return self.find(replace(wanted, since=found[0] if found else None), limit)
 
-    def facets(self, among: int) -> dict[str, list[tuple[str, int]]]:
+    def count_facets(self, among: int) -> dict[str, list[tuple[str, int]]]:
         """Values of each facet among the latest, the most frequent first."""
         c = operations.c
         shown = sa.select(*(c[name] for name in FACETS)).where(c.org_id == self._scope.org)
@@ -126,24 +126,24 @@ class Operations:
                     counted[name][value] += number
         return {name: values.most_common(MOST_VALUES) for name, values in counted.items()}
 
-    def failed_before(self, calls: Sequence[Operation]) -> list[tuple[str, str, str]]:
+    def find_failed_before(self, calls: Sequence[Operation]) -> list[tuple[str, str, str]]:
         """Of these calls those that failed in the same session: its id, source and endpoint, each once."""
         wanted = {(one.session_id or "", one.source, one.endpoint) for one in calls}
         rows = _FAILED_IN.rows(self._scope.conn, self._scope.org, sorted({call[0] for call in wanted}))
         return sorted(wanted & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
 
-    def since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
+    def find_since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
         """A session's calls of one endpoint, from about the first failure in it on, oldest first."""
         failed = OperationFilter(session_id=session_id, status=OperationStatus.ERROR)
         query = sa.select(sa.func.min(operations.c.created_at)).where(operations.c.org_id == self._scope.org)
-        first = self._scope.one(query.where(*_conditions(failed)))[0]
+        first = self._scope.first(query.where(*_conditions(failed)))[0]
         if first is None:
             return []
         since = Millis(first - OUT_OF_ORDER_MS)
         calls = OperationFilter(source, OperationKind.OPERATION, endpoint=endpoint, session_id=session_id, since=since)
         return self.find(calls, limit, oldest_first=True)
 
-    def sessions_of_call(
+    def find_sessions_of_call(
         self, source: str, endpoints: Sequence[str], group_ids: Sequence[str]
     ) -> dict[str, tuple[Millis, bool]]:
         """Every session that made the call: when it first did, and whether one failed in one of the groups."""
@@ -159,17 +159,17 @@ class Operations:
         rows = self._scope.all(query.group_by(c.session_id))
         return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
 
-    def sessions_among(self, sessions: Collection[str], wanted: OperationFilter) -> set[str]:
+    def filter_sessions(self, sessions: Collection[str], wanted: OperationFilter) -> set[str]:
         """Those of these sessions that have such operations."""
         c = operations.c
-        query = self._scope.mine(c.session_id).where(*_conditions(wanted)).distinct()
-        return {row.session_id for row in self._scope.those(query, c.session_id, sessions)}
+        query = self._scope.select(c.session_id).where(*_conditions(wanted)).distinct()
+        return {row.session_id for row in self._scope.all_in(query, c.session_id, sessions)}
 
-    def last_of(self, source: str) -> Millis:
+    def get_last_received(self, source: str) -> Millis:
         """When something of the source came last; 0 if that is no longer kept."""
         c = operations.c
-        its = self._scope.mine(c.created_at).where(c.source == source)
-        found = self._scope.one(its.order_by(c.created_at.desc()).limit(1))
+        its = self._scope.select(c.created_at).where(c.source == source)
+        found = self._scope.first(its.order_by(c.created_at.desc()).limit(1))
         return Millis(found.created_at if found else 0)
 
     # --- removing ------------------------------------------------------------------------------------------------
@@ -177,16 +177,16 @@ class Operations:
     def expire(self, before: Millis, most: int) -> int:
         """The oldest go first, so many at a time; what was counted of them stays counted."""
         c = operations.c
-        ids = self._scope.mine(c.op_id).where(c.created_at < before).order_by(c.created_at).limit(most)
+        ids = self._scope.select(c.op_id).where(c.created_at < before).order_by(c.created_at).limit(most)
         return self._scope.delete(operations, c.op_id.in_(ids.scalar_subquery()))
 
-    def forget_ways(self, before: Millis) -> int:
+    def delete_unused_ways(self, before: Millis) -> int:
         """Ways of calling that nobody went since, and that no lesson is about."""
         c, p = ways.c, proposals.c
         taught = sa.exists().where(p.org_id == c.org_id, p.key == c.way_key)
         return self._scope.delete(ways, c.updated_at < before, ~taught)
 
-    def remove(self, gone: Sequence[Operation]) -> int:
+    def delete(self, gone: Sequence[Operation]) -> int:
         """As if they had never come."""
         for one in gone:
             if one.way_key is not None:

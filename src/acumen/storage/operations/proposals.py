@@ -24,17 +24,17 @@ class Proposals:
 
     def is_analysed(self, evidence_hash: str) -> bool:
         c = analyses.c
-        return self._scope.one(self._scope.mine(c.analysis_id).where(c.evidence_hash == evidence_hash)) is not None
+        return self._scope.first(self._scope.select(c.analysis_id).where(c.evidence_hash == evidence_hash)) is not None
 
-    def conclude(self, analysis: Analysis) -> bool:
+    def add_analysis(self, analysis: Analysis) -> bool:
         """False when the same evidence was analysed before, by whomever."""
         told = {"evidence": list(analysis.evidence), "scopes": list(analysis.scopes), **asdict(analysis.origin)}
-        return bool(self._scope.add_new(analyses, [row_of(analyses, analysis, analysis_id=analysis.id, **told)]))
+        return bool(self._scope.insert_new(analyses, [row_of(analyses, analysis, analysis_id=analysis.id, **told)]))
 
-    def analyses_of(self, key: str, limit: int = 100) -> list[Analysis]:
+    def find_analyses(self, key: str, limit: int = 100) -> list[Analysis]:
         """The latest first."""
         c = analyses.c
-        query = self._scope.mine(analyses).where(c.key == key).order_by(c.created_at.desc(), c.analysis_id.desc())
+        query = self._scope.select(analyses).where(c.key == key).order_by(c.created_at.desc(), c.analysis_id.desc())
         return [_analysis(row) for row in self._scope.all(query.limit(limit))]
 
     # --- proposals -----------------------------------------------------------------------------------------------
@@ -42,23 +42,23 @@ class Proposals:
     def get(self, key: str) -> Proposal | None:
         return next(iter(self._proposals(proposals.c.key == key)), None)
 
-    def of_playbook(self, playbook_id: int) -> Proposal | None:
+    def find_by_playbook(self, playbook_id: int) -> Proposal | None:
         return next(iter(self._proposals(proposals.c.playbook_id == playbook_id)), None)
 
-    def at_endpoint(self, source: str, endpoint: str) -> list[Proposal]:
+    def find_by_endpoint(self, source: str, endpoint: str) -> list[Proposal]:
         return self._proposals(proposals.c.source == source, proposals.c.endpoint == endpoint, most=100)
 
     def all(self) -> list[Proposal]:
         """The latest changed first."""
         return self._proposals()
 
-    def propose(self, proposal: Proposal) -> None:
+    def upsert(self, proposal: Proposal) -> None:
         told = {"evidence": list(proposal.evidence), "scopes": list(proposal.scopes)}
         s, row = self._scope, self._scope.stamp(row_of(proposals, proposal, **told))
         kept = {name: value for name, value in row.items() if name not in ("org_id", "key", "created_at")}
         s.conn.execute(s.db.insert(proposals).on_conflict_do_update(index_elements=["org_id", "key"], set_=kept), row)
 
-    def decided(self, key: str, at: Millis) -> None:
+    def set_decided(self, key: str, at: Millis) -> None:
         """A person has spoken: it no longer waits, and no flag of before stands."""
         self._scope.update(proposals, proposals.c.key == key, decided_at=at, flag=None)
 
@@ -78,30 +78,30 @@ class Proposals:
 
     # --- removing ------------------------------------------------------------------------------------------------
 
-    def drop_analyses(self, op_ids: Sequence[str], keys: Sequence[str]) -> Counter[str]:
+    def delete_analyses(self, op_ids: Sequence[str], keys: Sequence[str]) -> Counter[str]:
         """Those of these keys, and those of which one of the operations is evidence; how many of each key."""
         c = analyses.c
-        gone = sa.or_(self._scope.db.has_any(c.evidence, op_ids), c.key.in_(keys))
-        dropped = Counter(row.key for row in self._scope.all(self._scope.mine(c.key).where(gone)))
+        gone = sa.or_(self._scope.db.json_contains_any(c.evidence, op_ids), c.key.in_(keys))
+        dropped = Counter(row.key for row in self._scope.all(self._scope.select(c.key).where(gone)))
         self._scope.delete(analyses, gone)
         return dropped
 
-    def resting_on(self, op_ids: Sequence[str], keys: Sequence[str]) -> list[Proposal]:
+    def find_resting_on(self, op_ids: Sequence[str], keys: Sequence[str]) -> list[Proposal]:
         """Proposals of these keys, and those of which one of the operations is evidence."""
-        evidence = self._scope.db.has_any(proposals.c.evidence, op_ids)
+        evidence = self._scope.db.json_contains_any(proposals.c.evidence, op_ids)
         return self._proposals(sa.or_(evidence, proposals.c.key.in_(keys)), most=None)
 
-    def forget_scopes(self, key: str, sessions: Sequence[str]) -> None:
+    def erase_sessions(self, key: str, sessions: Sequence[str]) -> None:
         """What was concluded stays concluded, without these sessions."""
         c = analyses.c
-        query = self._scope.mine(c.analysis_id, c.scopes).where(
-            c.key == key, self._scope.db.has_any(c.scopes, sessions)
+        query = self._scope.select(c.analysis_id, c.scopes).where(
+            c.key == key, self._scope.db.json_contains_any(c.scopes, sessions)
         )
         for row in self._scope.all(query):
             left = [scope for scope in row.scopes if scope not in sessions]
             self._scope.update(analyses, c.analysis_id == row.analysis_id, scopes=left)
 
-    def drop(self, key: str) -> None:
+    def delete(self, key: str) -> None:
         self._scope.delete(proposals, proposals.c.key == key)
 
     def expire(self, before: Millis) -> int:
@@ -113,7 +113,7 @@ class Proposals:
 
     def _proposals(self, *where: sa.ColumnElement[bool], most: int | None = _LATEST) -> list[Proposal]:
         """The latest changed first."""
-        query = self._scope.mine(proposals).where(*where).order_by(proposals.c.updated_at.desc(), proposals.c.key)
+        query = self._scope.select(proposals).where(*where).order_by(proposals.c.updated_at.desc(), proposals.c.key)
         return [_proposal(row) for row in self._scope.all(query.limit(most))]
 
 

@@ -16,21 +16,21 @@ class Verdicts:
 
     def add(self, found: Sequence[VerdictFinding]) -> None:
         at = self._scope.at
-        self._scope.add(findings, [row_of(findings, one, created_at=at) for one in found])
+        self._scope.insert(findings, [row_of(findings, one, created_at=at) for one in found])
 
-    def of_subject(self, subject: str, limit: int) -> list[VerdictFinding]:
+    def find_by_subject(self, subject: str, limit: int) -> list[VerdictFinding]:
         """The latest first."""
         return self._find(findings.c.subject == subject, limit)
 
-    def of_signature(self, signature: str, limit: int) -> list[VerdictFinding]:
+    def find_by_signature(self, signature: str, limit: int) -> list[VerdictFinding]:
         return self._find(findings.c.signature == signature, limit)
 
-    def recurrence(self, signatures: Sequence[str]) -> list[Recurrence]:
+    def count_recurrence(self, signatures: Sequence[str]) -> list[Recurrence]:
         """How often each was found, and at how many distinct subjects; the widest spread first."""
         c = findings.c
         subjects = sa.func.count(c.subject.distinct())
         query = (
-            self._scope.mine(c.signature, sa.func.count().label("count"), subjects.label("subjects"))
+            self._scope.select(c.signature, sa.func.count().label("count"), subjects.label("subjects"))
             .where(c.signature.in_(signatures))
             .group_by(c.signature)
             .order_by(subjects.desc(), c.signature)
@@ -41,5 +41,5 @@ class Verdicts:
         return self._scope.delete(findings, findings.c.created_at < before)
 
     def _find(self, where: sa.ColumnElement[bool], limit: int) -> list[VerdictFinding]:
-        query = self._scope.mine(findings).where(where).order_by(findings.c.finding_id.desc())
+        query = self._scope.select(findings).where(where).order_by(findings.c.finding_id.desc())
         return [value_of(VerdictFinding, row) for row in self._scope.all(query.limit(limit))]

@@ -46,8 +46,8 @@ class MemoryFlags:
         """What these signals say of these memories, all of it; what was known before keeps its `since`."""
         s, c = self._scope, memory_flags.c
         rows = {(flag.id, flag.signal): flag for flag in found}
-        query = s.mine(c.entity_id, c.signal).where(c.kind == str(kind), c.signal.in_(signals))
-        for known in s.those(query, c.entity_id, ids):
+        query = s.select(c.entity_id, c.signal).where(c.kind == str(kind), c.signal.in_(signals))
+        for known in s.all_in(query, c.entity_id, ids):
             if (known.entity_id, known.signal) not in rows:
                 s.delete(memory_flags, c.kind == str(kind), c.entity_id == known.entity_id, c.signal == known.signal)
         new = s.db.insert(memory_flags)
@@ -60,14 +60,14 @@ class MemoryFlags:
         """Takes the signal off every memory but those named by kind and id."""
         kept = set(keep)
         c = memory_flags.c
-        for row in self._scope.all(self._scope.mine(c.kind, c.entity_id).where(c.signal == signal)):
+        for row in self._scope.all(self._scope.select(c.kind, c.entity_id).where(c.signal == signal)):
             if (row.kind, row.entity_id) not in kept:
                 self._scope.delete(memory_flags, c.kind == row.kind, c.entity_id == row.entity_id, c.signal == signal)
 
-    def of(self, kind: Kind, ids: Sequence[str]) -> list[MemoryFlag]:
+    def find(self, kind: Kind, ids: Sequence[str]) -> list[MemoryFlag]:
         c = memory_flags.c
-        query = self._scope.mine(memory_flags).where(c.kind == str(kind))
-        return [_flag(row) for row in self._scope.those(query, c.entity_id, ids)]
+        query = self._scope.select(memory_flags).where(c.kind == str(kind))
+        return [_flag(row) for row in self._scope.all_in(query, c.entity_id, ids)]
 
     # --- pairs ---------------------------------------------------------------------------------------------------
 
@@ -75,8 +75,8 @@ class MemoryFlags:
         """Every pair that one of these memories is part of; a pair known before keeps its time."""
         s, c = self._scope, duplicate_pairs.c
         now = {(pair.left, pair.right): pair for pair in found}
-        query = s.mine(c.left_id, c.right_id).where(c.kind == str(kind))
-        for left, right in {tuple(row) for side in (c.left_id, c.right_id) for row in s.those(query, side, ids)}:
+        query = s.select(c.left_id, c.right_id).where(c.kind == str(kind))
+        for left, right in {tuple(row) for side in (c.left_id, c.right_id) for row in s.all_in(query, side, ids)}:
             if (left, right) not in now:
                 s.delete(duplicate_pairs, c.kind == str(kind), c.left_id == left, c.right_id == right)
         new = s.db.insert(duplicate_pairs)
@@ -85,12 +85,12 @@ class MemoryFlags:
         if now:
             s.conn.execute(upsert, [s.stamp(_pair_row(pair)) for pair in now.values()])
 
-    def pairs(
+    def find_pairs(
         self, kind: Kind, user: str | None = None, *, least: float = 0.0, ids: Sequence[str] | None = None
     ) -> list[SimilarPair]:
         """The most alike first: those of which both are in use, and that mean the same at least so much."""
         c = duplicate_pairs.c
-        query = self._scope.mine(duplicate_pairs).where(c.kind == str(kind))
+        query = self._scope.select(duplicate_pairs).where(c.kind == str(kind))
         query = query.where(sa.or_(c.similarity >= least, c.found_by != "meaning"))
         query = query.where(*(self._in_use(kind, one) for one in (c.left_id, c.right_id)))
         if user is not None:
@@ -107,13 +107,13 @@ class MemoryFlags:
 
     # --- how far the watch has come ------------------------------------------------------------------------------
 
-    def watched(self) -> tuple[int, int]:
+    def get_scanned(self) -> tuple[int, int]:
         """Generation and number of the last search row it has seen."""
-        row = self._scope.one(self._scope.mine(orgs.c.watched_generation, orgs.c.watched_seq))
-        return (row.watched_generation or 0, row.watched_seq or 0) if row else (0, 0)
+        row = self._scope.first(self._scope.select(orgs.c.scanned_generation, orgs.c.scanned_seq))
+        return (row.scanned_generation or 0, row.scanned_seq or 0) if row else (0, 0)
 
-    def watch_from(self, generation: int, seq: int) -> None:
-        self._scope.update(orgs, watched_generation=generation, watched_seq=seq)
+    def set_scanned(self, generation: int, seq: int) -> None:
+        self._scope.update(orgs, scanned_generation=generation, scanned_seq=seq)
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from acumen.storage.metering.usage_counters import from_day
 from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
 from acumen.storage.review.memory_flags import MemoryFlags
 from acumen.storage.review.review_signals import ORG, gap, signals
-from acumen.storage.tables import agent_playbook_sources, agent_playbooks, memory_totals, review_marks, user_playbooks
+from acumen.storage.tables import agent_playbook_sources, agent_playbooks, memory_totals, review_states, user_playbooks
 
 # What may take a memory's place, in words.
 _REPLACED = {
@@ -74,7 +74,7 @@ class ReviewQueue:
             query = _STATEMENTS[self._scope.db.name, shape] = _statement(shape, self._scope.db)
         wanted = SIGNALS if asked.signals is None else asked.signals
         values = {**self._values(asked), "wanted": list(wanted), "limit": limit, "offset": offset}
-        with self._scope.db.guarded(self._scope.conn):
+        with self._scope.db.planned_for_many(self._scope.conn):
             rows = self._scope.all(query, **values)
         counts = {name: int(rows[0]._mapping[f"all_{name}"] or 0) for name in SIGNALS}  # noqa: SLF001 - public
         return QueuePage(
@@ -84,7 +84,7 @@ class ReviewQueue:
             {name: count for name, count in counts.items() if count},
         )
 
-    def of(self, kind: Kind, ids: Sequence[str], asked: QueueFilter) -> list[QueueItem]:
+    def find(self, kind: Kind, ids: Sequence[str], asked: QueueFilter) -> list[QueueItem]:
         """The cases of some memories, whether or not anything speaks against them."""
         query, own = _memories(kind, self._scope.db, everyones=True), MEMORY_TABLES[kind].text_id
         values = self._values(asked)
@@ -115,11 +115,11 @@ class ReviewQueue:
         twins: dict[MemoryRef, list[Twin]] = {}
         for kind in {Kind(row.kind) for row in rows}:
             ids = [row.id for row in rows if row.kind == kind]
-            for flag in self._flags.of(kind, ids):
+            for flag in self._flags.find(kind, ids):
                 flags.setdefault(MemoryRef(kind, flag.id), []).append(
                     ScannedSignal(flag.signal, flag.detail, flag.since)
                 )
-            for pair in self._flags.pairs(kind, least=thresholds.similarity, ids=ids):
+            for pair in self._flags.find_pairs(kind, least=thresholds.similarity, ids=ids):
                 for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
                     twins.setdefault(MemoryRef(kind, own), []).append(Twin(other, pair.similarity, pair.since))
         refs = [MemoryRef(Kind(row.kind), row.id) for row in rows]
@@ -134,9 +134,9 @@ class ReviewQueue:
 
     def _open_conflicts(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, list[OpenConflict]]:
         """By the newer memory."""
-        wanted, links = set(refs), self._conflicts.of(refs, only_open=True)
+        wanted, links = set(refs), self._conflicts.find(refs, only_open=True)
         by_newer: dict[MemoryRef, list[OpenConflict]] = {}
-        for pair in self._conflicts.described([link for link in links if link.newer in wanted]):
+        for pair in self._conflicts.describe([link for link in links if link.newer in wanted]):
             by_newer.setdefault(pair.conflict.newer, []).append(pair)
         return by_newer
 
@@ -168,10 +168,10 @@ def _statement(shape: _Shape, db: Database) -> sa.Select[Any]:
 
 def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
     """All that is known of the current memories of a kind."""
-    mapping, marks = MEMORY_TABLES[kind], review_marks.c
+    mapping, marks = MEMORY_TABLES[kind], review_states.c
     c, own = mapping.table.c, mapping.text_id
     known: Any = mapping.table
-    for table in (memory_totals, review_marks):
+    for table in (memory_totals, review_states):
         its = (table.c.org_id == ORG, table.c.kind == str(kind), table.c.entity_id == own)
         known = known.outerjoin(table, sa.and_(*its))
     known, used = from_day(gap("first_day", sa.Integer), known, db)

@@ -19,19 +19,19 @@ class ReviewRecords(Struct, frozen=True):
     injections: Injections
     saved_views: SavedViews
 
-    def forget(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
+    def erase(self, kind: Kind, owners: Mapping[str, str | None] | None) -> None:
         """No words of these memories (ids, each with its owner; None: any of the kind) stay; their cost is known."""
         ids = None if owners is None else list(owners)
-        self.actions.forget_words(kind, ids)
+        self.actions.erase_words(kind, ids)
         self.review_states.delete(kind, ids)
         self.memory_flags.delete(kind, ids)
-        self.injections.forget_words(kind, owners)
+        self.injections.erase_words(kind, owners)
 
-    def forget_user(self, user: str) -> dict[str, int]:
+    def delete_user(self, user: str) -> dict[str, int]:
         """Of this user's memories nothing stays."""
         return {
             "review_actions": self.actions.delete_user(user),
-            "review_marks": self.review_states.delete_user(user),
+            "review_states": self.review_states.delete_user(user),
             "review_flags": self.memory_flags.delete_user(user),
             "saved_views": self.saved_views.delete_user(user),
         }

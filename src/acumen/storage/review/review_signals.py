@@ -150,7 +150,7 @@ class _Rules:
         seen = m.dismissed[(signal, "measure")].as_float()
         new = sa.or_(seen.is_(None), measure >= seen * MATERIAL)
         if about is not None:
-            new = sa.or_(new, ~self._db.has(m.dismissed[(signal, "about")], about))
+            new = sa.or_(new, ~self._db.json_contains(m.dismissed[(signal, "about")], about))
         columns = {"signal": sa.literal(signal), "score": sa.cast(score, sa.Integer), "saving": saving}
         named = [column.label(name) for name, column in columns.items()]
         return sa.select(m.kind, m.id, *named).where(self._awake, new)

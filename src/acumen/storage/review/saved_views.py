@@ -8,15 +8,15 @@ class SavedViews:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def of(self, page: str) -> dict[str, str]:
+    def find(self, page: str) -> dict[str, str]:
         """Names and what follows the question mark, by name."""
         c = saved_views.c
-        query = self._scope.mine(c.name, c.query).where(c.page == page).order_by(c.name)
+        query = self._scope.select(c.name, c.query).where(c.page == page).order_by(c.name)
         return {row.name: row.query for row in self._scope.all(query)}
 
-    def put(self, page: str, name: str, query: str, user: str | None) -> None:
+    def upsert(self, page: str, name: str, query: str, user: str | None) -> None:
         """Under a name there is one view; `user` is whom its filters name."""
-        self._scope.put(saved_views, {"page": page, "name": name}, {"query": query, "user_id": user})
+        self._scope.upsert(saved_views, {"page": page, "name": name}, {"query": query, "user_id": user})
 
     def delete(self, page: str, name: str) -> int:
         return self._scope.delete(saved_views, saved_views.c.page == page, saved_views.c.name == name)

@@ -1,0 +1,1 @@
+"""`acumen demo`: a day of agent work, played through a whole server."""

@@ -1,0 +1,1 @@
+"""Commands that work on this machine: the server, its database and its keys."""

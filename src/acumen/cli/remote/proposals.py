@@ -1,0 +1,81 @@
+"""`acumen proposals`: lessons that were proposed from tool calls."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from acumen.cli.options import Limit, Reply, examples, remote
+from acumen.cli.output import counted, listed
+from acumen.model.prompt_injection import visible
+from acumen_client.client import Client
+from acumen_client.wire.failures import DecideProposalResponse, ProposalView
+
+app = typer.Typer()
+group = typer.Typer()
+app.add_typer(group, name="proposals")
+
+LessonId = Annotated[int, typer.Argument(metavar="ID", min=1, help="Id from `acumen proposals`.")]
+
+
+@group.callback(
+    invoke_without_command=True,
+    epilog=examples("acumen proposals", "acumen proposals --approval approved", "acumen proposals approve 7"),
+)
+@remote
+def proposals(
+    client: Client,
+    context: typer.Context,  # noqa: ARG001 - read by `remote`
+    approval: Annotated[
+        Literal["pending", "approved", "rejected"] | None, typer.Option(help="Filter by approval.")
+    ] = None,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only flagged ones.")] = False,
+    limit: Limit = 50,
+) -> Reply:
+    """List lessons proposed from tool calls; approve, edit or reject. Not shown to agents until approved."""
+    page = client.proposals(approval=approval, flagged=flagged, limit=limit)
+    headings = ["id", "approval", "from", "occurrences", "confidence", "lesson", "flags"]
+    rows = [_row(proposal) for proposal in page.proposals]
+    return Reply(page, listed(headings, rows, f"{counted(len(rows), 'proposal')}."))
+
+
+def _row(proposal: ProposalView) -> list[object]:
+    return [
+        proposal.agent_playbook_id,
+        proposal.approval,
+        proposal.about,
+        f"{proposal.count} in {counted(proposal.distinct_sessions, 'session')}",
+        f"{proposal.confidence:.2f}",
+        proposal.content,
+        "; ".join(filter(None, [proposal.flag, *proposal.hazards])) or None,
+    ]
+
+
+@group.command(epilog=examples("acumen proposals approve 7"))
+@remote
+def approve(client: Client, lesson: LessonId) -> Reply:
+    """Approve a lesson. From now on it is injected."""
+    return _decided(client.decide_proposal(agent_playbook_id=lesson, decision="approve"))
+
+
+@group.command(epilog=examples("acumen proposals reject 7"))
+@remote
+def reject(client: Client, lesson: LessonId) -> Reply:
+    """Reject a lesson. It is not proposed again."""
+    return _decided(client.decide_proposal(agent_playbook_id=lesson, decision="reject"))
+
+
+@group.command(epilog=examples('acumen proposals edit 7 --content "Ask for at most 100 rows at once."'))
+@remote
+def edit(
+    client: Client,
+    lesson: LessonId,
+    content: Annotated[str | None, typer.Option(help="Instruction: what the agent should do.")] = None,
+    trigger: Annotated[str | None, typer.Option(help="Trigger: when it applies.")] = None,
+) -> Reply:
+    """Edit the text of a lesson. It stays pending."""
+    return _decided(client.decide_proposal(agent_playbook_id=lesson, decision="edit", content=content, trigger=trigger))
+
+
+def _decided(answer: DecideProposalResponse) -> Reply:
+    proposal = answer.proposal
+    return Reply(answer, visible(f"Lesson {proposal.agent_playbook_id}: {proposal.approval}. {proposal.content}"))

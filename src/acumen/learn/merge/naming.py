@@ -1,0 +1,57 @@
+"""Which memories a request to forget names. What is not recognisable is not forgotten."""
+
+import re
+from collections.abc import Sequence
+
+from acumen.learn.extract.attributes import named_attribute
+from acumen.learn.merge.entries import Entry
+from acumen.learn.merge.words import Words, words
+from acumen.model.lazy_regex import lazy_regex
+from acumen.model.text import stem
+
+# "Where my sister lives", "who our plumber is".
+_QUESTION = lazy_regex(r"(?:where|when|what|who|how|which)(?: \w+)?? (?=(?:i|i'm|we|my|our)\b)", re.IGNORECASE)
+_COPULA = lazy_regex(r" (?:is|are|am|was|were)$", re.IGNORECASE)
+
+
+def named(target: str, entries: Sequence[Entry]) -> list[Entry]:
+    """Those with the attribute that is named, else with the phrase itself, else with all words of it that matter."""
+    if subject := named_attribute(target):
+        return [entry for entry in entries if _attribute_of(entry) == subject]
+    phrase = words(_COPULA.sub("", _QUESTION.sub("", target.strip(" .!"))))
+    literal = [entry for entry in entries if entry.words.has_phrase(phrase) and not _of_another(phrase, entry)]
+    if literal:
+        return literal
+    return [entry for entry in entries if entry.words.contains(phrase) and _agrees(phrase, entry)]
+
+
+def _attribute_of(entry: Entry) -> str:
+    return re.sub(r"^our\b", "my", entry.subject.removeprefix("~"))
+
+
+def _of_another(phrase: Words, entry: Entry) -> bool:
+    """Whose it is: "my dog" is not "my dog walker"; "my sister's address" belongs to my sister."""
+    longer = entry.words.subject.removeprefix(phrase.subject)
+    return phrase.subject.startswith("my ") and longer[:1] == " " and entry.words.subject.startswith(phrase.subject)
+
+
+def _agrees(phrase: Words, entry: Entry) -> bool:
+    """Another wording counts only when it is about the same person, or has the thing without naming its owner."""
+    if not phrase.subject.startswith("my "):
+        return phrase.about_same(entry.words) or not phrase.subject
+    head = stem(phrase.subject.rsplit(" ", 1)[-1])
+    return phrase.about_same(entry.words) or _possesses(head, entry.text)
+
+
+def _possesses(head: str, text: str) -> bool:
+    """Whether a sentence of the user has the thing: "I have a small dog", not "a dog walker", not "her dog"."""
+    low = text.lower().replace("’", "'")
+    for match in re.finditer(r"[\w-]+", low):
+        if stem(match[0]) == head:
+            before, after = low[: match.start()], low[match.end() :]
+            return bool(_OWNED.search(before)) and not _COMPOUND.match(after)
+    return False
+
+
+_OWNED = lazy_regex(r"^(?:i|we)\b.*\b(?:an?|one|two|three|\d+|my|our)(?: (?!\w+'s)[\w-]+){0,2} $")
+_COMPOUND = lazy_regex(r" (?!called|named|and|who|that|which|with|in|at|on|for|from|now|since|of|or)[a-z]")

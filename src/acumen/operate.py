@@ -1,0 +1,96 @@
+"""What an operator does with a database, with or without a running server: inspect, migrate, back up."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from acumen.errors import BadSettings
+from acumen.settings import Settings
+from acumen.storage.accounts.api_keys import any_exist
+from acumen.storage.engine import backup, migrate
+from acumen.storage.engine.backup import Backup
+from acumen.storage.engine.database import Database
+from acumen.storage.store import Store, connect
+
+T = TypeVar("T")
+
+NEWEST_SCHEMA = migrate.HEAD
+
+
+class SchemaChange(Struct, frozen=True):
+    """The schema before and after a migration; None is an empty database."""
+
+    before: str | None
+    after: str | None
+    newest: str = NEWEST_SCHEMA
+
+
+def prepare(store: Store, settings: Settings) -> None:
+    """The database has the schema of this version: SQLite is migrated, Postgres is left to a person."""
+    if migrate.needed(store.database):
+        if settings.database_url:
+            raise BadSettings("The Postgres schema is not up to date: run `acumen migrate` first.")
+        migrate.migrate(store.database)
+    migrate.check_schema(store.database)
+
+
+async def reach(store: Store, settings: Settings) -> None:
+    """As `prepare`, and Unavailable where the database does not answer."""
+    await store.read(migrate.current)
+    prepare(store, settings)
+
+
+def database_exists(settings: Settings) -> bool:
+    """Inspecting must not create a database. A Postgres counts as existing until it is asked."""
+    return bool(settings.database_url) or settings.sqlite_path.exists()
+
+
+def migrate_database(settings: Settings, *, only_check: bool = False) -> SchemaChange:
+    if only_check and not database_exists(settings):
+        return SchemaChange(None, None)
+    database = connect(settings)
+    try:
+        before = asyncio.run(database.read(migrate.current))
+        if migrate.needed(database) and not only_check:
+            migrate.migrate(database)
+        return SchemaChange(before, asyncio.run(database.read(migrate.current)))
+    finally:
+        database.close()
+
+
+def back_up(settings: Settings, target: Path) -> Backup:
+    """Copies a SQLite database in use to a new file and checks the copy."""
+    return backup.make(settings, target)
+
+
+# --- inspecting -----------------------------------------------------------------------------------------------------
+
+
+def versions(settings: Settings) -> tuple[str, str | None]:
+    """The name and version of the database, and the schema it is at (None: empty)."""
+    return _read(settings, lambda conn, database: (database.version(conn), migrate.current(conn)))
+
+
+async def running_versions(store: Store) -> tuple[str, str | None]:
+    """As `versions`, of the database of a running server."""
+    return await store.read(lambda conn: (store.database.version(conn), migrate.current(conn)))
+
+
+def problems(settings: Settings) -> list[str]:
+    """What the database's own integrity check finds."""
+    return _read(settings, lambda conn, database: database.check(conn))
+
+
+def any_key_exists(settings: Settings) -> bool:
+    return _read(settings, lambda conn, _database: migrate.current(conn) is not None and any_exist(conn))
+
+
+def _read(settings: Settings, query: Callable[[Any, Database], T]) -> T:
+    database = connect(settings)
+    try:
+        return asyncio.run(database.read(lambda conn: query(conn, database)))
+    finally:
+        database.close()

@@ -1,0 +1,24 @@
+"""The audit log: what people did to memories, with the snapshots that undo needs."""
+
+from typing import Any
+
+from acumen.deps import Deps
+from acumen.model.ids import MemoryRef, fresh_id
+from acumen.model.memories.memory import Memory, owner
+from acumen.model.review.action import Action, ActionId, ActionItem
+from acumen.storage.store import Tx
+
+
+def fresh_action() -> ActionId:
+    return ActionId(fresh_id("act"))
+
+
+def changed_item(tx: Tx, ref: MemoryRef, before: Memory, after: Memory) -> ActionItem:
+    rows: Any = tx.by_kind[ref.kind]
+    sides = {"memory": rows.mapping.to_row(before)}, {"memory": rows.mapping.to_row(after)}
+    return ActionItem(ref, True, None, owner(after) or None, *sides)
+
+
+async def page(limit: int, offset: int, ref: MemoryRef | None, deps: Deps) -> tuple[list[Action], int]:
+    """Newest first, of all memories or of one; and the total number."""
+    return await deps.store.read(lambda tx: tx.actions.page(limit, offset, ref))
