@@ -6,9 +6,9 @@ from typing import Any
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
 from acumen.learn.runs import generation, status, versions
-from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
+from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, GenerationRequest, Mode, Service
 from acumen.learn.runs.status import RunStatus
-from acumen.learn.runs.versions import Downgraded, Upgraded, Which
+from acumen.learn.runs.versions import Downgraded, Upgraded, VersionFilter
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.jobs.run import Run, RunState
 from acumen.model.memories.playbook import UserPlaybook
@@ -59,7 +59,7 @@ async def _begun(
     service: Service, mode: Mode, request: Any, extractors: Sequence[str | None] | None, call: Call
 ) -> tuple[Run, int | None]:
     """The run, and how many memories came of it if the caller waits and it ends in time."""
-    wish = Wish(
+    wish = GenerationRequest(
         mode,
         user_id=request.user_id,
         source=request.source or None,
@@ -124,13 +124,13 @@ async def downgrade_playbooks(
     )
 
 
-def _profiles(request: wire.UpgradeProfilesRequest) -> Which:
+def _profiles(request: wire.UpgradeProfilesRequest) -> VersionFilter:
     ids = None if request.profile_ids is None else tuple(request.profile_ids)
-    return Which(user_id=user(request.user_id), ids=ids, only_affected_users=request.only_affected_users)
+    return VersionFilter(user_id=user(request.user_id), ids=ids, only_affected_users=request.only_affected_users)
 
 
-def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> Which:  # noqa: FBT001, FBT002 - as asked
-    return Which(
+def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> VersionFilter:  # noqa: FBT001, FBT002 - as asked
+    return VersionFilter(
         user_id=user(request.user_id),
         agent_version=request.agent_version,
         name=request.playbook_name,

@@ -23,9 +23,9 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
     """The run, and its number of sessions. Conflict while another one is under way; NotFound for another `name`."""
     if not deps.config.judging.on:
         raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
-    known = deps.config.judging.name or USUAL_NAME
-    if name not in (None, known):
-        raise NotFound(f"There is no evaluation {name!r}; this org's is {known!r}.")
+    configured = deps.config.judging.name or USUAL_NAME
+    if name not in (None, configured):
+        raise NotFound(f"There is no evaluation {name!r}; this org's is {configured!r}.")
     ended = await deps.store.read(lambda tx: tx.sessions.find_ended(since, until, deps.config.judging.sources))
     chosen = ended if deps.llm is None else sampled(ended, deps)
 
