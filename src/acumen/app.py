@@ -59,7 +59,7 @@ class App:
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
-    # --- start and stop ----------------------------------------------------------------------------------------------------
+    # --- start and stop ----------------------------------------------------------------------------------------------
 
     async def start(self, *, work: bool = True) -> None:
         """Returns when requests can be answered."""
