@@ -20,7 +20,7 @@ SERVICE = "evaluation_regeneration"
 
 
 async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> tuple[Run, int]:
-    """The run, and its number of sessions. Conflict while another one is under way; NotFound for another `name`."""
+    """The run, and its number of sessions. Conflict while another one is active; NotFound for another `name`."""
     if not deps.config.judging.on:
         raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
     configured = deps.config.judging.name or USUAL_NAME

@@ -10,7 +10,7 @@ from acumen.errors import Conflict
 from acumen.model.jobs.run import ItemState, Run, RunId, RunItem, RunState
 from acumen.storage.store import Tx
 
-# Does one item and returns what came of it, in counts. Given an item twice, it leaves the same state.
+# Does one item and returns counts of what it did. It is idempotent.
 Work = Callable[[Run, str, Deps], Awaitable[Mapping[str, int]]]
 
 
@@ -19,9 +19,9 @@ class Cancelled(Exception):
 
 
 async def carry(run_id: RunId, work: Work, deps: Deps) -> None:
-    """From wherever it stands. An item that fails does not keep the others from being done.
+    """From its next waiting item on. An item that fails does not stop the others.
 
-    Each is done as the org is configured when it is begun.
+    Each is done with the org's configuration at its start.
     """
     run = await deps.store.write(lambda tx: tx.runs.begin(run_id))
     if run is None:
@@ -45,8 +45,8 @@ async def _do(run: Run, item: RunItem, work: Work, deps: Deps) -> None:
     try:
         counts = await work(run, item.item, deps)
     except (Conflict, Cancelled):
-        raise  # overtaken: the loop begins anew from where the other stands; cancelled: the run ends below
-    except Exception as failure:  # noqa: BLE001 - kept with the item, for whoever asked for the run to see
+        raise  # a conflict is retried by the worker; a cancel ends the run in `carry`
+    except Exception as failure:  # noqa: BLE001 - stored with the item, for the caller to see
         cause = f"{type(failure).__name__}: {failure}"
         await deps.store.write(lambda tx: tx.run_items.set_failed(run.id, item.place, cause))
     else:

@@ -20,7 +20,7 @@ POLL_SECONDS = 0.05
 
 
 class RunStatus(Struct, frozen=True):
-    """`lost` says why nobody works on it any more, though it is not over. Items are listed on request."""
+    """`lost` says why no worker carries it on, though it is not over. Items are listed on request."""
 
     run: Run
     progress: RunProgress
@@ -71,8 +71,6 @@ async def wait(run_id: RunId, service: str, seconds: float, deps: Deps) -> RunSt
 
 
 async def latest(service: str, deps: Deps) -> RunStatus | None:
-    """The last one of a service that somebody asked for."""
-
     def read(tx: Tx) -> RunStatus | None:
         run = tx.runs.find_latest(service)
         return None if run is None else _with_items(tx, run)
@@ -108,7 +106,7 @@ async def cancel(service: str | None, deps: Deps) -> list[str]:
 
 
 def end_lost(tx: Tx, service: str) -> None:
-    """Runs that nobody works on any more do not keep new ones from being admitted."""
+    """Ends runs that no worker carries on, so that new ones can start."""
     tx.runs.lock(service)
     for run in tx.runs.find_active(service):
         _, lost = _job(tx, run)
