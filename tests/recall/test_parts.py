@@ -275,6 +275,22 @@ async def test_of_a_long_turn_the_sentences_that_answer_are_quoted(org: Org):
     assert count_tokens(text) <= 120
 
 
+async def test_a_question_to_the_other_side_is_quoted_only_if_it_is_about_the_query(org: Org):
+    await talk(org, "The zebra at the harbour zoo is called Ottokar. Did you sleep well last night?")
+
+    about_the_zebra = await context(org, "What is the zebra called?")
+    about_sleep = await context(org, "Who asked about sleep, and what of the zebra?")
+
+    assert lines(about_the_zebra)[-1].endswith("The zebra at the harbour zoo is called Ottokar.")
+    assert lines(about_sleep)[-1].endswith("Did you sleep well last night?")
+
+
+async def test_a_turn_that_only_asks_is_quoted_whole(org: Org):
+    await talk(org, "Great! Which zebra lives at the harbour zoo?")
+
+    assert lines(await context(org, "harbour zoo"))[-1].endswith("Great! Which zebra lives at the harbour zoo?")
+
+
 async def test_newer_days_are_quoted_first(org: Org):
     await talk(org, "The zebra weighs 300 kilos.", at=MARCH, session="s1")
     await talk(org, "The zebra weighs 320 kilos.", at=MAY, session="s2")
