@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import OperationInTheWay
-from acumen.learn.runs import runs, status
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs import runs
+from acumen.learn.runs.runs import RunStatus
 from acumen.learn.share.cluster import LessonIndex, regroup
 from acumen.learn.share.plan import Plan, group_of, plan
 from acumen.learn.share.shared import retire, shared_lessons, user_lessons, vector_of
@@ -83,7 +83,7 @@ async def begin(event: LessonsGrew, deps: Deps) -> None:
     def store(tx: Tx) -> None:
         if _new_lessons(tx)[event.agent_version] < deps.config.aggregation.due_after:
             return
-        status.end_lost(tx, SERVICE)
+        runs.end_lost(tx, SERVICE)
         if tx.runs.get_active(SERVICE, event.agent_version):
             tx.jobs.add(event, Millis(tx.at + PAUSE_MS))
         else:
@@ -114,7 +114,7 @@ async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool 
 
 
 async def run_status(run_id: RunId, deps: Deps) -> RunStatus:
-    return await status.get(run_id, SERVICE, deps)
+    return await runs.get(run_id, SERVICE, deps)
 
 
 async def changes(agent_version: str, name: str | None, limit: int, deps: Deps) -> list[AggregationChange]:
@@ -130,7 +130,7 @@ def names_meant(name: str | None) -> list[str] | None:
 
 def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: Any) -> Run:
     subject = agent_version or UNNAMED_VERSION
-    status.end_lost(tx, SERVICE)
+    runs.end_lost(tx, SERVICE)
     meant = {"versions": versions_meant(subject), "names": names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [ITEM], run_id)
     tx.jobs.add(AggregationAsked(run.id))
