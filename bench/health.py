@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from random import Random
 from typing import Any
 
-from acumen.app import LOCAL_ORG, App
-from acumen.model.ids import Kind, MemoryRef, Millis, UserId, now
+from acumen.app import App
+from acumen.model.ids import LOCAL_ORG, Kind, MemoryRef, Millis, UserId, now
 from acumen.model.jobs.events import Hour
 from acumen.model.metering.usage import CITED, SEARCHED, SHOWN
 from acumen.model.times import DAY_MS

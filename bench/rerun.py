@@ -5,9 +5,8 @@ import time
 from collections.abc import Iterator
 from random import Random
 
-from acumen.app import LOCAL_ORG
 from acumen.model.conversation import Interaction, Request
-from acumen.model.ids import InteractionId, RequestId, SessionId, UserId, now
+from acumen.model.ids import LOCAL_ORG, InteractionId, RequestId, SessionId, UserId, now
 from acumen.storage.store import Store, Tx, connect
 from acumen_client.client import Client
 from acumen_client.wire.learn import OperationStatus, OperationStatusInfo

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from acumen.app import LOCAL_ORG, App
+from acumen.app import App
 from acumen.cli.local.serve import GC_THRESHOLDS
 from acumen.llm.embedding import load_embedder
 from acumen.llm.local_models import LocalModels, Vector
-from acumen.model.ids import Kind, UserId, now
+from acumen.model.ids import LOCAL_ORG, Kind, UserId, now
 from acumen.model.memories.playbook import Approval
 from acumen.model.memories.search import Filter
 from acumen.recall.search import Ask, search_memories

@@ -13,11 +13,12 @@ from typing import Any
 import sqlalchemy as sa
 from msgspec import Struct
 
-from acumen.app import LOCAL_ORG, App
+from acumen.app import App
 from acumen.deps import Deps
 from acumen.meter import outcomes, usage
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import (
+    LOCAL_ORG,
     InteractionId,
     Kind,
     Millis,

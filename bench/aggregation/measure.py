@@ -9,10 +9,10 @@ from random import Random
 import numpy as np
 from msgspec.structs import replace
 
-from acumen.app import LOCAL_ORG, App
+from acumen.app import App
 from acumen.learn.share import aggregate
 from acumen.llm.embedding import load_embedder
-from acumen.model.ids import Kind, PlaybookId, UserId, now
+from acumen.model.ids import LOCAL_ORG, Kind, PlaybookId, UserId, now
 from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.run import RunState
 from acumen.model.memories.memory import Memory

@@ -64,9 +64,9 @@ def wait_until_quiet(data: Path) -> None:
     while True:
         with _rows(data) as db:
             waiting = db.execute(_DUE, {"now": time.time() * 1000}).fetchone()[0]
-            dead = db.execute("SELECT fact, last_error FROM jobs WHERE state = 'dead' LIMIT 1").fetchone()
+            dead = db.execute("SELECT job_id, last_error FROM jobs WHERE state = 'dead' LIMIT 1").fetchone()
         if dead is not None:
-            raise RuntimeError(f"a job failed: {dead['fact']}: {dead['last_error']}")
+            raise RuntimeError(f"job {dead['job_id']} failed: {dead['last_error']}")
         if not waiting:
             return
         if time.monotonic() > give_up_at:

@@ -21,7 +21,7 @@ from acumen.meter.llm_ledger import StoredLedger
 from acumen.model import config as org_config
 from acumen.model.account import StoredConfig
 from acumen.model.config import OrgConfig
-from acumen.model.ids import Millis, OrgId, now
+from acumen.model.ids import LOCAL_ORG, Millis, OrgId, now
 from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
 from acumen.model.metering.experiment import Experiment
@@ -34,8 +34,6 @@ from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Store, Tx, connect
 
-# The org of a server without keys; the name is that of the wire.
-LOCAL_ORG = OrgId("self-host-org")
 # How long a configuration that another process changed may go unnoticed here.
 CONFIG_CACHE_SECONDS = 1.0
 

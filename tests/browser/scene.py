@@ -15,12 +15,12 @@ from typing import Any
 
 from msgspec import Struct
 
-from acumen.app import LOCAL_ORG, App
+from acumen.app import App
 from acumen.deps import Deps
 from acumen.index.documents import Document
 from acumen.learn.incidents import failures
 from acumen.meter import usage
-from acumen.model.ids import InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
+from acumen.model.ids import LOCAL_ORG, InjectionId, Kind, MemoryRef, Millis, SessionId, UserId, now
 from acumen.model.jobs.events import Failed, Hour
 from acumen.model.memories.base import Cause
 from acumen.model.memories.memory import Memory, owner, searchable

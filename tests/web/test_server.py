@@ -41,7 +41,7 @@ _SITES: dict[int, httpx.ASGITransport] = {}
 def visit(org: Org, key: str | None = None, **more: object) -> httpx.AsyncClient:
     """A browser with a key in its headers, which counts like a cookie."""
     if id(org.app) not in _SITES:
-        keys = KeyAuthenticator(org.app)
+        keys = KeyAuthenticator(org.app.store, org.app.open_org)
         site = with_dashboard(org.app, keys, web_app(org.app, keys))
         _SITES[id(org.app)] = httpx.ASGITransport(site, client=("127.0.0.1", 50_000))
     headers = {"Authorization": f"Bearer {key}"} if key else {}
@@ -208,7 +208,7 @@ async def test_a_key_is_exchanged_for_a_cookie_that_does_not_hold_it(org: Org):
 
 
 async def test_a_revoked_key_ends_the_sessions_that_it_opened(org: Org):
-    keys = KeyAuthenticator(org.app)
+    keys = KeyAuthenticator(org.app.store, org.app.open_org)
     made, _ = await keys.create(org.id, "of the desk", Role.READER, None)
     sessions = Sessions(org.app.settings.web)
     scope = {"headers": [(b"cookie", f"{COOKIE}={sessions.open(made.id, now())}".encode())]}

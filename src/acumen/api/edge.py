@@ -17,11 +17,12 @@ from acumen.api.meter import overview, usage  # noqa: F401
 from acumen.api.observe import conversations, operations, verdicts  # noqa: F401
 from acumen.api.recall import experiments, search  # noqa: F401
 from acumen.api.review import alerts, changes, erasure, failures, memories, proposals, queue  # noqa: F401
-from acumen.app import LOCAL_ORG, App
+from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
 from acumen.auth.headers import request_id_of
 from acumen.errors import BadInput
 from acumen.model.config import OrgConfig
+from acumen.model.ids import LOCAL_ORG
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import Role

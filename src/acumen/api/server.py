@@ -35,7 +35,7 @@ def web_app(app: App, keys: KeyAuthenticator | None = None) -> ASGIApp:
         yield
         await app.stop()
 
-    doorkeeper = keys or KeyAuthenticator(app)
+    doorkeeper = keys or KeyAuthenticator(app.store, app.open_org)
     routes = [*edge.routes(app, doorkeeper), *traces.routes(app, doorkeeper)]
     web = Starlette(
         routes=[*routes, *openapi.routes()],

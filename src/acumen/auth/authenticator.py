@@ -3,21 +3,20 @@
 import ipaddress
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from acumen.app import LOCAL_ORG, App
 from acumen.auth.headers import Scope, headers_of
 from acumen.errors import NotAllowed, NotAuthenticated, NotFound
 from acumen.model.account import ApiKey
-from acumen.model.ids import Millis, OrgId, fresh_id, now
+from acumen.model.ids import LOCAL_ORG, Millis, OrgId, fresh_id, now
 from acumen.storage.accounts.api_keys import any_exist, by_id, by_secret, hashed
 from acumen.storage.accounts.orgs import all_orgs
-from acumen.storage.store import Tx
+from acumen.storage.store import Store, Tx
 from acumen_client.wire.shapes import Role
 
 # How long a key that another process creates or revokes may go unnoticed here.
@@ -40,9 +39,9 @@ class Caller(Struct, frozen=True):
 class KeyAuthenticator:
     """Finds the caller of a request; keys are cached for a moment."""
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._store = app.store
+    def __init__(self, store: Store, open_org: Callable[[OrgId], Awaitable[None]]) -> None:
+        self._store = store
+        self._open_org = open_org
         self._cache: dict[str, tuple[float, ApiKey | None]] = {}
         self._keys_exist: tuple[float, bool] = (0.0, False)
 
@@ -91,7 +90,7 @@ class KeyAuthenticator:
             tx.api_keys.add(key, secret)
             return next(stored for stored in tx.api_keys.all() if stored.id == key.id)
 
-        await self._app.open_org(org)
+        await self._open_org(org)
         made = await self._store.of(org).write(store)
         self.forget()
         return made, secret

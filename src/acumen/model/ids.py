@@ -8,6 +8,8 @@ from typing import NewType
 from msgspec import Struct
 
 OrgId = NewType("OrgId", str)
+# The org of a server without keys; the name is that of the wire.
+LOCAL_ORG = OrgId("self-host-org")
 UserId = NewType("UserId", str)
 SessionId = NewType("SessionId", str)
 RequestId = NewType("RequestId", str)

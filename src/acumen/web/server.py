@@ -12,12 +12,13 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, ExceptionHandler
 
-from acumen.app import LOCAL_ORG, App
+from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
 from acumen.auth.failures import Failure, failure_of
 from acumen.auth.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import OrgConfig
+from acumen.model.ids import LOCAL_ORG
 from acumen.web import (  # noqa: F401 - importing a room is what registers its pages
     actions,
     changes,

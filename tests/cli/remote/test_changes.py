@@ -5,8 +5,7 @@ import itertools
 
 import pytest
 
-from acumen.app import LOCAL_ORG
-from acumen.model.ids import MemoryRef, UserId
+from acumen.model.ids import LOCAL_ORG, MemoryRef, UserId
 from acumen.model.memories.search import Filter
 from acumen.settings import Settings
 from acumen.storage.store import Store, Tx, connect

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from acumen.app import LOCAL_ORG
 from acumen.auth.authenticator import KeyAuthenticator
 from acumen.cli.local.setup import opened, settings_of
 from acumen.cli.options import AsJson, ConfigFile, Data, examples
 from acumen.cli.output import show, table, when
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.account import ApiKey
-from acumen.model.ids import Millis, OrgId, now
+from acumen.model.ids import LOCAL_ORG, Millis, OrgId, now
 from acumen.settings import Settings
 from acumen_client.wire.shapes import Role
 
@@ -62,7 +61,7 @@ async def _create(
     settings: Settings, name: str, role: Role, org: OrgId, expires_at: Millis | None
 ) -> tuple[ApiKey, str]:
     async with opened(settings) as parts:
-        return await KeyAuthenticator(parts).create(org, name, role, expires_at)
+        return await KeyAuthenticator(parts.store, parts.open_org).create(org, name, role, expires_at)
 
 
 @keys.command("list", epilog=examples("acumen keys list", "acumen keys list --json"))
@@ -77,7 +76,7 @@ def list_keys(data: Data = None, config: ConfigFile = None, as_json: AsJson = Fa
 
 async def _all(settings: Settings) -> list[ApiKey]:
     async with opened(settings) as parts:
-        return await KeyAuthenticator(parts).all_keys()
+        return await KeyAuthenticator(parts.store, parts.open_org).all_keys()
 
 
 @keys.command(epilog=examples("acumen keys revoke key_0006…"))
@@ -95,7 +94,7 @@ def revoke(
 
 async def _revoke(settings: Settings, key_id: str) -> ApiKey:
     async with opened(settings) as parts:
-        authenticator = KeyAuthenticator(parts)
+        authenticator = KeyAuthenticator(parts.store, parts.open_org)
         key = next((key for key in await authenticator.all_keys() if key.id == key_id), None)
         if key is None:
             raise NotFound(f"No key {key_id!r}; `acumen keys list` shows the ids.")

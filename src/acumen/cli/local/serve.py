@@ -59,7 +59,7 @@ def serve(
     with listen(settings.host, settings.port) as listener:
         parts = App(settings)
         ready = ReadyLine(_url(settings.host, listener), parts.storage_label, as_json)
-        keys = KeyAuthenticator(parts)
+        keys = KeyAuthenticator(parts.store, parts.open_org)
         server = AnnouncingServer(_config(parts, keys), ready)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(_serve(parts, keys, server, listener))
