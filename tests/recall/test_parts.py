@@ -350,7 +350,7 @@ async def test_what_a_user_asked_to_forget_is_not_quoted(org: Org):
 async def test_a_deleted_turn_is_quoted_no_more_and_leaves_the_record_of_what_was_injected(org: Org):
     await talk(org, "My zebra is called Zoe.", request_id="r1")
     found = await org.sdk.search(query="zebra called", user_id="ada", session_id="s9")
-    await org.app.counted()
+    await org.app.flush_usage()
     before = await org.sdk.injection(injection_id=found.injection_id)
 
     await org.sdk.delete_request(request_id="r1")
@@ -364,7 +364,7 @@ async def test_a_deleted_turn_is_quoted_no_more_and_leaves_the_record_of_what_wa
 async def test_a_context_that_was_published_is_not_quoted(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile("Keeps a zebra called Zoe in the garden", profile_id="p1")])
     rendered = await context(org, "zebra")
-    await org.app.counted()
+    await org.app.flush_usage()
     now = int(datetime.now(UTC).timestamp())
     echo = "As you said, keeps a zebra called Zoe in the garden, so feed it zebra hay."
     await talk(org, f"{rendered}\nWhat does the zebra eat?", f"agent: {echo}", at=now)
