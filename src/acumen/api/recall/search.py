@@ -207,7 +207,7 @@ async def search_interactions(
     )
     answer = await search_turns(ask, call.deps)
     return wire.SearchInteractionsViewResponse(
-        interactions=[turn(hit.turn, hit.found) for hit in answer.hits],
+        interactions=[turn(hit.turn, hit.match) for hit in answer.hits],
         msg=f"Found {len(answer.hits)} interaction(s)",
         injection_id=answer.injection_id,
         degraded=answer.degraded is not None,
