@@ -134,3 +134,9 @@ async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps)
         return signals
 
     return await deps.store.read(read)
+
+
+async def count_sessions(refs: Sequence[MemoryRef], days_back: int, deps: Deps) -> dict[MemoryRef, int]:
+    """In which each was injected."""
+    since = Millis(deps.now() - days_back * DAY_MS)
+    return await deps.store.read(lambda tx: tx.usage.top.count_sessions(refs, since))
