@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,10 +19,12 @@ from acumen.llm.local_models import LocalModels
 from acumen.meter import usage
 from acumen.meter.llm_ledger import StoredLedger
 from acumen.model import config as org_config
+from acumen.model.account import StoredConfig
 from acumen.model.config import OrgConfig
 from acumen.model.ids import Millis, OrgId, now
 from acumen.model.jobs.events import Event, Hour, Minutes
 from acumen.model.jobs.job import Job
+from acumen.model.metering.experiment import Experiment
 from acumen.model.metering.usage import Injection
 from acumen.model.times import HOUR_MS, MINUTE_MS
 from acumen.operate import prepare
@@ -128,6 +131,14 @@ class App:
             stand_back=self.worker.stand_back,
             renewed=lambda: self.deps_for(org),
         )
+
+    async def stored_config(self, org: OrgId) -> tuple[StoredConfig, list[Experiment]]:
+        return await self.store.of(org).read(lambda tx: (tx.orgs.get_config(), tx.experiments.all()))
+
+    async def set_config(self, org: OrgId, config: dict[str, Any], seen_version: int) -> None:
+        """Conflict when the stored configuration is no longer of `seen_version`."""
+        await self.store.of(org).write(lambda tx: tx.orgs.set_config(config, seen_version))
+        self.forget_config(org)
 
     def forget_config(self, org: OrgId) -> None:
         self._deps.pop(org, None)

@@ -43,7 +43,8 @@ from acumen.model.jobs.events import (
     Worked,
 )
 from acumen.model.jobs.job import Job
-from acumen.observe import endings, operations
+from acumen.observe import operations
+from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
 from acumen.review import alerts, memory_scan, webhook
 
@@ -72,7 +73,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
     RegenerationAsked: (regenerate.carry,),
     LessonsGrew: (aggregate.begin,),
     AggregationAsked: (aggregate.carry,),
-    Ended: (endings.state,),
+    Ended: (state_from_operation,),
     Failed: (failures.explain,),
     Recovered: (recoveries.learn,),
     Worked: (successes.consolidate,),

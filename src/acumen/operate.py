@@ -79,6 +79,11 @@ def versions(settings: Settings) -> tuple[str, str | None]:
     return _read(settings, lambda conn, database: (database.version(conn), migrate.current(conn)))
 
 
+async def running_versions(store: Store) -> tuple[str, str | None]:
+    """As `versions`, of the database of a running server."""
+    return await store.read(lambda conn: (store.database.version(conn), migrate.current(conn)))
+
+
 def problems(settings: Settings) -> list[str]:
     """What the database's own integrity check finds."""
     return _read(settings, lambda conn, database: database.check(conn))

@@ -31,7 +31,7 @@ from acumen.model.operations.failure import FailureGroupFilter
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe import operations
-from acumen.observe.operations import New
+from acumen.observe.operations import SentOperation
 from acumen.review import memory_scan
 from acumen.settings import load
 from acumen.storage.engine import migrate
@@ -302,7 +302,7 @@ async def _deeds(deps: Deps, at: Millis) -> None:
         for n, text in enumerate(HOSTILE)
         for turn in range(3)
     ]
-    await operations.record([New(one) for one in (*worked, *failed, *hostile)], deps)
+    await operations.record([SentOperation(one) for one in (*worked, *failed, *hostile)], deps)
     groups, _ = await deps.store.read(lambda tx: tx.failures.find(FailureGroupFilter(), 100))
     for group in groups:
         await failures.explain(Failed(group.id), deps)

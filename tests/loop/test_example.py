@@ -185,17 +185,15 @@ async def test_an_extractor_reads_only_the_sources_it_is_set_to(org: Org):
 
 async def test_a_user_erased_while_being_learned_from_stays_erased(org: Org, monkeypatch: pytest.MonkeyPatch):
     await org.sdk.publish(**said("I live in Paris, and the zebra is mine."))
-    findable = org.app._findable
+    index_rows = org.app.index.rows
 
-    class Slow:
+    async def slow_rows(texts):
         """The user is erased after their words were read, before what they taught is stored."""
+        rows = await index_rows(texts)
+        await org.sdk.clear_user_data(user_id="ada")
+        return rows
 
-        async def __call__(self, texts):
-            rows = await findable(texts)
-            await org.sdk.clear_user_data(user_id="ada")
-            return rows
-
-    monkeypatch.setattr(org.app, "_findable", Slow())
+    monkeypatch.setattr(org.app.index, "rows", slow_rows)
     await org.learn()
 
     assert "Paris" not in str(await org.rows())
@@ -232,7 +230,7 @@ async def test_a_session_that_ends_right_after_its_last_turn_is_read_by_one_work
     await org.sdk.publish(**said(CORRECTION, request_id="r1", session="s1"))
     await org.sdk.finalize_session(user_id="ada", session_id="s1")
     until = Millis(now() + 60_000)
-    others = sa.or_(jobs.c.org_id != org.id, jobs.c.fact == "session_quiet")
+    others = sa.or_(jobs.c.org_id != org.id, jobs.c.event == "session_quiet")
     await org.app.store.database.write(lambda conn: conn.execute(sa.delete(jobs).where(others)))
 
     first = await org.app.store.lease(lambda leases: leases.claim("me", until, 10, 5))

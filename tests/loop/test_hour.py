@@ -109,17 +109,16 @@ async def test_a_memory_changed_while_it_gets_its_vector_keeps_its_new_words(
         user_profiles=[profile("Likes zebras", profile_id="edited"), profile("Likes apples", profile_id="deleted")]
     )
     org = local(await start())
-    findable = org.app._findable
+    index_rows = org.app.index.rows
 
-    class Slow:
-        async def __call__(self, texts):
-            rows = await findable(texts)
-            if len(texts) > 1:
-                await org.sdk.update_profile(user_id="ada", profile_id="edited", content="Pays by invoice")
-                await org.sdk.delete_profile(user_id="ada", profile_id="deleted")
-            return rows
+    async def slow_rows(texts):
+        rows = await index_rows(texts)
+        if len(texts) > 1:
+            await org.sdk.update_profile(user_id="ada", profile_id="edited", content="Pays by invoice")
+            await org.sdk.delete_profile(user_id="ada", profile_id="deleted")
+        return rows
 
-    monkeypatch.setattr(org.app, "_findable", Slow())
+    monkeypatch.setattr(org.app.index, "rows", slow_rows)
     clock.forward(hours=1, minutes=1)
     await org.learn()
 

@@ -92,7 +92,7 @@ async def test_a_session_that_ends_while_it_is_read_is_not_read_by_another_worke
 
 
 async def _nothing_left(org: Org) -> bool:
-    return not {row["fact"] for row in (await org.rows())["jobs"]} & {"published", "session_ended"}
+    return not {row["event"] for row in (await org.rows())["jobs"]} & {"published", "session_ended"}
 
 
 async def test_a_change_of_configuration_holds_for_the_next_window_of_every_process(start: Start):

@@ -21,7 +21,7 @@ async def results(org: Org) -> list[EvaluationResultView]:
 
 
 async def jobs_of(org: Org) -> list[str]:
-    return sorted(row["fact"] for row in (await org.rows())["jobs"] if row["fact"] not in ("hour", "minutes"))
+    return sorted(row["event"] for row in (await org.rows())["jobs"] if row["event"] not in ("hour", "minutes"))
 
 
 # --- when ----------------------------------------------------------------------------------------------------------

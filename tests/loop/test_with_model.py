@@ -234,7 +234,7 @@ async def test_an_org_does_not_lift_the_budget_of_the_server_and_health_tells_th
     assert len(script.asked) == asked
     health = (await org.send("GET", "/health/ready")).json()
     assert health["status"] == "healthy"
-    assert health["checks"]["model"]["reason"] == "rules do its work: the 1 tokens of today are spent"
+    assert health["checks"]["model"]["reason"] == "rules are used instead: the 1 tokens of today are spent"
 
 
 async def test_a_model_that_refuses_shows_in_health_though_it_is_still_asked(start: Start):
@@ -277,7 +277,7 @@ async def test_a_model_that_keeps_failing_shows_in_health_and_status_and_is_left
     health = (await org.send("GET", "/health/ready")).json()
     assert health["status"] == "healthy"
     assert (health["checks"]["model"]["status"], health["checks"]["model"]["required"]) == ("failed", False)
-    assert "rules do its work" in health["checks"]["model"]["reason"]
+    assert "rules are used" in health["checks"]["model"]["reason"]
     assert "tried again" in (await org.sdk.status()).model.degraded
     assert any("left alone" in lesson.notes for lesson in await lessons(org))
 

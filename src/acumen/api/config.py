@@ -43,7 +43,7 @@ def _agreed(request: Config, before: Config) -> Config:
 
 
 async def _read(call: Call) -> tuple[StoredConfig, Config]:
-    stored, experiments = await call.deps.store.read(lambda tx: (tx.orgs.get_config(), tx.experiments.all()))
+    stored, experiments = await call.app.stored_config(call.deps.org)
     config = Config.model_validate({**_default(call), **(stored.config or {})})
     return stored, _with_experiments(config, [record(experiment) for experiment in experiments])
 
@@ -94,6 +94,5 @@ async def _write(after: Config, before: Config, stored: StoredConfig, call: Call
     if after == before:
         return SetConfigResponse(msg="Configuration unchanged")
     dumped = after.model_dump(mode="json")
-    await call.deps.store.write(lambda tx: tx.orgs.set_config(dumped, stored.version))
-    call.app.forget_config(call.deps.org)
+    await call.app.set_config(call.deps.org, dumped, stored.version)
     return SetConfigResponse(msg="Configuration set successfully")

@@ -1,10 +1,10 @@
-"""The system itself, over REST: who am I, is it well, what is it doing, who holds keys."""
+"""Endpoints of the system: identity, status, keys, health."""
 
 import shutil
 from datetime import UTC, datetime
 from typing import Any
 
-from acumen import __version__
+from acumen import __version__, operate
 from acumen.api.call import Call, answers
 from acumen.api.review import alerts
 from acumen.api.views import maybe_seconds, millis, seconds, shaped
@@ -16,7 +16,7 @@ from acumen.model.account import ApiKey
 from acumen.model.ids import Kind
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
-from acumen.storage.engine import migrate
+from acumen.observe import operations
 from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import system as wire
@@ -133,8 +133,7 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
 
 @answers(Calls.keys)
 async def list_keys(_request: Nothing, call: Call) -> wire.ListKeysResponse:
-    keys = await call.deps.store.read(lambda tx: tx.api_keys.all())
-    return wire.ListKeysResponse(keys=[_key(key) for key in keys if key.revoked_at is None])
+    return wire.ListKeysResponse(keys=[_key(key) for key in await call.keys.all_of(call.caller.org)])
 
 
 @answers(Calls.create_key)
@@ -184,22 +183,17 @@ async def ready(_request: Nothing, call: Call) -> wire.ReadinessResponse:
         "worker": _worker(call),
     }
     failed = any(check.required and check.status == "failed" for check in checks.values())
-    kept = None if failed else await call.deps.store.read(lambda tx: tx.hourly_counts.count_all())
-    return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=kept)
+    recorded = None if failed else await operations.count(call.deps)
+    return wire.ReadinessResponse(status="unhealthy" if failed else "healthy", checks=checks, ops_in_ring=recorded)
 
 
 async def _database(call: Call) -> wire.ReadinessCheck:
-    database = call.app.store.database
-
-    def look(conn: Any) -> str:
-        at = migrate.current(conn)
-        return database.version(conn) if at == migrate.HEAD else f"schema {at}, expected {migrate.HEAD}"
-
     try:
-        found = await call.app.store.read(look)
-    except AcumenError as wrong:
-        return _check(ok=False, reason=str(wrong))
-    return _check(ok=not found.startswith("schema"), reason=found)
+        version, schema = await operate.running_versions(call.app.store)
+    except AcumenError as problem:
+        return _check(ok=False, reason=str(problem))
+    is_newest = schema == operate.NEWEST_SCHEMA
+    return _check(ok=is_newest, reason=version if is_newest else f"schema {schema}, expected {operate.NEWEST_SCHEMA}")
 
 
 def _disk(call: Call) -> wire.ReadinessCheck:
@@ -212,23 +206,25 @@ def _disk(call: Call) -> wire.ReadinessCheck:
 def _embeddings(call: Call) -> wire.ReadinessCheck:
     meaning = call.app.local_models
     if meaning.problem:
-        return _check(ok=False, reason=f"search goes by words only: {meaning.problem}", required=False)
-    return _check(ok=True, reason="loaded" if meaning.loaded else "loads when first needed", required=False)
+        return _check(ok=False, reason=f"search uses keywords only: {meaning.problem}", required=False)
+    return _check(ok=True, reason="loaded" if meaning.loaded else "loads on first use", required=False)
 
 
 async def _language_model(call: Call, *, asks_database: bool) -> wire.ReadinessCheck:
-    """Learning goes on by rules without it, so it is never required."""
+    """Never required: without it, rules are used."""
     gateway = call.app.gateway
     if not configured(gateway.settings):
-        return wire.ReadinessCheck(status="not_checked", required=False, reason="none configured; rules do its work")
+        return wire.ReadinessCheck(
+            status="not_checked", required=False, reason="not configured; rules are used instead"
+        )
     problem = (await _over_budget(call) if asks_database else None) or gateway.problem
     if problem:
-        return _check(ok=False, reason=f"rules do its work: {problem}", required=False)
-    return _check(ok=True, reason="asked when needed", required=False)
+        return _check(ok=False, reason=f"rules are used instead: {problem}", required=False)
+    return _check(ok=True, reason="called when needed", required=False)
 
 
 async def _over_budget(call: Call) -> str | None:
-    """The budget is an org's; told here is that of the org of this server's own."""
+    """Budgets are per org; this is the budget of the local org."""
     llm = (await call.app.deps_for(call.caller.org)).llm
     limited = llm is not None and llm.route.daily_tokens
     return llm.over_budget(await llm.ledger.spent_today()) if llm and limited else None

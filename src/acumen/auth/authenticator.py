@@ -77,6 +77,11 @@ class KeyAuthenticator:
             self._keys_exist = (time.monotonic(), exist)
         return exist
 
+    async def all_of(self, org: OrgId) -> list[ApiKey]:
+        """The org's keys that are not revoked."""
+        keys = await self._store.of(org).read(lambda tx: tx.api_keys.all())
+        return [key for key in keys if key.revoked_at is None]
+
     async def create(self, org: OrgId, name: str, role: Role, expires_at: Millis | None) -> tuple[ApiKey, str]:
         """The key, and its secret, which is stored nowhere."""
         secret = f"acm_{secrets.token_urlsafe(32)}"

@@ -1,4 +1,4 @@
-"""Accept what was said."""
+"""Accept conversations, and read them back."""
 
 from collections.abc import Sequence
 
@@ -14,42 +14,43 @@ from acumen.storage.store import Tx
 
 
 class Publication(Struct, frozen=True):
-    """A request to be stored, and what it causes."""
+    """A request to store, and the event it triggers."""
 
     request: Request
     turns: Sequence[Interaction]
     event: Published | SessionQuiet
-    at: Millis | None  # when that is due; None: now
+    due_at: Millis | None  # None: now
 
     def __len__(self) -> int:
         return len(self.turns)
 
 
 async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) -> bool:
-    """Stored when this returns. False when the very same request had been stored before."""
+    """Committed when this returns. False when the same request was stored before."""
     if request.evaluation_only:
         quiet = SessionQuiet(request.user_id, request.session_id)
-        said = Publication(request, turns, quiet, _quiet_at(request, deps))
+        publication = Publication(request, turns, quiet, _quiet_at(request, deps))
     else:
-        said = Publication(request, turns, Published(request.user_id, request.id), None)
-    return await deps.store.write_grouped(store_all, said, hold_org=False)
+        publication = Publication(request, turns, Published(request.user_id, request.id), None)
+    return await deps.store.write_grouped(_store_all, publication, hold_org=False)
 
 
-def store_all(tx: Tx, said: Sequence[Publication]) -> list[bool]:
-    """What several callers published, with the jobs that it causes; of each whether it is new."""
-    added = tx.conversations.add_all([(one.request, one.turns) for one in said])
-    tx.jobs.add_all([(one.event, one.at) for one, is_new in zip(said, added, strict=True) if is_new])
+def _store_all(tx: Tx, publications: Sequence[Publication]) -> list[bool]:
+    """Publications of several callers in one transaction; returns for each whether it is new."""
+    added = tx.conversations.add_all([(publication.request, publication.turns) for publication in publications])
+    new = (publication for publication, is_new in zip(publications, added, strict=True) if is_new)
+    tx.jobs.add_all([(publication.event, publication.due_at) for publication in new])
     return added
 
 
 def _quiet_at(request: Request, deps: Deps) -> Millis:
-    """When the session may be judged, if nothing more is said in it."""
+    """When the session may be evaluated, if nothing more is published in it."""
     wait = 0 if request.session_finished else deps.settings.evaluation.quiet_seconds * 1000
     return Millis(request.created_at + wait)
 
 
 async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
-    """Nothing more will be said in this session: what is unread is read now."""
+    """Ends the session: unread turns are extracted now, and the session is evaluated."""
 
     def store(tx: Tx) -> None:
         if not tx.sessions.exists(user, session):
@@ -62,15 +63,15 @@ async def finalize(user: UserId, session: SessionId, deps: Deps) -> None:
 
 
 class LearningProgress(Struct, frozen=True):
-    """How far learning has come with one request."""
+    """How far learning has come with a request."""
 
     status: str  # pending | processing | done | failed | not_tracked
     reason: str | None = None
-    error: str | None = None  # the last one, which extractor failed and why
+    error: str | None = None  # the last error: which extractor failed and why
 
 
 async def progress(request_id: RequestId, deps: Deps) -> LearningProgress:
-    """Told by the data itself: a request is learned when every extractor that may read it has passed it."""
+    """A request is learned when the bookmark of every extractor that may read it has passed it."""
     return await deps.store.read(lambda tx: _progress(tx, request_id, deps))
 
 
@@ -81,7 +82,7 @@ def _progress(tx: Tx, request_id: RequestId, deps: Deps) -> LearningProgress:
     last = tx.conversations.get_last_id(request_id)
     if request.evaluation_only or last is None:
         return LearningProgress("not_tracked", "not_applicable" if request.evaluation_only else "inputs_erased")
-    readers = [one for one in deps.config.extractors if one.reads(request.source)]
+    readers = [extractor for extractor in deps.config.extractors if extractor.reads(request.source)]
     if all(tx.bookmarks.get(request.user_id, reader.bookmark) >= last for reader in readers):
         return LearningProgress("done", "covered")
     return _of_jobs({job.state: job for job in tx.jobs.find_by_scope(Published.name, request.user_id)}, deps.now())
@@ -93,8 +94,73 @@ def _of_jobs(jobs: dict[JobState, Job], at: Millis) -> LearningProgress:
     if waiting := jobs.get(JobState.WAITING):
         if waiting.attempts:
             return LearningProgress("pending", "retrying", waiting.last_error)
-        # A job set for later looks again when the user has been idle; nothing happens before that.
+        # A job with a later time waits until the user has been idle.
         return LearningProgress("pending", "queued" if waiting.run_at <= at else "waiting_for_window")
     if dead := jobs.get(JobState.DEAD):
-        return LearningProgress("failed", "the job failed too often; `acumen status` tells why", dead.last_error)
+        return LearningProgress("failed", "the job failed too often; see `acumen status`", dead.last_error)
     return LearningProgress("pending", "waiting_for_window")
+
+
+# --- reading back --------------------------------------------------------------------------------------------------
+
+
+class RequestQuery(Struct, frozen=True):
+    """Which requests; None means any. Both ends of the time range are included."""
+
+    user_id: UserId | None = None
+    session_id: SessionId | None = None
+    request_id: RequestId | None = None
+    source: str | None = None
+    since: Millis | None = None
+    until: Millis | None = None
+
+
+# A session: its requests in order, each with its turns.
+Session = list[tuple[Request, list[Interaction]]]
+
+
+async def sessions(query: RequestQuery, limit: int, offset: int, deps: Deps) -> tuple[list[Session], bool]:
+    """Sessions with a matching request, newest first, with only those requests; and whether more follow."""
+
+    def read(tx: Tx) -> tuple[list[Session], bool]:
+        selected = tx.conversations.select_requests(
+            user=query.user_id,
+            session=query.session_id,
+            request=query.request_id,
+            source=query.source,
+            since=query.since,
+            until=query.until,
+        )
+        pages, more = tx.conversations.page_sessions(selected, limit, offset)
+        return [_session(tx, requests) for requests in pages], more
+
+    return await deps.store.read(read)
+
+
+def _session(tx: Tx, requests: Sequence[Request]) -> Session:
+    turns: dict[RequestId, list[Interaction]] = {request.id: [] for request in requests}
+    for turn in tx.conversations.find_by_requests(list(turns)):
+        turns[turn.request_id].append(turn)
+    return [(request, turns[request.id]) for request in requests]
+
+
+async def newest_turns(
+    user: UserId | None, limit: int | None, deps: Deps, since: Millis | None = None, until: Millis | None = None
+) -> list[Interaction]:
+    """Of a user or of all, oldest first."""
+    return await deps.store.read(lambda tx: tx.conversations.find_newest(user, limit, since, until))
+
+
+class LearnedCounts(Struct, frozen=True):
+    """How many memories a request added and updated."""
+
+    profiles_added: int
+    profiles_updated: int
+    playbooks_added: int
+    playbooks_updated: int
+
+
+async def learned_from(request_id: RequestId, deps: Deps) -> LearnedCounts:
+    profiles, playbooks = await deps.store.read(lambda tx: tx.lineage.count_caused_by(request_id))
+    added = profiles.get("add", 0), playbooks.get("add", 0)
+    return LearnedCounts(added[0], sum(profiles.values()) - added[0], added[1], sum(playbooks.values()) - added[1])

@@ -1,4 +1,4 @@
-"""Accept what was done and how it ended."""
+"""Accept recorded operations: store them, group failures, count, and trigger analyses."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from acumen.model.operations.failure import (
     worth_a_look,
     worth_analysing,
 )
-from acumen.model.operations.operation import Operation, OperationKind, Receipt, Stored
+from acumen.model.operations.operation import Operation, OperationFilter, OperationKind, Receipt, SourceCounts, Stored
 from acumen.model.operations.signature import Signature
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe.clean import cleaned
@@ -30,84 +30,84 @@ from acumen.storage.store import Tx
 log = logging.getLogger(__name__)
 
 
-class New(NamedTuple):
-    """An operation as it was sent, with the fingerprint that its caller may have given it."""
+class SentOperation(NamedTuple):
+    """An operation as sent, with the caller's fingerprint, if any."""
 
     operation: Operation
     fingerprint: tuple[str, ...] = ()
     signature: Signature | None = None
 
 
-async def record(sent: Sequence[New], deps: Deps) -> list[Receipt]:
-    """Stored when this returns, each once: sent again it is the same success, another under its id is a conflict."""
+async def record(sent: Sequence[SentOperation], deps: Deps) -> list[Receipt]:
+    """Committed when this returns. Idempotent: sent again it is KNOWN, a different one of the same id is a CONFLICT."""
     return await deps.store.write_grouped(store_all, [_prepared(new) for new in sent])
 
 
-def _prepared(new: New) -> New:
-    """Everything that can be thought before the transaction."""
-    one = cleaned(new.operation)
-    if one.arguments:
-        one = one._replace(way_key=way_key(one.source, one.endpoint, one.arguments))
-    if not one.failed:
-        return new if one is new.operation else New(one)
-    said = (one.source, one.endpoint, one.error_type, one.error_message, new.fingerprint)
-    known = signature(*said) if len(one.error_message or "") > LONGEST_REMEMBERED else _known_signature(*said)
-    return New(one, new.fingerprint, known)
+def _prepared(new: SentOperation) -> SentOperation:
+    """All that can be computed before the transaction."""
+    operation = cleaned(new.operation)
+    if operation.arguments:
+        operation = operation._replace(way_key=way_key(operation.source, operation.endpoint, operation.arguments))
+    if not operation.failed:
+        return new if operation is new.operation else SentOperation(operation)
+    failure = (operation.source, operation.endpoint, operation.error_type, operation.error_message, new.fingerprint)
+    is_long = len(operation.error_message or "") > LONGEST_CACHED
+    return SentOperation(operation, new.fingerprint, (signature if is_long else _cached_signature)(*failure))
 
 
-# What fails mostly fails again in the same words.
-_known_signature = lru_cache(2048)(signature)
-LONGEST_REMEMBERED = 1_000
+# Failures mostly repeat with the same message.
+_cached_signature = lru_cache(2048)(signature)
+LONGEST_CACHED = 1_000
 
 
-def store_all(tx: Tx, calls: Sequence[Sequence[New]]) -> list[list[Receipt]]:
-    """What several callers sent, as if one had."""
+def store_all(tx: Tx, calls: Sequence[Sequence[SentOperation]]) -> list[list[Receipt]]:
+    """Batches of several callers in one transaction."""
     receipts = iter(store(tx, [new for sent in calls for new in sent]))
     return [[next(receipts) for _ in sent] for sent in calls]
 
 
-def store(tx: Tx, sent: Sequence[New]) -> list[Receipt]:
-    """In one transaction: the operations, their groups, all counts, and the jobs that they cause."""
-    known = tx.operations.get_hashes([new.operation.id for new in sent])
-    fresh: dict[str, New] = {}
+def store(tx: Tx, sent: Sequence[SentOperation]) -> list[Receipt]:
+    """Operations, their failure groups, counts, and the jobs they trigger."""
+    hashes = tx.operations.get_hashes([new.operation.id for new in sent])
+    fresh: dict[str, SentOperation] = {}
     for new in sent:
-        if new.operation.id not in known:
+        if new.operation.id not in hashes:
             fresh.setdefault(new.operation.id, new)
     groups = _groups(tx, fresh) if fresh else {}
     if fresh:
         stored = [_in_group(new, groups) for new in fresh.values()]
         tx.hourly_counts.add(stored, tx.operations.add(stored))
-        _count_failures(tx, [one for one in stored if one.group_id is not None])
+        _count_failures(tx, [operation for operation in stored if operation.group_id is not None])
         _notice(tx, stored)
-    return [Receipt(new.operation.id, _stored(new, fresh, known), groups.get(new.operation.id)) for new in sent]
+    return [Receipt(new.operation.id, _stored(new, fresh, hashes), groups.get(new.operation.id)) for new in sent]
 
 
-def _in_group(new: New, groups: Mapping[str, str]) -> Operation:
+def _in_group(new: SentOperation, groups: Mapping[str, str]) -> Operation:
     return new.operation if new.signature is None else new.operation._replace(group_id=groups[new.operation.id])
 
 
-def _stored(new: New, fresh: Mapping[str, New], known: Mapping[str, str]) -> Stored:
-    one = new.operation
-    first = fresh.get(one.id)
+def _stored(new: SentOperation, fresh: Mapping[str, SentOperation], hashes: Mapping[str, str]) -> Stored:
+    operation = new.operation
+    first = fresh.get(operation.id)
     if first is new:
         return Stored.STORED
-    body_hash = known[one.id] if first is None else first.operation.body_hash
-    return Stored.KNOWN if body_hash == one.body_hash else Stored.CONFLICT
+    body_hash = hashes[operation.id] if first is None else first.operation.body_hash
+    return Stored.KNOWN if body_hash == operation.body_hash else Stored.CONFLICT
 
 
-def _groups(tx: Tx, fresh: Mapping[str, New]) -> dict[str, str]:
+def _groups(tx: Tx, fresh: Mapping[str, SentOperation]) -> dict[str, str]:
     """The group of each failure, by the id of the operation."""
     failures = {op_id: new.signature for op_id, new in fresh.items() if new.signature is not None}
     if not failures:
         return {}
-    tx.failure_group_index.look_up([one.key for one in failures.values()])
-    return {op_id: group_of(one, tx.failure_group_index) for op_id, one in failures.items()}
+    tx.failure_group_index.look_up([failure.key for failure in failures.values()])
+    return {op_id: group_of(failure, tx.failure_group_index) for op_id, failure in failures.items()}
 
 
 def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
     by_group: dict[str, list[Operation]] = {}
-    for one in failed:
-        by_group.setdefault(one.group_id or "", []).append(one)
+    for operation in failed:
+        by_group.setdefault(operation.group_id or "", []).append(operation)
     if not by_group:
         return
     groups = tx.failures.get_for_update(sorted(by_group))
@@ -119,14 +119,14 @@ def _count_failures(tx: Tx, failed: Sequence[Operation]) -> None:
         if changed or worth_analysing(groups[name], group):
             root = tx.failures.get_root(name)
             tx.jobs.add(Failed(root), due_at(group, tx.at))
-            if changed and root != name:  # what happens to one of those that are merged happens to all
+            if changed and root != name:  # merged groups share their state
                 tx.failures.update(
-                    *(replace(one, state=group.state) for one in tx.failures.get_for_update([root]).values())
+                    *(replace(merged, state=group.state) for merged in tx.failures.get_for_update([root]).values())
                 )
 
 
 def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour: int) -> FailureGroup:
-    """The group with the failures counted, and in the state that they leave it in."""
+    """The group with these failures counted, in its new state."""
     looked = may_escalate(group, tx.at) and worth_a_look(this_hour - failures, this_hour)
     week = tx.failures.get_week(group) if looked else ()
     return replace(
@@ -138,37 +138,61 @@ def _after(tx: Tx, group: FailureGroup, failures: int, sessions: int, this_hour:
     )
 
 
-def _may_recover(one: Operation) -> bool:
-    return bool(one.arguments) and one.session_id is not None and one.succeeded
+def _may_recover(operation: Operation) -> bool:
+    return bool(operation.arguments) and operation.session_id is not None and operation.succeeded
 
 
 def _notice(tx: Tx, stored: Sequence[Operation]) -> None:
-    """What else the operations tell: recoveries, ways that work, tools that changed."""
-    for one in stored:
-        if one.session_id is not None and one.kind in _ENDINGS:
-            tx.jobs.add(Ended(one.id))
-    for call in tx.operations.find_failed_before([one for one in stored if _may_recover(one)]):
+    """Triggers for outcomes, recoveries, calls that work repeatedly, and tools that changed."""
+    for operation in stored:
+        if operation.session_id is not None and operation.kind in _ENDINGS:
+            tx.jobs.add(Ended(operation.id))
+    for call in tx.operations.find_failed_before([operation for operation in stored if _may_recover(operation)]):
         tx.jobs.add(Recovered(*call))
     for key, before, after in tx.operations.count_ways(stored):
-        if _worth_a_look(before, after):
+        if _is_analysed(before, after):
             tx.jobs.add(Worked(key))
     for version in tx.operations.add_versions(stored):
         tx.proposals.flag(*version)
 
 
 _ENDINGS = (OperationKind.OUTCOME, OperationKind.VERDICT)
-# So many successes are worth a first look; after that each doubling.
-FIRST_LOOK = 3
+# A call is analysed after this many successes, then at each doubling.
+FIRST_ANALYSIS = 3
 
 
-def _worth_a_look(before: int, after: int) -> bool:
-    return after >= FIRST_LOOK and (after // FIRST_LOOK).bit_length() != (before // FIRST_LOOK).bit_length()
+def _is_analysed(before: int, after: int) -> bool:
+    return after >= FIRST_ANALYSIS and (after // FIRST_ANALYSIS).bit_length() != (before // FIRST_ANALYSIS).bit_length()
 
 
-async def settle(_fact: Hour, deps: Deps) -> None:
-    """Once an hour: new groups grow old, storms calm down."""
+async def find(query: OperationFilter, limit: int, deps: Deps) -> list[Operation]:
+    """Newest first."""
+    return await deps.store.read(lambda tx: tx.operations.find(query, limit))
 
-    def calm(tx: Tx) -> None:
+
+async def find_after(
+    received_at: Millis, op_id: str, query: OperationFilter, limit: int, deps: Deps
+) -> list[Operation]:
+    """Those received after the operation at this cursor, oldest first."""
+    return await deps.store.read(lambda tx: tx.operations.find_after(received_at, op_id, query, limit))
+
+
+async def count(deps: Deps) -> int:
+    """All that were ever recorded, expired ones included."""
+    return await deps.store.read(lambda tx: tx.hourly_counts.count_all())
+
+
+async def counts_by_source(deps: Deps) -> list[SourceCounts]:
+    return await deps.store.read(lambda tx: tx.hourly_counts.count_by_source())
+
+
+# --- retention -----------------------------------------------------------------------------------------------------
+
+
+async def settle(_event: Hour, deps: Deps) -> None:
+    """New groups become ongoing, escalating ones calm down."""
+
+    def update(tx: Tx) -> None:
         this = tx.at - tx.at % HOUR_MS
         groups = tx.failures.get_for_update([group.id for group in tx.failures.find_unsettled()])
         counted = tx.failures.get_hours(list(groups), Millis(this))
@@ -178,17 +202,17 @@ async def settle(_fact: Hour, deps: Deps) -> None:
             if state is not group.state:
                 tx.failures.update(replace(group, state=state))
 
-    await deps.store.write(calm)
+    await deps.store.write(update)
 
 
-# A group's hours are shown for a month.
+# The trend of a group covers a month.
 KEEP_HOURS_MS = 32 * DAY_MS
-# So many leave in one transaction; callers are let in between.
+# Rows per transaction; other writers run in between.
 AT_ONCE = 5_000
 
 
-async def expire(_fact: Hour, deps: Deps) -> None:
-    """What is older than it is kept for leaves; what was counted of it stays, as one sum."""
+async def expire(_event: Hour, deps: Deps) -> None:
+    """Retention: operations past `keep_days` are deleted; their counts remain as one sum."""
     before = Millis(deps.now() - deps.settings.observe.keep_days * DAY_MS)
     while await deps.store.write(lambda tx: tx.operations.expire(before, AT_ONCE)) == AT_ONCE:
         await deps.stand_back()
@@ -202,15 +226,15 @@ async def expire(_fact: Hour, deps: Deps) -> None:
 
 
 async def _forget(deps: Deps) -> None:
-    """What was drawn from operations stays longer than they do, and for good where a person or a lesson holds it."""
+    """What was derived from operations is kept longer, and for good where a person or a lesson refers to it."""
     days = max(deps.settings.observe.keep_days, deps.settings.observe.keep_history_days)
     before = Millis(deps.now() - days * DAY_MS)
     steps: dict[str, Callable[[Tx], int]] = {
-        "groups of failures": lambda tx: tx.failures.delete_unseen(before),
-        "conclusions": lambda tx: tx.proposals.expire(before),
+        "failure groups": lambda tx: tx.failures.delete_unseen(before),
+        "analyses": lambda tx: tx.proposals.expire(before),
         "findings": lambda tx: tx.verdicts.expire(before),
-        "ways of calling": lambda tx: tx.operations.delete_unused_ways(before),
+        "call patterns": lambda tx: tx.operations.delete_unused_ways(before),
     }
     for what, forget in steps.items():
         if number := await deps.store.write(forget):
-            log.info("%d %s were older than %d days and are removed", number, what, days)
+            log.info("deleted %d %s older than %d days", number, what, days)

@@ -12,7 +12,7 @@ from typing import Any
 
 from acumen.model.ids import Millis
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, skew
-from acumen.observe.operations import New
+from acumen.observe.operations import SentOperation
 from acumen.observe.otlp import ERROR, Span, SpanEvent
 
 _HEX = re.compile(r"(?!0+\Z)[0-9a-f]+")
@@ -47,14 +47,14 @@ _CONTENT = re.compile(
 )
 
 
-def operations(spans: Sequence[Span], at: Millis, *, content: bool) -> tuple[list[New], list[str]]:
+def operations(spans: Sequence[Span], at: Millis, *, content: bool) -> tuple[list[SentOperation], list[str]]:
     """An operation for each span that has ids, one for each evaluation on it; and why the others are refused."""
-    found: list[New] = []
+    found: list[SentOperation] = []
     refused: list[str] = []
     for span in spans:
         if _HEX.fullmatch(span.trace_id) and _HEX.fullmatch(span.span_id) and len(span.trace_id) == 32:
-            found.append(New(_operation(span, at, content=content)))
-            found.extend(New(one) for one in _evaluations(span, at))
+            found.append(SentOperation(_operation(span, at, content=content)))
+            found.extend(SentOperation(one) for one in _evaluations(span, at))
         else:
             refused.append("a span needs a trace id of 32 and a span id of 16 hexadecimal digits")
     return found, refused

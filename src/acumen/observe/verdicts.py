@@ -1,4 +1,4 @@
-"""Accept what auditors said, and remember what they found."""
+"""Accept verdicts of auditors, and count how often a finding recurs."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,25 +12,46 @@ from acumen.model.operations.verdict import Recurrence, VerdictFinding
 from acumen.model.secrets import redact
 from acumen.observe.clean import cleaned
 from acumen.observe.normalise import normalise
-from acumen.observe.operations import New, store
+from acumen.observe.operations import SentOperation, store
 from acumen.storage.store import Tx
 
 
 async def record(verdict: Operation, findings: Sequence[VerdictFinding], deps: Deps) -> tuple[Stored, list[Recurrence]]:
-    """Stored when this returns, with how often each finding was found over all subjects."""
-    kept = [replace(one, message=redact(one.message), signature=one.signature or _signature(one)) for one in findings]
+    """Committed when this returns; returns how often each finding recurs over all subjects."""
+    cleaned_findings = [
+        replace(finding, message=redact(finding.message), signature=finding.signature or _signature(finding))
+        for finding in findings
+    ]
 
     def write(tx: Tx) -> tuple[Stored, list[Recurrence]]:
-        (receipt,) = store(tx, [New(cleaned(verdict))])
+        (receipt,) = store(tx, [SentOperation(cleaned(verdict))])
         if receipt.stored is Stored.CONFLICT:
             raise Conflict(f"op_id {verdict.id!r} is taken by another operation; send this one under a new id.")
         if receipt.stored is Stored.STORED:
-            tx.verdicts.add(kept)
-        return receipt.stored, tx.verdicts.count_recurrence(sorted({one.signature for one in kept}))
+            tx.verdicts.add(cleaned_findings)
+        return receipt.stored, _recurrence(tx, cleaned_findings)
 
     return await deps.store.write(write)
 
 
+async def history(
+    subject: str | None, signature: str | None, limit: int, deps: Deps
+) -> tuple[list[VerdictFinding], list[Recurrence]]:
+    """Findings about a subject, or with a signature, and how often they recur."""
+
+    def read(tx: Tx) -> tuple[list[VerdictFinding], list[Recurrence]]:
+        if subject is not None:
+            findings = tx.verdicts.find_by_subject(subject, limit)
+            return findings, _recurrence(tx, findings)
+        return tx.verdicts.find_by_signature(signature or "", limit), tx.verdicts.count_recurrence([signature or ""])
+
+    return await deps.store.read(read)
+
+
+def _recurrence(tx: Tx, findings: Sequence[VerdictFinding]) -> list[Recurrence]:
+    return tx.verdicts.count_recurrence(sorted({finding.signature for finding in findings}))
+
+
 def _signature(finding: VerdictFinding) -> str:
-    """From the structure of the words, so that the same fault is the same wherever it is found."""
+    """From the normalised message, so that the same fault has the same signature everywhere."""
     return f"sig_{hashlib.sha256(normalise(finding.message).lower().encode()).hexdigest()[:16]}"

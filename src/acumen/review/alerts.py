@@ -14,6 +14,7 @@ from acumen.storage.store import Tx
 
 ANALYSES = (Failed.name, Recovered.name, Worked.name)
 KEEP_DAYS = 90
+MOST_DELIVERIES = 1_000
 # The latest model calls that decide whether a model is failing.
 CALLS_CHECKED = 500
 
@@ -70,6 +71,17 @@ def _announce(tx: Tx, alert: Alert, event: str, org: OrgId) -> None:
     delivery = Delivery(fresh_id("dlv"), alert.id, event, json.dumps(body))
     tx.alerts.add_delivery(delivery)
     tx.jobs.add(Alerted(delivery.id))
+
+
+async def latest(limit: int, deps: Deps, *, only_open: bool) -> list[tuple[Alert, list[Delivery]]]:
+    """Newest first, each with its deliveries."""
+
+    def read(tx: Tx) -> list[tuple[Alert, list[Delivery]]]:
+        alerts = tx.alerts.find_latest(limit, only_open=only_open)
+        deliveries = tx.alerts.find_deliveries(MOST_DELIVERIES, [alert.id for alert in alerts])
+        return [(alert, [sent for sent in deliveries if sent.alert_id == alert.id]) for alert in alerts]
+
+    return await deps.store.read(read)
 
 
 async def expire(_event: Hour, deps: Deps) -> None:

@@ -49,6 +49,11 @@ async def listed(query: ProposalFilter, limit: int, deps: Deps) -> list[Proposed
     return await deps.store.read(read)
 
 
+async def exists(playbook_id: int, deps: Deps) -> bool:
+    """Whether the playbook was proposed from operations."""
+    return await deps.store.read(lambda tx: tx.proposals.find_by_playbook(playbook_id)) is not None
+
+
 async def of_playbook(playbook_id: int, deps: Deps) -> Proposed:
     return await deps.store.read(lambda tx: _proposed(tx, *_existing(tx, playbook_id)))
 

@@ -85,7 +85,7 @@ orgs = _dated(
     # Since when usage has been counted without a gap.
     *_time("metered_since", null=True),
     # How far the watch over memories has come with what search reads: its `generation` and its `search_seq`.
-    *_long("watched_generation", "watched_seq", null=True),
+    *_long("scanned_generation", "scanned_seq", null=True),
 )
 
 api_keys = _dated(
@@ -411,8 +411,8 @@ aggregation_changes = _numbered(
 
 # How far aggregation has read the lessons of an agent version, and how long that took. Lessons whose search row has a
 # higher number than `seq` changed since; with another `basis` (settings, models) all are compared again.
-aggregation_marks = _table(
-    "aggregation_marks", _text("agent_version"), *_long("last_id", "seq"), *_real("duration_ms"), *_text("basis")
+aggregation_bookmarks = _table(
+    "aggregation_bookmarks", _text("agent_version"), *_long("last_id", "seq"), *_real("duration_ms"), *_text("basis")
 )
 
 # Every question put to a model, answered or not.
@@ -575,14 +575,14 @@ action_items = _table(
 )
 
 # What a person has said about a memory: never flag it, not before a time, not for these numbers.
-review_marks = _table(
-    "review_marks",
+review_states = _table(
+    "review_states",
     _text("kind", "entity_id"),
     *_text("user_id", null=True),
     *_flag("pinned"),
     *_time("snoozed_until", "useful_at", null=True),
     *_json("dismissed"),
-    sa.Index("ix_review_marks_user", "org_id", "user_id"),
+    sa.Index("ix_review_states_user", "org_id", "user_id"),
 )
 
 # What the watch over memories found: signals that rest on a memory's text or on how sessions ended.
@@ -647,17 +647,17 @@ saved_views = _table(
 jobs = _numbered(
     "jobs",
     "job_id",
-    *_text("fact", "scope"),
+    *_text("event", "scope"),
     *_json("payload"),
     *_text("state"),
-    # Org, fact and scope of a job that waits; null for the others. Being unique, it makes later wishes fold in.
+    # Org, event and scope of a waiting job, else null. Unique: a later event of the same scope folds into it.
     *_text("waiting_key", null=True),
-    *_int("wishes", "attempts"),
+    *_int("attempts"),
     *_time("run_at"),
     *_text("lease_owner", null=True),
     *_time("lease_until", null=True),
     *_text("last_error", null=True),
     sa.Index("ix_jobs_waiting_key", "waiting_key", unique=True),
     sa.Index("ix_jobs_due", "state", "run_at"),
-    sa.Index("ix_jobs_scope", "org_id", "fact", "scope", "state"),
+    sa.Index("ix_jobs_scope", "org_id", "event", "scope", "state"),
 )

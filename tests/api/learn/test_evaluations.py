@@ -52,7 +52,7 @@ async def test_a_stated_outcome_wins_over_the_guess_and_both_are_kept(org: Org):
     assert (stated.success, stated.recorded, stated.outcome_revision, stated.user_id) == (True, True, 1, "ada")
     assert (guessed.is_success, at_once.is_success, after.is_success) == (True, False, False)
     assert (after.judged_success, after.stated_outcome) == (True, "failure")
-    assert "stated" in (after.failure_reason or "")
+    assert "reported" in (after.failure_reason or "")
 
 
 async def test_a_session_counts_by_its_stated_outcome_before_it_was_ever_judged(org: Org):
@@ -528,7 +528,7 @@ async def test_jobs_for_sessions_go_with_their_user_and_no_other_users(org: Org)
 
     await org.sdk.clear_user_data(user_id="ada")
 
-    waiting = [row["payload"]["user_id"] for row in (await org.rows())["jobs"] if row["fact"] == "session_quiet"]
+    waiting = [row["payload"]["user_id"] for row in (await org.rows())["jobs"] if row["event"] == "session_quiet"]
     assert sorted(waiting) == ["ADA", "ada:"]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from acumen.learn.runs import generation
-from acumen.learn.runs.generation import PROFILES, Mode, Wish
+from acumen.learn.runs.generation import PROFILES, GenerationRequest, Mode
 from acumen.model.jobs.events import GenerationAsked
 from acumen.model.jobs.run import RunId
 from acumen_client import NotFound
@@ -66,7 +66,7 @@ async def test_an_upgrade_leaves_users_alone_whose_rerun_failed_whatever_was_run
     await org.sdk.publish(**said(FACT))
     await org.sdk.publish(**said(FACT, user="bob"))
     await org.learn()
-    failed = await generation.start(PROFILES, Wish(Mode.RERUN), await org.app.deps_for(org.id))
+    failed = await generation.start(PROFILES, GenerationRequest(Mode.RERUN), await org.app.deps_for(org.id))
     await org.app.store.of(org.id).write(lambda tx: tx.run_items.set_failed(failed.id, 1, "it broke"))
     await org.learn()
     await org.sdk.generate_profiles(user_id="ada")

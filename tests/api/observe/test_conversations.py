@@ -144,7 +144,7 @@ async def test_a_role_that_nobody_knows_is_named_where_no_user_speaks(org: Org):
     answered = await org.send("POST", "/api/publish_interaction", {**said("x"), "interaction_data_list": turns})
 
     (warning,) = alone.json()["warnings"]
-    assert "'usr' is none of customer, human, user" in warning
+    assert "'usr' is not a user role (customer, human, user)" in warning
     assert answered.json()["warnings"] == []
 
 

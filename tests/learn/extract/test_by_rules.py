@@ -14,6 +14,10 @@ FACTS = {
     ),
     "We have two cats and a parrot called Olive.": "We have two cats and a parrot called Olive.",
     "Hi! I'm a nurse on the night shift.": "I'm a nurse on the night shift.",
+    "hey so im vegetarian and my wife is allergic to shellfish, any dinner ideas?": (
+        "I'm vegetarian and my wife is allergic to shellfish."
+    ),
+    "I usually catch the 9:15 train to work.": "I usually catch the 9:15 train to work.",
     "I've been taking piano lessons since January, and I'm wondering how to practise.": (
         "I've been taking piano lessons since January."
     ),
@@ -32,6 +36,14 @@ NOTHING = [
     "I have a quick question about my invoice.",
     "Forget it, let's move on.",
     "Never mind!",
+    "Never heard of it.",
+    "I see.",
+    "Remember the milk",
+    "Use Python for the script.",
+    "Write in French",
+    "The total is 45.",
+    "Call me Monday",
+    "I actually just submitted a few more last week!",
     "> I live in Madrid.",
     "```\nI live in Madrid.\n```",
     "My password is hunter2trombone.",
@@ -163,11 +175,30 @@ def test_what_is_meant_for_the_task_at_hand_is_no_rule(request_text: str):
     assert contents(request_text) == []
 
 
-@pytest.mark.parametrize("sentence", ["Keep answers short.", "Always keep replies under 120 words."])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Keep answers short.",
+        "Always keep replies under 120 words.",
+        "dont use emojis in your answers",
+        "please don't call me buddy",
+        "I hate when you apologize so much",
+        "Could you always answer in Spanish?",
+        "I'd prefer if you answered in Spanish from now on",
+        "Use British spelling in all your answers.",
+        "Treat me like a beginner.",
+    ],
+)
 def test_wishes_about_answers_are_standing_rules(sentence: str):
     (note,) = notes(sentence)
 
-    assert (note.kind, note.standing, note.lesson.content) == (Kind.USER_PLAYBOOK, True, sentence)
+    assert (note.kind, note.standing, note.category) == (Kind.USER_PLAYBOOK, True, Category.RULE)
+
+
+def test_what_is_to_be_done_every_time_is_a_rule_for_that_situation():
+    (note,) = notes("Answer in German when I write German.")
+
+    assert (note.kind, note.lesson.trigger) == (Kind.USER_PLAYBOOK, "When I write German")
 
 
 def test_a_bare_no_before_the_sentence_makes_it_a_correction():

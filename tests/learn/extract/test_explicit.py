@@ -29,6 +29,10 @@ RULES = [
     "Всегда отвечай по-русски.",
     "从现在起用中文回答",
     "これからは日本語で答えて",
+    "Ne réponds jamais en anglais.",
+    "Responda sempre em português.",
+    "Antwoord altijd in het Nederlands.",
+    "Nigdy nie używaj emoji.",
     "हमेशा हिंदी में जवाब दो",
     "دائما أجب بالعربية",
 ]
@@ -73,6 +77,19 @@ def test_everything_is_forgotten_only_when_all_of_it_is_named(sentence: str):
     assert ending.reach is Reach.EVERYTHING
 
 
-@pytest.mark.parametrize("sentence", ["Ich war gestern im Kino.", "Me gusta el café.", "今天天气很好"])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Ich war gestern im Kino.",
+        "Me gusta el café.",
+        "今天天气很好",
+        "Nunca he estado en Roma.",
+        "Toujours pas de réponse...",
+        "Mai stato a Roma",
+        "Никогда не был в Риме",
+        "いつもありがとう",
+        "Kannst du dir das merken?",
+    ],
+)
 def test_other_sentences_of_these_languages_stay_in_the_turns(sentence: str):
     assert notes(sentence) == []

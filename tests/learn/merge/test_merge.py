@@ -29,6 +29,9 @@ EXPLICIT = [
     (("Always use tabs for indentation.", "Stop using tabs for indentation."), Cause.RETRACTION),
     (("My deadline is Friday.", "I meant Thursday, my deadline is Thursday."), Cause.CORRECTION),
     (("My brother is Tom.", "Sorry, my brother is Jim."), Cause.CORRECTION),
+    (("My deadline is Friday.", "wait, no, the deadline is Monday"), Cause.CORRECTION),
+    (("My manager is Priya.", "My new manager is Tom."), Cause.NEW_VALUE),
+    (("I work at Siemens.", "I quit my job at Siemens."), Cause.RETRACTION),
     (("I live in Paris.", "I've just moved from Paris to Lyon."), Cause.CORRECTION),
     (("Always answer in French.", "From now on always answer in German."), Cause.NEW_VALUE),
     (("Always use tabs for indentation.", "From now on use spaces for indentation."), Cause.NEW_VALUE),
@@ -200,6 +203,8 @@ ENDS_NOTHING = [
     ("My sister lives in Oslo.", "Forget where I live"),
     ("My dog is a beagle.", "Forget my dog's name"),
     ("I have a wife and two sons.", "I got divorced last month."),
+    ("I keep 100 browser tabs open.", "Forget the rule about tabs."),
+    ("I'm allergic to penicillin.", "Turns out I'm not allergic to penicillin after all."),
 ]
 
 
@@ -236,6 +241,13 @@ def test_a_lifted_prohibition_is_kept_and_linked_to_it():
 
     assert texts(changed) == ["Never send me newsletters.", "Newsletters can come again."]
     assert len(changed.conflicts) == 1
+
+
+@pytest.mark.parametrize("sentence", ["You don't have to cc Bob anymore.", "You no longer need to cc Bob on invoices."])
+def test_a_rule_that_is_lifted_ends_and_leaves_nothing_in_its_place(sentence: str):
+    changed = changes("Always cc Bob on invoices.", "My brother Bob lives in Bergen.", sentence)
+
+    assert texts(changed) == ["My brother Bob lives in Bergen."]
 
 
 def test_the_same_words_in_another_order_are_another_statement():

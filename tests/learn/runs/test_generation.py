@@ -357,7 +357,7 @@ async def test_an_extractor_that_fails_does_not_stop_the_others_and_is_told(org:
     await org.learn()
 
     (only,) = (await org.sdk.profiles(user_id="ada")).user_profiles
-    (job,) = [row for row in (await org.rows())["jobs"] if row["fact"] == "published"]
+    (job,) = [row for row in (await org.rows())["jobs"] if row["event"] == "published"]
     told = await org.sdk.learning_status(request_id="r1")
     assert only.extractor_names == ["home"]
     assert job["last_error"] == (
@@ -522,7 +522,7 @@ async def test_a_run_that_was_broken_off_goes_on_where_it_stood(org: Org, readin
 
 
 def _make_due(conn: Any) -> None:
-    conn.execute(sa.update(jobs).where(jobs.c.fact == "generation_asked").values(run_at=0))
+    conn.execute(sa.update(jobs).where(jobs.c.event == "generation_asked").values(run_at=0))
 
 
 async def test_a_run_whose_job_is_dead_is_told_and_does_not_block_the_next(org: Org, monkeypatch: pytest.MonkeyPatch):

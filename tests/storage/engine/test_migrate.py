@@ -1,24 +1,24 @@
 """One history for both databases, and it leads to what `tables.py` says."""
 
-from collections.abc import Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from acumen.errors import BadSettings
-from acumen.model.ids import Millis, OrgId
-from acumen.model.metering.usage import CITED, SHOWN, UNRESOLVED, UsageEvent
 from acumen.operate import prepare
 from acumen.settings import Settings
 from acumen.storage.engine import migrate
 from acumen.storage.store import Store, connect
 from acumen.storage.tables import metadata
-from tests.world import ADA, Template, a_request, a_turn
+from tests.world import Template
 
 
 @pytest.fixture
@@ -37,6 +37,49 @@ def empty_store(empty: Settings) -> Iterator[Store]:
     opened = Store(connect(empty))
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def unreleased_store(empty_store: Store) -> Store:
+    """At the last schema before the first release, with a row of everything; dumped from that version."""
+    with empty_store.database.engine().begin() as conn:
+        for statement in (UNRELEASED / f"{empty_store.database.name}.sql").read_text().splitlines():
+            conn.execute(sa.text(statement))
+        conn.execute(sa.text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+        conn.execute(sa.text("INSERT INTO alembic_version VALUES ('0010')"))
+        for name, rows in _unreleased_rows().items():
+            table = sa.Table(name, sa.MetaData(), autoload_with=conn)
+            conn.execute(sa.insert(table), [{**row, **_bytes(row)} for row in rows])
+        _restart_numbering(conn)
+    return empty_store
+
+
+UNRELEASED = Path(__file__).parent / "schema_0010"
+RENAMED_TABLES = {"review_marks": "review_states", "aggregation_marks": "aggregation_bookmarks"}
+RENAMED_COLUMNS = {"fact": "event", "watched_generation": "scanned_generation", "watched_seq": "scanned_seq"}
+
+
+def _unreleased_rows() -> dict[str, list[dict[str, Any]]]:
+    rows: dict[str, list[dict[str, Any]]] = json.loads((UNRELEASED / "rows.json").read_text())
+    return rows
+
+
+def _bytes(row: Mapping[str, Any]) -> dict[str, bytes]:
+    return {"vector": bytes.fromhex(row["vector"])} if row.get("vector") else {}
+
+
+def _restart_numbering(conn: sa.Connection) -> None:
+    """As if Postgres had given the ids."""
+    if conn.dialect.name == "postgresql":
+        conn.execute(sa.text("SELECT setval(pg_get_serial_sequence('jobs', 'job_id'), 1)"))
+
+
+def _rows(store: Store, tables: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    with store.database.engine().connect() as conn:
+        reflected = {name: sa.Table(name, sa.MetaData(), autoload_with=conn) for name in tables}
+        return {
+            name: [dict(row) for row in conn.execute(sa.select(table)).mappings()] for name, table in reflected.items()
+        }
 
 
 def test_an_empty_database_migrated_equals_the_tables(store: Store):
@@ -109,176 +152,63 @@ def test_migrating_twice_changes_nothing(store: Store):
     assert _schema(store) == before
 
 
-def test_what_was_counted_before_is_summed_by_day(empty_store: Store):
-    """0003 brings the sums by user, 0006 the running counters of memories; before them there were only events."""
-    old = "event_id, org_id, user_id, pipeline, entity_type, entity_id, event_name, event_category, caller_type, "
-    old += "count_value, prompt_tokens, completion_tokens, billing_input_tokens, platform_llm, platform_storage, "
-    old += "metadata_json, created_at, updated_at"
-    day = 86_400_000
-    events = [
-        ("e1", "profile", "p1", "learning_injection", 7, day),
-        ("e2", "profile", "p1", "learning_injection", 5, day + 1),
-        ("e3", "profile", "p1", "learning_citation", 0, 2 * day),
-        ("e4", None, None, "learning_applied", 0, day),
-    ]
-    with empty_store.database.engine().begin() as conn:
-        command.upgrade(migrate.config(conn), "0002")
-        for name, kind, memory, event, tokens, at in events:
-            conn.execute(
-                sa.text(
-                    f"INSERT INTO usage_events ({old}) VALUES (:name, 'o', 'ada', 'search', :kind, :memory, :event, "
-                    "'retrieval', 'production_agent', 1, :tokens, 0, 0, false, false, '{}', :at, :at)"
-                ),
-                {"name": name, "kind": kind, "memory": memory, "event": event, "tokens": tokens, "at": at},
-            )
-        command.upgrade(migrate.config(conn), "0008")
+def test_a_database_of_the_last_unreleased_schema_is_upgraded_with_its_data(unreleased_store: Store, store: Store):
+    before = _rows(unreleased_store, _unreleased_rows())
 
-    with empty_store.database.engine().begin() as conn:
-        memories = conn.execute(sa.text("SELECT day, shown, tokens, citations FROM memory_days ORDER BY day")).all()
-        users = conn.execute(sa.text("SELECT day, user_id, searches, zero_hits, shown FROM user_days")).all()
-        totals = conn.execute(sa.text("SELECT shown, tokens, citations, first_at, last_at FROM memory_totals")).all()
-    assert [tuple(row) for row in memories] == [(1, 0, 0, 0), (2, 2, 12, 0)]  # as they stood when the day began
-    assert [tuple(row) for row in totals] == [(2, 12, 1, day, day + 1)]
-    assert [tuple(row) for row in users] == [(1, "ada", 1, 1, 2)]
+    migrate.migrate(unreleased_store.database)
 
-
-def test_turns_of_superseded_memories_become_searchable_and_forgotten_ones_stay_hidden(empty_store: Store):
-    """Up to 0007 both were hidden."""
-    turn = dict.fromkeys("role content shadow_content expert_content user_action user_action_description".split(), "x")
-    turn |= dict.fromkeys("session_id request_id image_url image_encoding".split(), "r")
-    memory = dict.fromkeys("content subject value engine model prompt_hash ttl".split(), "x")
-    memory |= dict.fromkeys("expires_at mentions version confidence".split(), 1) | {"request_id": "r"}
-    row = {"kind": "turn", "gone": True} | dict.fromkeys("analyser terms model".split(), "")
-    with empty_store.database.engine().begin() as conn:
-        command.upgrade(migrate.config(conn), "0007")
-        for number, status in ((1, "superseded"), (2, "forgotten")):
-            of = {"org_id": "o", "user_id": "ada", "created_at": 5, "updated_at": 5}
-            _insert(conn, "interactions", turn | of | {"interaction_id": number})
-            told = {"profile_id": str(number), "status": status, "interaction_ids": f"[{number}]"}
-            _insert(conn, "profiles", memory | of | told)
-            _insert(conn, "search_rows", row | of | {"entity_id": str(number), "seq": number})
-
-    migrate.migrate(empty_store.database)
-
-    with empty_store.database.engine().begin() as conn:
-        rows = conn.execute(sa.text("SELECT entity_id FROM search_rows WHERE gone")).all()
-        said = conn.execute(sa.text("SELECT DISTINCT said_at FROM profiles")).all()
-    assert [row.entity_id for row in rows] == ["2"]
-    assert [row.said_at for row in said] == [5]
-
-
-DAY = 86_400_000
-
-
-async def test_citations_that_no_agent_made_are_counted_out_as_if_they_had_never_been(store: Store):
-    """Up to 0008 `retrieved_learnings` counted as citations. 0009 changes counts only, so it runs on today's tables."""
-    cited = [{"kind": "playbook", "real_id": " 7 "}]  # the older word for a user playbook
-    turns = {}
-    for org in ("mixed", "real"):
-        turns[org] = await _published(store, org, cited, [], [])
-    await _add_usage(store, "mixed", [*_injections(), *_citations(*turns["mixed"])])
-    await _add_usage(store, "real", [*_injections(), *_citations(*turns["real"])[:1]])
-    assert _counts(store, "mixed") != _counts(store, "real")
-
-    for _ in range(2):  # what is left is left alone
-        with store.database.engine().begin() as conn:
-            command.stamp(migrate.config(conn), "0008")
-            command.upgrade(migrate.config(conn), "0009")
-
-        assert _counts(store, "mixed") == _counts(store, "real")
-    left = _rows(store, "SELECT entity_id FROM usage_events WHERE event_name LIKE '%citation%' AND org_id = 'mixed'")
-    assert left == [("7",)]
-    assert _rows(store, "SELECT agent_version, since FROM citing_versions WHERE org_id = 'mixed'") == [("v1", DAY + 5)]
-    assert await store.of(OrgId("mixed")).read(lambda tx: tx.usage.get_cited_since()) == DAY + 5
-
-
-async def test_where_nothing_was_really_cited_no_agent_cites(store: Store):
-    await _add_usage(store, "o", [*_injections(), *_citations(1, 2, 3)])  # turns that do not exist any more
-
-    with store.database.engine().begin() as conn:
-        command.stamp(migrate.config(conn), "0008")
-        command.upgrade(migrate.config(conn), "0009")
-
-    assert await store.of(OrgId("o")).read(lambda tx: tx.usage.get_cited_since()) is None
-    uses = _rows(store, "SELECT shown, cited_shown, judged_shown, citations FROM memory_totals ORDER BY shown")
-    assert uses == [(1, 0, 0, 0), (4, 0, 0, 0)]
-
-
-async def _published(store: Store, org: str, *citations: list[dict[str, str]]) -> list[int]:
-    """A turn for each; their ids."""
-    request = a_request(f"r-{org}")
-    answers = [a_turn("Done.", request, role="assistant", citations=cited) for cited in citations]
-    await store.of(OrgId(org)).write(lambda tx: tx.conversations.add(request, answers))
-    return [turn.id for turn in await store.of(OrgId(org)).read(lambda tx: tx.conversations.find_newest(ADA, None))]
-
-
-def _injections() -> list[UsageEvent]:
-    lesson, fact = {"kind": "user_playbook", "memory_id": "7"}, {"kind": "profile", "memory_id": "p"}
-    return [
-        _use("i1", SHOWN, DAY + 1, session_id="s1", agent_version="v1", tokens=10, **lesson),
-        _use("i2", SHOWN, DAY + 9, session_id="s2", agent_version="v1", tokens=10, **lesson),
-        _use("i3", SHOWN, 2 * DAY, session_id="s3", agent_version="v2", tokens=10, **lesson),
-        _use("i4", SHOWN, 2 * DAY, agent_version="v2", tokens=10, **lesson),
-        _use("i5", SHOWN, 2 * DAY, session_id="s3", agent_version="v2", tokens=4, **fact),
-    ]
-
-
-def _citations(explicit: int, automatic: int, later: int) -> list[UsageEvent]:
-    """The first by an agent; the others from what a session had retrieved."""
-    lesson, fact = {"kind": "user_playbook", "memory_id": "7"}, {"kind": "profile", "memory_id": "p"}
-    return [
-        _use("c1", CITED, DAY + 5, session_id="s1", detail={"interaction_id": explicit}, **lesson),
-        _use("c2", CITED, DAY + 12, session_id="s2", detail={"interaction_id": automatic}, **lesson),
-        _use("c3", CITED, 2 * DAY + 1, session_id="s3", detail={"interaction_id": later}, **lesson),
-        _use("c4", CITED, 2 * DAY + 2, session_id="s3", detail={"interaction_id": later}, **fact),
-        _use("c5", CITED, 2 * DAY + 3, session_id="s4", detail={"interaction_id": later}, **lesson),
-        _use("c6", UNRESOLVED, 2 * DAY, session_id="s3", detail={"interaction_id": later}, **fact),
-    ]
-
-
-def _use(name: str, event: str, at: int, **about: Any) -> UsageEvent:
-    return UsageEvent(name, event, Millis(at), "ada", **about)
-
-
-async def _add_usage(store: Store, org: str, events: Sequence[UsageEvent]) -> None:
-    """As they happened, one after the other."""
-    for event in sorted(events, key=lambda event: event.at):
-        await store.of(OrgId(org)).write(lambda tx, event=event: tx.usage.add([event]))
-
-
-_USES = "shown, tokens, cited_shown, cited_tokens, judged_shown, judged_tokens, citations"
-
-
-def _counts(store: Store, org: str) -> dict[str, Any]:
-    return {
-        "totals": _rows(store, f"SELECT kind, entity_id, {_USES}, last_at, last_cited_at FROM memory_totals", org),
-        "days": _rows(store, f"SELECT kind, entity_id, day, {_USES} FROM memory_days", org),
-        "users": _rows(
-            store, "SELECT user_id, agent_version, day, shown, cited_shown, cited_tokens FROM user_days", org
-        ),
-        "injections": _rows(store, "SELECT event_id, cited_at FROM usage_events", org, "AND event_id LIKE 'i%'"),
-        "citing": _rows(store, "SELECT agent_version, since FROM citing_versions", org),
+    migrate.check_schema(unreleased_store.database)
+    assert not migrate.needed(unreleased_store.database)
+    assert _schema(unreleased_store) == _schema(store)
+    renamed = {RENAMED_TABLES.get(table, table): rows for table, rows in before.items()}
+    assert _rows(unreleased_store, renamed) == {
+        table: [
+            {RENAMED_COLUMNS.get(name, name): value for name, value in row.items() if name != "wishes"} for row in rows
+        ]
+        for table, rows in renamed.items()
     }
 
 
-def _rows(store: Store, query: str, org: str | None = None, more: str = "") -> list[tuple[Any, ...]]:
-    where = "" if org is None else f" WHERE org_id = '{org}' {more}"
-    with store.database.engine().connect() as conn:
-        rows = [tuple(row) for row in conn.execute(sa.text(query + where))]
-    return rows if org is None else sorted(rows, key=repr)
+def test_new_rows_are_numbered_after_those_of_the_last_unreleased_schema(unreleased_store: Store):
+    migrate.migrate(unreleased_store.database)
+    with unreleased_store.database.engine().begin() as conn:
+        job = {"org_id": "acme", "scope": "ada", "event": "published", "state": "waiting", "attempts": 0, "run_at": 1}
+        conn.execute(sa.insert(metadata.tables["jobs"]), {**job, "created_at": 1, "updated_at": 1})
+
+        assert conn.execute(sa.text("SELECT max(job_id) FROM jobs")).scalar() == 2
 
 
-def _insert(conn: sa.Connection, table: str, values: dict[str, Any]) -> None:
-    names = ", ".join(values)
-    given = ", ".join(f":{name}" for name in values)
-    conn.execute(sa.text(f"INSERT INTO {table} ({names}) VALUES ({given})"), values)
+def test_a_database_that_does_not_match_the_stamp_it_is_upgraded_from_is_refused(unreleased_store: Store):
+    with unreleased_store.database.engine().begin() as conn:
+        conn.execute(sa.text("DROP TABLE review_marks"))
+
+    with pytest.raises(
+        BadSettings, match=r"schema 0010 but does not match it: upgrading it failed with: .*review_marks"
+    ):
+        migrate.migrate(unreleased_store.database)
+
+    with unreleased_store.database.engine().connect() as conn:
+        assert migrate.current(conn) == "0010"
 
 
-def test_the_history_leads_to_the_same_schema_as_creating_does(empty_store: Store, store: Store):
-    with empty_store.database.engine().begin() as conn:
-        migrate.apply_history(conn)
+def test_a_database_older_than_the_last_unreleased_schema_is_refused(unreleased_store: Store):
+    with unreleased_store.database.engine().begin() as conn:
+        conn.execute(sa.text("UPDATE alembic_version SET version_num = '0007'"))
 
-    assert _schema(empty_store) == _schema(store)
+    with pytest.raises(BadSettings, match="schema 0007, from before the first release"):
+        migrate.needed(unreleased_store.database)
+
+
+# Revisions that have landed, by the checksum of their text. A landed revision is never edited: add a new one.
+LANDED = {
+    "0011_first_release.py": "ee20aa41ccfcdea4",
+}
+
+
+def test_no_landed_revision_is_edited():
+    files = sorted((Path(migrate.__file__).parent.parent / "migrations" / "versions").glob("*.py"))
+
+    assert {file.name: hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files} == LANDED
 
 
 def _schema(store: Store) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Lessons shared by all users, over REST."""
+"""Endpoints that aggregate lessons of users into shared ones."""
 
 import asyncio
 import time
@@ -6,9 +6,9 @@ import time
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
+from acumen.learn.runs import status
 from acumen.learn.runs.status import RunStatus
 from acumen.learn.share import aggregate
-from acumen.model.conversation import versions_meant
 from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.job import JobState
 from acumen.model.jobs.run import Run, RunId, RunState
@@ -16,9 +16,8 @@ from acumen.model.memories.cluster import AggregationChange
 from acumen_client.calls import Calls
 from acumen_client.wire import aggregation as wire
 
-# Long enough for thousands of lessons; the aggregation goes on without whoever waits no longer.
+# Long enough for thousands of lessons; the aggregation goes on without the caller.
 LONGEST_WAIT_SECONDS = 600.0
-LOOK_EVERY_SECONDS = 0.05
 
 
 @answers(Calls.run_playbook_aggregation)
@@ -29,39 +28,36 @@ async def run_aggregation(
     with call.app.traffic.aside():
         run = await _begun(request, give_up_at, call)
         await _help(run, call)
-        operation = await _ended(run.id, give_up_at, call)
+        operation = await _ended(run, give_up_at, call)
     if operation.run.state is not RunState.COMPLETED:
         raise Unavailable(f"The aggregation did not succeed: {operation.error}")
     return wire.RunPlaybookAggregationResponse(message=_told(operation), operation_id=run.id, result=_result(operation))
 
 
 async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float, call: Call) -> Run:
-    """After the one of the same version that is under way, if there is one."""
+    """Waits for a running aggregation of the same version to end first."""
     while True:
         try:
             run = await aggregate.ask(request.agent_version, request.playbook_name, call.deps, full=request.full)
         except Conflict:
             if time.monotonic() > give_up_at:
                 raise
-            await asyncio.sleep(LOOK_EVERY_SECONDS)
+            await asyncio.sleep(status.POLL_SECONDS)
         else:
             call.app.wake_worker()
             return run
 
 
 async def _help(run: Run, call: Call) -> None:
-    """Whoever waits may as well do the work, unless this process is not to do any."""
+    """Runs the job in this process, unless it has no workers."""
     if call.app.settings.jobs.workers:
         await call.app.worker.run_this(call.deps.org, AggregationAsked(run.id))
 
 
-async def _ended(run_id: RunId, give_up_at: float, call: Call) -> RunStatus:
-    operation = await aggregate.operation(run_id, call.deps)
-    while not operation.over:
-        if time.monotonic() > give_up_at:
-            raise Unavailable(f"The aggregation takes longer than this; it goes on as operation {run_id}.")
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
-        operation = await aggregate.operation(run_id, call.deps)
+async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
+    operation = await status.wait(run.id, run.service, give_up_at - time.monotonic(), call.deps)
+    if not operation.over:
+        raise Unavailable(f"The aggregation takes longer than this; it goes on as operation {run.id}.")
     return operation
 
 
@@ -81,9 +77,7 @@ async def poll(request: wire.GetPlaybookAggregationOperationRequest, call: Call)
 async def change_logs(
     request: wire.PlaybookAggregationChangeLogRequest, call: Call
 ) -> wire.PlaybookAggregationChangeLogResponse:
-    versions = versions_meant(request.agent_version)
-    names = aggregate.names_meant(request.playbook_name)
-    changes = await call.deps.store.read(lambda tx: tx.aggregations.find_changes(versions, names, request.limit))
+    changes = await aggregate.changes(request.agent_version, request.playbook_name, request.limit, call.deps)
     return wire.PlaybookAggregationChangeLogResponse(change_logs=[_change(change) for change in changes])
 
 

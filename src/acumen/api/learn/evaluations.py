@@ -1,4 +1,4 @@
-"""How sessions end, over REST."""
+"""Endpoints of outcomes and evaluations."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, shaped, user
 from acumen.learn.evaluate import evaluate, regenerate
+from acumen.learn.runs.status import RunStatus
 from acumen.model.ids import Millis, SessionId
-from acumen.model.jobs.run import ItemState, Run, RunId, RunState
+from acumen.model.jobs.run import RunId, RunState
 from acumen.model.metering.evaluation import (
     Evaluation,
     EvaluationFilter,
@@ -20,19 +21,18 @@ from acumen.model.metering.evaluation import (
     key_of,
 )
 from acumen.observe import outcomes
-from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire
 
 FAILURES_SHOWN = 100
 FEWEST, MOST = 1, 100
 
-# --- how they ended, as stated -------------------------------------------------------------------------------------
+# --- reported outcomes ---------------------------------------------------------------------------------------------
 
 
 @answers(Calls.state_outcome)
 async def state_outcome(request: wire.SetSessionOutcomeRequest, call: Call) -> wire.SetSessionOutcomeResponse:
-    outcome = outcomes.Said(
+    report = outcomes.OutcomeReport(
         session_id=SessionId(request.session_id),
         outcome=Outcome(request.outcome),
         occurred_at=Millis(request.occurred_at * 1000),
@@ -41,7 +41,7 @@ async def state_outcome(request: wire.SetSessionOutcomeRequest, call: Call) -> w
         value=request.value,
         metadata=request.metadata,
     )
-    stated = await outcomes.state(outcome, call.deps)
+    stated = await outcomes.state(report, call.deps)
     call.app.wake_worker()
     ignored = request.unknown_fields()
     return wire.SetSessionOutcomeResponse(
@@ -67,14 +67,14 @@ async def get_outcomes(request: wire.GetSessionOutcomesRequest, call: Call) -> w
         since=millis(request.start_time),
         until=millis(request.end_time),
     )
-    outcomes = await call.deps.store.read(lambda tx: tx.sessions.find_outcomes(query, request.top_k, request.offset))
+    page = await outcomes.find(query, request.top_k, request.offset, call.deps)
     return wire.GetSessionOutcomesResponse(
-        session_outcomes=[_outcome(stated) for stated in outcomes], message=f"Found {len(outcomes)} session outcome(s)"
+        session_outcomes=[_outcome(stated) for stated in page], message=f"Found {len(page)} session outcome(s)"
     )
 
 
 def _outcome_id(stated: Stated) -> str:
-    """Belongs to the session: a later word on it has the same."""
+    """The same for every revision of a session's outcome."""
     return "out_" + hashlib.sha256(f"{stated.user_id}\0{stated.session_id}".encode()).hexdigest()[:24]
 
 
@@ -91,7 +91,7 @@ def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
     )
 
 
-# --- how they ended, as judged -------------------------------------------------------------------------------------
+# --- evaluations ---------------------------------------------------------------------------------------------------
 
 
 @answers(Calls.evaluation_results)
@@ -105,7 +105,7 @@ async def get_results(
         since=millis(request.start_time),
         until=before(request.end_time),
     )
-    evaluations = await call.deps.store.read(lambda tx: tx.evaluations.find(query, request.limit, request.offset))
+    evaluations = await evaluate.find(query, request.limit, request.offset, call.deps)
     return wire.GetEvaluationResultsViewResponse(
         agent_success_evaluation_results=[result(evaluation) for evaluation in evaluations],
         msg=f"Found {len(evaluations)} evaluation result(s)",
@@ -138,7 +138,7 @@ def _why(evaluation: Evaluation) -> str | None:
     if evaluation.is_success:
         return None
     guessed = evaluation.judged.failure_reason if evaluation.judged and not evaluation.judged.is_success else None
-    return guessed or ("The caller stated that it failed." if evaluation.stated is Outcome.FAILURE else None)
+    return guessed or ("The caller reported that it failed." if evaluation.stated is Outcome.FAILURE else None)
 
 
 @answers(Calls.grade_on_demand)
@@ -171,8 +171,8 @@ async def start_regeneration(request: wire.RegenerateRequest, call: Call) -> wir
 
 @answers(Calls.evaluation_regeneration)
 async def get_regeneration(request: wire.RegenerationRequest, call: Call) -> wire.RegenerateStatusResponse:
-    run = await regenerate.of(RunId(request.job_id), call.deps)
-    return await call.deps.store.read(lambda tx: _regeneration(tx, run))
+    status = await regenerate.status_of(RunId(request.job_id), call.deps)
+    return _regeneration(status)
 
 
 @answers(Calls.cancel_evaluation_regeneration)
@@ -183,10 +183,12 @@ async def cancel_regeneration(request: wire.RegenerationRequest, call: Call) -> 
     return wire.CancelRegenerationResponse(job_id=run.id, status=status)
 
 
-def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
-    progress = tx.run_items.get_progress(run.id)
-    failed = tx.run_items.find(run.id, ItemState.FAILED, FAILURES_SHOWN)
-    failures = [wire.RegenerateFailure(session_id=key_of(item.item)[1], reason=item.error or "") for item in failed]
+def _regeneration(status: RunStatus) -> wire.RegenerateStatusResponse:
+    run, progress = status.run, status.progress
+    failures = [
+        wire.RegenerateFailure(session_id=key_of(item.item)[1], reason=item.error or "")
+        for item in status.failed[:FAILURES_SHOWN]
+    ]
     return wire.RegenerateStatusResponse.model_validate(
         {
             "job_id": run.id,
@@ -204,7 +206,7 @@ def _regeneration(tx: Tx, run: Run) -> wire.RegenerateStatusResponse:
     )
 
 
-# --- shadows -------------------------------------------------------------------------------------------------------
+# --- shadow comparisons --------------------------------------------------------------------------------------------
 
 
 @answers(Calls.recent_shadow_comparisons)
@@ -212,7 +214,7 @@ async def recent_comparisons(
     request: wire.RecentShadowComparisonsRequest, call: Call
 ) -> wire.GetRecentShadowComparisonsResponse:
     limit = max(FEWEST, min(MOST, request.limit))
-    verdicts = await call.deps.store.read(lambda tx: tx.evaluations.find_shadow_verdicts(limit))
+    verdicts = await evaluate.shadow_verdicts(limit, call.deps)
     return wire.GetRecentShadowComparisonsResponse(verdicts=[_comparison(verdict) for verdict in verdicts])
 
 

@@ -1,16 +1,14 @@
 """Learn, over REST: make memories anew, move between versions, watch what runs, tell where memories came from."""
 
-import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
 from acumen.learn.runs import generation, status, versions
-from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, Mode, Service, Wish
+from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, GenerationRequest, Mode, Service
 from acumen.learn.runs.status import RunStatus
-from acumen.learn.runs.versions import Downgraded, Upgraded, Which
+from acumen.learn.runs.versions import Downgraded, Upgraded, VersionFilter
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.jobs.run import Run, RunState
 from acumen.model.memories.playbook import UserPlaybook
@@ -19,9 +17,8 @@ from acumen.review.history import ProfileChange, Provenance
 from acumen_client.calls import Calls
 from acumen_client.wire import learn as wire
 
-# A caller who waits for a run waits this long at most; the run goes on without them.
+# A caller waits this long at most; the run goes on without them.
 LONGEST_WAIT_SECONDS = 60.0
-LOOK_EVERY_SECONDS = 0.05
 
 # --- making memories anew ------------------------------------------------------------------------------------------
 
@@ -62,7 +59,7 @@ async def _begun(
     service: Service, mode: Mode, request: Any, extractors: Sequence[str | None] | None, call: Call
 ) -> tuple[Run, int | None]:
     """The run, and how many memories came of it if the caller waits and it ends in time."""
-    wish = Wish(
+    wish = GenerationRequest(
         mode,
         user_id=request.user_id,
         source=request.source or None,
@@ -76,17 +73,8 @@ async def _begun(
     call.app.wake_worker()
     if request.wait_for_response:
         with call.app.traffic.aside():
-            run = await _ended(run, call)
+            run = (await status.wait(run.id, run.service, LONGEST_WAIT_SECONDS, call.deps)).run
     return run, run.result.get("generated", 0) if run.state.over else None
-
-
-async def _ended(begun: Run, call: Call) -> Run:
-    give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
-    run: Run | None = begun
-    while run is not None and not run.state.over and time.monotonic() < give_up_at:
-        await asyncio.sleep(LOOK_EVERY_SECONDS)
-        run = await call.deps.store.read(lambda tx: tx.runs.get(begun.id))
-    return begun if run is None else run
 
 
 def _started(what: str, run: Run) -> dict[str, Any]:
@@ -136,13 +124,13 @@ async def downgrade_playbooks(
     )
 
 
-def _profiles(request: wire.UpgradeProfilesRequest) -> Which:
+def _profiles(request: wire.UpgradeProfilesRequest) -> VersionFilter:
     ids = None if request.profile_ids is None else tuple(request.profile_ids)
-    return Which(user_id=user(request.user_id), ids=ids, only_affected_users=request.only_affected_users)
+    return VersionFilter(user_id=user(request.user_id), ids=ids, only_affected_users=request.only_affected_users)
 
 
-def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> Which:  # noqa: FBT001, FBT002 - as asked
-    return Which(
+def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> VersionFilter:  # noqa: FBT001, FBT002 - as asked
+    return VersionFilter(
         user_id=user(request.user_id),
         agent_version=request.agent_version,
         name=request.playbook_name,

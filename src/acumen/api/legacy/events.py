@@ -17,8 +17,7 @@ from acumen.model.operations.operation import (
     skew,
 )
 from acumen.observe import operations
-from acumen.observe.operations import New
-from acumen.storage.store import Tx
+from acumen.observe.operations import SentOperation
 from acumen_client.calls import Calls
 from acumen_client.wire import operations as wire
 from acumen_client.wire.shapes import Nothing
@@ -34,11 +33,10 @@ async def event(request: wire.EventRequest, call: Call) -> wire.EventResponse:
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
         raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
-    total = await call.deps.store.read(lambda tx: tx.hourly_counts.count_all())
-    return wire.EventResponse(ring_size=total, op_id=receipt.id)
+    return wire.EventResponse(ring_size=await operations.count(call.deps), op_id=receipt.id)
 
 
-def _event(request: wire.EventRequest, at: Millis) -> New:
+def _event(request: wire.EventRequest, at: Millis) -> SentOperation:
     went_well = request.success if request.success is not None else bool(request.ok)
     verdict = request.source == "auditor"
     body = request.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
@@ -65,7 +63,7 @@ def _event(request: wire.EventRequest, at: Millis) -> New:
         rescue_succeeded=request.rescue_succeeded,
         attributes=_event_attributes(request, went_well=went_well),
     )
-    return New(operation, (request.sig_hash,) if request.sig_hash and not went_well else ())
+    return SentOperation(operation, (request.sig_hash,) if request.sig_hash and not went_well else ())
 
 
 def _summary(request: wire.EventRequest) -> str | None:
@@ -88,13 +86,9 @@ def _event_attributes(request: wire.EventRequest, *, went_well: bool) -> dict[st
 
 @answers(Calls.stats)
 async def stats(_request: Nothing, call: Call) -> wire.StatsResponse:
-    return await call.deps.store.read(_stats)
-
-
-def _stats(tx: Tx) -> wire.StatsResponse:
-    counts = tx.hourly_counts.count_by_source()
-    recent = tx.operations.find(OperationFilter(), RECENT)
-    scenario = tx.operations.find(OperationFilter(source="scenario"), RECENT)
+    counts = await operations.counts_by_source(call.deps)
+    recent = await operations.find(OperationFilter(), RECENT, call.deps)
+    scenario = await operations.find(OperationFilter(source="scenario"), RECENT, call.deps)
     return wire.StatsResponse(
         total=sum(count.total for count in counts),
         successes=sum(count.successes for count in counts),
@@ -109,8 +103,8 @@ def _stats(tx: Tx) -> wire.StatsResponse:
             )
             for count in counts
         },
-        recent=[_recent(count) for count in recent],
-        recent_scenario_ops=[_recent(count) for count in scenario],
+        recent=[_recent(operation) for operation in recent],
+        recent_scenario_ops=[_recent(operation) for operation in scenario],
     )
 
 

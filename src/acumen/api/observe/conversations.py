@@ -1,4 +1,4 @@
-"""Observe, over REST."""
+"""Endpoints of conversations: publish, follow the learning, read back."""
 
 import asyncio
 import hashlib
@@ -15,23 +15,22 @@ from acumen.api.views import turn as turn_view
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES, Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
 from acumen.observe import conversations
-from acumen.observe.conversations import LearningProgress
-from acumen.storage.store import Tx
+from acumen.observe.conversations import LearningProgress, RequestQuery, Session
 from acumen_client.calls import Calls
 from acumen_client.wire import observe as wire
 
-# A caller who waits for the learning waits this long at most; the learning goes on without them.
+# A caller waits this long at most; learning goes on without them.
 LONGEST_WAIT_SECONDS = 60.0
-# Most windows are learned at once; who waits longer looks less and less often.
+# Most windows are learned at once, so the first polls are close together.
 FIRST_LOOK_SECONDS, LAST_LOOK_SECONDS = 0.02, 0.25
-# Of roles nobody knows, so many are named, up to this length.
-_ROLES_SHOWN, _ROLE_SHOWN = 3, 32
+# In the warning about unknown roles.
+_ROLES_SHOWN, _ROLE_LENGTH = 3, 32
 
 
 @answers(Calls.publish)
 async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.PublishUserInteractionResponse:
     request = _request(body, call.deps.now())
-    # What was shown must be on record before we read what came back.
+    # Injections must be recorded before the turns are searched for echoes of them.
     await call.app.counted()
     turns = _turns(body, request)
     await conversations.publish(request, turns, call.deps)
@@ -39,7 +38,7 @@ async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.
     learned = await _when_learned(request.id, call) if body.wait_for_response else None
     return wire.PublishUserInteractionResponse(
         message="Interaction published successfully",
-        warnings=[*body.warnings(), *_unheard(turns)],
+        warnings=[*body.warnings(), *_role_warning(turns)],
         request_id=request.id,
         storage_type=call.app.store.database.name,
         storage_label=call.app.storage_label,
@@ -47,13 +46,14 @@ async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.
     )
 
 
-def _unheard(turns: Sequence[Interaction]) -> list[str]:
-    """Where no user speaks nothing is learned; a role that we do not know may be a user's, spelt otherwise."""
-    strange = {turn.role for turn in turns if turn.role.strip().lower() not in AGENT_ROLES}
-    if not strange or any(turn.by_user for turn in turns):
+def _role_warning(turns: Sequence[Interaction]) -> list[str]:
+    """Without a user turn nothing is learned; an unknown role may be a misspelt user role."""
+    unknown = {turn.role for turn in turns if turn.role.strip().lower() not in AGENT_ROLES}
+    if not unknown or any(turn.by_user for turn in turns):
         return []
-    roles = ", ".join(repr(role[:_ROLE_SHOWN]) for role in sorted(strange)[:_ROLES_SHOWN])
-    return [f"no interaction is by a user, so nothing is learned: {roles} is none of {', '.join(sorted(USER_ROLES))}"]
+    roles = ", ".join(repr(role[:_ROLE_LENGTH]) for role in sorted(unknown)[:_ROLES_SHOWN])
+    users = ", ".join(sorted(USER_ROLES))
+    return [f"No user turn found, so nothing is learned: {roles} is not a user role ({users})"]
 
 
 async def _when_learned(request_id: RequestId, call: Call) -> dict[str, Any]:
@@ -62,7 +62,7 @@ async def _when_learned(request_id: RequestId, call: Call) -> dict[str, Any]:
 
 
 async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
-    """Waits until the request is learned from, and tells what came of it."""
+    """Waits until learning from the request is done; returns its counts."""
     give_up_at, pause = time.monotonic() + LONGEST_WAIT_SECONDS, FIRST_LOOK_SECONDS
     progress = await _progress(request_id, call)
     while progress.status in ("pending", "processing") and progress.reason != "waiting_for_window":
@@ -72,19 +72,15 @@ async def _learned(request_id: RequestId, call: Call) -> dict[str, Any]:
         await asyncio.sleep(pause)
         pause = min(pause * 1.2, LAST_LOOK_SECONDS)
         progress = await _progress(request_id, call)
-    profiles, playbooks = await call.deps.store.read(lambda tx: tx.lineage.count_caused_by(request_id))
     return {
         "learning_status": "done" if progress.status == "done" else "deferred",
         "learning_reason": progress.reason,
-        "profiles_added": profiles.get("add", 0),
-        "profiles_updated": sum(profiles.values()) - profiles.get("add", 0),
-        "playbooks_added": playbooks.get("add", 0),
-        "playbooks_updated": sum(playbooks.values()) - playbooks.get("add", 0),
+        **asdict(await conversations.learned_from(request_id, call.deps)),
     }
 
 
 async def _progress(request_id: RequestId, call: Call) -> LearningProgress:
-    """Told of the extractors that there are at this moment: another process may just have changed them."""
+    """Of the current extractors: another process may just have changed them."""
     call.app.forget_config(call.deps.org)
     return await conversations.progress(request_id, await call.app.deps_for(call.deps.org))
 
@@ -104,25 +100,29 @@ async def learning_status(body: wire.LearningStatusRequest, call: Call) -> wire.
 
 @answers(Calls.requests)
 async def get_requests(body: wire.GetRequestsRequest, call: Call) -> wire.GetRequestsResponse:
-    sessions, more = await call.deps.store.read(lambda tx: _sessions(tx, body))
-    count = sum(len(session.requests) for session in sessions)
+    query = RequestQuery(
+        user_id=user(body.user_id),
+        session_id=SessionId(body.session_id) if body.session_id else None,
+        request_id=RequestId(body.request_id) if body.request_id else None,
+        source=body.source,
+        since=millis(body.start_time),
+        until=before(body.end_time),
+    )
+    sessions, more = await conversations.sessions(query, body.top_k, body.offset, call.deps)
+    count = sum(len(session) for session in sessions)
     message = f"Found {count} request(s) in {len(sessions)} session(s)"
-    return wire.GetRequestsResponse(sessions=sessions, has_more=more, msg=message)
+    return wire.GetRequestsResponse(sessions=[_session(session) for session in sessions], has_more=more, msg=message)
 
 
 @answers(Calls.interactions)
 async def get_interactions(body: wire.GetInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
-    turns = await call.deps.store.read(
-        lambda tx: tx.conversations.find_newest(
-            UserId(body.user_id), body.top_k, millis(body.start_time), before(body.end_time)
-        )
-    )
-    return _listed(turns)
+    since, until = millis(body.start_time), before(body.end_time)
+    return _listed(await conversations.newest_turns(UserId(body.user_id), body.top_k, call.deps, since, until))
 
 
 @answers(Calls.all_interactions)
 async def get_all_interactions(body: wire.GetAllInteractionsRequest, call: Call) -> wire.GetInteractionsResponse:
-    return _listed(await call.deps.store.read(lambda tx: tx.conversations.find_newest(None, body.limit)))
+    return _listed(await conversations.newest_turns(None, body.limit, call.deps))
 
 
 def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
@@ -131,30 +131,12 @@ def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
     )
 
 
-def _sessions(tx: Tx, body: wire.GetRequestsRequest) -> tuple[list[wire.SessionView], bool]:
-    query = tx.conversations.select_requests(
-        user=user(body.user_id),
-        session=SessionId(body.session_id) if body.session_id else None,
-        request=RequestId(body.request_id) if body.request_id else None,
-        source=body.source,
-        since=millis(body.start_time),
-        until=before(body.end_time),
-    )
-    pages, more = tx.conversations.page_sessions(query, body.top_k, body.offset)
-    return [_session(tx, requests) for requests in pages], more
-
-
-def _session(tx: Tx, requests: list[Request]) -> wire.SessionView:
-    turns: dict[RequestId, list[Interaction]] = {request.id: [] for request in requests}
-    for turn in tx.conversations.find_by_requests(list(turns)):
-        turns[turn.request_id].append(turn)
+def _session(session: Session) -> wire.SessionView:
     return wire.SessionView(
-        session_id=requests[0].session_id,
+        session_id=session[0][0].session_id,
         requests=[
-            wire.RequestDataView(
-                request=request_view(request), interactions=[turn_view(turn) for turn in turns[request.id]]
-            )
-            for request in requests
+            wire.RequestDataView(request=request_view(request), interactions=[turn_view(turn) for turn in turns])
+            for request, turns in session
         ],
     )
 
@@ -177,8 +159,8 @@ def _request(body: wire.PublishUserInteractionRequest, at: Millis) -> Request:
     )
 
 
-# The id is what the hash is stored under, and nothing that was said.
-_NOT_SAID: dict[str, Any] = {
+# Not part of the content: the hash is stored under the id, and clients set a new time when they retry.
+_NOT_HASHED: dict[str, Any] = {
     "request_id": True,
     "wait_for_response": True,
     "interaction_data_list": {"__all__": {"created_at": True}},
@@ -186,13 +168,13 @@ _NOT_SAID: dict[str, Any] = {
 
 
 def _hash(body: wire.PublishUserInteractionRequest) -> str:
-    """What makes two requests the same: who said what. Clients stamp the time anew when they retry."""
-    said = body.model_dump_json(exclude=_NOT_SAID, exclude_defaults=True)
-    return hashlib.sha256(said.encode()).hexdigest()
+    """Equal for requests with the same content."""
+    content = body.model_dump_json(exclude=_NOT_HASHED, exclude_defaults=True)
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _turns(body: wire.PublishUserInteractionRequest, request: Request) -> list[Interaction]:
-    """What the request itself cites belongs to the agent's last turn, or to the last turn where the agent has none."""
+    """Citations of the request itself belong to the agent's last turn, or to the last turn if the agent has none."""
     turns = [_turn(data, request) for data in body.interaction_data_list]
     if body.citations:
         place = max((index for index, turn in enumerate(turns) if not turn.by_user), default=-1)
@@ -218,5 +200,5 @@ def _turn(data: wire.InteractionData, request: Request) -> Interaction:
         image_encoding=data.image_encoding,
         tools_used=[tool.model_dump() for tool in data.tools_used],
         citations=[citation.model_dump() for citation in data.citations],
-        retrieved_learnings=[one.model_dump(exclude_none=True) for one in data.retrieved_learnings],
+        retrieved_learnings=[learning.model_dump(exclude_none=True) for learning in data.retrieved_learnings],
     )

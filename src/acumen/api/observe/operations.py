@@ -20,7 +20,7 @@ from acumen.model.operations.operation import (
     skew,
 )
 from acumen.observe import operations
-from acumen.observe.operations import New
+from acumen.observe.operations import SentOperation
 from acumen_client.calls import Calls
 from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire
@@ -75,14 +75,14 @@ def _printable(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _told(index: int, new: New, receipt: Receipt) -> dict[str, Any]:
+def _told(index: int, new: SentOperation, receipt: Receipt) -> dict[str, Any]:
     receipt_fields = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
     if receipt.stored is Stored.CONFLICT:
         receipt_fields["reason"] = "its op_id belongs to another operation; send this one under a new id"
     return {**receipt_fields, "group_id": receipt.group_id, "clock_skew_ms": new.operation.skew_ms}
 
 
-def new_operation(operation: wire.NewOperation, at: Millis) -> New:
+def new_operation(operation: wire.NewOperation, at: Millis) -> SentOperation:
     fields = operation.__dict__
     started = None if operation.started_at is None else Millis(int(operation.started_at * 1000))
     schema = body_hash(json.dumps(operation.tool_schema, sort_keys=True))[:16] if operation.tool_schema else None
@@ -99,7 +99,7 @@ def new_operation(operation: wire.NewOperation, at: Millis) -> New:
         "group_id": None,
         "way_key": None,
     }
-    return New(Operation._make(_IN_ORDER(values)), tuple(operation.fingerprint))
+    return SentOperation(Operation._make(_IN_ORDER(values)), tuple(operation.fingerprint))
 
 
 _IN_ORDER = itemgetter(*Operation._fields)
@@ -126,20 +126,18 @@ async def get_operations(request: wire.GetOperationsRequest, call: Call) -> wire
         group_ids=None if request.group_id is None else (request.group_id,),
     )
     if request.after is None:
-        operations = await call.deps.store.read(lambda tx: tx.operations.find(query, request.limit))
-        return _listed(operations, newest=operations[0] if operations else None, cursor=None)
+        newest_first = await operations.find(query, request.limit, call.deps)
+        return _listed(newest_first, newest=newest_first[0] if newest_first else None, cursor=None)
     at, op_id = _cursor(request.after)
-    operations = await call.deps.store.read(lambda tx: tx.operations.find_after(at, op_id, query, request.limit))
-    return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
+    page = await operations.find_after(at, op_id, query, request.limit, call.deps)
+    return _listed(page, newest=page[-1] if page else None, cursor=request.after)
 
 
 @answers(Calls.export_outcomes)
 async def export_outcomes(request: wire.ExportOutcomesRequest, call: Call) -> wire.GetOperationsResponse:
     at, op_id = _cursor(request.after) if request.after else (Millis(0), "")
-    operations = await call.deps.store.read(
-        lambda tx: tx.operations.find_after(at, op_id, OperationFilter(outcomes=True), request.limit)
-    )
-    return _listed(operations, newest=operations[-1] if operations else None, cursor=request.after)
+    page = await operations.find_after(at, op_id, OperationFilter(outcomes=True), request.limit, call.deps)
+    return _listed(page, newest=page[-1] if page else None, cursor=request.after)
 
 
 def _listed(operations: list[Operation], newest: Operation | None, cursor: str | None) -> wire.GetOperationsResponse:

@@ -6,7 +6,6 @@ from acumen.api.views import shaped
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, Stored
 from acumen.model.operations.verdict import Recurrence, VerdictFinding
 from acumen.observe import verdicts
-from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import verdicts as wire
 
@@ -44,17 +43,10 @@ async def record_verdict(request: wire.RecordVerdictRequest, call: Call) -> wire
 
 @answers(Calls.verdict_history)
 async def verdict_history(request: wire.VerdictHistoryRequest, call: Call) -> wire.VerdictHistoryResponse:
-    def read(tx: Tx) -> tuple[list[VerdictFinding], list[Recurrence]]:
-        if request.subject is not None:
-            found = tx.verdicts.find_by_subject(request.subject, request.limit)
-            return found, tx.verdicts.count_recurrence(sorted({one.signature for one in found}))
-        return tx.verdicts.find_by_signature(request.signature or "", request.limit), tx.verdicts.count_recurrence(
-            [request.signature or ""]
-        )
-
-    found, recurrence = await call.deps.store.read(read)
+    findings, recurrence = await verdicts.history(request.subject, request.signature, request.limit, call.deps)
     return wire.VerdictHistoryResponse(
-        findings=[shaped(wire.FindingView, one) for one in found], recurrence=[_recurrence(one) for one in recurrence]
+        findings=[shaped(wire.FindingView, finding) for finding in findings],
+        recurrence=[_recurrence(recurring) for recurring in recurrence],
     )
 
 

@@ -1,25 +1,19 @@
-"""Alerts, over REST."""
+"""Endpoints of alerts."""
 
 from collections.abc import Sequence
 
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.model.operations.alert import Alert, Delivery
-from acumen.storage.store import Tx
+from acumen.review import alerts
 from acumen_client.calls import Calls
 from acumen_client.wire import alerts as wire
-
-DELIVERIES = 1_000
 
 
 @answers(Calls.alerts)
 async def get_alerts(request: wire.GetAlertsRequest, call: Call) -> wire.GetAlertsResponse:
-    def read(tx: Tx) -> list[wire.AlertView]:
-        alerts = tx.alerts.find_latest(request.limit, only_open=not request.include_closed)
-        deliveries = tx.alerts.find_deliveries(DELIVERIES, [alert.id for alert in alerts])
-        return [view(alert, [delivery for delivery in deliveries if delivery.alert_id == alert.id]) for alert in alerts]
-
-    return wire.GetAlertsResponse(alerts=await call.deps.store.read(read))
+    page = await alerts.latest(request.limit, call.deps, only_open=not request.include_closed)
+    return wire.GetAlertsResponse(alerts=[view(alert, deliveries) for alert, deliveries in page])
 
 
 def view(alert: Alert, deliveries: Sequence[Delivery] = ()) -> wire.AlertView:

@@ -8,10 +8,7 @@ from acumen.jobs.retry import retry_on_conflict
 from acumen.learn.share import erase
 from acumen.learn.share.erase import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
-from acumen.model.memories.search import Filter
-from acumen.review import erasure, memories
-from acumen.storage.memories.lineage import words_of
-from acumen.storage.store import Tx
+from acumen.review import erasure, memories, memory_queries
 from acumen_client.calls import Calls
 from acumen_client.wire import erasure as wire
 from acumen_client.wire.shapes import Nothing
@@ -26,15 +23,8 @@ async def delete_profile(request: wire.DeleteUserProfileRequest, call: Call) -> 
     if request.profile_id.strip():
         await memories.delete_one(MemoryRef(Kind.PROFILE, request.profile_id.strip()), call.deps, user=owner)
         return _deleted()
-    ids = await call.deps.store.read(lambda tx: _saying(tx, owner, request.search_query))
+    ids = await memory_queries.profiles_containing(request.search_query, owner, call.deps)
     return _deleted(await memories.delete(Kind.PROFILE, ids, call.deps, user=owner))
-
-
-def _saying(tx: Tx, owner: UserId, text: str) -> list[str]:
-    """The profiles that hold the text, with those of which only the lineage still tells."""
-    rows = tx.profiles.find_owners(Filter(user_id=owner, statuses=None, text=text))
-    outdated = tx.lineage.find_outdated(Kind.PROFILE, owner)
-    return [*rows, *(name for name, words in outdated.items() if text.lower() in words_of(words).lower())]
 
 
 @answers(Calls.delete_user_playbook)

@@ -15,14 +15,11 @@ from acumen.model.memories.base import Category, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile, TimeToLive
 from acumen.model.memories.search import Filter
-from acumen.model.times import DAY_MS
-from acumen.review import memories, proposals
-from acumen.storage.store import Tx
+from acumen.review import memories, memory_queries, proposals
 from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
 from acumen_client.wire.shapes import NEVER, Nothing, PlaybookStatus, Role
 
-SOON_DAYS = 7
 # Digits that always fit a 64-bit number.
 LONGEST_ID = 19
 
@@ -44,7 +41,7 @@ async def get_profiles(request: wire.GetUserProfilesRequest, call: Call) -> wire
         # Who asks for other than current profiles wants to see what is over, too.
         unexpired_at=None if request.status_filter else call.deps.now(),
     )
-    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(query, request.top_k)))
+    return _profiles(await memory_queries.profiles(query, request.top_k, call.deps))
 
 
 @answers(Calls.all_profiles)
@@ -61,7 +58,7 @@ async def get_all_profiles(request: wire.GetAllProfilesRequest, call: Call) -> w
         until=before(request.end_time),
         by_creation=request.date_field == "created_at",
     )
-    return _profiles(await call.deps.store.read(lambda tx: tx.profiles.find(query, request.limit)))
+    return _profiles(await memory_queries.profiles(query, request.limit, call.deps))
 
 
 # What still counts as a memory when all statuses are asked for.
@@ -76,32 +73,23 @@ def _profiles(profiles: list[Profile]) -> wire.GetProfilesResponse:
 
 @answers(Calls.profile_statistics)
 async def get_profile_statistics(_request: Nothing, call: Call) -> wire.GetProfileStatisticsResponse:
-    now = call.deps.now()
-
-    def count(tx: Tx) -> wire.GetProfileStatisticsResponse:
-        live = tx.profiles.count(Filter(unexpired_at=now))
-        later = tx.profiles.count(Filter(unexpired_at=Millis(now + SOON_DAYS * DAY_MS)))
-        return wire.GetProfileStatisticsResponse(
-            current_count=live,
-            pending_count=tx.profiles.count(Filter(statuses=(Status.PENDING,))),
-            archived_count=tx.profiles.count(Filter(statuses=(Status.ARCHIVED, Status.FORGOTTEN))),
-            expiring_soon_count=live - later,
-        )
-
-    return await call.deps.store.read(count)
+    counts = await memory_queries.count_profiles(call.deps)
+    return wire.GetProfileStatisticsResponse(
+        current_count=counts.current,
+        pending_count=counts.pending,
+        archived_count=counts.archived,
+        expiring_soon_count=counts.expiring_soon,
+    )
 
 
 @answers(Calls.storage_stats)
 async def storage_stats(request: wire.StorageStatsRequest, call: Call) -> wire.StorageStatsResponse:
-    query = Filter(user_id=UserId(request.user_id))
-    (profiles, oldest, newest), playbooks = await call.deps.store.read(
-        lambda tx: (tx.profiles.get_span(query), tx.user_playbooks.count(query))
-    )
+    counts = await memory_queries.count_of_user(UserId(request.user_id), call.deps)
     return wire.StorageStatsResponse(
-        profile_count=profiles,
-        playbook_count=playbooks,
-        oldest_profile_modified=_moment(oldest),
-        newest_profile_modified=_moment(newest),
+        profile_count=counts.profiles,
+        playbook_count=counts.playbooks,
+        oldest_profile_modified=_moment(counts.oldest),
+        newest_profile_modified=_moment(counts.newest),
     )
 
 
@@ -118,7 +106,7 @@ async def get_user_playbooks(request: wire.GetUserPlaybooksRequest, call: Call) 
         request_id=request.request_id,
         text=request.query,
     )
-    playbooks = await call.deps.store.read(lambda tx: tx.user_playbooks.find(query, request.limit))
+    playbooks = await memory_queries.user_playbooks(query, request.limit, call.deps)
     return wire.GetUserPlaybooksResponse(
         user_playbooks=[user_playbook(playbook) for playbook in playbooks],
         msg=f"Found {len(playbooks)} user playbook(s)",
@@ -133,7 +121,7 @@ async def get_agent_playbooks(request: wire.GetAgentPlaybooksRequest, call: Call
         approvals=tuple(Approval(status) for status in request.playbook_status_filter or ()) or None,
         text=request.query,
     )
-    playbooks = await call.deps.store.read(lambda tx: tx.agent_playbooks.find(query, request.limit))
+    playbooks = await memory_queries.agent_playbooks(query, request.limit, call.deps)
     return wire.GetAgentPlaybooksResponse(
         agent_playbooks=[agent_playbook(playbook) for playbook in playbooks],
         msg=f"Found {len(playbooks)} agent playbook(s)",
@@ -305,8 +293,9 @@ _DECISIONS = {Approval.APPROVED: "approve", Approval.REJECTED: "reject"}
 async def update_approval(request: wire.UpdatePlaybookStatusRequest, call: Call) -> wire.UpdatedResponse:
     ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(request.agent_playbook_id))
     decision = _DECISIONS.get(Approval(request.playbook_status))
-    proposed = await call.deps.store.read(lambda tx: tx.proposals.find_by_playbook(request.agent_playbook_id))
-    if proposed is not None and decision is not None:  # no search finds it before it is approved
+    if decision is not None and await proposals.exists(
+        request.agent_playbook_id, call.deps
+    ):  # no search finds it before it is approved
         await proposals.decide(request.agent_playbook_id, decision, {}, call.caller.actor, call.deps)
     else:
         await memories.edit(ref, {"approval": Approval(request.playbook_status)}, call.deps, actor=call.caller.actor)

@@ -1,13 +1,11 @@
 """Judges sessions: some time after the last turn, and again when there are more.
 
-The data says what is due, not a timer: a step that comes too early puts itself off, and one that finds nothing new does
-nothing. So a restart loses nothing, and a session judged twice has one verdict.
+What is due follows from stored data, not from a timer, so a restart loses nothing, and a session judged twice has one
+verdict.
 """
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
-from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -15,6 +13,7 @@ from msgspec.structs import replace
 from acumen.deps import Deps
 from acumen.errors import Conflict, ModelUnavailable
 from acumen.learn.evaluate import judge_llm, judge_rules, shadow
+from acumen.llm.gateway import Llm
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import Millis, SessionId, UserId
 from acumen.model.jobs.events import Published, SessionQuiet
@@ -22,8 +21,10 @@ from acumen.model.memories.base import Origin
 from acumen.model.metering.evaluation import (
     EvaluatedSession,
     Evaluation,
+    EvaluationFilter,
     EvaluationId,
     Judgement,
+    Outcome,
     ShadowVerdict,
     as_stated,
     effective,
@@ -40,8 +41,7 @@ HISTORY_MS = 7 * DAY_MS
 MOST_TURNS = 1_000
 # Session ids are the callers' own; more users than this do not share one by design.
 MOST_USERS = 20
-# The name of the bookmark: how far sessions were seen to grow.
-READER = "sessions"
+BOOKMARK = "sessions"
 
 
 class Judged(Struct, frozen=True):
@@ -53,21 +53,21 @@ class Judged(Struct, frozen=True):
     cached: bool = False
 
 
-# --- when ----------------------------------------------------------------------------------------------------------
+# --- schedule --------------------------------------------------------------------------------------------------------
 
 
 async def watch(event: Published, deps: Deps) -> None:
-    """Sees which sessions grew, and sets the time at which each is looked at."""
+    """Schedules an evaluation of each session that grew."""
     if not deps.config.judging.on:
         return
 
     def store(tx: Tx) -> None:
-        seen = tx.bookmarks.get(event.user_id, READER)
-        grown = tx.sessions.find_grown(event.user_id, seen)
+        last_id = tx.bookmarks.get(event.user_id, BOOKMARK)
+        grown = tx.sessions.find_grown(event.user_id, last_id)
         if grown:
-            tx.bookmarks.move(event.user_id, READER, seen, grown[-1].last_id)
+            tx.bookmarks.move(event.user_id, BOOKMARK, last_id, grown[-1].last_id)
         for growth in grown:
-            if seen or growth.last_at > tx.at - HISTORY_MS:
+            if last_id or growth.last_at > tx.at - HISTORY_MS:
                 at = tx.at if growth.finished else Millis(growth.last_at + _quiet_ms(deps))
                 tx.jobs.add(SessionQuiet(event.user_id, growth.session_id), at)
 
@@ -75,7 +75,7 @@ async def watch(event: Published, deps: Deps) -> None:
 
 
 async def session(event: SessionQuiet, deps: Deps) -> None:
-    """Judges a session that has gone quiet; one that has not is looked at again when it might have."""
+    """Judges a session that is quiet; one that is not is scheduled again."""
     session = await deps.store.read(lambda tx: read(tx, event.user_id, event.session_id))
     if session is None or not deps.config.judging.on:
         return
@@ -83,7 +83,7 @@ async def session(event: SessionQuiet, deps: Deps) -> None:
     quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
     if quiet_at > deps.now():
         await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at))
-    elif _wanted(session, deps) and not await deps.store.read(lambda tx: _is_judged(tx, session)):
+    elif _sampled(session, deps) and not await deps.store.read(lambda tx: _current(tx, session)):
         await judge(session, deps, ask_model=_drawn(session, deps) < _rates(session, deps).by_model)
 
 
@@ -91,14 +91,15 @@ def _quiet_ms(deps: Deps) -> int:
     return deps.settings.evaluation.quiet_seconds * 1000
 
 
-def _is_judged(tx: Tx, session: EvaluatedSession) -> Evaluation | None:
+def _current(tx: Tx, session: EvaluatedSession) -> Evaluation | None:
     """The evaluation of the session as it is now."""
-    known = tx.evaluations.get(session.user_id, session.session_id)
-    return known if known and known.judged is not None and known.last_id == session.last_id else None
+    evaluation = tx.evaluations.get(session.user_id, session.session_id)
+    current = evaluation and evaluation.judged is not None and evaluation.last_id == session.last_id
+    return evaluation if current else None
 
 
 async def grade(session_id: SessionId, agent_version: str, user: UserId | None, deps: Deps) -> Judged:
-    """Judges one session now, because somebody asked. Without an agent version any will do."""
+    """Judges one session now. Without an agent version any will do."""
     judging = deps.config.judging
     if not judging.on:
         return Judged(skipped="SWITCHED_OFF")
@@ -107,9 +108,9 @@ async def grade(session_id: SessionId, agent_version: str, user: UserId | None, 
         return Judged(skipped="NO_REQUESTS")
     if not enabled(session, judging):
         return Judged(skipped="SOURCE_NOT_ENABLED")
-    known = await deps.store.read(lambda tx: _is_judged(tx, session))
-    if known is not None and known.updated_at > deps.now() - CACHED_MS:
-        return Judged(known.id, cached=True)
+    evaluation = await deps.store.read(lambda tx: _current(tx, session))
+    if evaluation is not None and evaluation.updated_at > deps.now() - CACHED_MS:
+        return Judged(evaluation.id, cached=True)
     return await judge(session, deps, ask_model=True)
 
 
@@ -128,7 +129,7 @@ def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | No
     return sessions[0] if sessions else None
 
 
-# --- which ---------------------------------------------------------------------------------------------------------
+# --- sample ----------------------------------------------------------------------------------------------------------
 
 
 def chance(org: str, user: str, session_id: str) -> float:
@@ -142,8 +143,8 @@ def enabled(session: EvaluatedSession, judging: Judging) -> bool:
     return judging.on and (judging.sources is None or session.source in judging.sources)
 
 
-def _wanted(session: EvaluatedSession, deps: Deps) -> bool:
-    """A session with a stated outcome is judged, drawn or not."""
+def _sampled(session: EvaluatedSession, deps: Deps) -> bool:
+    """A session with a stated outcome is always judged."""
     drawn = session.stated is not None or _drawn(session, deps) < _rates(session, deps).all
     return drawn and enabled(session, deps.config.judging)
 
@@ -157,11 +158,11 @@ def _rates(session: EvaluatedSession, deps: Deps) -> Rates:
     return judging.evaluation_only if session.last_request.evaluation_only else judging.rates
 
 
-# --- how -----------------------------------------------------------------------------------------------------------
+# --- judge -----------------------------------------------------------------------------------------------------------
 
 
 def read(tx: Tx, user: UserId, session_id: SessionId) -> EvaluatedSession | None:
-    """The session as it stands; None where nothing is left of it."""
+    """None where nothing is left of the session."""
     requests, turns = tx.conversations.get_session(user, session_id, MOST_TURNS)
     if not requests or not turns:
         return None
@@ -173,48 +174,36 @@ def read(tx: Tx, user: UserId, session_id: SessionId) -> EvaluatedSession | None
 
 async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Judged:
     """By the model where there is one and it is asked; by rules where not, or where it fails."""
-    judgement, origin = await _judgement(session, deps, ask_model=ask_model)
-    if judgement is None:
-        return await _store_stated(session, deps)
-    known = await deps.store.read(lambda tx: tx.evaluations.get_shadow_verdicts(session.user_id, session.session_id))
-    verdicts = await _compare(session, known, deps, ask_model=ask_model)
+    key, llm = (session.user_id, session.session_id), deps.llm if ask_model else None
+    judgement, origin = await _judgement(session, llm, deps)
+    earlier = await deps.store.read(lambda tx: tx.evaluations.get_shadow_verdicts(*key))
+    verdicts = [] if judgement is None else await shadow.compare(session, earlier, llm, deps.now())
 
-    def store(tx: Tx) -> EvaluationId | None:
+    def store(tx: Tx) -> Judged:
         tx.scope.lock_user(session.user_id)
-        if tx.sessions.get_extent(session.user_id, session.session_id) != session.extent:
-            return None  # it grew and is judged again, or some of it was erased and may not be quoted
+        stated = tx.sessions.get_outcome(*key)
+        if judgement is None:  # nothing to judge, but the caller may have stated an outcome
+            evaluation = None if stated is None else as_stated(stated, session)
+            return (
+                Judged(skipped="NOTHING_TO_JUDGE") if evaluation is None else Judged(tx.evaluations.upsert(evaluation))
+            )
+        if tx.sessions.get_extent(*key) != session.extent:  # it is judged again, or words were erased and not quoted
+            return Judged(skipped="CHANGED_MEANWHILE")
         tx.evaluations.upsert_shadow_verdicts(verdicts)
-        compared = tx.evaluations.get_shadow_verdicts(session.user_id, session.session_id)
-        overall = shadow.overall([verdict.preference for verdict in compared])
-        now = replace(session, stated=tx.sessions.get_outcome(session.user_id, session.session_id))
-        return tx.evaluations.upsert(replace(_evaluation(now, judgement, origin, deps), shadow=overall))
+        overall = shadow.overall([verdict.preference for verdict in tx.evaluations.get_shadow_verdicts(*key)])
+        evaluation = _evaluation(session, judgement, stated.outcome if stated else None, origin, deps)
+        return Judged(tx.evaluations.upsert(replace(evaluation, shadow=overall)), by_model=origin.engine == "model")
 
-    stored = await deps.store.write(store)
-    return Judged(skipped="CHANGED_MEANWHILE") if stored is None else Judged(stored, by_model=origin.engine == "model")
+    return await deps.store.write(store)
 
 
-async def _store_stated(session: EvaluatedSession, deps: Deps) -> Judged:
-    """Where there is nothing to judge, the caller may still have stated an outcome."""
-    evaluation = None if session.stated is None else as_stated(session.stated, session)
-    if evaluation is None:
-        return Judged(skipped="NOTHING_TO_JUDGE")
-
-    def store(tx: Tx) -> EvaluationId | None:
-        tx.scope.lock_user(session.user_id)
-        same = tx.sessions.get_outcome(session.user_id, session.session_id) == session.stated
-        return tx.evaluations.upsert(evaluation) if same else None
-
-    stored = await deps.store.write(store)
-    return Judged(stored, skipped=None if stored is not None else "CHANGED_MEANWHILE")
-
-
-async def _judgement(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> tuple[Judgement | None, Origin]:
+async def _judgement(session: EvaluatedSession, llm: Llm | None, deps: Deps) -> tuple[Judgement | None, Origin]:
     by_rules = await asyncio.to_thread(judge_rules.judge, session.turns)
     if by_rules is None:
         return None, Origin("rules")
-    if ask_model and deps.llm is not None:
+    if llm is not None:
         try:
-            judged, origin = await judge_llm.judge(session, deps.llm, deps)
+            judged, origin = await judge_llm.judge(session, llm, deps)
         except ModelUnavailable as why:
             by_rules = replace(by_rules, signals=(*by_rules.signals, f"by rules, since the model failed: {why}"))
         else:
@@ -222,8 +211,9 @@ async def _judgement(session: EvaluatedSession, deps: Deps, *, ask_model: bool) 
     return by_rules, Origin("rules", confidence=by_rules.confidence)
 
 
-def _evaluation(session: EvaluatedSession, judgement: Judgement, origin: Origin, deps: Deps) -> Evaluation:
-    stated = session.stated.outcome if session.stated else None
+def _evaluation(
+    session: EvaluatedSession, judgement: Judgement, stated: Outcome | None, origin: Origin, deps: Deps
+) -> Evaluation:
     at = deps.now()
     return Evaluation(
         id=EvaluationId(0),
@@ -243,33 +233,10 @@ def _evaluation(session: EvaluatedSession, judgement: Judgement, origin: Origin,
     )
 
 
-async def _compare(
-    session: EvaluatedSession, known: Sequence[ShadowVerdict], deps: Deps, *, ask_model: bool
-) -> list[ShadowVerdict]:
-    """Answers that a model has compared already are left as they are: their words do not change."""
-    settled = {verdict.interaction_id for verdict in known if verdict.origin.engine == "model"}
-    open_pairs = [pair for pair in shadow.pairs(session.turns) if pair.turn.id not in settled]
-    compared = [(pair, await _compared(pair, deps, ask_model=ask_model)) for pair in open_pairs]
-    return [
-        ShadowVerdict(
-            id=0,
-            user_id=session.user_id,
-            session_id=session.session_id,
-            interaction_id=pair.turn.id,
-            agent_version=session.last_request.agent_version,
-            preference=result.preference,
-            reason=result.reason,
-            regular_first=shadow.regular_first(pair.turn.id),
-            created_at=deps.now(),
-            origin=result.origin,
-        )
-        for pair, result in compared
-        if result is not None
-    ]
+async def find(query: EvaluationFilter, limit: int, offset: int, deps: Deps) -> list[Evaluation]:
+    return await deps.store.read(lambda tx: tx.evaluations.find(query, limit, offset))
 
 
-async def _compared(pair: shadow.AnswerPair, deps: Deps, *, ask_model: bool) -> shadow.Compared | None:
-    if ask_model and deps.llm is not None:
-        with suppress(ModelUnavailable):  # the rules take over, labelled as such
-            return await shadow.by_model(pair, deps.llm)
-    return shadow.by_rules(pair)
+async def shadow_verdicts(limit: int, deps: Deps) -> list[ShadowVerdict]:
+    """The latest."""
+    return await deps.store.read(lambda tx: tx.evaluations.find_shadow_verdicts(limit))

@@ -39,7 +39,7 @@ JUDGE = prompt.beside(__file__, "judge", Verdict)
 
 
 async def judge(session: EvaluatedSession, llm: Llm, deps: Deps) -> tuple[Judgement, Origin]:
-    """Raises ModelUnavailable when the model cannot be asked or makes no sense."""
+    """Raises ModelUnavailable when the model cannot be asked or its answer is invalid."""
     context = deps.config.agent_context
     question = JUDGE.question(
         {
@@ -82,10 +82,7 @@ def talk(turns: Sequence[Interaction], tokens: int) -> str:
 def _line(turn: Interaction) -> str:
     text = redact(turn.content)
     short = text if len(text) <= LONGEST_TURN else f"{text[:LONGEST_TURN]} […]"
-    outcomes = [(tool.get("tool_name"), tool.get("status") or _outcome(tool)) for tool in turn.tools_used]
-    tools = "".join(f" [used {name}: {outcome}]" for name, outcome in outcomes)
+    outcomes = [tool.get("status") or ("failed" if tool_failed(tool) else "no status") for tool in turn.tools_used]
+    names = [tool.get("tool_name") for tool in turn.tools_used]
+    tools = "".join(f" [used {name}: {outcome}]" for name, outcome in zip(names, outcomes, strict=True))
     return f"{'User' if turn.by_user else 'Agent'}{tools}: {short}"
-
-
-def _outcome(tool: dict[str, Any]) -> str:
-    return "failed" if tool_failed(tool) else "no status"

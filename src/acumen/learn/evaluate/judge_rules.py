@@ -49,7 +49,7 @@ _FAULTS = {
 
 
 class Exchange(Struct, frozen=True):
-    """What the user said, and all that the agent did about it before the user spoke again."""
+    """A user's turns, and all turns of the agent until the user's next one."""
 
     user: str
     agent: str  # what it said last; empty where it never answered
@@ -65,7 +65,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def fault(self) -> FailureType | None:
-        """What kept the agent from doing what it was asked to, by its own words and by its tools."""
+        """By the agent's words and by its tools."""
         return FailureType.SYSTEM_ERROR if self.broken else _FAULTS.get(self.admits) if self.admits else None
 
     @property
@@ -91,34 +91,29 @@ def judge(turns: Sequence[Interaction]) -> Judgement | None:
     )
 
 
-# --- reading -------------------------------------------------------------------------------------------------------
-
-
 def exchanges(turns: Sequence[Interaction]) -> list[Exchange]:
     """What the agent said before the user first spoke is a greeting and left out."""
     session: list[Exchange] = []
-    asked: list[frozenset[str]] = []
+    requests: list[frozenset[str]] = []  # that were not answered to the user's satisfaction
     for user, agent in _paired(turns[-MOST_TURNS:]):
         text = "\n".join(turn.content[:MOST_CHARACTERS] for turn in user)
         answers = [turn.content[:MOST_CHARACTERS] for turn in agent if turn.content]
-        wanted, before = content_words(text), session[-1] if session else None
-        took = reaction(text, before.agent) if before and before.agent else Reaction.NEUTRAL
-        admitted = [admission(answer) for answer in answers]
-        handed_over = Admission.HANDOVER in admitted  # wherever it was said
+        request, answered = content_words(text), session[-1].agent if session else ""
+        admissions = [admission(answer) for answer in answers]
+        handed_over = Admission.HANDOVER in admissions  # in any of its turns
         tools = [tool for turn in agent for tool in turn.tools_used]
-        session.append(
-            Exchange(
-                user=text,
-                agent="\n".join(answers),
-                reaction=took,
-                repeats=bool(before) and _repeated(text, wanted, asked),
-                admits=Admission.HANDOVER if handed_over else admitted[-1] if admitted else None,
-                broken=bool(tools) and tool_failed(tools[-1]),
-                tools=tuple(str(tool.get("tool_name", "")) for tool in tools),
-            )
+        exchange = Exchange(
+            user=text,
+            agent="\n".join(answers),
+            reaction=reaction(text, answered) if answered else Reaction.NEUTRAL,
+            repeats=bool(session) and _repeated(text, request, requests),
+            admits=Admission.HANDOVER if handed_over else admissions[-1] if admissions else None,
+            broken=bool(tools) and tool_failed(tools[-1]),
+            tools=tuple(str(tool.get("tool_name", "")) for tool in tools),
         )
-        if took not in _SATISFIED:
-            asked.append(wanted)
+        session.append(exchange)
+        if exchange.reaction not in _SATISFIED:
+            requests.append(request)
     return session
 
 
@@ -132,12 +127,12 @@ def _paired(turns: Sequence[Interaction]) -> list[tuple[list[Interaction], list[
     return pairs
 
 
-def _repeated(text: str, wanted: frozenset[str], asked: Sequence[frozenset[str]]) -> bool:
-    if not wanted or (len(wanted) == 1 and len(text.split()) > SHORT_TURN):
+def _repeated(text: str, request: frozenset[str], requests: Sequence[frozenset[str]]) -> bool:
+    if not request or (len(request) == 1 and len(text.split()) > SHORT_TURN):
         return False
     return any(
-        len(wanted & earlier) >= SAME_REQUEST * min(len(wanted), len(earlier)) and len(wanted) <= len(earlier) + 1
-        for earlier in asked
+        len(request & earlier) >= SAME_REQUEST * min(len(request), len(earlier)) and len(request) <= len(earlier) + 1
+        for earlier in requests
         if earlier
     )
 
@@ -156,7 +151,7 @@ def _escalated(session: Sequence[Exchange]) -> Judgement | None:
 
 
 def _ended_by_user(session: Sequence[Exchange]) -> Judgement | None:
-    """Where the user had the last word, it decides."""
+    """None where the agent had the last word."""
     last = session[-1]
     if last.agent or last.tools or len(session) == 1:
         return None
@@ -172,7 +167,6 @@ def _ended_by_user(session: Sequence[Exchange]) -> Judgement | None:
 
 
 def _ended_by_agent(session: Sequence[Exchange]) -> Judgement:
-    """Where the agent had the last word, what it admits counts, and whether the user had complained before."""
     last = session[-1]
     if last.fault:
         return _failure(last.fault, last.fault_reason, 0.8)
@@ -201,7 +195,6 @@ def _same_answer(session: Sequence[Exchange]) -> bool:
 
 
 def _type_of(session: Sequence[Exchange]) -> FailureType:
-    """Of a failure that the user complained of: by what the agent had done before."""
     done = [exchange for exchange in session if exchange.agent or exchange.tools]
     if done and done[-1].fault:
         return done[-1].fault
@@ -210,7 +203,7 @@ def _type_of(session: Sequence[Exchange]) -> FailureType:
 
 
 def _rejects_tool(exchange: Exchange, after: Exchange) -> bool:
-    """Whether the user, in their next turn, rejected what the agent had worked with."""
+    """Whether the user's next turn rejects a tool that the agent used."""
     named = content_words(" ".join(exchange.tools).replace("_", " "))
     lines = plain(after.user)
     return bool(exchange.tools) and ("wrong tool" in " ".join(lines) or bool(rejected_words(lines) & named))
@@ -231,7 +224,6 @@ def _turns_to_resolution(session: Sequence[Exchange]) -> int:
 
 
 def _signals(number: int, exchange: Exchange) -> list[str]:
-    """The evidence, in words."""
     signals = []
     if exchange.reaction is not Reaction.NEUTRAL:
         signals.append(f"user turn {number}: {exchange.reaction.name.lower()}")

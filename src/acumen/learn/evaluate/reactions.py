@@ -1,6 +1,6 @@
-"""What one turn says of how a session is going: how the user takes the agent's answer, and what the agent admits.
+"""Reads one turn: how the user reacts to the agent's answer, and what the agent admits.
 
-Code, quotations and pasted logs are not what the speaker says, so they are not read.
+Code, quotations and pasted logs are not the speaker's words and are not read.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.text import STOPWORDS, sentences, stem, words
 
-# Speakers take sides at the beginning and at the end of a turn; what is between is substance.
+# Of a long turn the beginning and the end are read, where speakers react.
 MOST_SENTENCES = 12
 
 
@@ -80,8 +80,8 @@ _WORD = re.compile(r"[^\W_]+(?:[-.'][^\W_]+)*")
 
 def content_words(text: str) -> frozenset[str]:
     """The stems of the words that carry what a text is about."""
-    found = (match.group().lower() for match in _WORD.finditer(" ".join(plain(text)) or text.lower()))
-    return frozenset(stem(word) for word in found if word not in STOPWORDS)
+    matches = (match.group().lower() for match in _WORD.finditer(" ".join(plain(text)) or text.lower()))
+    return frozenset(stem(word) for word in matches if word not in STOPWORDS)
 
 
 def says(lines: Sequence[str], cue: str) -> bool:

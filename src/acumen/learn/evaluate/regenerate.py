@@ -7,6 +7,7 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.evaluate import evaluate
 from acumen.learn.runs import runs, status
+from acumen.learn.runs.status import RunStatus
 from acumen.model.ids import Millis
 from acumen.model.jobs.events import RegenerationAsked
 from acumen.model.jobs.run import Run, RunId
@@ -22,9 +23,9 @@ async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> t
     """The run, and its number of sessions. Conflict while another one is under way; NotFound for another `name`."""
     if not deps.config.judging.on:
         raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
-    known = deps.config.judging.name or USUAL_NAME
-    if name not in (None, known):
-        raise NotFound(f"There is no evaluation {name!r}; this org's is {known!r}.")
+    configured = deps.config.judging.name or USUAL_NAME
+    if name not in (None, configured):
+        raise NotFound(f"There is no evaluation {name!r}; this org's is {configured!r}.")
     ended = await deps.store.read(lambda tx: tx.sessions.find_ended(since, until, deps.config.judging.sources))
     chosen = ended if deps.llm is None else sampled(ended, deps)
 
@@ -50,13 +51,13 @@ async def carry(event: RegenerationAsked, deps: Deps) -> None:
     await runs.carry(event.run_id, _judge_one, deps)
 
 
-async def of(run_id: RunId, deps: Deps) -> Run:
-    return (await status.get(run_id, SERVICE, deps)).run
+async def status_of(run_id: RunId, deps: Deps) -> RunStatus:
+    return await status.get(run_id, SERVICE, deps, items=True)
 
 
 async def cancel(run_id: RunId, deps: Deps) -> Run:
     """It stops before its next session; one that has not begun ends at once, one that is over stays so."""
-    run = await of(run_id, deps)
+    run = (await status.get(run_id, SERVICE, deps)).run
     return run if run.state.over else await deps.store.write(lambda tx: tx.runs.request_cancel(run_id))
 
 

@@ -32,9 +32,9 @@ class Attribute(Struct, frozen=True):
     single: bool = True  # False: two values may both hold, say of two flights; a conflict at most
 
     @property
-    def is_rule(self) -> bool:
-        """How the agent is to do something: of a sentence that sets no rule it is a request."""
-        return self.subject.startswith(("answer in", "use "))
+    def is_fact(self) -> bool:
+        """Not a way of working, which may be a request, and not "the total", which only the conversation explains."""
+        return not self.subject.startswith(("answer in", "use ", "the "))
 
 
 HOME, WORK, NAME, AGE = "i live in", "i work at", "my name", "my age"
@@ -51,8 +51,8 @@ _NP = r"[\w'’&/.-]+(?: [\w'’&/.-]+){0,3}?"
 # Up to the end of a clause; a full stop inside a number, an address or after a title ends none.
 _PHRASE = r"(?:[^,.;!?()–—]|\.(?=\w)|(?<=\b[DMS]r)\.|(?<=\bMrs)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bProf)\.)"
 _COPULA = lazy_regex(
-    rf"(?:actually |now )?(?P<subject>(?:my|our) {_NP})(?: is| are|'s| =|:)(?P<now> now)?(?: currently| actually)? "
-    rf"(?P<named>called |named )?(?:set to |at )?(?P<value>{_PHRASE}{{1,60}})",
+    rf"(?:actually |now )?(?P<subject>(?:my|our|the) (?:(?P<new>new) )?{_NP})(?: is| are|'s| =|:)"
+    rf"(?P<now> now)?(?: currently| actually)? (?P<named>called |named )?(?:set to |at )?(?P<value>{_PHRASE}{{1,60}})",
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME = lazy_regex(r"\b(?:favou?rite|preferred|default|main|primary|current|native)\b")
@@ -191,20 +191,19 @@ def attribute(text: str) -> Attribute | None:
 def _copula(match: re.Match[str]) -> Attribute | None:
     whole, value = _normal(match["subject"]), _TRAILING.sub("", match["value"].strip())
     subject = whole.removesuffix("'s name")
+    named = bool(match["named"] or match["now"] or match["new"] or subject != whole)
+    subject = subject.replace(" new ", " ", 1)
     kind = _type(value)
-    at_a_time = bool(_ONE_AT_A_TIME.search(subject))
-    if not value or not content_words(subject) or (kind is ValueType.WORD and not at_a_time):
+    one_at_a_time = bool(_ONE_AT_A_TIME.search(subject))
+    if not value or not content_words(subject) or (kind is ValueType.WORD and not one_at_a_time):
         return None
-    if kind is ValueType.NAME:
-        single = at_a_time or bool(match["named"] or match["now"] or subject != whole) or not _ORIGIN.search(value)
-    else:
-        single = kind is not ValueType.TIME
-    measured = re.fullmatch(r"[\d.,:]+((?: [a-z]+)+)", value)  # "12 weeks" and "30 years" measure different things
-    return Attribute(
-        f"{subject} ({kind}{measured[1] if measured else ''})",
-        _normal(value),
-        single=single and not _SEVERAL.search(subject),
+    single = (
+        kind is ValueType.NUMBER or one_at_a_time or (kind is ValueType.NAME and (named or not _ORIGIN.search(value)))
     )
+    measured = re.fullmatch(r"[\d.,:]+((?: [a-z]+)+)", value)  # "12 weeks" and "30 years" measure different things
+    unit = measured[1] if measured else ""
+    single = single and not _SEVERAL.search(subject) and not subject.startswith("the ")
+    return Attribute(f"{subject} ({kind}{unit})", _normal(value), single=single)
 
 
 # "My wife is Irish", "my boss is Dutch": a capital letter makes no name of what may be an origin or a belief.
@@ -262,6 +261,7 @@ _NO_LONGER = (
     ), re.IGNORECASE),
     lazy_regex(r"\b(?:stopped|quit|gave up|given up) (?P<old>\w+ing [^,.;!?]{2,60}|\w+ing)\b", re.IGNORECASE),
     lazy_regex(r"^(?:please )?(?:stop|quit) (?P<old>\w+ing(?: [^,.;!?]{2,60})?)", re.IGNORECASE),
+    lazy_regex(r"\b(?:quit|left|lost) my (?:job|position|role) (?:at|with) (?P<old>[^,.;!?]{2,40})", re.IGNORECASE),
     lazy_regex(r"\bused to (?P<old>[^,.;!?]{3,60}),? but\b", re.IGNORECASE),
 )  # fmt: skip
 _OLD, _NEW = rf"(?P<old>{_PHRASE}{{2,50}}?)", rf"(?P<new>{_PHRASE}{{2,60}}?)"

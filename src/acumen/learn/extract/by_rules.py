@@ -13,7 +13,7 @@ from acumen.learn.extract.explicit import Cue, Explicit, explicit_cue
 from acumen.learn.extract.instructions import Rule, amended, forget, remembered, rule
 from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
 from acumen.learn.extract.sentences import Sentence, sentences
-from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement
+from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement, with_apostrophes
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
 from acumen.model.lazy_regex import lazy_regex
@@ -111,10 +111,11 @@ def _own_sentences(text: str) -> Iterator[Sentence]:
 
 
 def _read(place: _Place) -> Note | Ending | None:
-    text = place.sentence.text
+    text = with_apostrophes(place.sentence.text)
     ended = forget(text)
     if ended is not None:
-        return Ending(place.evidence(), place.turn.request_id, Cause.FORGET, ended.target, ended.reach)
+        evidence, request_id = place.evidence(), place.turn.request_id
+        return Ending(evidence, request_id, ended.cause, ended.target, ended.reach, only_rules=ended.only_rules)
     cue = explicit_cue(text)
     if cue is not None:
         return _read_cue(place, cue)
@@ -148,7 +149,7 @@ def _read_cue(place: _Place, cue: Cue) -> Note | Ending:
 def _statement(place: _Place, text: str, *, explicit: bool) -> Statement | None:
     dated = period_in(text, place.turn.at) is not None
     named = attribute(declarative_part(text))
-    is_fact = named is not None and not named.is_rule
+    is_fact = named is not None and named.is_fact
     stated = statement(text, dated=dated, explicit=explicit or is_fact)
     if stated is None and retracted(text) and _OF_USER.match(text.lower()):
         stated = Statement(declarative_part(text), Category.FACT)

@@ -39,7 +39,7 @@ _LANGUAGES = {
     ),
     "French": (
         "souviens-toi que|rappelle-toi que|retiens que|souvenez-vous que|n'oublie pas que|note que",
-        "toujours|(?:ne )?jamais|désormais|à partir de maintenant|(?:réponds?|n?'?utilise) (?:toujours|jamais)",
+        "(?:(?:ne |n')?(?:répond[sz]?|utilise|écris) )?(?:toujours|jamais)|ne jamais|désormais|à partir de maintenant",
         "oublie que|oublie|oubliez|efface(?= (?:tout )?ce que tu sais)",
         "(?:toute?s?|tous|ce que tu sais)(?: ce que tu sais)?(?: (?:de|sur))?",
         "moi",
@@ -53,7 +53,7 @@ _LANGUAGES = {
     ),
     "Portuguese": (
         "lembre-se (?:de )?que|lembra-te (?:de )?que|lembre que|anote que|tenha em mente que",
-        "sempre|nunca|jamais|a partir de agora|de agora em diante",
+        "(?:respond[ae] |use |usa |escrev[ae] )?(?:sempre|nunca|jamais)|a partir de agora|de agora em diante",
         "esqueça que|esquece que|esqueça|esquece|apague(?= (?:tudo )?o que)",
         "(?:tod[oa]s?|tudo|o que (?:você )?sabes?)(?: o que (?:você )?sabes?)?(?: (?:de|sobre))?",
         "mim",
@@ -137,7 +137,7 @@ _LANGUAGES = {
     ),
     "Korean": (
         "기억해 줘|기억해줘|기억해",
-        "항상|절대|앞으로는|이제부터",
+        "(?:다음부터 )?(?:항상|절대)|앞으로는|이제부터",
         "잊어 줘|잊어줘|잊어버려",
         "(?:나에 대해|내 정보)? ?(?:전부|모두)",
         "",
@@ -148,6 +148,15 @@ _VERB_LAST = ("Japanese", "Korean")
 _UNSPACED = ("Chinese", *_VERB_LAST)
 _PLEASE = (
     r"(?:(?:por favor|s'il te plaît|s'il vous plaît|bitte|per favore|пожалуйста|请|請|من فضلك|कृपया|tolong)[,، ]*)?"
+)
+
+
+# Behind "always" and "never": who says so, or a past. Such a sentence reports something ("Nunca he estado en Roma").
+_REPORTS = re.compile(
+    r"(?:he|hemos|ha|han|había|se|fui|estuve|tuve|me \w+[oéí]|\w+(?:ía|aba|amos|emos)|je|on|nous|pas|rien|eu|été|vu|"
+    r"ich|wir|er|sie|es|wieder|noch|mehr|dasselbe|war|stat[oa]|vist[oa]|ho|abbiamo|sono|più|tive|estive|vi|mais|"
+    r"не был\w*|я|мы|больше|так|meer|weer|ik|we|hetzelfde|nie by\w+|ja|już|więcej|की तरह)(?!\w)|ありがとう|すみません",
+    re.IGNORECASE,
 )
 
 
@@ -186,7 +195,7 @@ def explicit_cue(sentence: str) -> Cue | None:
         match = pattern.cue.search(text) if pattern.at_end else pattern.cue.match(text)
         about = (text[: match.start()] if pattern.at_end else text[match.end() :]).strip(" .。!！،,") if match else ""
         if about and pattern.what is Explicit.RULE:
-            return Cue(pattern.what, text)
+            return None if _REPORTS.match(about) else Cue(pattern.what, text)
         if about:
             return _forget(about, pattern) if pattern.what is Explicit.FORGET else Cue(pattern.what, about)
     return None

@@ -11,10 +11,12 @@ from acumen.learn.extract.attributes import named_attribute
 from acumen.learn.extract.notes import Reach
 from acumen.learn.extract.statements import content_words, declarative_part
 from acumen.model.lazy_regex import lazy_regex
+from acumen.model.memories.base import Cause
 
 # Longer rules are pasted documents.
 MAX_LENGTH = 400
 MAX_SITUATION = 120
+MIN_REMEMBERED = 3
 
 
 class Rule(Struct, frozen=True):
@@ -28,6 +30,8 @@ class Rule(Struct, frozen=True):
 class Forget(Struct, frozen=True):
     target: str
     reach: Reach = Reach.NAMED
+    cause: Cause = Cause.FORGET
+    only_rules: bool = False  # "forget the rule about tabs" leaves facts about tabs alone
 
 
 # --- rules  ----------------------------------------------------------------------
@@ -37,7 +41,7 @@ _POLITE = lazy_regex(
     r"sure(?: "
     r"(?:to|you|that you))?|"
     r"note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|i want you to|i need you to|you "
-    r"(?:must|need to|have to))"
+    r"(?:must|need to|have to)|(?:can|could|would|will) you(?= (?:please )?(?:stop|always|never|not)\b))"
     r"(?:\s*[,:!-]\s*|\s+)"
 )
 _LASTING = (
@@ -46,13 +50,15 @@ _LASTING = (
 )
 # "Always here to help", "never saw this coming": no verb in its base form follows, so nothing is asked for.
 _NO_VERB = (
-    r"(?:been|up|here|there|an?|the|so|in|on|at|my|his|her|our|had|was|were|saw|seen|got|knew|felt|thought|ready|"
+    r"(?:been|heard|done|made|went|came|took|met|lost|found|gave|told|up|here|there|an?|the|so|in|on|at|my|his|her|our|had|was|were|saw|seen|got|knew|felt|thought|ready|"
     r"open(?= to)|down|nice|"
     r"great|good|happy|fun|again|too|more|that|this|it|enough|better|best|i|you|we|\w+ed|\w+ing)"
 )
 _ALWAYS = lazy_regex(
     rf"(?:(?:always|never(?! mind| ever mind)) (?!{_NO_VERB}\b)\w|(?:do not|don't) ever \w|"
-    r"(?:do not|don't) (?!hesitate|worry).{2,80} (?:again|anymore)\b|(?:stop|quit) \w+ing\b)"
+    r"(?:do not|don't) (?!hesitate|worry).{2,80} (?:again|anymore)\b|(?:stop|quit) \w+ing\b|"
+    r"(?:do not|don't) call me \w+[.!]*$|"
+    r"(?:answer|reply|respond|speak|talk) .{0,60}\b(?:until|this (?:week|month)|for the next)\b)"
 )
 _FOR_A_TIME = lazy_regex(
     r"(?:this (?:week|month|year)|today|until [^,.]{3,30}|for the next [^,.]{3,20}|for now)(?:\s*,\s*|\s+)(?:only\s+)?"
@@ -87,11 +93,13 @@ _MANNER = lazy_regex(
     r"(?:(?:keep|make) (?:answers|replies|responses|messages|explanations)\b|(?:keep|make|write|format|give|send|"
     r"phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ "
     r"){0,2}?(?:answers|replies|responses|messages|explanations|summaries|emails|reports|code|comments|sentences)\b|"
-    r"(?:answer|reply to|respond to|speak to|talk to|write to|address) me (?:in|as|with|only|by)\b|call me [A-Z]|"
+    r"(?:answer|reply to|respond to|speak to|talk to|write to|address) me (?:in|as|with|only|by)\b|"
+    r"treat me (?:as|like)\b|call me [A-Z]|"
     r"i (?:want|need|like|prefer|expect) (?:your|all|my) (?:\w+ ){0,2}?(?:answers|replies|responses|messages|"
     r"explanations|summaries|emails|reports)\b|"
-    r"(?:don't|do not|no need to) (?:use|add|include|write|send|give|ask) .{2,60}\bin (?:your|any) (?:answers|"
-    r"replies|responses|messages|emails)\b)"
+    r"i (?:really )?(?:hate|dislike|don't like|prefer)(?: it)? (?:when|if) you (?!say|do|said)\w+|"
+    r"(?:(?:don't|do not|no need to) )?(?:use|add|include|write|send|give|ask) .{2,60}\bin (?:all )?(?:your|any|all) "
+    r"(?:answers|replies|responses|messages|emails)\b)"
 )
 _NO_OBJECT = lazy_regex(
     r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep \w+ing|believe|remember|say never|"
@@ -102,7 +110,7 @@ _NO_OBJECT = lazy_regex(
 _ONE_OFF = lazy_regex(r"\b(?:in|for|on|to|of) this (?!week|month|year|quarter)\w+\b")
 _ABOUT_SELF = lazy_regex(r"(?:i|i'm|i've|it|he|she|they|there|this|that|these|my|our|his|her|their|what|who|the)\b")
 
-_WANTS = lazy_regex(r"(?:i|we) (?:want|need|expect|prefer|would like|'d like)\b|i'd like\b")
+_WANTS = lazy_regex(r"(?:i|we)(?:'d| would)? (?:want|need|expect|prefer|like|rather)\b")
 
 # --- corrections  ----------------------------------------------------------------------
 
@@ -124,10 +132,12 @@ def rule(sentence: str, *, after_agent: bool) -> Rule | None:
     """None unless the sentence sets a lasting rule or corrects the agent's last turn."""
     text = " ".join(sentence.split())
     low = text.lower().replace("’", "'")
-    if len(text) > MAX_LENGTH or text.endswith("?"):
-        return None
     denied = _DENIES.match(low) if after_agent else None
     start = _skip(low, denied.end() if denied else 0, _POLITE)
+    if text.endswith("?") and re.search(r"\byou\s+(?:please\s+)?$", low[:start]):  # "Can you stop …?" asks for it
+        text, low = text.rstrip("? "), low.rstrip("? ")
+    if len(text) > MAX_LENGTH or text.endswith("?"):
+        return None
     body, words = text[start:], low[_skip(low, start, _POLITE, _FOR_A_TIME) :]
     if not body or _NO_OBJECT.match(words) or _ONE_OFF.search(words):
         return None
@@ -175,7 +185,7 @@ def _situation(text: str) -> str:
     if opening and low[opening.end() : opening.end() + 1] == ",":
         return _sentence(text[start : opening.end()]).rstrip(".")
     trailing = _TRAILING_SITUATION.search(low)
-    if trailing and _EVERY_ANSWER.fullmatch(trailing[0].strip()):
+    if trailing and (low.startswith("i ") or _EVERY_ANSWER.fullmatch(trailing[0].strip())):
         return ""
     return _sentence(text[trailing.start() + 1 : trailing.end()]).rstrip(".") if trailing else ""
 
@@ -209,10 +219,10 @@ _THING = (
 _MINE = r"(?=i\b|we\b|my\b|our\b)"
 _FORGET = lazy_regex(
     rf"{_WISH}(?:"
-    rf"(?:forget|unlearn|disregard){_ABOUT} (?:(?:all|everything)(?: of| about| on)? {_MINE}|{_MINE}|"
+    rf"(?:forget|unlearn|disregard){_ABOUT} (?:{_KNOWN}|(?:all|everything)(?: of| about| on)? {_MINE}|{_MINE}|"
     rf"that (?=\w)|{_THING}|"
     rf"(?=(?:where|when|who|what|how \w+|which \w+) (?:i|i'm|we|my|our)\b(?! (?:said|told|just)))|"
-    rf"{_KNOWN}|everything{_ABOUT})|"
+    rf"everything{_ABOUT})|"
     rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|memory) (?:that|about) |{_KNOWN}|"
     rf"everything about |(?P<named>.{{3,80}}?) from (?:your |the )?(?:memory|memories|notes|records)\b|"
     r"(?:all )?(?:of )?(?=my (?:data|memories|memory|profile)\b))|"
@@ -221,12 +231,13 @@ _FORGET = lazy_regex(
 )
 _ALL = lazy_regex(r"(?:everything|all|anything|whatever|what)\b")
 _OWN_DATA = lazy_regex(r"my (?:data|memories|memory|profile)\b[.! ]*$")
-_COURTESY = lazy_regex(r"(?: please| thanks| thank you| for now| now)?[ .!?,]*$")
+_COURTESY = lazy_regex(r"(?:,? (?:please|pls)| thanks| thank you| for now| now)?[ .!?,]*$")
 _JUST_SAID = lazy_regex(r"(?:just )?(?:now|before|last|earlier)?[.! ]*$")
 
 
 _AMENDS = lazy_regex(
-    r"(?:(?:oh |oops |no |wait |sorry )*(?:sorry|oops|correction|my (?:mistake|bad)|i misspoke|(?:strike|scratch) that)"
+    r"(?:(?:oh |oops |no |wait |sorry )*(?:sorry|oops|correction|my (?:mistake|bad)|i misspoke|wait,? no|"
+    r"(?:strike|scratch) that)"
     r"\s*[,.:;!–—-]+\s*(?:i meant? (?:to say )?(?:that )?)?|i meant [^,.;]{1,40}[,;] )(?=\S)"
 )
 _DECLARES = lazy_regex(
@@ -248,12 +259,24 @@ def remembered(sentence: str) -> str | None:
     text = " ".join(sentence.split())
     match = _REMEMBER.match(text.lower().replace("’", "'"))
     statement = text[match.end() :] if match else ""
+    if statement[:4].lower() == "the " and len(content_words(statement.lower())) < MIN_REMEMBERED:
+        return None  # "Remember the milk"
     return statement if statement and not statement.endswith("?") and declarative_part(statement) else None
+
+
+# "You don't have to cc Bob anymore": a rule that no longer holds, and no new one.
+_LIFTED = lazy_regex(
+    r"(?:you (?:(?:don't|do not) (?:have|need) to|can stop)(?=.* any ?more\b)|no need to(?=.* any ?more\b)|"
+    r"you no longer (?:have|need) to) (?P<old>[^,.;!?]{3,80}?)(?: any ?more)?[.!]*$"
+)
 
 
 def forget(sentence: str) -> Forget | None:
     """A request to forget, with the words that name what; None also for "forget it" and "don't forget"."""
     text = " ".join(sentence.split()).replace("’", "'")
+    lifted = _LIFTED.match(text.lower())
+    if lifted and content_words(lifted["old"]):
+        return Forget(lifted["old"], cause=Cause.RETRACTION, only_rules=True)
     match = _FORGET.match(text.lower())
     if match is None:
         return None
@@ -263,4 +286,5 @@ def forget(sentence: str) -> Forget | None:
         return Forget(target, Reach.LAST)
     if _OWN_DATA.match(low) or (_ALL.search(cue) and low in ("", "me", "us", "myself")):
         return Forget(target, Reach.EVERYTHING)
-    return Forget(target) if content_words(low) or named_attribute(low) else None
+    named = content_words(low) or named_attribute(low)
+    return Forget(target, only_rules=bool(re.search(r"\b(?:rule|instruction)s?\b", cue))) if named else None

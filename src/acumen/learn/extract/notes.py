@@ -55,6 +55,7 @@ class Ending(Struct, frozen=True):
     cause: Cause  # FORGET, RETRACTION or MODEL
     target: str = ""  # the words that name what ends
     reach: Reach = Reach.NAMED
+    only_rules: bool = False
     ends: MemoryRef | None = None  # a model's END: the known memory
     since: Millis | None = None  # when it stopped being true, where that is stated
 

@@ -53,7 +53,8 @@ _LEAD_IN = lazy_regex(
     r"-]{1,40}|"
     r"to be honest|honestly|in fact|as (?:i|you) (?:said|know|mentioned)[^,]{0,20}|just so you know|i should "
     r"mention(?: that)?|"
-    r"i (?:also )?forgot to mention(?: that)?|i mean|you know|luckily|unfortunately|sadly)\b\s*[,!.:–—-]*\s*",
+    r"i (?:also )?forgot to mention(?: that)?|i mean|you know|luckily|unfortunately|sadly|"
+    r"(?:it )?turns out(?: that)?)\b\s*[,!.:–—-]*\s*",
     re.IGNORECASE,
 )
 # "Last week we moved", "On Sunday I ran": the time may come first.
@@ -67,7 +68,7 @@ _ASKING = lazy_regex(
     r"(?:\s*[,;–—-]\s*|\s+)(?:(?:and|but|so|or)\s+)?(?:"
     r"(?:i(?:'m| am| was|'ve been) (?:just |also |really )?(?:wondering|curious|hoping|looking for|not sure))\b|"
     r"(?:was|am) wondering\b|i(?:'d| would) (?:like|love|appreciate)\b|(?:can|could|would|will|should) (?:you|i|we)\b|"
-    r"do you\b|(?:please|pls)\b|any (?:ideas|tips|advice|suggestions|recommendations)\b|let me know\b|"
+    r"do you\b|(?:please|pls)\b|any (?:\w+ )?(?:ideas|tips|advice|suggestions|recommendations)\b|let me know\b|"
     r"(?:what|how|where|which|who|why)(?:'s| is| are| do| does| did| can| could| would| should| about)\b|help me\b)"
 )
 # A clause at the end that tells only what the user wants of the conversation: "…, so I want to make sure it fits".
@@ -106,6 +107,14 @@ def declarative_part(sentence: str) -> str:
     return "" if text.endswith("?") else text
 
 
+_BARE = lazy_regex(r"\b(?:(i)(m|ve|ll)|(don|doesn|didn|isn|aren|wasn|can|won|couldn|shouldn)(t))\b", re.IGNORECASE)
+
+
+def with_apostrophes(sentence: str) -> str:
+    """The sentence with "im" and "dont" spelled as the rules read them."""
+    return _BARE.sub(lambda match: "'".join(part for part in match.groups() if part), sentence)
+
+
 # --- what sort of statement  ----------------------------------------------------------------------
 
 _ADVERBS = (
@@ -132,8 +141,9 @@ _IDENTITY = lazy_regex(
     rf")?(?:from|based in)\b|"
     r"i(?:'m| am) (?:an?|the) (?!bit|little|lot|tad|fan|big fan|huge fan|idiot|mess|fool|beginner like)|i was born\b|"
     r"i(?:'m| am) \d{1,3}(?: years old)?\b(?! (?:minutes|hours|days|weeks|months|pages|%|miles))|i speak\b|i grew up\b|"
-    r"i(?:'m| am) (?:\w+ly )?(?:married|single|divorced|engaged|pregnant|retired|vegan|vegetarian|pescatarian|allergic|"
-    r"diabetic|celiac|coeliac|lactose|left-handed|colou?r-?blind|deaf|blind|dyslexic|unemployed|self-employed)\b|"
+    r"i(?:'m| am) (?:not )?(?:\w+ly )?(?:married|single|divorced|engaged|pregnant|retired|vegan|vegetarian|pescatarian|"
+    r"allergic|diabetic|celiac|coeliac|lactose|left-handed|colou?r-?blind|deaf|blind|dyslexic|unemployed|"
+    r"self-employed)\b|"
     r"(?:my|our) (?:native|first|mother) (?:language|tongue)\b|my (?:job|role|occupation|title|birthday|hometown|"
     r"timezone|time zone) )"
 )
@@ -156,10 +166,18 @@ _PAST = lazy_regex(rf"{_I} {_ADVERBS}(?!{_MENTAL})(?:\w{{3,}}ed|{IRREGULAR_PAST}
 _PRESENT = lazy_regex(
     rf"{_I} {_ADVERBS}(?:have|own|use|run|drive|play|keep|go|take|attend|collect|volunteer|study|coach|manage|lead|"
     rf"host|grow|"
-    r"wear|eat|drink|watch|practi[cs]e|commute|travel|train|pay|earn|see|meet|deploy|build|ship|store|test|bake|cook|"
+    r"wear|eat|drink|watch|practi[cs]e|commute|travel|train|pay|earn|see (?:an?|my|our|dr)|meet|"
+    r"deploy|build|ship|store|test|bake|cook|"
     r"paint|"
     r"write|sell|buy|rent|teach|raise|sing|dance|swim|ride|hike|work|share|follow|subscribe|come from|belong|"
     r"participate)\b"
+)
+# What is done again and again: "I usually grab lunch", "I catch the 9:15 train", "We stop there every Monday".
+_HABIT = lazy_regex(
+    rf"{_I} (?=.*\b(?:usually|typically|normally|regularly|every|on \w+days|\d[\d.,:-]*)\b)(?!.*\bif\b)(?>{_ADVERBS})"
+    rf"(?!(?:{_MENTAL}|think|want|need|hope|wonder|know|guess|mean|see|feel|agree|appreciate|ask|wish|recall|find|try|"
+    r"look|plan|remember|forget|can|could|would|will|should|might|may|must|do|did|don't|can't|didn't|had|was|were|am|are|"
+    r"apologi[sz]e|have|haven't)\b)[a-z]+\b"
 )
 _OWN = lazy_regex(
     r"(?:my|our) (?!question|goal|aim|task|objective|point|apolog|bad\b|understanding|guess|thought|concern|only "
@@ -208,7 +226,7 @@ def _category(low: str, text: str, *, dated: bool) -> Category | None:
         return None
     if _PAST.match(low) or _PERFECT.match(low):
         return Category.EVENT if _specific(low, text, dated=dated) else None
-    if _PRESENT.match(low):
+    if _PRESENT.match(low) or _HABIT.match(low):
         return Category.FACT
     owned = _OWN.match(low) or _OWN.match(text[:1].lower() + text[1:])
     return Category.FACT if owned and (_IS_A.search(low) or _specific(low, text, dated=dated)) else None
@@ -251,8 +269,9 @@ _POINTS_BACK = lazy_regex(
     r"(?:i|we|i've|we've|i'm|i am)(?: [\w']+){1,4}? (?:it|them|him|these|those|one|(?:this|that)(?! (?:\w+ "
     r"){0,1}(?:week|month|"
     r"year|morning|weekend|summer|winter|spring|fall|evening|afternoon|day|season|i\b|we\b|my\b|the\b)))\b|"
-    r".*\b(?:on|in|at|of|with|to|for|about|from|than) (?:it|them|those|these|that(?! i\b| we\b))\b|.*\bthe (?:latter|"
-    r"former)\b|"
+    r".*\b(?:on|in|into|at|of|by|with|without|to|for|about|from|than|through) (?:it|them|those|these|"
+    r"that(?! i\b| we\b))\b|.*\bthe (?:latter|former)\b|"
+    r".*\b(?:some|few|one|two|\d) more(?: (?:last|this|today|yesterday|on|in|at|for)\b|[.!,]|$)|"
     r"(?:i|we) (?:\w+ ){0,2}(?:love|like|enjoy|hate) (?:the|all the) [a-z]"
 )
 STOP_WORDS = frozenset(

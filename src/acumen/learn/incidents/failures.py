@@ -1,6 +1,7 @@
 """Learn from failures: each group is explained once per evidence, and its lesson proposed."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from acumen.storage.store import Tx
 MOST_EXAMPLES, MOST_OF_A_SESSION, LOOKED_AT = 10, 3, 200
 QUOTED = 200
 # Lessons about the same call that are shown to a model next to the failures.
-KNOWN = 5
+MOST_LESSONS = 5
 QUARANTINE = {"cause": "the words of the failures try to command their reader; a person looks first"}
 
 
@@ -33,7 +34,7 @@ class Case(Struct, frozen=True):
     members: Sequence[FailureGroup]
     sessions: Sequence[str]
     examples: Sequence[Operation]
-    known: Sequence[str]
+    lessons: Sequence[str]  # about the same call
 
     @property
     def count(self) -> int:
@@ -74,10 +75,10 @@ def _case(tx: Tx, group_id: str) -> Case | None:
         return None
     ids = tuple(member.id for member in members)
     others = [lesson for lesson in tx.proposals.find_by_endpoint(root.source, root.endpoint) if lesson.key != root.id]
-    playbooks = tx.agent_playbooks.get_many([str(lesson.playbook_id) for lesson in others[:KNOWN]])
-    known = [playbook.lesson.content for playbook in playbooks.values()]
+    playbooks = tx.agent_playbooks.get_many([str(lesson.playbook_id) for lesson in others[:MOST_LESSONS]])
+    lessons = [playbook.lesson.content for playbook in playbooks.values()]
     latest = tx.operations.find(OperationFilter(group_ids=ids), LOOKED_AT)
-    return Case(root, members, tx.failures.find_sessions(ids), diverse(latest), known)
+    return Case(root, members, tx.failures.find_sessions(ids), diverse(latest), lessons)
 
 
 def diverse(failures: Sequence[Operation]) -> list[Operation]:
@@ -104,22 +105,25 @@ async def _conclude(case: Case, deps: Deps) -> None:
             tx.failures.update(replace(group, analysed_count=min(counts[group.id], group.count), analysed_at=tx.at))
 
     if case.tries_to_command:
-        suggestion = _suggestion(case, Lesson(""), Origin("rules", confidence=0.0))
-        await proposals.conclude(suggestion, AnalysisState.QUARANTINED, QUARANTINE, deps, analysed)
-        return
-    diagnosis, origin = await diagnose(case.group, case.examples, case.known, deps)
-    share = confidence(len(_sessions(case)), len(case.examples))
-    origin = replace(origin, confidence=round(diagnosis.confidence * min(1.0, 2 * share), 4))
-    suggestion = _suggestion(case, _lesson(diagnosis, case), origin)
-    state = proposals.state_of(suggestion.lesson, (), enough=share >= LEAST_CONFIDENCE)
-    await proposals.conclude(suggestion, state, diagnosis.stored, deps, analysed)
+        nothing = Lesson(""), Origin("rules", confidence=0.0)
+        suggestion = _suggestion(case, *nothing, AnalysisState.QUARANTINED, QUARANTINE)
+    else:
+        diagnosis, origin = await diagnose(case.group, case.examples, case.lessons, deps)
+        share = confidence(len(_sessions(case)), len(case.examples))
+        origin = replace(origin, confidence=round(diagnosis.confidence * min(1.0, 2 * share), 4))
+        lesson = _lesson(diagnosis, case)
+        state = proposals.state_of(lesson, (), enough=share >= LEAST_CONFIDENCE)
+        suggestion = _suggestion(case, lesson, origin, state, diagnosis.stored)
+    await proposals.conclude(suggestion, deps, analysed)
 
 
 def _sessions(case: Case) -> list[str]:
     return sorted({example.session_id for example in case.examples if example.session_id})
 
 
-def _suggestion(case: Case, lesson: Lesson, origin: Origin) -> Suggestion:
+def _suggestion(
+    case: Case, lesson: Lesson, origin: Origin, state: AnalysisState, diagnosis: dict[str, Any]
+) -> Suggestion:
     endpoints = sorted({example.endpoint for example in case.examples})
     return Suggestion(
         key=case.group.id,
@@ -129,6 +133,8 @@ def _suggestion(case: Case, lesson: Lesson, origin: Origin) -> Suggestion:
         sessions=_sessions(case),
         count=case.count,
         origin=origin,
+        state=state,
+        diagnosis=diagnosis,
         group_id=case.group.id,
         detail={"endpoints": endpoints, "sessions": len(case.sessions)},
     )

@@ -24,7 +24,7 @@ MOST_EVIDENCE = 50
 
 
 class Suggestion(Struct, frozen=True):
-    """A lesson and its evidence, before it is compared with what is known under its key."""
+    """A lesson and its evidence, before it is compared with the proposal of the same key."""
 
     key: str
     about: About
@@ -33,6 +33,8 @@ class Suggestion(Struct, frozen=True):
     sessions: Sequence[str]
     count: int
     origin: Origin
+    state: AnalysisState
+    diagnosis: dict[str, Any]
     group_id: str | None = None
     detail: dict[str, Any] = field(default_factory=dict)
 
@@ -51,7 +53,6 @@ def evidence_hash(key: str, ids: Sequence[str]) -> str:
 
 
 def is_harmless(lesson: Lesson) -> bool:
-    """No part of it tries to do anything to its reader."""
     parts = (lesson.content, lesson.trigger, lesson.rationale, lesson.pitfall)
     return not any(detect(part) for part in parts if part)
 
@@ -63,13 +64,7 @@ def state_of(lesson: Lesson, texts: Iterable[str], *, enough: bool) -> AnalysisS
     return AnalysisState.DONE if enough else AnalysisState.WEAK
 
 
-async def conclude(
-    suggestion: Suggestion,
-    state: AnalysisState,
-    diagnosis: dict[str, Any],
-    deps: Deps,
-    also: Callable[[Tx], None] = lambda _tx: None,
-) -> None:
+async def conclude(suggestion: Suggestion, deps: Deps, also: Callable[[Tx], None] = lambda _tx: None) -> None:
     """Stores the analysis, and proposes the lesson if it is DONE. The same evidence is concluded once."""
     analysis = Analysis(
         id=fresh_id("an"),
@@ -78,13 +73,13 @@ async def conclude(
         evidence_hash=evidence_hash(suggestion.key, suggestion.ids),
         evidence=suggestion.ids,
         scopes=tuple(suggestion.sessions),
-        state=state,
-        diagnosis=diagnosis,
+        state=suggestion.state,
+        diagnosis=suggestion.diagnosis,
         origin=suggestion.origin,
         created_at=deps.now(),
     )
-    proposed = [Document(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)] if state is AnalysisState.DONE else []
-    rows = await deps.index.rows(proposed) if proposed else []
+    document = Document(Kind.AGENT_PLAYBOOK, "", suggestion.lesson.searchable)
+    rows = await deps.index.rows([document]) if suggestion.state is AnalysisState.DONE else []
 
     def store(tx: Tx) -> None:
         if tx.proposals.add_analysis(analysis):
@@ -97,18 +92,18 @@ async def conclude(
 
 def _proposal(tx: Tx, suggestion: Suggestion, row: SearchRow) -> Proposal:
     """New under its key, or more evidence for what was proposed, approved or rejected before."""
-    known = tx.proposals.get(suggestion.key)
-    if known is None:
+    proposal = tx.proposals.get(suggestion.key)
+    if proposal is None:
         return _new(tx, suggestion, row)
-    _revise(tx, known, suggestion, row)
+    _revise(tx, proposal, suggestion, row)
     return replace(
-        known,
-        evidence=tuple(dict.fromkeys((*suggestion.ids, *known.evidence)))[:MOST_EVIDENCE],
-        scopes=tuple(dict.fromkeys((*known.scopes, *suggestion.sessions))),
-        count=max(known.count, suggestion.count),
-        replays=known.replays + 1,
+        proposal,
+        evidence=tuple(dict.fromkeys((*suggestion.ids, *proposal.evidence)))[:MOST_EVIDENCE],
+        scopes=tuple(dict.fromkeys((*proposal.scopes, *suggestion.sessions))),
+        count=max(proposal.count, suggestion.count),
+        replays=proposal.replays + 1,
         confidence=suggestion.origin.confidence,
-        detail={**known.detail, **suggestion.detail},
+        detail={**proposal.detail, **suggestion.detail},
     )
 
 
@@ -144,11 +139,11 @@ def _new(tx: Tx, suggestion: Suggestion, row: SearchRow) -> Proposal:
     )
 
 
-def _revise(tx: Tx, known: Proposal, suggestion: Suggestion, row: SearchRow) -> None:
+def _revise(tx: Tx, proposal: Proposal, suggestion: Suggestion, row: SearchRow) -> None:
     """New words replace the old ones until a person has decided."""
-    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(known.playbook_id))
+    ref = MemoryRef(Kind.AGENT_PLAYBOOK, str(proposal.playbook_id))
     before = tx.agent_playbooks.get(ref.id)
-    if before is None or before.approval is not Approval.PENDING or known.decided_at is not None:
+    if before is None or before.approval is not Approval.PENDING or proposal.decided_at is not None:
         return
     if before.lesson != suggestion.lesson:
         after = replace(before, lesson=suggestion.lesson, origin=suggestion.origin)

@@ -90,27 +90,29 @@ async def learn(event: Recovered, deps: Deps) -> None:
 async def _remember(recovery: Recovery, deps: Deps) -> None:
     failed, values = recovery.failed, {**recovery.changed, **recovery.added}
     before = await deps.store.read(lambda tx: tx.proposals.find_analyses(recovery.key))
+    lesson = _lesson(recovery, before)
+    sessions = sorted({failed.session_id or "", *(session for analysis in before for session in analysis.scopes)})
+    texts = (failed.error_message or "", failed.endpoint, *values)
     suggestion = Suggestion(
         key=recovery.key,
         about=About.RECOVERY,
-        lesson=_lesson(recovery, before),
+        lesson=lesson,
         evidence=(failed, recovery.succeeded),
-        sessions=sorted({failed.session_id or "", *(session for analysis in before for session in analysis.scopes)}),
+        sessions=sessions,
         count=len(before) + 1,
         origin=Origin("rules", confidence=CONFIDENCE),
+        state=proposals.state_of(lesson, texts, enough=len(sessions) >= LEAST_SESSIONS),
+        diagnosis={"values": values, "removed": list(recovery.removed), "cause": failed.error_type or ""},
         group_id=failed.group_id,
         detail={"endpoints": [failed.endpoint]},
     )
-    texts = (failed.error_message or "", failed.endpoint, *values)
-    state = proposals.state_of(suggestion.lesson, texts, enough=len(suggestion.sessions) >= LEAST_SESSIONS)
-    diagnosis = {"values": values, "removed": list(recovery.removed), "cause": failed.error_type or ""}
 
     def check_nothing_new(tx: Tx) -> None:
         """Of two sessions that are analysed at the same time, one has to count the other."""
         if len(tx.proposals.find_analyses(recovery.key)) > len(before) + 1:
             raise Conflict(f"The recovery {recovery.key} was analysed for another session at the same time.")
 
-    await proposals.conclude(suggestion, state, diagnosis, deps, check_nothing_new)
+    await proposals.conclude(suggestion, deps, check_nothing_new)
 
 
 def _lesson(recovery: Recovery, before: Sequence[Analysis]) -> Lesson:

@@ -26,9 +26,7 @@ async def consolidate(event: Worked, deps: Deps) -> None:
     calls = await deps.store.read(lambda tx: tx.operations.find(OperationFilter(way_key=event.way_key), LOOKED_AT))
     suggestion = _suggestion(event.way_key, [call for call in calls if call.succeeded], sum(c.failed for c in calls))
     if suggestion is not None:
-        texts = (suggestion.evidence[0].endpoint, *suggestion.detail["arguments"])
-        state = proposals.state_of(suggestion.lesson, texts, enough=True)
-        await proposals.conclude(suggestion, state, suggestion.detail, deps)
+        await proposals.conclude(suggestion, deps)
 
 
 def _suggestion(key: str, successes: Sequence[Operation], failures: int) -> Suggestion | None:
@@ -40,22 +38,26 @@ def _suggestion(key: str, successes: Sequence[Operation], failures: int) -> Sugg
         return None
     measured = [call.duration_ms for call in successes if call.duration_ms]  # 0: not measured
     endpoint, names, constant = successes[0].endpoint, sorted(successes[0].arguments or {}), _constant(successes)
+    lesson = _lesson(f"`{endpoint}`", [f"`{n}` = {constant[n]}" if n in constant else f"`{n}`" for n in names])
+    detail = {
+        "endpoints": [endpoint],
+        "successes": len(successes),
+        "failures": failures,
+        "median_ms": round(median(measured), 1) if measured else None,
+        "arguments": names,
+        "constant": constant,
+    }
     return Suggestion(
         key=key,
         about=About.SUCCESS,
-        lesson=_lesson(f"`{endpoint}`", [f"`{n}` = {constant[n]}" if n in constant else f"`{n}`" for n in names]),
+        lesson=lesson,
         evidence=successes[:MOST_EXAMPLES],
         sessions=sessions,
         count=len(successes),
         origin=Origin("rules", confidence=round(0.6 * len(successes) / calls, 4)),
-        detail={
-            "endpoints": [endpoint],
-            "successes": len(successes),
-            "failures": failures,
-            "median_ms": round(median(measured), 1) if measured else None,
-            "arguments": names,
-            "constant": constant,
-        },
+        state=proposals.state_of(lesson, (endpoint, *names), enough=True),
+        diagnosis=detail,
+        detail=detail,
     )
 
 

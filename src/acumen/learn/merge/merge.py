@@ -16,6 +16,7 @@ from acumen.learn.merge.entries import Entry, known_entry, note_entry
 from acumen.learn.merge.naming import named
 from acumen.learn.merge.words import Words, words
 from acumen.model.ids import InteractionId, Millis
+from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memories.base import Category, Cause, Status
 from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import AgentPlaybook
@@ -126,6 +127,8 @@ class _Merge(Struct):
 
     def end(self, ending: Ending) -> None:
         entries = [entry for entry in self.entries if entry.status is not Status.FORGOTTEN and not entry.ended]
+        if ending.only_rules:
+            entries = [entry for entry in entries if entry.category is Category.RULE]
         verb = "forget" if ending.cause is Cause.FORGET else "end"
         evidence = ending.evidence
         text = f'The user asked to {verb} it: "{evidence.text}"'
@@ -181,8 +184,12 @@ def _new_value(entry: Entry, earlier: Entry) -> bool:
 
 
 def _same_attribute(entry: Entry, earlier: Entry) -> bool:
-    subject = entry.subject.removeprefix("~")
-    return bool(subject) and entry.kind is earlier.kind and subject == earlier.subject.removeprefix("~")
+    subject, earlier_subject = (_OWNER.sub("my", compared.subject) for compared in (entry, earlier))
+    return bool(subject) and entry.kind is earlier.kind and subject == earlier_subject
+
+
+# "The deadline is Monday" may be about "my deadline".
+_OWNER = lazy_regex(r"^~?(?:my|our|the)\b|^~")
 
 
 def _differ(entry: Entry, earlier: Entry) -> bool:
@@ -215,7 +222,7 @@ def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
 
 def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
     """Not enough to end either, enough to ask a person."""
-    if entry.turns & earlier.turns or not (entry.kind is earlier.kind or note.amends):
+    if entry.turns & earlier.turns:
         return False
     if _same_attribute(entry, earlier):
         return entry.value != earlier.value

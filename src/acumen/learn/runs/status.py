@@ -1,5 +1,7 @@
 """Runs as their callers see them: how far they are, what failed, and how to stop them."""
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,10 +16,11 @@ from acumen.storage.store import Tx
 
 # Items that are listed; the counts cover all.
 MOST_ITEMS = 1000
+POLL_SECONDS = 0.05
 
 
 class RunStatus(Struct, frozen=True):
-    """`lost` says why nobody works on it any more, though it is not over. Items are listed by `latest` only."""
+    """`lost` says why nobody works on it any more, though it is not over. Items are listed on request."""
 
     run: Run
     progress: RunProgress
@@ -45,16 +48,26 @@ class RunStatus(Struct, frozen=True):
         return self.run.cause
 
 
-async def get(run_id: RunId, service: str, deps: Deps) -> RunStatus:
+async def get(run_id: RunId, service: str, deps: Deps, *, items: bool = False) -> RunStatus:
     """NotFound also for a run of another service."""
 
     def read(tx: Tx) -> RunStatus:
         run = tx.runs.get(run_id)
         if run is None or run.service != service:
             raise NotFound(f"There is no run {run_id!r} of {service}.")
-        return RunStatus(run, tx.run_items.get_progress(run.id), *_job(tx, run))
+        return _with_items(tx, run) if items else RunStatus(run, tx.run_items.get_progress(run.id), *_job(tx, run))
 
     return await deps.store.read(read)
+
+
+async def wait(run_id: RunId, service: str, seconds: float, deps: Deps) -> RunStatus:
+    """When the run is over, or after this long."""
+    give_up_at = time.monotonic() + seconds
+    status = await get(run_id, service, deps)
+    while not status.over and time.monotonic() < give_up_at:
+        await asyncio.sleep(POLL_SECONDS)
+        status = await get(run_id, service, deps)
+    return status
 
 
 async def latest(service: str, deps: Deps) -> RunStatus | None:

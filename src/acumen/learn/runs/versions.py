@@ -1,6 +1,6 @@
-"""Versions of what was learned: an upgrade makes a rerun's outcome current, a downgrade goes back. All or nothing."""
+"""Versions of memories: an upgrade makes a rerun's outcome current, a downgrade undoes it. All or nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
@@ -18,11 +18,12 @@ from acumen.storage.store import Tx
 UPGRADE = Because("an upgrade to the outcome of a rerun", actor="upgrade")
 DOWNGRADE = Because("a downgrade to the version before", actor="downgrade")
 
-Owners = Mapping[str, str | None]
+Users = AbstractSet[str | None]
+EMPTY: Users = frozenset()
 
 
-class Which(Struct, frozen=True):
-    """The memories that are meant; None means any."""
+class VersionFilter(Struct, frozen=True):
+    """Which memories to move; None means any."""
 
     user_id: UserId | None = None
     ids: tuple[str, ...] | None = None
@@ -42,12 +43,10 @@ class Which(Struct, frozen=True):
 
 
 class Upgraded(Struct, frozen=True):
-    """How many became current, were archived, were deleted; and whose rerun did not end and so stayed as they were."""
-
     promoted: int = 0
     archived: int = 0
     deleted: int = 0
-    left_alone: int = 0
+    left_alone: int = 0  # users whose rerun did not end
 
 
 class Downgraded(Struct, frozen=True):
@@ -55,44 +54,44 @@ class Downgraded(Struct, frozen=True):
     restored: int = 0
 
 
-async def upgrade(service: Service, which: Which, deps: Deps) -> Upgraded:
+async def upgrade(service: Service, which: VersionFilter, deps: Deps) -> Upgraded:
     """Nothing moves where nothing is pending. Conflict while a rerun is still making what would be promoted."""
     return await deps.store.write(lambda tx: _upgrade(tx, service, which))
 
 
-def _upgrade(tx: Tx, service: Service, which: Which) -> Upgraded:
-    _fence(tx, service)
-    rows, kind = tx.by_kind[service.kind], service.kind
+def _upgrade(tx: Tx, service: Service, which: VersionFilter) -> Upgraded:
+    _check_no_rerun(tx, service)
     unfinished = set() if which.user_id else _unfinished(tx, service)
-    pending = _without(unfinished, rows.find_owners(which.filter(Status.PENDING)))
+    pending = _owned(tx, service, which, Status.PENDING, without=unfinished)
     if not pending:
         return Upgraded(left_alone=len(unfinished))
     promotion = StatusMove(pending, Status.PENDING, Status.CURRENT)
     if not which.archive_current:
-        return Upgraded(tx.memories.set_statuses(kind, [promotion], UPGRADE)[0], left_alone=len(unfinished))
+        promoted = tx.memories.set_statuses(service.kind, [promotion], UPGRADE)[0]
+        return Upgraded(promoted, left_alone=len(unfinished))
     users = set(pending.values()) if which.only_affected_users else None
-    old = _of(users, _without(unfinished, rows.find_owners(which.filter(Status.ARCHIVED))))
-    current = _of(users, _without(unfinished, rows.find_owners(which.filter(Status.CURRENT))))
-    deleted = tx.memories.delete_outdated(kind, list(old), UPGRADE)
+    old, current = (
+        _owned(tx, service, which, status, users, unfinished) for status in (Status.ARCHIVED, Status.CURRENT)
+    )
+    deleted = tx.memories.delete_outdated(service.kind, list(old), UPGRADE)
     moves = [StatusMove(current, Status.CURRENT, Status.ARCHIVED), promotion]
-    archived, promoted = tx.memories.set_statuses(kind, moves, UPGRADE)
+    archived, promoted = tx.memories.set_statuses(service.kind, moves, UPGRADE)
     return Upgraded(promoted, archived, deleted, len(unfinished))
 
 
-async def downgrade(service: Service, which: Which, deps: Deps) -> Downgraded:
+async def downgrade(service: Service, which: VersionFilter, deps: Deps) -> Downgraded:
     """Swaps what is current and what is archived. Nothing moves where nothing is archived."""
     return await deps.store.write(lambda tx: _downgrade(tx, service, which))
 
 
-def _downgrade(tx: Tx, service: Service, which: Which) -> Downgraded:
-    _fence(tx, service)
-    rows = tx.by_kind[service.kind]
-    archived = rows.find_owners(which.filter(Status.ARCHIVED))
+def _downgrade(tx: Tx, service: Service, which: VersionFilter) -> Downgraded:
+    _check_no_rerun(tx, service)
+    archived = _owned(tx, service, which, Status.ARCHIVED)
     if not archived:
         return Downgraded()
     users = set(archived.values()) if which.only_affected_users else None
-    current = _of(users, rows.find_owners(which.filter(Status.CURRENT)))
-    # Both are known before either moves, and nobody sees the one without the other: no status in between is needed.
+    current = _owned(tx, service, which, Status.CURRENT, users)
+    # Both are read before either moves, in one transaction: no status in between is needed.
     moves = [
         StatusMove(archived, Status.ARCHIVED, Status.CURRENT),
         StatusMove(current, Status.CURRENT, Status.ARCHIVED),
@@ -101,24 +100,24 @@ def _downgrade(tx: Tx, service: Service, which: Which) -> Downgraded:
     return Downgraded(demoted, restored)
 
 
-def _fence(tx: Tx, service: Service) -> None:
+def _check_no_rerun(tx: Tx, service: Service) -> None:
     tx.runs.lock(service.name)
     for run in tx.runs.find_active(service.name):
         if run.request.get("mode") == Mode.RERUN:
             raise Conflict(f"A rerun is under way ({run.id}): wait for its end, or cancel it.")
 
 
-def _unfinished(tx: Tx, service: Service) -> set[str | None]:
-    """Users for whom the last rerun failed or never came to its end: what it made of them is not the whole."""
+def _unfinished(tx: Tx, service: Service) -> Users:
+    """Users for whom the last rerun failed or did not end: its memories of them are incomplete."""
     run = tx.runs.find_latest(service.name, Mode.RERUN)
     return (
         set() if run is None else {item.item for item in tx.run_items.find(run.id) if item.state is not ItemState.DONE}
     )
 
 
-def _of(users: set[str | None] | None, owners: Owners) -> Owners:
-    return owners if users is None else {one: user for one, user in owners.items() if user in users}
-
-
-def _without(users: set[str | None], owners: Owners) -> Owners:
-    return {one: user for one, user in owners.items() if user not in users}
+def _owned(
+    tx: Tx, service: Service, which: VersionFilter, status: Status, users: Users | None = None, without: Users = EMPTY
+) -> dict[str, str | None]:
+    """Ids of memories of this status with their users: of these users, or of all, without some."""
+    owners = tx.by_kind[service.kind].find_owners(which.filter(status))
+    return {memory: user for memory, user in owners.items() if user not in without and (users is None or user in users)}

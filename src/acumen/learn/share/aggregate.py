@@ -26,7 +26,7 @@ from acumen.model.conversation import UNNAMED_VERSION, versions_meant
 from acumen.model.ids import Millis, PlaybookId
 from acumen.model.jobs.events import AggregationAsked, Hour, LessonsGrew, Published, SessionEnded
 from acumen.model.jobs.run import Run, RunId
-from acumen.model.memories.cluster import AggregationBookmark, IndexedLesson
+from acumen.model.memories.cluster import AggregationBookmark, AggregationChange, IndexedLesson
 from acumen.model.memories.playbook import Lesson
 from acumen.storage.store import Tx
 
@@ -115,6 +115,12 @@ async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool 
 
 async def operation(run_id: RunId, deps: Deps) -> RunStatus:
     return await status.get(run_id, SERVICE, deps)
+
+
+async def changes(agent_version: str, name: str | None, limit: int, deps: Deps) -> list[AggregationChange]:
+    """The change log, newest first."""
+    versions, names = versions_meant(agent_version), names_meant(name)
+    return await deps.store.read(lambda tx: tx.aggregations.find_changes(versions, names, limit))
 
 
 def names_meant(name: str | None) -> list[str] | None:

@@ -35,7 +35,7 @@ class Orgs:
     def set_config(self, config: dict[str, Any], seen_version: int) -> None:
         unchanged = orgs.c.config_version == seen_version
         texts_too = _looked_for(self.get_config().config) != _looked_for(config)
-        again = {"watched_seq": 0} if texts_too else {}  # every memory is looked at once more
+        again = {"scanned_seq": 0} if texts_too else {}  # every memory is looked at once more
         if not self._scope.update(orgs, unchanged, config=config, config_version=seen_version + 1, **again):
             raise Conflict("The configuration was changed by someone else meanwhile; read it again and retry.")
 

@@ -9,8 +9,10 @@ from acumen.errors import BadSettings
 from acumen.storage.engine.database import Database
 from acumen.storage.tables import metadata
 
-# The newest entry of the history. A test keeps it true; knowing it here spares the start from loading Alembic.
-HEAD = "0010"
+# The newest revision. A test keeps it true; as a constant, it spares the start from loading Alembic.
+HEAD = "0011"
+# The last revision before the first release, where the history begins.
+LAST_UNRELEASED = "0010"
 
 # Tables and columns that a refusal names.
 MOST_NAMED = 5
@@ -22,8 +24,8 @@ def current(conn: sa.Connection) -> str | None:
     """The revision the database is at; None for an empty one."""
     if not sa.inspect(conn).has_table("alembic_version"):
         return None
-    found = conn.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
-    return None if found is None else str(found)
+    version = conn.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
+    return None if version is None else str(version)
 
 
 def needed(database: Database) -> bool:
@@ -32,6 +34,11 @@ def needed(database: Database) -> bool:
     if at is not None and at > HEAD:
         raise BadSettings(
             f"The database is at schema {at}, newer than this version of Acumen knows ({HEAD}): use a newer Acumen."
+        )
+    if at is not None and at < LAST_UNRELEASED:
+        raise BadSettings(
+            f"The database is at schema {at}, from before the first release; only {LAST_UNRELEASED} can be upgraded. "
+            "Configure an empty database (ACUMEN_DATA or ACUMEN_DATABASE_URL), or use the version that made it."
         )
     return at != HEAD
 
@@ -45,10 +52,14 @@ def check_schema(database: Database) -> None:
         listed = ", ".join(missing[:MOST_NAMED]) + (
             f" and {len(missing) - MOST_NAMED} more" * (len(missing) > MOST_NAMED)
         )
-        raise BadSettings(
-            f"The database is stamped with schema {HEAD} but does not match it: missing {listed}. "
-            "Restore a backup of this database, or configure another one (ACUMEN_DATA or ACUMEN_DATABASE_URL)."
-        )
+        raise BadSettings(_mismatch(HEAD, f"missing {listed}"))
+
+
+def _mismatch(stamp: str, why: str) -> str:
+    return (
+        f"The database is stamped with schema {stamp} but does not match it: {why}. "
+        "Restore a backup of this database, or configure another one (ACUMEN_DATA or ACUMEN_DATABASE_URL)."
+    )
 
 
 def _missing(stored: set[tuple[str, str]]) -> list[str]:
@@ -67,10 +78,16 @@ def migrate(database: Database) -> None:
     """All or nothing: a migration that is killed half-way has not happened."""
     with database.engine().begin() as conn:
         database.lock(conn, "migrate")
-        if current(conn) is None:
+        at = current(conn)
+        if at is None:
             _create(conn)
-        else:
+            return
+        if at == LAST_UNRELEASED:  # what Alembic calls the base
+            conn.execute(sa.text("DELETE FROM alembic_version"))
+        try:
             apply_history(conn)
+        except sa.exc.DBAPIError as error:
+            raise BadSettings(_mismatch(at, f"upgrading it failed with: {error.orig}")) from error
 
 
 def _create(conn: sa.Connection) -> None:

@@ -46,10 +46,10 @@ class JobQueue:
             s.new_jobs.clear()
 
     def find_by_scope(self, event: str, scope: str) -> list[Job]:
-        return self._those(jobs.c.fact == event, jobs.c.scope == scope)
+        return self._those(jobs.c.event == event, jobs.c.scope == scope)
 
     def find_by_event(self, event: str) -> list[Job]:
-        return self._those(jobs.c.fact == event)
+        return self._those(jobs.c.event == event)
 
     def find_by_run(self, run_id: str) -> list[Job]:
         return self._those(jobs.c.scope == run_id)
@@ -60,9 +60,9 @@ class JobQueue:
     def count(self) -> dict[str, dict[str, int]]:
         """By event, then by state."""
         c = jobs.c
-        query = self._scope.select(c.fact, c.state, sa.func.count())
+        query = self._scope.select(c.event, c.state, sa.func.count())
         counted: dict[str, dict[str, int]] = {}
-        for event, state, number in self._scope.all(query.group_by(c.fact, c.state)):
+        for event, state, number in self._scope.all(query.group_by(c.event, c.state)):
             counted.setdefault(event, {})[state] = number
         return counted
 
@@ -91,8 +91,8 @@ class JobQueue:
         of_sessions = sa.func.substr(jobs.c.scope, 1, len(theirs)) == theirs
         return self._delete(
             sa.or_(
-                sa.and_(jobs.c.fact.in_(ABOUT_A_USER), jobs.c.scope == user),
-                sa.and_(jobs.c.fact == SessionQuiet.name, of_sessions),
+                sa.and_(jobs.c.event.in_(ABOUT_A_USER), jobs.c.scope == user),
+                sa.and_(jobs.c.event == SessionQuiet.name, of_sessions),
             )
         )
 
@@ -126,7 +126,7 @@ class JobLeases:
 
     def claim_event(self, org: OrgId, event: Event, owner: str, until: Millis) -> list[Job]:
         """The job of this very event, if it is due and nobody has it."""
-        this = {"org": org, "fact": event.name, "scope": event.scope}
+        this = {"org": org, "event": event.name, "scope": event.scope}
         return self._take(_THIS_DUE.rows(self._conn, at=self._at, most=1, **this), owner, until)
 
     def _take(self, due: Sequence[Row], owner: str, until: Millis) -> list[Job]:
@@ -159,7 +159,7 @@ class JobLeases:
 
     def finish(self, job: Job, owner: str) -> None:
         """What died of the same scope is made good by it: a step does all there is to do."""
-        done = {"org": job.org_id, "fact": job.event, "scope": job.scope, "job": job.id, "owner": owner}
+        done = {"org": job.org_id, "event": job.event, "scope": job.scope, "job": job.id, "owner": owner}
         _FINISH.run(self._conn, [done])
 
     def fail(self, job: Job, owner: str, cause: str, retry_at: Millis | None) -> None:
@@ -177,7 +177,7 @@ class JobLeases:
     def _recover_lost(self, attempts: int) -> None:
         """A worker that died leaves its jobs to others."""
         lost = _LOST.rows(self._conn, at=self._at, most=MOST_LOST)
-        for row in sorted(lost, key=lambda row: _waiting_key(row["org_id"], row["fact"], row["scope"])):
+        for row in sorted(lost, key=lambda row: _waiting_key(row["org_id"], row["event"], row["scope"])):
             cause = row["last_error"] or "the worker that ran it disappeared"
             if row["attempts"] >= attempts * LOSSES_PER_FAILURE:
                 self._set([row["job_id"]], state=JobState.DEAD, lease_owner=None, last_error=cause)
@@ -187,7 +187,7 @@ class JobLeases:
     def _wait_again(self, job_id: int, cause: str, at: Millis) -> None:
         """Folds into a job of the same scope that came to wait meanwhile, and lends it the attempts."""
         job = self._conn.execute(sa.select(jobs).where(jobs.c.job_id == job_id)).one()
-        key = _waiting_key(job.org_id, job.fact, job.scope)
+        key = _waiting_key(job.org_id, job.event, job.scope)
         twin = self._conn.execute(sa.select(jobs.c.job_id).where(jobs.c.waiting_key == key)).first()
         if twin is None:
             waiting = {"state": JobState.WAITING, "waiting_key": key, "lease_owner": None}
@@ -202,7 +202,7 @@ class JobLeases:
 
 def _lane(row: Row) -> tuple[str, str, str]:
     """What only one worker at a time may be at."""
-    return row["org_id"], "a user" if row["fact"] in ABOUT_A_USER else row["fact"], row["scope"]
+    return row["org_id"], "a user" if row["event"] in ABOUT_A_USER else row["event"], row["scope"]
 
 
 def _is(column: sa.ColumnElement[str], *values: str) -> sa.ColumnElement[bool]:
@@ -214,7 +214,7 @@ def _due() -> sa.Select[Any]:
     c, running = jobs.c, jobs.alias("running").c
     busy = sa.exists().where(
         *(running.org_id == c.org_id, running.scope == c.scope, _is(running.state, JobState.RUNNING)),
-        sa.or_(running.fact == c.fact, sa.and_(_is(running.fact, *ABOUT_A_USER), _is(c.fact, *ABOUT_A_USER))),
+        sa.or_(running.event == c.event, sa.and_(_is(running.event, *ABOUT_A_USER), _is(c.event, *ABOUT_A_USER))),
     )
     due = sa.select(jobs).where(_is(c.state, JobState.WAITING), c.run_at <= sa.bindparam("at"), sa.not_(busy))
     return due.order_by(c.run_at, c.job_id)
@@ -236,7 +236,7 @@ _ANY_DUE = PlainStatement(
     sa.select(sa.literal_column("1")).where(sa.or_(_due().order_by(None).exists(), _lost().exists()))
 )
 _DUE, _LOST = _held(_due()), _held(_lost())
-_THIS = {"org": jobs.c.org_id, "its_fact": jobs.c.fact, "its_scope": jobs.c.scope}
+_THIS = {"org": jobs.c.org_id, "its_event": jobs.c.event, "its_scope": jobs.c.scope}
 _THIS_DUE = _held(_due().where(*(column == sa.bindparam(name) for name, column in _THIS.items())))
 _LEASE = PlainStatement(
     sa.update(jobs)
@@ -253,7 +253,7 @@ _LEASE = PlainStatement(
 _FINISH = PlainStatement(
     sa.delete(jobs).where(
         jobs.c.org_id == sa.bindparam("org"),
-        jobs.c.fact == sa.bindparam("its_fact"),
+        jobs.c.event == sa.bindparam("its_event"),
         jobs.c.scope == sa.bindparam("its_scope"),
         sa.or_(
             sa.and_(jobs.c.job_id == sa.bindparam("job"), jobs.c.lease_owner == sa.bindparam("owner")),
@@ -267,8 +267,7 @@ _FINISH = PlainStatement(
 def _fold_in(insert: Callable[[sa.Table], Any]) -> CompiledStatement:
     new = insert(jobs)
     earlier = sa.case((jobs.c.run_at < new.excluded.run_at, jobs.c.run_at), else_=new.excluded.run_at)
-    wishes = jobs.c.wishes + new.excluded.wishes
-    folded = {"wishes": wishes, "run_at": earlier, "updated_at": new.excluded.updated_at}
+    folded = {"run_at": earlier, "updated_at": new.excluded.updated_at}
     return CompiledStatement(new.on_conflict_do_update(index_elements=["waiting_key"], set_=folded))
 
 
@@ -279,15 +278,14 @@ def _waiting_key(org: str, event: str, scope: str) -> str:
 def _new_job(org: OrgId, event: Event, run_at: Millis) -> dict[str, Any]:
     return {
         "waiting_key": _waiting_key(org, event.name, event.scope),
-        "fact": event.name,
+        "event": event.name,
         "scope": event.scope,
         "payload": event.payload(),
         "state": JobState.WAITING,
-        "wishes": 1,
         "attempts": 0,
         "run_at": run_at,
     }
 
 
 def _job(row: Any) -> Job:
-    return value_of(Job, row, id=row.job_id, event=row.fact, payload=row.payload or {}, state=JobState(row.state))
+    return value_of(Job, row, id=row.job_id, payload=row.payload or {}, state=JobState(row.state))

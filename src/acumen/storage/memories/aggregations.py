@@ -13,8 +13,8 @@ from acumen.model.memories.cluster import AggregationBookmark, AggregationChange
 from acumen.storage.engine.compiled_statement import CompiledSelect, PlainStatement
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.tables import (
+    aggregation_bookmarks,
     aggregation_changes,
-    aggregation_marks,
     clusters,
     requests,
     search_rows,
@@ -30,7 +30,7 @@ _WORDS = ("content", "trigger", "rationale", "pitfall", "blocking_issue", "playb
 _LISTS = ("added", "updated", "removed")
 
 
-_m = aggregation_marks.c
+_m = aggregation_bookmarks.c
 _BOOKMARK = PlainStatement(
     sa.select(_m.last_id, _m.updated_at, _m.duration_ms, _m.seq, _m.basis).where(
         _m.org_id == sa.bindparam("org"), _m.agent_version == sa.bindparam("version")
@@ -41,7 +41,7 @@ _BOOKMARK = PlainStatement(
 @cache
 def _new_lessons() -> PlainStatement:
     """Asked for every publish: built once."""
-    u, m, r = user_playbooks.c, aggregation_marks.c, requests.c
+    u, m, r = user_playbooks.c, aggregation_bookmarks.c, requests.c
     seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
     skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
     return PlainStatement(
@@ -88,7 +88,7 @@ class Aggregations:
             "seq": bookmark.seq,
             "basis": bookmark.basis,
         }
-        self._scope.upsert(aggregation_marks, {"agent_version": agent_version}, values)
+        self._scope.upsert(aggregation_bookmarks, {"agent_version": agent_version}, values)
 
     def find_lessons(self, agent_version: str, name: str) -> list[IndexedLesson]:
         """Every current lesson that a user teaches, in the order of their ids."""

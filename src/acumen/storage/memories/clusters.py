@@ -9,7 +9,7 @@ from acumen.model.ids import PlaybookId, UserId
 from acumen.model.memories.cluster import Cluster
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.memories.lesson_sources import LessonSources
-from acumen.storage.tables import agent_playbook_sources, aggregation_marks, clusters, profiles, user_playbooks
+from acumen.storage.tables import agent_playbook_sources, aggregation_bookmarks, clusters, profiles, user_playbooks
 
 _c = clusters.c
 
@@ -71,7 +71,7 @@ class Clusters:
 
     def delete_all(self) -> None:
         """Every lesson is gone, and whoever aggregates next begins anew."""
-        for table in (clusters, agent_playbook_sources, aggregation_marks):
+        for table in (clusters, agent_playbook_sources, aggregation_bookmarks):
             self._scope.delete(table)
 
     def find_users(self, members: Sequence[PlaybookId]) -> dict[PlaybookId, UserId]:

@@ -109,11 +109,11 @@ class MemoryFlags:
 
     def get_scanned(self) -> tuple[int, int]:
         """Generation and number of the last search row it has seen."""
-        row = self._scope.first(self._scope.select(orgs.c.watched_generation, orgs.c.watched_seq))
-        return (row.watched_generation or 0, row.watched_seq or 0) if row else (0, 0)
+        row = self._scope.first(self._scope.select(orgs.c.scanned_generation, orgs.c.scanned_seq))
+        return (row.scanned_generation or 0, row.scanned_seq or 0) if row else (0, 0)
 
     def set_scanned(self, generation: int, seq: int) -> None:
-        self._scope.update(orgs, watched_generation=generation, watched_seq=seq)
+        self._scope.update(orgs, scanned_generation=generation, scanned_seq=seq)
 
     # --- forgetting ----------------------------------------------------------------------------------------------
 

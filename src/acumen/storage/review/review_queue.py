@@ -31,7 +31,7 @@ from acumen.storage.metering.usage_counters import from_day
 from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
 from acumen.storage.review.memory_flags import MemoryFlags
 from acumen.storage.review.review_signals import ORG, gap, signals
-from acumen.storage.tables import agent_playbook_sources, agent_playbooks, memory_totals, review_marks, user_playbooks
+from acumen.storage.tables import agent_playbook_sources, agent_playbooks, memory_totals, review_states, user_playbooks
 
 # What may take a memory's place, in words.
 _REPLACED = {
@@ -168,10 +168,10 @@ def _statement(shape: _Shape, db: Database) -> sa.Select[Any]:
 
 def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
     """All that is known of the current memories of a kind."""
-    mapping, marks = MEMORY_TABLES[kind], review_marks.c
+    mapping, marks = MEMORY_TABLES[kind], review_states.c
     c, own = mapping.table.c, mapping.text_id
     known: Any = mapping.table
-    for table in (memory_totals, review_marks):
+    for table in (memory_totals, review_states):
         its = (table.c.org_id == ORG, table.c.kind == str(kind), table.c.entity_id == own)
         known = known.outerjoin(table, sa.and_(*its))
     known, used = from_day(gap("first_day", sa.Integer), known, db)

@@ -31,7 +31,7 @@ class ReviewRecords(Struct, frozen=True):
         """Of this user's memories nothing stays."""
         return {
             "review_actions": self.actions.delete_user(user),
-            "review_marks": self.review_states.delete_user(user),
+            "review_states": self.review_states.delete_user(user),
             "review_flags": self.memory_flags.delete_user(user),
             "saved_views": self.saved_views.delete_user(user),
         }
