@@ -138,8 +138,8 @@ def percentiles(values: Sequence[float]) -> Percentiles | None:
     ordered = sorted(values)
     if not ordered:
         return None
-    ranked = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.5, 0.95, 0.99))
-    return Percentiles(*ranked, len(ordered))
+    p50, p95, p99 = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.5, 0.95, 0.99))
+    return Percentiles(p50, p95, p99, len(ordered))
 
 
 async def sources_last_seen(deps: Deps) -> list[tuple[str, Millis | None]]:

@@ -1,6 +1,7 @@
 """The list of memories, and the page of one memory."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec import json
 from starlette.responses import Response
@@ -110,7 +111,7 @@ async def panel(visit: Visit) -> Response:
     return visit.html("part/panel.html", **_shared(summary), days=days)
 
 
-def _shared(summary: MemorySummary) -> dict[str, object]:
+def _shared(summary: MemorySummary) -> dict[str, Any]:
     text = searchable(summary.memory)
     diffs: list[Sequence[Piece]] = [words_changed(text, duplicate.text) for duplicate in summary.duplicates]
     interval = wilson(summary.use.cited_shown, summary.use.shown)

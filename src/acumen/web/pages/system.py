@@ -27,7 +27,7 @@ async def system(visit: Visit) -> Response:
     status, activity = await system_status.status(visit.deps), await system_status.activity(visit.deps)
     return visit.html(
         "system.html",
-        status=status,
+        system=status,
         activity=activity,
         disk=_disk(visit, activity),
         most_of_a_source=max((source.counts.total for source in activity.sources), default=1),
