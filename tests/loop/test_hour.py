@@ -35,7 +35,7 @@ async def test_an_hour_follows_the_other(start: Start, clock: Clock):
         clock.forward(hours=1, minutes=1)
         await org.learn()
 
-        (job,) = [job for job in (await org.rows())["jobs"] if job["fact"] == "hour"]
+        (job,) = [job for job in (await org.rows())["jobs"] if job["event"] == "hour"]
         assert job["state"] == "waiting"
         assert 0 < job["run_at"] - clock() <= 3_600_000
 
@@ -63,7 +63,7 @@ async def test_counts_older_than_they_are_kept_are_removed(start: Start, clock: 
     org = local(await start(meter={"keep_days": 10}))
     await org.sdk.add_profiles(user_profiles=[profile("Likes zebras")])
     await org.sdk.search(query="zebras", user_id="ada")
-    await org.app.counted()
+    await org.app.flush_usage()
     clock.forward(days=11)
     await org.learn()
 

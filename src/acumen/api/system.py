@@ -42,7 +42,7 @@ async def my_config(_request: Nothing, call: Call) -> wire.MyConfigResponse:
 
 @answers(Calls.status)
 async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     state = await system_status.status(call.deps)
     models = call.app.local_models
     return wire.StatusResponse(
@@ -73,7 +73,7 @@ async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
         coverage=wire.Coverage(
             metering_enabled=call.app.settings.meter.enabled,
             metered_since=maybe_seconds(state.metered_since),
-            counts_lost=call.app.counts_lost,
+            counts_lost=call.app.lost_usage_events,
             memories_without_vector=state.without_vector,
         ),
     )

@@ -215,5 +215,5 @@ def _backoff(first: float, attempts: int) -> float:
 def _cause(error: Exception) -> str:
     """Of steps that failed together, each one's own."""
     if isinstance(error, ExceptionGroup):
-        return "; ".join(_cause(one) for one in error.exceptions)
+        return "; ".join(_cause(cause) for cause in error.exceptions)
     return f"{type(error).__name__}: {error}"

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, RenderedMemory, joined_words
 from acumen.model.ids import Kind, MemoryRef
-from acumen.recall.lines import ContextCandidate, without_duplicates
+from acumen.recall.dedupe import dedupe_lines
+from acumen.recall.lines import ContextCandidate
 from acumen.recall.quotes import HEADING, LEAST_ROOM, Quote, quoted_lines
 
 STANDING = "Always applies:"
@@ -76,10 +77,10 @@ def compose(
 ) -> Context:
     """`standing` in its order; `relevant` in any."""
     page = _Page(budget, count, cite=cite)
-    standing, repeated = without_duplicates(standing)
+    standing, repeated = dedupe_lines(standing)
     page.fill_standing(_blocks(standing), _tokens(budget, shares.standing))
     relevant = [item for item in sorted(relevant, key=lambda item: -item.score) if item.ref not in page.shown]
-    fresh, more = without_duplicates([item for item in relevant if not item.waits], page.standing)
+    fresh, more = dedupe_lines([item for item in relevant if not item.waits], page.standing)
     blocks = _blocks(_newest_first(fresh)) if shares.relevant else []
     strong = [block for block in blocks if block[0].score >= STRONG]
     page.fill_relevant(strong, _tokens(budget, shares.standing + shares.relevant) - page.standing_tokens)
@@ -154,7 +155,7 @@ class _Page:
 
     def fill_standing(self, blocks: Sequence[Block], share: int) -> None:
         for block in blocks:
-            opens = 0 if self._standing else self._count(STANDING) + 1
+            opens = 0 if self._standing else self._count(f"{STANDING}\n")
             cost = opens + self._cost(block)
             if self.standing_tokens + cost <= share and cost <= self.room:
                 self._standing += block
@@ -167,7 +168,7 @@ class _Page:
             if any(item.ref in self.shown for item in block):
                 continue
             kinds = {item.ref.kind for item in block} - {item.ref.kind for item in self._relevant}
-            cost = sum(self._count(HEADINGS[kind]) + 1 for kind in kinds) + self._cost(block)
+            cost = sum(self._count(f"{HEADINGS[kind]}\n") for kind in kinds) + self._cost(block)
             if self.relevant_tokens + cost <= share and cost <= self.room:
                 self._relevant = sorted([*self._relevant, *block], key=lambda item: -item.score)
                 self.shown |= {item.ref for item in block}
@@ -176,10 +177,10 @@ class _Page:
     def fill_quotes(self, choose: Choose, share: int) -> None:
         room = min(share, self.room)
         rendered = (*self._standing, *self._relevant)
-        known = [RenderedMemory(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
-        self._quotes = choose(room, known) if room > 0 else []
+        memories = [RenderedMemory(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
+        self._quotes = choose(room, memories) if room > 0 else []
         if self._quotes:
-            self.quoted_tokens = sum(self._count(line) + 1 for line in [HEADING, *quoted_lines(self._quotes)])
+            self.quoted_tokens = sum(self._count(f"{line}\n") for line in [HEADING, *quoted_lines(self._quotes)])
 
     def says(self, block: Block) -> bool:
         """Whether a quote says the same as one of these lines."""
@@ -215,8 +216,7 @@ class _Page:
         return Line(item.ref, item.line, self._count(item.line), reason)
 
     def _cost(self, block: Block) -> int:
-        # One more for the line break that joins a line to the others.
-        return sum(self._count(item.line) + 1 for item in block)
+        return sum(self._count(f"{item.line}\n") for item in block)
 
     def _standing_lines(self) -> list[str]:
         return [STANDING, *(item.line for item in self._standing)] if self._standing else []

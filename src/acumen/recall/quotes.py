@@ -74,6 +74,7 @@ class Candidates:
         unit: Floats | None,
     ) -> None:
         """`ranked`: turns, best first; `vectors`: theirs, and how many each has; `idf`: the question's terms."""
+        self._terms = frozenset(idf)
         total = sum(idf.values()) or 1.0
         shares = {term: weight / total for term, weight in idf.items()}
         lines, counts = vectors
@@ -85,41 +86,43 @@ class Candidates:
         scores: list[float] = []
         slots: list[int] = []
         first = 0
-        for place, ((found, excerpt), count) in enumerate(zip(ranked, counts, strict=True)):
-            own = cosines[first : first + count]
-            nearest = max(own, default=0.0)
-            base = found.score + RANK / (1 + place / HALF_RANK)
+        for place, ((match, excerpt), count) in enumerate(zip(ranked, counts, strict=True)):
+            of_turn = cosines[first : first + count]
+            nearest = max(of_turn, default=0.0)
+            base = match.score + RANK / (1 + place / HALF_RANK)
             base -= IN_TURN * (WORDS * _covered(excerpt.terms, shares) + COSINE * nearest)
             session = sessions.setdefault(excerpt.session, len(sessions))
-            in_session = SAME_SESSION * found.reasons.get("session", 0.0)
+            in_session = SAME_SESSION * match.reasons.get("session", 0.0)
             for number, piece in enumerate(excerpt.pieces):
-                slot = (own.index(nearest) if own else -1) if piece.passage is None else piece.passage
-                known = 0 <= slot < len(own)
+                slot = (of_turn.index(nearest) if of_turn else -1) if piece.passage is None else piece.passage
+                has_vector = 0 <= slot < len(of_turn)
                 self._pieces.append((excerpt, number))
                 self._sessions.append(session)
                 self._in_session.append(in_session)
-                scores.append(base + WORDS * _covered(piece.terms, shares) + COSINE * (own[slot] if known else 0.0))
-                slots.append(first + slot if known else -1)
+                scores.append(
+                    base + WORDS * _covered(piece.terms, shares) + COSINE * (of_turn[slot] if has_vector else 0.0)
+                )
+                slots.append(first + slot if has_vector else -1)
             first += count
         self._scores = np.array(scores, np.float32)
         # Nothing is alike to a piece without a vector: the last line, at -1, is one of zeros.
         self._vectors = np.vstack([lines, np.zeros((1, lines.shape[1]), np.float32)])[slots]
 
-    def choose(self, room: int, count: Callable[[str], int], known: Sequence[RenderedMemory]) -> list[Quote]:
-        """The best pieces that fit into so many tokens, as lines; `known` memories are not repeated."""
+    def choose(self, room: int, count: Callable[[str], int], rendered: Sequence[RenderedMemory]) -> list[Quote]:
+        """The best pieces that fit into so many tokens, as lines; `rendered` memories are not repeated."""
         chosen = _Chosen(room, count)
         sessions, in_session = np.array(self._sessions), np.array(self._in_session, np.float32)
         of_session: dict[int, Floats] = {}
         gains, alike = self._scores.copy(), np.full(len(self._scores), ALIKE_FROM, np.float32)
         spent: dict[int, int] = {}
-        memories = {joined_words(memory.text): memory for memory in known}
+        memories = {joined_words(memory.text): memory for memory in rendered}
         while len(gains) and chosen.room >= LEAST_ROOM:
             best = int(gains.argmax())
             if gains[best] == -np.inf:
                 break
             gains[best] = -np.inf
             excerpt, number = self._pieces[best]
-            text = _unknown(excerpt.pieces[number], memories)
+            text = _beyond(memories, excerpt.pieces[number], self._terms)
             cost = chosen.add(excerpt, number, text) if text else 0
             if cost:
                 session = self._sessions[best]
@@ -138,7 +141,7 @@ class _Chosen:
     """Pieces taken so far, and the tokens that are left."""
 
     def __init__(self, room: int, count: Callable[[str], int]) -> None:
-        self.room = room - count(HEADING) - 1
+        self.room = room - count(f"{HEADING}\n")
         self._count = count
         self._turns: dict[InteractionId, tuple[Excerpt, dict[int, str]]] = {}
         self._texts: set[str] = set()
@@ -161,9 +164,9 @@ class _Chosen:
     def _cost(self, excerpt: Excerpt, text: str) -> int:
         if excerpt.turn in self._turns:
             return self._count(GAP + text)
-        # One more for the line break. The first quote of a day brings its date.
-        date = 0 if excerpt.day in self._days else self._count(excerpt.day) + 1
-        return date + self._count(f"[{turn_handle(excerpt.turn)}] {_marked(excerpt, text)}") + 1
+        # The first quote of a day brings its date.
+        date = 0 if excerpt.day in self._days else self._count(f"{excerpt.day}\n")
+        return date + self._count(f"[{turn_handle(excerpt.turn)}] {_marked(excerpt, text)}\n")
 
     def quotes(self) -> list[Quote]:
         """Newest day first; within a day as they were said."""
@@ -196,21 +199,21 @@ def quoted_lines(quotes: Sequence[Quote]) -> list[str]:
     return lines
 
 
-def is_quotable(found: Found) -> bool:
-    reasons = found.reasons
+def is_quotable(match: Found) -> bool:
+    reasons = match.reasons
     return reasons.get("fts", 0.0) >= FEWEST_WORDS or reasons.get("vector", 0.0) >= LEAST_COSINE
 
 
-def _unknown(piece: QuotePiece, memories: Mapping[str, RenderedMemory]) -> str:
+def _beyond(memories: Mapping[str, RenderedMemory], piece: QuotePiece, query_terms: frozenset[str]) -> str:
     """What a piece says beyond the memories that are rendered; empty when that is too little."""
-    text = piece.text
-    said = [memory for words, memory in memories.items() if words in piece.words or piece.words in words]
-    if not said:
+    text = piece.text_for(query_terms)
+    repeated = [memory for words, memory in memories.items() if words in piece.words or piece.words in words]
+    if not repeated:
         return text
     if any(piece.words in words for words in memories):
         return ""
     # A piece is one line with single spaces: more of them are words that were blanked.
-    parts = [_STRAY.sub("", part).strip() for part in _BLANK.split(without_echoes(text, said).text)]
+    parts = [_STRAY.sub("", part).strip() for part in _BLANK.split(without_echoes(text, repeated).text)]
     left = GAP.join(part for part in parts if part)
     words = len(left.split())
     return left if left == text or words >= max(FEWEST_LEFT, WORTH * len(text.split())) else ""

@@ -61,8 +61,8 @@ def _dated(name: str, *parts: Any, **options: Any) -> sa.Table:
 
 def _table(name: str, key: list[sa.Column[Any]], *parts: Part, **options: Any) -> sa.Table:
     """Rows that are told apart, within their org, by `key`."""
-    own = sa.PrimaryKeyConstraint("org_id", *(column.name for column in key), name=f"pk_{name}")
-    return _dated(name, *_text("org_id"), *key, *parts, own, **options)
+    primary_key = sa.PrimaryKeyConstraint("org_id", *(column.name for column in key), name=f"pk_{name}")
+    return _dated(name, *_text("org_id"), *key, *parts, primary_key, **options)
 
 
 def _numbered(name: str, key: str, *parts: Part) -> sa.Table:

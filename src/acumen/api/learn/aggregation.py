@@ -6,8 +6,8 @@ import time
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
-from acumen.learn.runs import status
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs import runs
+from acumen.learn.runs.runs import RunStatus
 from acumen.learn.share import aggregate
 from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.job import JobState
@@ -42,7 +42,7 @@ async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float,
         except Conflict:
             if time.monotonic() > give_up_at:
                 raise
-            await asyncio.sleep(status.POLL_SECONDS)
+            await asyncio.sleep(runs.POLL_SECONDS)
         else:
             call.app.wake_worker()
             return run
@@ -55,9 +55,9 @@ async def _help(run: Run, call: Call) -> None:
 
 
 async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
-    operation = await status.wait(run.id, run.service, give_up_at - time.monotonic(), call.deps)
+    operation = await runs.wait(run.id, run.service, give_up_at - time.monotonic(), call.deps)
     if not operation.over:
-        raise Unavailable(f"The aggregation takes longer than this; it goes on as operation {run.id}.")
+        raise Unavailable(f"The aggregation is still running as operation {run.id}.")
     return operation
 
 
@@ -65,12 +65,12 @@ async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
 async def submit(request: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
     run = await aggregate.submit(request.request_id, request.agent_version, call.deps, full=request.full)
     call.app.wake_worker()
-    return _operation(await aggregate.operation(run.id, call.deps))
+    return _operation(await aggregate.run_status(run.id, call.deps))
 
 
 @answers(Calls.playbook_aggregation_operation)
 async def poll(request: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    return _operation(await aggregate.operation(RunId(request.operation_id), call.deps))
+    return _operation(await aggregate.run_status(RunId(request.operation_id), call.deps))
 
 
 @answers(Calls.playbook_aggregation_changes)
@@ -121,16 +121,16 @@ def _status(operation: RunStatus) -> str:
 def _result(operation: RunStatus) -> wire.PlaybookAggregationResult:
     counted = wire.PlaybookAggregationResult.model_validate(dict(operation.run.result))
     if counted.user_playbooks_processed == 0:
-        return counted.model_copy(update={"skipped": "there are no current user playbooks of this version and name"})
+        return counted.model_copy(update={"skipped": "no current user playbooks of this version and name"})
     if counted.clusters_found == 0:
-        return counted.model_copy(update={"skipped": "no lesson is taught by enough users"})
+        return counted.model_copy(update={"skipped": "no lesson is shared by enough users"})
     return counted
 
 
 def _told(operation: RunStatus) -> str:
     counted = _result(operation)
     if counted.skipped:
-        return f"Nothing to share: {counted.skipped}"
+        return f"Nothing to aggregate: {counted.skipped}"
     return (
         f"{counted.user_playbooks_processed} user playbooks, {counted.clusters_found} clusters: "
         f"{counted.playbooks_generated} shared playbooks added, {counted.playbooks_updated} updated, "

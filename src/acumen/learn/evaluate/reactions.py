@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.text import STOPWORDS, sentences, stem, words
+from acumen.model.sentences import sentences
+from acumen.model.text import STOPWORDS, stem, words
 
 # Of a long turn the beginning and the end are read, where speakers react.
 MOST_SENTENCES = 12
 
 
 class Reaction(Enum):
-    """How a user's turn takes what the agent did before it."""
+    """A user's reaction to the agent's answer before it."""
 
     ESCALATION = auto()  # wants a person instead
     GIVES_UP = auto()
@@ -69,7 +70,7 @@ TOOL_FAILED = lazy_regex(
 
 def plain(text: str) -> list[str]:
     """The speaker's own sentences, one line each, in lower case and with contractions opened."""
-    lines = sentences(text)
+    lines = [sentence.text for sentence in sentences(text)]
     if len(lines) > MOST_SENTENCES:
         lines = lines[: MOST_SENTENCES // 2] + lines[-MOST_SENTENCES // 2 :]
     return [" ".join(words(line)) for line in lines]
@@ -92,7 +93,7 @@ def says(lines: Sequence[str], cue: str) -> bool:
 
 
 def reaction(text: str, agent: str) -> Reaction:
-    """How a user's turn takes what the agent said just before it, the weightiest first."""
+    """To the agent's answer just before the turn; the most serious one counts."""
     lines = plain(text)
     whole = " . ".join(lines)
     if says([whole], "wants person"):

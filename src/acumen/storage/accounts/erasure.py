@@ -19,16 +19,16 @@ class Erasure:
 
     def find_ids(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> dict[str, list[str]]:
         """Of every row that names the user, in whatever table it stands; tables of tomorrow are no exception."""
-        found = {
+        ids_by_table = {
             table.name: self._ids(table, table.c.user_id == user)
             for table in metadata.sorted_tables
             if "user_id" in table.c and table.name not in _NO_KINDS
         }
         for table in _COUNTED:
             for column, ids in ((table.c.request_id, request_ids), (table.c.session_id, session_ids)):
-                for some in in_batches(ids):
-                    found[table.name] += self._ids(table, table.c.user_id.is_(None), column.in_(some))
-        return {kind: ids for kind, ids in found.items() if ids}
+                for batch in in_batches(ids):
+                    ids_by_table[table.name] += self._ids(table, table.c.user_id.is_(None), column.in_(batch))
+        return {kind: ids for kind, ids in ids_by_table.items() if ids}
 
     def _ids(self, table: sa.Table, *where: sa.ColumnElement[bool]) -> list[str]:
         keys = [column for column in table.primary_key.columns if column.name not in ("org_id", "user_id")]

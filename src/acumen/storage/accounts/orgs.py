@@ -29,8 +29,8 @@ class Orgs:
         return Millis(self._scope.conn.execute(sa.select(sa.func.min(orgs.c.created_at))).scalar_one())
 
     def get_config(self) -> StoredConfig:
-        found = _CONFIG.rows(self._scope.conn, org=self._scope.org)
-        return StoredConfig(found[0]["config_version"], found[0]["config"]) if found else StoredConfig(0, None)
+        rows = _CONFIG.rows(self._scope.conn, org=self._scope.org)
+        return StoredConfig(rows[0]["config_version"], rows[0]["config"]) if rows else StoredConfig(0, None)
 
     def set_config(self, config: dict[str, Any], seen_version: int) -> None:
         unchanged = orgs.c.config_version == seen_version
@@ -42,8 +42,8 @@ class Orgs:
 
 def _looked_for(config: dict[str, Any] | None) -> list[Any]:
     """The thresholds by which the texts of memories are looked at."""
-    own = (config or {}).get(REVIEW) or {}
-    return [own.get(name) for name in ("oversized_tokens", "similarity")]
+    review = (config or {}).get(REVIEW) or {}
+    return [review.get(name) for name in ("oversized_tokens", "similarity")]
 
 
 def all_orgs(conn: sa.Connection) -> list[OrgId]:

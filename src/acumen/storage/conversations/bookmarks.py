@@ -56,15 +56,15 @@ class Bookmarks:
 
     def get(self, user: UserId, extractor: str) -> InteractionId:
         """The last turn it has read; 0 before the first."""
-        found = _LAST.first(self._scope.conn, org=self._scope.org, user=user, extractor=extractor)
-        return InteractionId(found[0] if found else 0)
+        row = _LAST.first(self._scope.conn, org=self._scope.org, user=user, extractor=extractor)
+        return InteractionId(row[0] if row else 0)
 
     def delete_run(self, run_id: RunId) -> None:
         """How far a run had come, which nobody needs when it is over."""
         s = self._scope
         s.delete(bookmarks, bookmarks.c.extractor.startswith(of_run(run_id, ""), autoescape=True))
 
-    def move(self, user: UserId, extractor: str, seen: InteractionId, to: InteractionId) -> None:
+    def move(self, user: UserId, extractor: str, last_seen: InteractionId, to: InteractionId) -> None:
         """Conflict when somebody else has moved it since it was `seen`: their work stands, ours is dropped.
 
         The same when what was read has been erased meanwhile: nothing may be learned from it any more.
@@ -72,7 +72,7 @@ class Bookmarks:
         s = self._scope
         s.lock_user(user)
         row = s.stamp({"user_id": user, "extractor": extractor, "last_id": to})
-        if _move(s.db.insert).run(s.conn, [{**row, "seen": seen}]) == 1:
+        if _move(s.db.insert).run(s.conn, [{**row, "seen": last_seen}]) == 1:
             return
         if not _STANDS.first(s.conn, org=s.org, user=user, turn=to):
             raise Conflict(f"What {extractor} has read was erased meanwhile.")

@@ -55,17 +55,17 @@ class Conversations:
         """False when the very same request is stored already; Conflict when its id is taken by another."""
         return self.add_all([(request, turns)])[0]
 
-    def add_all(self, said: Sequence[tuple[Request, Sequence[Interaction]]]) -> list[bool]:
+    def add_all(self, published: Sequence[tuple[Request, Sequence[Interaction]]]) -> list[bool]:
         """The same for several, of which one that cannot be stored keeps the others from it."""
         s = self._scope
         # Learning reads a user's turns in the order of their ids and never looks back.
-        s.lock_users({request.user_id for request, _ in said})
-        stored = self.get_requests([request.id for request, _ in said])
+        s.lock_users({request.user_id for request, _ in published})
+        stored = self.get_requests([request.id for request, _ in published])
         added = []
-        for request, _ in said:
-            known = stored.setdefault(request.id, request)
-            added.append(known is request or _same_again(request, known))
-        fresh = [one for one, is_new in zip(said, added, strict=True) if is_new]
+        for request, _ in published:
+            first = stored.setdefault(request.id, request)
+            added.append(first is request or _same_again(request, first))
+        fresh = [pair for pair, is_new in zip(published, added, strict=True) if is_new]
         if fresh:
             self._insert(fresh)
         return added
@@ -95,9 +95,9 @@ class Conversations:
     ) -> sa.Select[Any]:
         """The query behind both pages of sessions and their content."""
         query = self._scope.select(requests)
-        for column, wanted in (("user_id", user), ("session_id", session), ("request_id", request), ("source", source)):
-            if wanted is not None:
-                query = query.where(requests.c[column] == wanted)
+        for column, value in (("user_id", user), ("session_id", session), ("request_id", request), ("source", source)):
+            if value is not None:
+                query = query.where(requests.c[column] == value)
         return _between(query, requests.c.created_at, since, until)
 
     def page_sessions(self, query: sa.Select[Any], limit: int, offset: int) -> tuple[list[list[Request]], bool]:
@@ -111,11 +111,11 @@ class Conversations:
             .limit(limit + 1)
             .offset(offset)
         )
-        wanted = [(row.user_id, row.session_id) for row in page[:limit]]
-        grouped: dict[tuple[str, str], list[Request]] = {key: [] for key in wanted}
-        for some in in_batches(sorted({session for _, session in wanted})):
-            found = query.where(requests.c.session_id.in_(some))
-            for row in self._scope.all(found.order_by(requests.c.created_at, _LAST_TURN)):
+        keys = [(row.user_id, row.session_id) for row in page[:limit]]
+        grouped: dict[tuple[str, str], list[Request]] = {key: [] for key in keys}
+        for batch in in_batches(sorted({session for _, session in keys})):
+            in_batch = query.where(requests.c.session_id.in_(batch))
+            for row in self._scope.all(in_batch.order_by(requests.c.created_at, _LAST_TURN)):
                 if (row.user_id, row.session_id) in grouped:
                     grouped[row.user_id, row.session_id].append(_request(row))
         return list(grouped.values()), len(page) > limit
@@ -134,12 +134,12 @@ class Conversations:
             .order_by(i.interaction_id.desc())
             .limit(most)
         )
-        found = [_request(row) for row in self._scope.all(query)]
-        return found, [_turn(row) for row in reversed(self._scope.rows(turns))]
+        of_session = [_request(row) for row in self._scope.all(query)]
+        return of_session, [_turn(row) for row in reversed(self._scope.rows(turns))]
 
     def get_many(self, ids: Sequence[InteractionId]) -> list[Interaction]:
         """In the order of their ids."""
-        rows = [row for some in in_batches(ids) for row in _BY_IDS.rows(self._scope.conn, self._scope.org, some)]
+        rows = [row for batch in in_batches(ids) for row in _BY_IDS.rows(self._scope.conn, self._scope.org, batch)]
         return sorted((_turn(row) for row in rows), key=lambda turn: turn.id)
 
     def find_newest(
@@ -162,9 +162,9 @@ class Conversations:
 
     def find_after(self, user: UserId, bookmark: InteractionId, limit: int | None = None) -> list[Interaction]:
         """Turns of a user that came after the bookmark, oldest first."""
-        given = {"org": self._scope.org, "user": user, "bookmark": bookmark}
+        bound = {"org": self._scope.org, "user": user, "bookmark": bookmark}
         conn = self._scope.conn
-        rows = _AFTER.rows(conn, **given) if limit is None else _SOME_AFTER.rows(conn, **given, most=limit)
+        rows = _AFTER.rows(conn, **bound) if limit is None else _SOME_AFTER.rows(conn, **bound, most=limit)
         return [_turn(row) for row in rows]
 
     def find_before(self, user: UserId, bookmark: InteractionId, limit: int) -> list[Interaction]:
@@ -174,8 +174,8 @@ class Conversations:
 
     def get_last_id(self, request_id: RequestId) -> InteractionId | None:
         query = self._scope.select(_turn_id).where(interactions.c.request_id == request_id)
-        found = self._scope.first(query.order_by(_turn_id.desc()).limit(1))
-        return None if found is None else InteractionId(found[0])
+        row = self._scope.first(query.order_by(_turn_id.desc()).limit(1))
+        return None if row is None else InteractionId(row[0])
 
     def get_requests(self, ids: Sequence[RequestId]) -> dict[RequestId, Request]:
         rows = _REQUESTS.rows(self._scope.conn, self._scope.org, ids)

@@ -35,20 +35,22 @@ class RequestUsers:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def find(self, heard: RequestFilter) -> list[UserId]:
+    def find(self, criteria: RequestFilter) -> list[UserId]:
         """Everybody with a request that fits and may be learned from, by name."""
         c = requests.c
-        query = sa.select(c.user_id).where(c.org_id == self._scope.org, sa.not_(c.evaluation_only), *_conditions(heard))
+        query = sa.select(c.user_id).where(
+            c.org_id == self._scope.org, sa.not_(c.evaluation_only), *_conditions(criteria)
+        )
         return [UserId(row.user_id) for row in self._scope.all(query.distinct().order_by(c.user_id))]
 
 
-def _conditions(heard: RequestFilter) -> list[sa.ColumnElement[bool]]:
+def _conditions(criteria: RequestFilter) -> list[sa.ColumnElement[bool]]:
     c = requests.c
-    given: tuple[tuple[object, Callable[[], sa.ColumnElement[bool]]], ...] = (
-        (heard.user_id, lambda: c.user_id == heard.user_id),
-        (heard.source, lambda: c.source == heard.source),
-        (heard.agent_versions, lambda: c.agent_version.in_(heard.agent_versions or ())),
-        (heard.since, lambda: c.created_at >= heard.since),
-        (heard.until, lambda: c.created_at <= heard.until),
+    conditions: tuple[tuple[object, Callable[[], sa.ColumnElement[bool]]], ...] = (
+        (criteria.user_id, lambda: c.user_id == criteria.user_id),
+        (criteria.source, lambda: c.source == criteria.source),
+        (criteria.agent_versions, lambda: c.agent_version.in_(criteria.agent_versions or ())),
+        (criteria.since, lambda: c.created_at >= criteria.since),
+        (criteria.until, lambda: c.created_at <= criteria.until),
     )
-    return [condition() for value, condition in given if value is not None]
+    return [condition() for value, condition in conditions if value is not None]

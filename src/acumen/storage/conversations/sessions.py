@@ -84,10 +84,10 @@ class SessionRecords:
         last, count, first_at = self._scope.conn.execute(query).one()
         return Extent(InteractionId(last or 0), count, Millis(first_at or 0))
 
-    def find_grown(self, user: UserId, seen: InteractionId) -> list[GrownSession]:
+    def find_grown(self, user: UserId, last_seen: InteractionId) -> list[GrownSession]:
         """Those in which a user's turns came after `seen`, in the order of their newest turns."""
-        found = _grown().rows(self._scope.conn, org=self._scope.org, user=user, seen=seen)
-        return [GrownSession(**{**row, "finished": bool(row["finished"])}) for row in found]
+        rows = _grown().rows(self._scope.conn, org=self._scope.org, user=user, seen=last_seen)
+        return [GrownSession(**{**row, "finished": bool(row["finished"])}) for row in rows]
 
     def find_ended(self, since: Millis, until: Millis, sources: Sequence[str] | None) -> list[EndedSession]:
         """Those whose newest request came in that time, both ends included, and that had one of these sources.
@@ -113,8 +113,8 @@ class SessionRecords:
 
     def find_finished(self, user: UserId, ids: Sequence[SessionId]) -> set[SessionId]:
         """Those of them that are over."""
-        found = _FINISHED.rows(self._scope.conn, self._scope.org, ids, user=user)
-        return {SessionId(row["session_id"]) for row in found}
+        rows = _FINISHED.rows(self._scope.conn, self._scope.org, ids, user=user)
+        return {SessionId(row["session_id"]) for row in rows}
 
     # --- how they ended, as their callers state it -----------------------------------------------------------------
 
@@ -137,10 +137,10 @@ class SessionRecords:
         row = self._scope.first(query)
         return None if row is None else _stated(row)
 
-    def find_outcomes(self, wanted: OutcomeFilter, limit: int, offset: int) -> list[Stated]:
+    def find_outcomes(self, criteria: OutcomeFilter, limit: int, offset: int) -> list[Stated]:
         """The latest first."""
         c = sessions.c
-        query = self._scope.select(sessions).where(c.outcome.is_not(None), *_outcomes(wanted))
+        query = self._scope.select(sessions).where(c.outcome.is_not(None), *_outcomes(criteria))
         query = query.order_by(c.outcome_at.desc(), c.user_id, c.session_id).limit(limit).offset(offset)
         return [_stated(row) for row in self._scope.all(query)]
 
@@ -167,21 +167,21 @@ class SessionRecords:
         self._scope.upsert(sessions, {"user_id": user, "session_id": session}, values)
 
 
-def _outcomes(wanted: OutcomeFilter) -> list[sa.ColumnElement[bool]]:
+def _outcomes(criteria: OutcomeFilter) -> list[sa.ColumnElement[bool]]:
     c = sessions.c
-    asked: list[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]] = [
-        (wanted.sessions, c.session_id.in_),
-        (wanted.user_id, c.user_id.__eq__),
-        (wanted.source, c.outcome_source.__eq__),
-        (wanted.outcome, c.outcome.__eq__),
-        (wanted.label, c.outcome_label.__eq__),
-        (wanted.since, c.outcome_at.__ge__),
-        (wanted.until, c.outcome_at.__le__),
+    conditions: list[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]] = [
+        (criteria.sessions, c.session_id.in_),
+        (criteria.user_id, c.user_id.__eq__),
+        (criteria.source, c.outcome_source.__eq__),
+        (criteria.outcome, c.outcome.__eq__),
+        (criteria.label, c.outcome_label.__eq__),
+        (criteria.since, c.outcome_at.__ge__),
+        (criteria.until, c.outcome_at.__le__),
     ]
-    return [condition(value) for value, condition in asked if value is not None]
+    return [condition(value) for value, condition in conditions if value is not None]
 
 
 def _stated(row: Any) -> Stated:
     of_row = {name: getattr(row, f"outcome_{name}") for name in ("label", "revision", "stated_at")}
-    said = {"outcome": Outcome(row.outcome), "occurred_at": row.outcome_at, "source": row.outcome_source or ""}
-    return value_of(Stated, row, **of_row, **said, **(row.outcome_detail or {}))
+    outcome = {"outcome": Outcome(row.outcome), "occurred_at": row.outcome_at, "source": row.outcome_source or ""}
+    return value_of(Stated, row, **of_row, **outcome, **(row.outcome_detail or {}))

@@ -63,11 +63,11 @@ def _copy(source: Path, part: Path) -> None:
         with contextlib.closing(dbapi2.connect(str(source), timeout=10)) as conn:
             conn.execute("VACUUM INTO ?", (str(part),))
         with contextlib.closing(dbapi2.connect(str(part))) as conn:
-            found = [line for (line,) in conn.execute("PRAGMA integrity_check") if line != "ok"]
+            damage = [line for (line,) in conn.execute("PRAGMA integrity_check") if line != "ok"]
     except dbapi2.Error as wrong:
         full = "full" in str(wrong)
         raise StorageFull() if full else Unavailable(f"The copy could not be made: {wrong}.") from wrong
-    if found:
-        raise Unavailable(f"The copy is damaged, so it was not kept: {found[0]}. Run `acumen doctor`.")
+    if damage:
+        raise Unavailable(f"The copy is damaged, so it was not kept: {damage[0]}. Run `acumen doctor`.")
     with part.open("rb") as file:
         os.fsync(file.fileno())

@@ -46,11 +46,11 @@ class BulkInsert:
         in_lists = conn.dialect.name == "postgresql"
         columns = enumerate(zip(*rows, strict=True))
         used = tuple([place for place, values in columns if values.count(None) < len(rows)])
-        for some in _parts(rows, len(rows) if in_lists else MOST_ROWS):
-            key = (conn.dialect.name, 0 if in_lists else len(some), used)
+        for batch in _parts(rows, len(rows) if in_lists else MOST_ROWS):
+            key = (conn.dialect.name, 0 if in_lists else len(batch), used)
             text, in_order = self._forms.get(key) or self._compiled(key, conn.dialect)
-            given = map(in_order, some)
-            values = map(list, zip(*given, strict=True)) if in_lists else chain.from_iterable(given)
+            ordered = map(in_order, batch)
+            values = map(list, zip(*ordered, strict=True)) if in_lists else chain.from_iterable(ordered)
             with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
                 cursor.execute(text, list(values))
                 yield cursor
@@ -62,10 +62,10 @@ class BulkInsert:
         compiled = str(self._statement.compile(dialect=dialect, column_keys=names))
         row = f"({', '.join('?' * len(names))})"
         lists = ", ".join(f"%s::{table.c[name].type.compile(dialect)}[]" for name in names)
-        given = f"VALUES {', '.join([row] * size)}" if size else f"SELECT * FROM unnest({lists})"
+        values = f"VALUES {', '.join([row] * size)}" if size else f"SELECT * FROM unnest({lists})"
         if len(self._forms) >= MOST_FORMS:
             self._forms.clear()
-        form: Form = (_ROW.sub(given, compiled, count=1), itemgetter(*map(self._columns.index, names)))
+        form: Form = (_ROW.sub(values, compiled, count=1), itemgetter(*map(self._columns.index, names)))
         return self._forms.setdefault(key, form)
 
 

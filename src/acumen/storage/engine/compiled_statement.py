@@ -28,9 +28,9 @@ class CompiledStatement:
     def run(self, conn: sa.Connection, rows: Sequence[Row]) -> int:
         """How many rows were written."""
         text, values = self._forms.get(conn.dialect.name) or self._compiled(conn.dialect, self._columns_of(rows[0]))
-        given = [values(row) for row in rows]
+        bound = [values(row) for row in rows]
         with translated(conn, text):
-            return _execute(conn.connection.cursor(), text, given)
+            return _execute(conn.connection.cursor(), text, bound)
 
     def returning(self, conn: sa.Connection, row: Row) -> Any:
         """What the database answers to one row."""
@@ -101,9 +101,9 @@ def _into(compiled: Any) -> Callable[[Row], Any]:
     fixed = {name.removeprefix("its_"): value for name, value in compiled.params.items()}
 
     def values(row: Row) -> Any:
-        given = {**fixed, **row}
-        found = [given[key] for key in keys]
-        return found if compiled.positiontup else dict(zip(names, found, strict=True))
+        by_name = {**fixed, **row}
+        ordered = [by_name[key] for key in keys]
+        return ordered if compiled.positiontup else dict(zip(names, ordered, strict=True))
 
     return values
 
@@ -138,9 +138,9 @@ class SelectByIds:
         text, values = self._forms.get((conn.dialect.name, size)) or self._compiled(conn.dialect, size)
         read = self._read.of(conn.dialect)
         gaps = dict(zip(_gaps(size), chain(ids, repeat(ids[-1])), strict=False))
-        given = values({"org": org, **more, **gaps})
+        bound = values({"org": org, **more, **gaps})
         with translated(conn, text), contextlib.closing(conn.connection.cursor()) as cursor:
-            cursor.execute(text, given)
+            cursor.execute(text, bound)
             return [read(row) for row in cursor.fetchall()]
 
     def _compiled(self, dialect: sa.Dialect, size: int) -> Form:

@@ -41,12 +41,12 @@ class Database(Protocol):
         """Whether the text stands somewhere in the column, in capitals or not; however long it is."""
         ...
 
-    def json_rows(self, given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    def json_rows(self, objects: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         """Objects of a JSON list as rows with these columns: one text, however many they are."""
         ...
 
     def join_first(
-        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+        self, base: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
         """Each row of what is known, `left` among it, beside the first of `right` by a column of those that fit.
 

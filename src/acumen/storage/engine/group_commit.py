@@ -47,21 +47,21 @@ class GroupCommit(Generic[I, O]):
             if taken and size > MOST_AT_ONCE:
                 break
             taken += 1
-        some, self._waiting = self._waiting[:taken], self._waiting[taken:]
-        return some
+        group, self._waiting = self._waiting[:taken], self._waiting[taken:]
+        return group
 
-    async def _answer(self, some: Sequence[tuple[I, asyncio.Future[O]]]) -> None:
+    async def _answer(self, group: Sequence[tuple[I, asyncio.Future[O]]]) -> None:
         try:
-            answers = await self._write([item for item, _ in some])
+            answers = await self._write([item for item, _ in group])
         except Exception as wrong:  # noqa: BLE001 - told to whoever caused it
-            if len(some) > 1 and not isinstance(wrong, Unavailable):  # one has it coming; the others shall not suffer
-                for one in some:
-                    await self._answer([one])
+            if len(group) > 1 and not isinstance(wrong, Unavailable):  # one has it coming; the others shall not suffer
+                for member in group:
+                    await self._answer([member])
                 return
-            for _, future in some:
+            for _, future in group:
                 if not future.done():
                     future.set_exception(wrong)
             return
-        for (_, future), answer in zip(some, answers, strict=True):
+        for (_, future), answer in zip(group, answers, strict=True):
             if not future.done():
                 future.set_result(answer)

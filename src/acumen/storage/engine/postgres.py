@@ -79,29 +79,29 @@ class Postgres:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write_now, fn, keys)
 
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
-        found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
-        return found
+        contains: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_any(sa.cast(list(values), ARRAY(sa.Text)))
+        return contains
 
     def json_contains(self, column: Any, value: Any) -> sa.ColumnElement[bool]:
-        found: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_key(value)
-        return found
+        contains: sa.ColumnElement[bool] = sa.cast(column, JSONB).has_key(value)
+        return contains
 
     def contains_text(self, column: Any, text: str) -> sa.ColumnElement[bool]:
         return sa.func.strpos(sa.func.lower(column), sa.func.lower(text)) > 0
 
     @staticmethod
-    def json_rows(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+    def json_rows(objects: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
         columns = [sa.column(c.name, c.type) for c in shape.c]
-        rows = sa.func.json_to_recordset(sa.cast(given, sa.JSON)).table_valued(*columns)
+        rows = sa.func.json_to_recordset(sa.cast(objects, sa.JSON)).table_valued(*columns)
         return sa.select(*rows.render_derived(name="listed", with_types=True).c)
 
     def join_first(
-        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+        self, base: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
         """By LATERAL: what SQLite is told instead, Postgres would answer by reading all of `right`."""
         query = sa.select(right).where(*fits(right.c)).order_by(right.c[by]).limit(1)
-        one = query.correlate(left).lateral("first")
-        return known.outerjoin(one, sa.true()), one.c
+        nearest = query.correlate(left).lateral("first")
+        return base.outerjoin(nearest, sa.true()), nearest.c
 
     def lock(self, conn: sa.Connection, *keys: str) -> None:
         if keys:

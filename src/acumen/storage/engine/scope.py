@@ -79,7 +79,7 @@ class OrgScope(Struct, frozen=True):
 
     def all_in(self, query: sa.Select[Any], column: sa.ColumnElement[Any], values: Collection[Any]) -> list[Any]:
         """The rows with one of these values, as many at a time as a statement may name."""
-        return [row for some in in_batches(sorted(values)) for row in self.all(query.where(column.in_(some)))]
+        return [row for batch in in_batches(sorted(values)) for row in self.all(query.where(column.in_(batch)))]
 
     def page(self, query: sa.Select[Any], limit: int | None, offset: int) -> tuple[list[Any], int]:
         """Some rows of an ordered query, and how many it has in all, from one run of it where that is possible."""
@@ -118,9 +118,9 @@ class OrgScope(Struct, frozen=True):
 
     def insert_new(self, table: sa.Table, rows: list[dict[str, Any]]) -> int:
         """Those that are not there yet; how many that were."""
-        given = [self.stamp(row) for row in rows]
+        stamped = [self.stamp(row) for row in rows]
         insert = self.db.insert(table).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
-        return self.conn.execute(insert, given if len(given) > 1 else given[0]).rowcount if given else 0
+        return self.conn.execute(insert, stamped if len(stamped) > 1 else stamped[0]).rowcount if stamped else 0
 
     def upsert(self, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         """The row of this key, new or changed to these values."""
@@ -144,16 +144,16 @@ class OrgScope(Struct, frozen=True):
 
     def delete_in(self, column: sa.Column[Any], values: Collection[Any], *where: sa.ColumnElement[bool]) -> int:
         """The same for rows with one of these values."""
-        return sum(self.delete(column.table, column.in_(some), *where) for some in in_batches(sorted(values)))
+        return sum(self.delete(column.table, column.in_(batch), *where) for batch in in_batches(sorted(values)))
 
 
-def value_of(kind: type[D], row: Any, /, **told: Any) -> D:
+def value_of(kind: type[D], row: Any, /, **fields: Any) -> D:
     """A value from a row: fields called like a column are that column's, the others are told."""
-    same = set(kind.__struct_fields__) - told.keys()
-    return kind(**{name: getattr(row, name) for name in same}, **told)
+    same = set(kind.__struct_fields__) - fields.keys()
+    return kind(**{name: getattr(row, name) for name in same}, **fields)
 
 
-def row_of(table: sa.Table, value: Any, /, **told: Any) -> dict[str, Any]:
+def row_of(table: sa.Table, value: Any, /, **columns: Any) -> dict[str, Any]:
     """A row from a value: columns called like a field are that field's, the others are told."""
-    same = (name for name in table.c.keys() if name not in told and hasattr(value, name))  # noqa: SIM118 - no dictionary
-    return {**{name: getattr(value, name) for name in same}, **told}
+    same = (name for name in table.c.keys() if name not in columns and hasattr(value, name))  # noqa: SIM118 - no dictionary
+    return {**{name: getattr(value, name) for name in same}, **columns}

@@ -92,18 +92,18 @@ class Sqlite:
         return sa.func.instr(sa.func.lower(column), sa.func.lower(text)) > 0  # LIKE gives up at 50,000 bytes
 
     @staticmethod
-    def json_rows(given: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
-        one = sa.func.json_each(given).table_valued("value")
+    def json_rows(objects: sa.BindParameter[str], shape: sa.TableClause) -> sa.Select[Any]:
+        item = sa.func.json_each(objects).table_valued("value")
         return sa.select(
-            *(sa.func.json_extract(one.c.value, f"$.{c.name}", type_=c.type).label(c.name) for c in shape.c)
+            *(sa.func.json_extract(item.c.value, f"$.{c.name}", type_=c.type).label(c.name) for c in shape.c)
         )
 
     def join_first(
-        self, known: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
+        self, base: sa.FromClause, left: sa.Table, right: sa.Table, fits: Fits, by: str
     ) -> tuple[sa.Join, Any]:
-        one = right.alias("first")
+        nearest = right.alias("first")
         first = sa.select(sa.func.min(right.c[by])).where(*fits(right.c)).correlate(left)
-        return known.outerjoin(one, sa.and_(*fits(one.c), one.c[by] == first.scalar_subquery())), one.c
+        return base.outerjoin(nearest, sa.and_(*fits(nearest.c), nearest.c[by] == first.scalar_subquery())), nearest.c
 
     def lock(self, conn: sa.Connection, *keys: str) -> None:
         """One writer: everything is in order already."""
@@ -130,8 +130,8 @@ class Sqlite:
         return {(row[0], row[1]) for row in conn.exec_driver_sql(query)}
 
     def check(self, conn: sa.Connection) -> list[str]:
-        found = conn.exec_driver_sql("PRAGMA quick_check").scalars().all()
-        return [str(line) for line in found if line != "ok"]
+        lines = conn.exec_driver_sql("PRAGMA quick_check").scalars().all()
+        return [str(line) for line in lines if line != "ok"]
 
     def engine(self) -> sa.Engine:
         return self._writing

@@ -70,8 +70,8 @@ class JobQueue:
         """Since when the oldest that is due waits; None when none does."""
         c = jobs.c
         due = self._scope.select(c.run_at).where(c.state == JobState.WAITING, c.run_at <= self._scope.at)
-        found = self._scope.first(due.order_by(c.run_at).limit(1))
-        return Millis(found.run_at) if found else None
+        oldest = self._scope.first(due.order_by(c.run_at).limit(1))
+        return Millis(oldest.run_at) if oldest else None
 
     def find_dead_letters(self, limit: int) -> list[Job]:
         c = jobs.c
@@ -116,8 +116,8 @@ class JobLeases:
     def next_at(self) -> Millis | None:
         """When the earliest waiting job wants to run."""
         query = sa.select(sa.func.min(jobs.c.run_at)).where(jobs.c.state == JobState.WAITING)
-        found = self._conn.execute(query).scalar()
-        return None if found is None else Millis(found)
+        run_at = self._conn.execute(query).scalar()
+        return None if run_at is None else Millis(run_at)
 
     def claim(self, owner: str, until: Millis, most: int, attempts: int) -> list[Job]:
         """Takes due jobs whose scope nobody else is working on."""

@@ -20,8 +20,8 @@ class RunItems:
     def add(self, run_id: RunId, items: Sequence[str]) -> None:
         """They come after what is there."""
         numbered = list(enumerate(items, self.get_progress(run_id).total))
-        for some in in_batches(numbered):
-            rows = [{"run_id": run_id, "place": place, "item": item} for place, item in some]
+        for batch in in_batches(numbered):
+            rows = [{"run_id": run_id, "place": place, "item": item} for place, item in batch]
             self._scope.insert(run_items, [{**row, "state": ItemState.WAITING} for row in rows])
 
     def get_next(self, run_id: RunId) -> RunItem | None:

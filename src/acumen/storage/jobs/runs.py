@@ -32,8 +32,8 @@ class Runs:
         self.lock(service)
         active = self.get_active(service, subject)
         if active is not None:
-            told = f"A run of {service} is under way ({active.id}): wait for its end, or cancel it."
-            raise OperationInTheWay(told, active.id)
+            message = f"A run of {service} is under way ({active.id}): wait for its end, or cancel it."
+            raise OperationInTheWay(message, active.id)
         run_id = run_id or RunId(fresh_id("run"))
         row = {"run_id": run_id, "service": service, "active_key": _active_key(service, subject)}
         s.insert(runs, [{**row, "state": RunState.QUEUED, "request": dict(request), "cancel_asked": False}])
@@ -105,5 +105,5 @@ def _active_key(service: str, subject: str) -> str:
 
 
 def _run(row: Any) -> Run:
-    told = {"id": row.run_id, "state": RunState(row.state), "request": row.request or {}, "result": row.result or {}}
-    return value_of(Run, row, **told)
+    fields = {"id": row.run_id, "state": RunState(row.state), "request": row.request or {}, "result": row.result or {}}
+    return value_of(Run, row, **fields)

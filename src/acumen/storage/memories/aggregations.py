@@ -42,12 +42,12 @@ _BOOKMARK = PlainStatement(
 def _new_lessons() -> PlainStatement:
     """Asked for every publish: built once."""
     u, m, r = user_playbooks.c, aggregation_bookmarks.c, requests.c
-    seen = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
+    last_read = sa.select(m.last_id).where(m.org_id == u.org_id, m.agent_version == u.agent_version).scalar_subquery()
     skipped = sa.exists().where(r.org_id == u.org_id, r.request_id == u.request_id, r.skip_aggregation)
     return PlainStatement(
         sa.select(u.agent_version, sa.func.count())
         .where(u.org_id == sa.bindparam("org"), u.status == str(Status.CURRENT), u.user_id.is_not(None))
-        .where(u.playbook_id > sa.func.coalesce(seen, 0), sa.not_(skipped))
+        .where(u.playbook_id > sa.func.coalesce(last_read, 0), sa.not_(skipped))
         .group_by(u.agent_version)
     )
 

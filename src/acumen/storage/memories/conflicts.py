@@ -44,17 +44,17 @@ class Conflicts:
         for ref in refs:
             by_kind.setdefault(ref.kind, []).append(ref.id)
         c = conflicts.c
-        found: dict[str, Conflict] = {}
+        by_id: dict[str, Conflict] = {}
         for kind, ids in by_kind.items():
-            for some in in_batches(ids):
+            for batch in in_batches(ids):
                 part = sa.or_(
-                    sa.and_(c.older_kind == str(kind), c.older_id.in_(some)),
-                    sa.and_(c.newer_kind == str(kind), c.newer_id.in_(some)),
+                    sa.and_(c.older_kind == str(kind), c.older_id.in_(batch)),
+                    sa.and_(c.newer_kind == str(kind), c.newer_id.in_(batch)),
                 )
                 query = self._scope.select(conflicts).where(part)
                 rows = self._scope.rows(query.where(_IS_OPEN) if only_open else query)
-                found |= {row["conflict_id"]: _conflict(row) for row in rows}
-        return sorted(found.values(), key=lambda conflict: (conflict.created_at, conflict.id))
+                by_id |= {row["conflict_id"]: _conflict(row) for row in rows}
+        return sorted(by_id.values(), key=lambda conflict: (conflict.created_at, conflict.id))
 
     def find_open(self, user: UserId | None = None, limit: int | None = None) -> list[Conflict]:
         """Newest first; of one user or of the whole org."""

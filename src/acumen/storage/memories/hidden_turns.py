@@ -38,8 +38,8 @@ class HiddenTurns:
     def find_hidden(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         """Those of them that search must not find."""
         ids = [str(turn) for turn in turns]
-        found = (row for some in in_batches(ids) for row in _HIDDEN.rows(self._scope.conn, self._scope.org, some))
-        return {InteractionId(int(row["entity_id"])) for row in found}
+        rows = (row for batch in in_batches(ids) for row in _HIDDEN.rows(self._scope.conn, self._scope.org, batch))
+        return {InteractionId(int(row["entity_id"])) for row in rows}
 
     def refresh(self, user: str, turns: Iterable[InteractionId]) -> None:
         """Hides the turns that forgotten memories rest on, and shows the others of these."""
@@ -68,8 +68,8 @@ class HiddenTurns:
 
     def _existing(self, turns: Collection[InteractionId]) -> set[InteractionId]:
         batches = in_batches(sorted(turns))
-        found = (row for some in batches for row in _EXISTING.rows(self._scope.conn, self._scope.org, some))
-        return {InteractionId(row["interaction_id"]) for row in found}
+        rows = (row for batch in batches for row in _EXISTING.rows(self._scope.conn, self._scope.org, batch))
+        return {InteractionId(row["interaction_id"]) for row in rows}
 
     def _hide(self, user: str, turns: Collection[InteractionId]) -> None:
         """What search knows of them is kept: it is needed when they are shown again."""
@@ -84,6 +84,6 @@ class HiddenTurns:
     def _show(self, turns: Collection[InteractionId]) -> None:
         ids = [str(turn) for turn in turns]
         c = search_rows.c
-        for some in in_batches(ids):
-            self._scope.update(search_rows, c.kind == TURN, c.entity_id.in_(some), gone=False)
+        for batch in in_batches(ids):
+            self._scope.update(search_rows, c.kind == TURN, c.entity_id.in_(batch), gone=False)
         self._search.touch_all(TURN, ids)

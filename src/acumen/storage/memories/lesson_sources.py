@@ -35,8 +35,8 @@ class LessonSources:
     def find_lessons_of(self, members: Collection[int]) -> dict[PlaybookId, set[PlaybookId]]:
         """The shared lessons that these user playbooks once went into, each with those of them that did."""
         members_of: dict[PlaybookId, set[PlaybookId]] = {}
-        for some in in_batches(sorted(members)):
-            for row in _BY_SOURCE.rows(self._scope.conn, self._scope.org, some):
+        for batch in in_batches(sorted(members)):
+            for row in _BY_SOURCE.rows(self._scope.conn, self._scope.org, batch):
                 members_of.setdefault(row["agent_playbook_id"], set()).add(row["user_playbook_id"])
         return members_of
 

@@ -109,13 +109,13 @@ class Lineage:
         query = self._scope.select(c.entity_id, c.op, c.after).where(c.kind == str(kind), c.created_at <= at)
         if user is not None:
             query = query.where(c.user_id == user)
-        found: dict[str, dict[str, Any]] = {}
+        memories: dict[str, dict[str, Any]] = {}
         for row in self._scope.all(query.order_by(c.event_id)):
             if row.op == "delete":
-                found.pop(row.entity_id, None)
+                memories.pop(row.entity_id, None)
             elif row.after is not None:  # all of it, or of many that moved at once only their status
-                found[row.entity_id] = {**found.get(row.entity_id, {}), **row.after}
-        return {name: told for name, told in found.items() if "origin" in told}
+                memories[row.entity_id] = {**memories.get(row.entity_id, {}), **row.after}
+        return {name: memory for name, memory in memories.items() if "origin" in memory}
 
     def count_caused_by(self, request_id: str) -> tuple[dict[str, int], dict[str, int]]:
         """What one request taught: profiles and playbooks, counted by what happened to them."""
@@ -132,8 +132,8 @@ class Lineage:
         Of each only the status is told, for nothing else changed.
         """
         before, after = ({"status": str(status)} for status in move)
-        told = {**_row(MemoryRef(kind, ""), str(move[1]), because, None), "before": before, "after": after}
-        self._record_all(told, owners)
+        event = {**_row(MemoryRef(kind, ""), str(move[1]), because, None), "before": before, "after": after}
+        self._record_all(event, owners)
 
     def find_by_kind(self, kind: Kind, user: str | None, limit: int) -> list[dict[str, Any]]:
         """What happened to all memories of a kind, or to those of one user; the newest event first."""
@@ -145,17 +145,17 @@ class Lineage:
             query = query.where(c.user_id == user)
         return [dict(row) for row in self._scope.rows(query.order_by(c.event_id.desc()).limit(limit))]
 
-    def find_changes(self, wanted: ChangeFilter, limit: int, before: int | None = None) -> list[dict[str, Any]]:
+    def find_changes(self, criteria: ChangeFilter, limit: int, before: int | None = None) -> list[dict[str, Any]]:
         """Events newest first, each with its kind of change as `change`; only those older than the event `before`."""
         c = lineage.c
-        org = org_of(c.event_id) if wanted.user is None else c.org_id  # as above
+        org = org_of(c.event_id) if criteria.user is None else c.org_id  # as above
         conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
             (before is not None, lambda: c.event_id < before),
-            (wanted.user is not None, lambda: c.user_id == wanted.user),
-            (wanted.since is not None, lambda: c.created_at >= wanted.since),
-            (wanted.until is not None, lambda: c.created_at < wanted.until),
-            (wanted.kinds is not None, lambda: _is_of(wanted.kinds or ())),
-            (wanted.session is not None, lambda: self._in_session(wanted.session or SessionId(""))),
+            (criteria.user is not None, lambda: c.user_id == criteria.user),
+            (criteria.since is not None, lambda: c.created_at >= criteria.since),
+            (criteria.until is not None, lambda: c.created_at < criteria.until),
+            (criteria.kinds is not None, lambda: _is_of(criteria.kinds or ())),
+            (criteria.session is not None, lambda: self._in_session(criteria.session or SessionId(""))),
         )
         query = sa.select(lineage, _CHANGE.label("change")).where(org == self._scope.org)
         query = query.where(*(condition() for applies, condition in conditions if applies))
@@ -182,14 +182,14 @@ class Lineage:
         """Deleted means deleted: that they were there is kept, their words go, and those of their earlier versions."""
         self.erase_words(kind, [*gone, *self.find_earlier_versions(kind, list(gone.values()))])
         self._scope.insert(
-            lineage, [_row(MemoryRef(kind, name), "delete", because, _owner(one)) for name, one in gone.items()]
+            lineage, [_row(MemoryRef(kind, name), "delete", because, _owner(memory)) for name, memory in gone.items()]
         )
 
     def record_outdated(self, kind: Kind, gone: Mapping[str, Any], because: Because) -> None:
         """Deleted for a newer version: nobody asked for them to be forgotten, so what they said stays told."""
         rows = [
-            {**_row(MemoryRef(kind, name), "delete", because, _owner(one)), "before": _snapshot(one)}
-            for name, one in gone.items()
+            {**_row(MemoryRef(kind, name), "delete", because, _owner(memory)), "before": _snapshot(memory)}
+            for name, memory in gone.items()
         ]
         self._scope.insert(lineage, rows)
 
@@ -205,13 +205,18 @@ class Lineage:
 
     def find_earlier_versions(self, kind: Kind, memories: Sequence[Any]) -> list[str]:
         """Those that a newer version deleted, and that said what one of these says or rest on a turn of theirs."""
-        found = []
-        for user in {owner for one in memories if (owner := _owner(one))}:
-            told = [to_builtins(one) for one in memories if _owner(one) == user]
-            words, turns = {words_of(one) for one in told}, {turn for one in told for turn in _turns(one)}
+        ids = []
+        for user in {owner for memory in memories if (owner := _owner(memory))}:
+            snapshots = [to_builtins(memory) for memory in memories if _owner(memory) == user]
+            words, turns = (
+                {words_of(memory) for memory in snapshots},
+                {turn for memory in snapshots for turn in _turns(memory)},
+            )
             before = self.find_outdated(kind, user).items()
-            found += [name for name, one in before if words_of(one) in words or not turns.isdisjoint(_turns(one))]
-        return found
+            ids += [
+                name for name, memory in before if words_of(memory) in words or not turns.isdisjoint(_turns(memory))
+            ]
+        return ids
 
     def record_all_deleted(self, kind: Kind, owners: sa.Select[Any], because: Because) -> None:
         """The same for every memory of a kind; `owners` selects their ids and users."""
@@ -220,15 +225,15 @@ class Lineage:
 
     def _record_all(self, row: dict[str, Any], owners: sa.Select[Any]) -> None:
         stamped = self._scope.stamp(row)
-        told = {name: stamped[name] for name in stamped if name not in ("entity_id", "user_id", "sources")}
-        columns = [sa.literal(value, lineage.c[name].type) for name, value in told.items()]
+        values = {name: stamped[name] for name in stamped if name not in ("entity_id", "user_id", "sources")}
+        columns = [sa.literal(value, lineage.c[name].type) for name, value in values.items()]
         rows = owners.add_columns(*columns)
-        self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *told], rows))
+        self._scope.conn.execute(sa.insert(lineage).from_select(["entity_id", "user_id", *values], rows))
 
     def erase_words(self, kind: Kind, ids: Sequence[str]) -> None:
         """That these memories were changed stays told; what they said is taken out."""
-        for some in in_batches(ids):
-            self._forget_words(kind, lineage.c.entity_id.in_(some))
+        for batch in in_batches(ids):
+            self._forget_words(kind, lineage.c.entity_id.in_(batch))
 
     def _forget_words(self, kind: Kind, *which: sa.ColumnElement[bool]) -> None:
         self._scope.update(
@@ -255,13 +260,13 @@ def _row(ref: MemoryRef, op: str, because: Because, user: str | None) -> dict[st
     }
 
 
-def words_of(told: Mapping[str, Any]) -> str:
+def words_of(snapshot: Mapping[str, Any]) -> str:
     """What a memory said, as it is told in its lineage."""
-    return str(told["lesson"]["content"] if "lesson" in told else told["content"])
+    return str(snapshot["lesson"]["content"] if "lesson" in snapshot else snapshot["content"])
 
 
-def _turns(told: Mapping[str, Any]) -> Sequence[int]:
-    return told.get("interaction_ids") or ()
+def _turns(snapshot: Mapping[str, Any]) -> Sequence[int]:
+    return snapshot.get("interaction_ids") or ()
 
 
 def _owner(memory: Any) -> str | None:

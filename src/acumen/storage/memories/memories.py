@@ -96,8 +96,12 @@ class Memories:
         by_kind: dict[Kind, list[str]] = {}
         for ref in refs:
             by_kind.setdefault(ref.kind, []).append(ref.id)
-        found = {kind: self._rows[kind].get_many(ids) for kind, ids in by_kind.items()}
-        return {MemoryRef(kind, name): title(memory) for kind, some in found.items() for name, memory in some.items()}
+        memories_of = {kind: self._rows[kind].get_many(ids) for kind, ids in by_kind.items()}
+        return {
+            MemoryRef(kind, name): title(memory)
+            for kind, memories in memories_of.items()
+            for name, memory in memories.items()
+        }
 
     def set_statuses(self, kind: Kind, moves: Sequence[StatusMove], because: Because) -> list[int]:
         """Of many memories at once, one move after the other; how many each moved."""
@@ -110,8 +114,8 @@ class Memories:
         ids = list(move.owners)
         moved = self._rows[kind].set_status(ids, move.after)
         self._search.touch_all(kind, ids)
-        for some in self._rows[kind].select_owners(ids):
-            self._lineage.record_moved(kind, some, (move.before, move.after), because)
+        for owners in self._rows[kind].select_owners(ids):
+            self._lineage.record_moved(kind, owners, (move.before, move.after), because)
         refs = [MemoryRef(kind, memory_id) for memory_id in ids]
         if move.before is Status.CURRENT:
             self._conflicts.settle(refs, because.actor, self._search.at)
@@ -123,7 +127,7 @@ class Memories:
         """Complete: no words of the memory stay behind, in search or in its lineage; nor of one that was outdated."""
         gone = self._take_out(kind, ids)
         self._lineage.record_deleted(kind, gone, because)
-        outdated = self._lineage.find_outdated(kind, ids=[one for one in ids if one not in gone])
+        outdated = self._lineage.find_outdated(kind, ids=[memory_id for memory_id in ids if memory_id not in gone])
         self._lineage.erase_words(kind, list(outdated))
         return len(gone) + len(outdated)
 
@@ -135,14 +139,14 @@ class Memories:
 
     def _take_out(self, kind: Kind, ids: Sequence[str]) -> dict[str, Any]:
         self._search.require_org_lock()
-        found = self._rows[kind].get_many(ids)
-        owners = {memory_id: _owner(memory) for memory_id, memory in found.items()}
+        memories = self._rows[kind].get_many(ids)
+        owners = {memory_id: _owner(memory) for memory_id, memory in memories.items()}
         self._search.mark_deleted(kind, {memory_id: user or "" for memory_id, user in owners.items()})
         self._review_records.erase(kind, owners)
         self._conflicts.delete(kind, list(owners))
         self._rows[kind].delete(list(owners))
-        self._settle([memory for memory in found.values() if memory.status is Status.FORGOTTEN])
-        return found
+        self._settle([memory for memory in memories.values() if memory.status is Status.FORGOTTEN])
+        return memories
 
     def delete_all(self, kind: Kind, because: Because) -> int:
         """The same in a few statements, however many there are."""

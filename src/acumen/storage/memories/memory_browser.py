@@ -29,17 +29,19 @@ class MemoryBrowser:
 
     # --- memories --------------------------------------------------------------------------------------------------
 
-    def page_memories(self, shelf: MemoryFilter, limit: int, offset: int) -> tuple[list[MemoryEntry], int]:
+    def page_memories(self, criteria: MemoryFilter, limit: int, offset: int) -> tuple[list[MemoryEntry], int]:
         """The latest changed first, and how many there are in all."""
         parts = [
-            self._of_kind(mapping, shelf) for mapping in MEMORY_TABLES.values() if shelf.kind in (None, mapping.kind)
+            self._of_kind(mapping, criteria)
+            for mapping in MEMORY_TABLES.values()
+            if criteria.kind in (None, mapping.kind)
         ]
         every = sa.union_all(*parts).subquery("every")
         order = (every.c.updated_at.desc(), every.c.kind, every.c.id)
         page, total = self._scope.page(sa.select(every).order_by(*order), limit, offset)
         return [_entry(row) for row in page], total
 
-    def _of_kind(self, mapping: Any, shelf: MemoryFilter) -> sa.Select[Any]:
+    def _of_kind(self, mapping: Any, criteria: MemoryFilter) -> sa.Select[Any]:
         c = mapping.table.c
         lesson = {name: c[name] if name in c else sa.literal("") for name in _LESSON_COLUMNS}
         query = sa.select(
@@ -54,26 +56,26 @@ class MemoryBrowser:
             c.created_at,
             c.updated_at,
         ).where(c.org_id == self._scope.org)
-        return query.where(*self._conditions(mapping, shelf, lesson))
+        return query.where(*self._conditions(mapping, criteria, lesson))
 
-    def _conditions(self, mapping: Any, shelf: MemoryFilter, lesson: Mapping[str, Any]) -> list[Any]:
+    def _conditions(self, mapping: Any, criteria: MemoryFilter, lesson: Mapping[str, Any]) -> list[Any]:
         c = mapping.table.c
-        found = [] if shelf.statuses is None else [c.status.in_([str(status) for status in shelf.statuses])]
-        for column, wanted in ((mapping.owner, shelf.user_id), (lesson["agent_version"], shelf.agent_version)):
-            found += [] if wanted is None else [column == wanted]
-        if shelf.tag is not None:
-            found.append(self._scope.db.json_contains(c.tags, shelf.tag))
-        if shelf.length is not None:
-            least, below = shelf.length
-            found.append(sa.func.length(c.content) >= least)
-            found += [] if below is None else [sa.func.length(c.content) < below]
-        if shelf.refs is not None:
-            ids = [mapping.parse_id(ref.id) for ref in shelf.refs if ref.kind is mapping.kind]
-            found.append(c[mapping.id_column].in_(ids))
-        if shelf.text:
+        conditions = [] if criteria.statuses is None else [c.status.in_([str(status) for status in criteria.statuses])]
+        for column, value in ((mapping.owner, criteria.user_id), (lesson["agent_version"], criteria.agent_version)):
+            conditions += [] if value is None else [column == value]
+        if criteria.tag is not None:
+            conditions.append(self._scope.db.json_contains(c.tags, criteria.tag))
+        if criteria.length is not None:
+            least, below = criteria.length
+            conditions.append(sa.func.length(c.content) >= least)
+            conditions += [] if below is None else [sa.func.length(c.content) < below]
+        if criteria.refs is not None:
+            ids = [mapping.parse_id(ref.id) for ref in criteria.refs if ref.kind is mapping.kind]
+            conditions.append(c[mapping.id_column].in_(ids))
+        if criteria.text:
             texts = [c.content, *(c[name] for name in ("trigger", "name") if name in c)]
-            found.append(sa.or_(*(self._scope.db.contains_text(text, shelf.text) for text in texts)))
-        return found
+            conditions.append(sa.or_(*(self._scope.db.contains_text(text, criteria.text) for text in texts)))
+        return conditions
 
     def count_by_age(self, edges: Sequence[Millis]) -> dict[tuple[int, int], int]:
         """Current memories by when they were made and when they were last shown.
@@ -81,7 +83,7 @@ class MemoryBrowser:
         A bucket is the number of edges that a time lies before, edges from the latest to the earliest; what was never
         shown lies before all of them, and one more.
         """
-        found: dict[tuple[int, int], int] = {}
+        counts: dict[tuple[int, int], int] = {}
         for mapping in MEMORY_TABLES.values():
             c, t = mapping.table.c, memory_totals.c
             its = sa.and_(t.org_id == c.org_id, t.kind == str(mapping.kind), t.entity_id == mapping.text_id)
@@ -92,8 +94,8 @@ class MemoryBrowser:
             query = sa.select(born, used, sa.func.count()).select_from(mapping.table.outerjoin(memory_totals, its))
             query = query.where(c.org_id == self._scope.org, c.status == str(Status.CURRENT)).group_by(born, used)
             for made, last, count in self._scope.all(query):
-                found[made, last] = found.get((made, last), 0) + count
-        return found
+                counts[made, last] = counts.get((made, last), 0) + count
+        return counts
 
     def find_agent_versions(self, limit: int) -> list[str]:
         """Those that playbooks are for."""
@@ -108,23 +110,23 @@ class MemoryBrowser:
     def find_links_to(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         """Memories that gave way to this one, and for a shared lesson those it was written from; at most fifty."""
         mapping = MEMORY_TABLES[ref.kind]
-        c, own = mapping.table.c, mapping.parse_id(ref.id)
-        found = [
+        c, own_id = mapping.table.c, mapping.parse_id(ref.id)
+        links = [
             (MemoryRef(ref.kind, str(row[0])), relation)
             for column, relation in ((c.superseded_by, "supersedes"), (c.merged_into, "merged from"))
-            for row in self._scope.all(self._scope.select(c[mapping.id_column]).where(column == own).limit(25))
+            for row in self._scope.all(self._scope.select(c[mapping.id_column]).where(column == own_id).limit(25))
         ]
-        return found + self._folded(ref)
+        return links + self._folded(ref)
 
     def _folded(self, ref: MemoryRef) -> list[tuple[MemoryRef, str]]:
         s = agent_playbook_sources.c
         if ref.kind is Kind.AGENT_PLAYBOOK:
-            column, other, kind, relation = s.agent_playbook_id, s.user_playbook_id, Kind.USER_PLAYBOOK, "written from"
+            column, linked, kind, relation = s.agent_playbook_id, s.user_playbook_id, Kind.USER_PLAYBOOK, "written from"
         elif ref.kind is Kind.USER_PLAYBOOK:
-            column, other, kind, relation = s.user_playbook_id, s.agent_playbook_id, Kind.AGENT_PLAYBOOK, "folded into"
+            column, linked, kind, relation = s.user_playbook_id, s.agent_playbook_id, Kind.AGENT_PLAYBOOK, "folded into"
         else:
             return []
-        query = self._scope.select(other).where(column == int(ref.id)).limit(25)
+        query = self._scope.select(linked).where(column == int(ref.id)).limit(25)
         return [(MemoryRef(kind, str(row[0])), relation) for row in self._scope.all(query)]
 
     # --- sessions --------------------------------------------------------------------------------------------------
@@ -157,7 +159,7 @@ class MemoryBrowser:
         keys = [(row["user_id"], row["session_id"]) for row in page]
         turns = self._per_session(interactions, keys, sa.func.count())
         shown = self._per_session(injections, keys, sa.func.count(), sa.func.sum(injections.c.tokens))
-        said = {
+        events = {
             name: self._per_session(usage_events, keys, sa.func.count(), where=usage_events.c.event_name == name)
             for name in (CITED, ECHOED)
         }
@@ -167,8 +169,8 @@ class MemoryBrowser:
                 turns=turns.get(key, (0,))[0],
                 injections=shown.get(key, (0, 0))[0],
                 tokens=shown.get(key, (0, 0))[1],
-                cited=said[CITED].get(key, (0,))[0],
-                echoed=said[ECHOED].get(key, (0,))[0],
+                cited=events[CITED].get(key, (0,))[0],
+                echoed=events[ECHOED].get(key, (0,))[0],
             )
             for key, row in zip(keys, page, strict=True)
         ]
@@ -195,5 +197,5 @@ def _bucket(time: Any, edges: Sequence[Millis]) -> Any:
 
 
 def _entry(row: Any) -> MemoryEntry:
-    told = {"ref": MemoryRef(Kind(row.kind), row.id), "status": Status(row.status)}
-    return value_of(MemoryEntry, row, **told, name=row.name or "", agent_version=row.agent_version or "")
+    fields = {"ref": MemoryRef(Kind(row.kind), row.id), "status": Status(row.status)}
+    return value_of(MemoryEntry, row, **fields, name=row.name or "", agent_version=row.agent_version or "")

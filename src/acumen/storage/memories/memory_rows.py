@@ -66,19 +66,19 @@ class MemoryRows(Generic[M]):
         _replace(self._id).run(self._scope.conn, [row | where])
 
     def get(self, memory_id: str) -> M | None:
-        found = self.get_many([memory_id])
-        return found.get(memory_id)
+        memories = self.get_many([memory_id])
+        return memories.get(memory_id)
 
     def get_many(self, ids: Sequence[str]) -> dict[str, M]:
         """Those that exist; ids nobody has are left out."""
         conn, org, query = self._scope.conn, self._scope.org, _by_ids(self._id)
-        rows = [row for some in self._parsed(ids) for row in query.rows(conn, org, some)]
+        rows = [row for batch in self._parsed(ids) for row in query.rows(conn, org, batch)]
         return {str(row[self.mapping.id_column]): self.mapping.from_row(row) for row in rows}
 
-    def find(self, wanted: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
+    def find(self, criteria: Filter, limit: int | None = None, offset: int = 0) -> list[M]:
         """The latest changed first."""
-        query = self._filtered(sa.select(self._table), wanted)
-        order = self._table.c.created_at if wanted.by_creation else self._table.c.updated_at
+        query = self._filtered(sa.select(self._table), criteria)
+        order = self._table.c.created_at if criteria.by_creation else self._table.c.updated_at
         rows = self._scope.rows(query.order_by(order.desc(), self._id.desc()).limit(limit).offset(offset))
         return [self.mapping.from_row(dict(row)) for row in rows]
 
@@ -95,60 +95,60 @@ class MemoryRows(Generic[M]):
         rows = self._scope.all(query.where(c.user_id == user) if "user_id" in c else query)
         return {row[0] for row in rows}
 
-    def find_facets(self, wanted: Filter) -> dict[str, Facet]:
+    def find_facets(self, criteria: Filter) -> dict[str, Facet]:
         """What search filters by, for many rows at once."""
         columns = [
             self._table.c[name] for name in (self.mapping.id_column, *SHARED_FACETS, *self.mapping.facet_columns)
         ]
-        rows = self._scope.conn.execute(self._filtered(sa.select(*columns), wanted))
+        rows = self._scope.conn.execute(self._filtered(sa.select(*columns), criteria))
         return {str(row[0]): self.mapping.facet(row) for row in rows}
 
-    def count(self, wanted: Filter) -> int:
-        query = self._filtered(sa.select(sa.func.count()).select_from(self._table), wanted)
+    def count(self, criteria: Filter) -> int:
+        query = self._filtered(sa.select(sa.func.count()).select_from(self._table), criteria)
         return int(self._scope.conn.execute(query).scalar_one())
 
-    def get_span(self, wanted: Filter) -> tuple[int, Millis | None, Millis | None]:
+    def get_span(self, criteria: Filter) -> tuple[int, Millis | None, Millis | None]:
         """How many there are, and when the oldest and the newest of them were last changed."""
         changed = self._table.c.updated_at
         columns: list[sa.ColumnElement[Any]] = [sa.func.count(), sa.func.min(changed), sa.func.max(changed)]
-        row = self._scope.first(self._filtered(sa.select(*columns).select_from(self._table), wanted))
+        row = self._scope.first(self._filtered(sa.select(*columns).select_from(self._table), criteria))
         return row[0], row[1], row[2]
 
-    def find_owners(self, wanted: Filter) -> dict[str, str | None]:
+    def find_owners(self, criteria: Filter) -> dict[str, str | None]:
         """The ids of those that fit, each with the user it belongs to, if any."""
-        rows = self._scope.all(self._filtered(sa.select(self._id, self.mapping.owner), wanted))
+        rows = self._scope.all(self._filtered(sa.select(self._id, self.mapping.owner), criteria))
         return {str(row[0]): row[1] for row in rows}
 
     def find_superseded_by(self, ids: Sequence[str]) -> dict[str, str | None]:
         """Ids and owners of those that gave way to these, directly or in steps."""
         c = self._table.c
-        found: dict[str, str | None] = {}
+        owners: dict[str, str | None] = {}
         while ids:
             query = sa.select(self._id, c.user_id).where(*self._mine(), c.status == str(Status.SUPERSEDED))
-            asked = [query.where(c.superseded_by.in_(some)) for some in self._parsed(ids)]
-            rows = [row for one in asked for row in self._scope.all(one)]
-            ids = [str(row[0]) for row in rows if str(row[0]) not in found]
-            found |= {str(row[0]): row[1] for row in rows}
-        return found
+            queries = [query.where(c.superseded_by.in_(batch)) for batch in self._parsed(ids)]
+            rows = [row for batch_query in queries for row in self._scope.all(batch_query)]
+            ids = [str(row[0]) for row in rows if str(row[0]) not in owners]
+            owners |= {str(row[0]): row[1] for row in rows}
+        return owners
 
     def set_status(self, ids: Sequence[str], status: Status) -> int:
         """Of many at once. When they were last changed stays as it is: their words are the same."""
         values = {"status": str(status), "version": self._table.c.version + 1}
         statement = sa.update(self._table).where(*self._mine()).values(values)
-        executed = (self._scope.conn.execute(statement.where(self._id.in_(some))) for some in self._parsed(ids))
+        executed = (self._scope.conn.execute(statement.where(self._id.in_(batch))) for batch in self._parsed(ids))
         return sum(result.rowcount for result in executed)
 
     def delete(self, ids: Sequence[str] | None) -> int:
         """None: all."""
         if ids is None:
             return self._scope.delete(self._table)
-        return sum(self._scope.delete(self._table, self._id.in_(some)) for some in self._parsed(ids))
+        return sum(self._scope.delete(self._table, self._id.in_(batch)) for batch in self._parsed(ids))
 
     def select_owners(self, ids: Sequence[str] | None) -> list[sa.Select[Any]]:
         """Queries for ids (None: all) and the user each belongs to, if any; they name as many as a statement may."""
         both: list[Any] = [self.mapping.text_id, self.mapping.owner]
         every = sa.select(*both).where(*self._mine())
-        return [every] if ids is None else [every.where(self._id.in_(some)) for some in self._parsed(ids)]
+        return [every] if ids is None else [every.where(self._id.in_(batch)) for batch in self._parsed(ids)]
 
     def _parsed(self, ids: Sequence[str]) -> Iterator[Sequence[Any]]:
         return in_batches([value for value in map(self.mapping.parse_id, ids) if value is not None])
@@ -156,36 +156,42 @@ class MemoryRows(Generic[M]):
     def _mine(self) -> tuple[sa.ColumnElement[bool], ...]:
         return (self._table.c.org_id == self._scope.org,)
 
-    def _filtered(self, query: sa.Select[Any], wanted: Filter) -> sa.Select[Any]:
+    def _filtered(self, query: sa.Select[Any], criteria: Filter) -> sa.Select[Any]:
         c = self._table.c
         equal = {
-            "user_id": wanted.user_id,
-            "source": wanted.source,
-            "name": wanted.name,
-            "request_id": wanted.request_id,
-            "ttl": wanted.ttl,
+            "user_id": criteria.user_id,
+            "source": criteria.source,
+            "name": criteria.name,
+            "request_id": criteria.request_id,
+            "ttl": criteria.ttl,
         }
-        org = c.org_id if wanted.ids is None else org_of(self._id)
+        org = c.org_id if criteria.ids is None else org_of(self._id)
         query = query.where(org == self._scope.org)
         query = query.where(*(c[name] == value for name, value in equal.items() if value is not None))
-        at = c.created_at if wanted.by_creation else c.updated_at
+        at = c.created_at if criteria.by_creation else c.updated_at
         conditions: tuple[tuple[bool, Callable[[], sa.ColumnElement[bool]]], ...] = (
-            (wanted.agent_version is not None, lambda: c.agent_version.in_(versions_meant(wanted.agent_version or ""))),
-            (wanted.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in wanted.ids or ()])),
-            (wanted.statuses is not None, lambda: c.status.in_([str(s) for s in wanted.statuses or ()])),
-            (wanted.approvals is not None, lambda: c.approval.in_([str(a) for a in wanted.approvals or ()])),
-            (bool(wanted.tags), lambda: self._scope.db.json_contains_any(c.tags, wanted.tags or ())),
             (
-                wanted.extractor is not None,
-                lambda: self._scope.db.json_contains_any(c.extractors, (wanted.extractor or "",)),
+                criteria.agent_version is not None,
+                lambda: c.agent_version.in_(versions_meant(criteria.agent_version or "")),
             ),
-            (bool(wanted.text), lambda: self._scope.db.contains_text(c.content, wanted.text or "")),
-            (wanted.since is not None, lambda: at >= wanted.since),
-            (wanted.until is not None, lambda: at <= wanted.until),
-            (wanted.unexpired_at is not None, lambda: _still_holds(c, wanted.unexpired_at)),
-            (wanted.asking_version is not None and "scoped_version" in c, lambda: _in_scope(c, wanted.asking_version)),
+            (criteria.ids is not None, lambda: self._id.in_([self.mapping.parse_id(i) for i in criteria.ids or ()])),
+            (criteria.statuses is not None, lambda: c.status.in_([str(s) for s in criteria.statuses or ()])),
+            (criteria.approvals is not None, lambda: c.approval.in_([str(a) for a in criteria.approvals or ()])),
+            (bool(criteria.tags), lambda: self._scope.db.json_contains_any(c.tags, criteria.tags or ())),
+            (
+                criteria.extractor is not None,
+                lambda: self._scope.db.json_contains_any(c.extractors, (criteria.extractor or "",)),
+            ),
+            (bool(criteria.text), lambda: self._scope.db.contains_text(c.content, criteria.text or "")),
+            (criteria.since is not None, lambda: at >= criteria.since),
+            (criteria.until is not None, lambda: at <= criteria.until),
+            (criteria.unexpired_at is not None, lambda: _still_holds(c, criteria.unexpired_at)),
+            (
+                criteria.asking_version is not None and "scoped_version" in c,
+                lambda: _in_scope(c, criteria.asking_version),
+            ),
         )
-        return query.where(*(condition() for asked, condition in conditions if asked))
+        return query.where(*(condition() for applies, condition in conditions if applies))
 
 
 def _still_holds(c: Any, at: Millis | None) -> sa.ColumnElement[bool]:
@@ -223,12 +229,12 @@ def _by_ids(column: sa.Column[Any]) -> SelectByIds:
 _WITHOUT_SUBJECT = {"subject": "", "value": "", "mentions": 1}
 
 
-def memory_row(table: sa.Table, memory: Any, **told: Any) -> dict[str, Any]:
+def memory_row(table: sa.Table, memory: Any, **columns: Any) -> dict[str, Any]:
     """Columns called like a field are that field's, in every kind the same way; the others are told."""
     shared = {"status": str(memory.status), "tags": memory.tags or None, **asdict(memory.origin)}
     turns = {"interaction_ids": getattr(memory, "interaction_ids", None) or None}
     category = {"category": str(memory.category)} if hasattr(memory, "category") else {}
-    return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **category, **told)}
+    return {**_WITHOUT_SUBJECT, **row_of(table, memory, **shared, **turns, **category, **columns)}
 
 
 _ORIGIN = itemgetter(*Origin.__struct_fields__)

@@ -11,8 +11,8 @@ from acumen.storage.tables import profiles
 
 
 def _to_row(profile: Profile) -> dict[str, Any]:
-    told = {"profile_id": profile.id, "ttl": str(profile.ttl), "extractors": profile.extractors or None}
-    return memory_row(profiles, profile, **told)
+    columns = {"profile_id": profile.id, "ttl": str(profile.ttl), "extractors": profile.extractors or None}
+    return memory_row(profiles, profile, **columns)
 
 
 def _complete(row: dict[str, Any]) -> None:

@@ -84,10 +84,10 @@ class SearchRows:
         self, kind: str, user: str | None, seq: int, limit: int | None = None
     ) -> list[tuple[SearchRow, int, bool]]:
         """Rows of a scope that changed after `seq`, in order: the row, its number, whether it is gone."""
-        given = {"org": self._scope.org, "kind": kind, "seq": seq, "user": user, "most": limit}
+        bound = {"org": self._scope.org, "kind": kind, "seq": seq, "user": user, "most": limit}
         changed = _since(of_user=user is not None, limited=limit is not None)
-        found = changed.rows(self._scope.conn, **{name: value for name, value in given.items() if value is not None})
-        return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in found]
+        rows = changed.rows(self._scope.conn, **{name: value for name, value in bound.items() if value is not None})
+        return [(SearchRow(*(row[name] for name in _FIELDS)), row["seq"], row["gone"]) for row in rows]
 
     def get_many(self, kind: str, ids: Sequence[str]) -> dict[str, SearchRow]:
         """Those that there are; what is gone is left out."""
@@ -128,8 +128,8 @@ class SearchRows:
 
     def get_latest_version(self, kind: str, user: str) -> IndexVersion:
         """Differs whenever something of the scope has changed."""
-        found = _LATEST.first(self._scope.conn, org=self._scope.org, kind=kind, user=user)
-        return IndexVersion(self.get_version().generation, int(found[0] or 0))
+        latest = _LATEST.first(self._scope.conn, org=self._scope.org, kind=kind, user=user)
+        return IndexVersion(self.get_version().generation, int(latest[0] or 0))
 
     def require_org_lock(self) -> None:
         """Up to COMMIT nobody else of this org changes what search reads."""
@@ -189,5 +189,5 @@ def _values(row: SearchRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in SearchRow.__struct_fields__}
 
 
-def _row(found: Any) -> SearchRow:
-    return SearchRow(*(getattr(found, name) for name in _FIELDS))
+def _row(row: Any) -> SearchRow:
+    return SearchRow(*(getattr(row, name) for name in _FIELDS))

@@ -37,13 +37,13 @@ class Evaluations:
     def find_verdicts(self, sessions: Sequence[SessionKey]) -> dict[SessionKey, SessionVerdict]:
         """The verdict that counts: stated by the caller, or else judged. Sessions without one are left out."""
         c = evaluations.c
-        found: dict[SessionKey, SessionVerdict] = {}
+        verdicts: dict[SessionKey, SessionVerdict] = {}
         for start in range(0, len(sessions), PAIRS_AT_ONCE):
-            some = list(sessions[start : start + PAIRS_AT_ONCE])
-            query = _VERDICTS.where(c.org_id == self._scope.org, sa.tuple_(c.user_id, c.session_id).in_(some))
+            batch = list(sessions[start : start + PAIRS_AT_ONCE])
+            query = _VERDICTS.where(c.org_id == self._scope.org, sa.tuple_(c.user_id, c.session_id).in_(batch))
             for row in self._scope.all(query):
-                found[UserId(row.user_id), SessionId(row.session_id)] = _verdict(row)
-        return found
+                verdicts[UserId(row.user_id), SessionId(row.session_id)] = _verdict(row)
+        return verdicts
 
     # --- evaluations -----------------------------------------------------------------------------------------------
 
@@ -56,28 +56,28 @@ class Evaluations:
         """A session has one: a later one takes its place and keeps its id and the time it was first made."""
         s = self._scope
         row = s.stamp(_row(evaluation))
-        kept = {name: value for name, value in row.items() if name not in ("created_at", "org_id")}
+        changed = {name: value for name, value in row.items() if name not in ("created_at", "org_id")}
         statement = (
             s.db.insert(evaluations)
             .values(row)
-            .on_conflict_do_update(index_elements=["org_id", "user_id", "session_id"], set_=kept)
+            .on_conflict_do_update(index_elements=["org_id", "user_id", "session_id"], set_=changed)
             .returning(evaluations.c.evaluation_id)
         )
         return EvaluationId(s.conn.execute(statement).scalar_one())
 
-    def find(self, wanted: EvaluationFilter, limit: int | None = None, offset: int = 0) -> list[Evaluation]:
+    def find(self, criteria: EvaluationFilter, limit: int | None = None, offset: int = 0) -> list[Evaluation]:
         """The newest first."""
         c = evaluations.c
         query = self._scope.select(evaluations)
         for column in ("user_id", "session_id"):
-            if (value := getattr(wanted, column)) is not None:
+            if (value := getattr(criteria, column)) is not None:
                 query = query.where(c[column] == value)
-        if wanted.agent_version is not None:
-            query = query.where(c.agent_version.in_(versions_meant(wanted.agent_version)))
-        if wanted.since is not None:
-            query = query.where(c.created_at >= wanted.since)
-        if wanted.until is not None:
-            query = query.where(c.created_at <= wanted.until)
+        if criteria.agent_version is not None:
+            query = query.where(c.agent_version.in_(versions_meant(criteria.agent_version)))
+        if criteria.since is not None:
+            query = query.where(c.created_at >= criteria.since)
+        if criteria.until is not None:
+            query = query.where(c.created_at <= criteria.until)
         query = query.order_by(c.created_at.desc(), c.evaluation_id.desc()).limit(limit).offset(offset)
         return [_evaluation(row) for row in self._scope.all(query)]
 
@@ -135,10 +135,10 @@ def _verdict(row: Any) -> SessionVerdict:
 def _row(evaluation: Evaluation) -> dict[str, Any]:
     judged = evaluation.judged
     guess = judged or Judgement(evaluation.is_success)
-    told = {**asdict(guess), **asdict(evaluation.origin), "is_success": evaluation.is_success}
-    told["judged_success"] = None if judged is None else judged.is_success
-    told["signals"] = list(guess.signals) or None
-    return row_of(evaluations, evaluation, **told)
+    columns = {**asdict(guess), **asdict(evaluation.origin), "is_success": evaluation.is_success}
+    columns["judged_success"] = None if judged is None else judged.is_success
+    columns["signals"] = list(guess.signals) or None
+    return row_of(evaluations, evaluation, **columns)
 
 
 def _evaluation(row: Any) -> Evaluation:
@@ -155,10 +155,10 @@ def _evaluation(row: Any) -> Evaluation:
 
 def _judgement(row: Any) -> Judgement:
     failure = None if row.failure_type is None else FailureType(row.failure_type)
-    told = {"is_success": row.judged_success, "failure_type": failure, "signals": tuple(row.signals or ())}
-    return value_of(Judgement, row, **told)
+    fields = {"is_success": row.judged_success, "failure_type": failure, "signals": tuple(row.signals or ())}
+    return value_of(Judgement, row, **fields)
 
 
 def _shadow(row: Any) -> ShadowVerdict:
-    told = {"id": row.verdict_id, "preference": Preference(row.preference), "origin": value_of(Origin, row)}
-    return value_of(ShadowVerdict, row, **told)
+    fields = {"id": row.verdict_id, "preference": Preference(row.preference), "origin": value_of(Origin, row)}
+    return value_of(ShadowVerdict, row, **fields)

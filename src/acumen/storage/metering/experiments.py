@@ -32,8 +32,8 @@ class Experiments:
         return _experiment(row) if row else None
 
     def get_active(self) -> Experiment | None:
-        found = _ACTIVE.rows(self._scope.conn, org=self._scope.org)
-        return _experiment(SimpleNamespace(**found[0])) if found else None
+        rows = _ACTIVE.rows(self._scope.conn, org=self._scope.org)
+        return _experiment(SimpleNamespace(**rows[0])) if rows else None
 
     def start(self, experiment: Experiment) -> None:
         """Conflict when another one runs, or when the name was used before."""

@@ -50,12 +50,12 @@ class Injections:
         if not shown:
             return
         s.db.lock(s.conn, f"meter:{s.org}")
-        rows = [s.stamp(_row(one)) for one in shown]
+        rows = [s.stamp(_row(injection)) for injection in shown]
         changed = _CHANGED.first(s.conn, org=s.org)
-        if changed is None or changed[0] > min(one.created_at for one in shown) - MINUTE_MS:
-            refs = {(hit["kind"], hit["id"]) for one in shown for hit in one.hits if hit["line"]}
-            listed = json.dumps([{"kind": kind, "id": own} for kind, own in refs])
-            if deleted := set(map(tuple, _deleted(s.db.json_rows).all(s.conn, org=s.org, refs=listed))):
+        if changed is None or changed[0] > min(injection.created_at for injection in shown) - MINUTE_MS:
+            refs = {(hit["kind"], hit["id"]) for injection in shown for hit in injection.hits if hit["line"]}
+            refs_json = json.dumps([{"kind": kind, "id": memory_id} for kind, memory_id in refs])
+            if deleted := set(map(tuple, _deleted(s.db.json_rows).all(s.conn, org=s.org, refs=refs_json))):
                 rows = [_without(deleted, row) for row in rows]
         _add(s.db.insert).run(s.conn, self._of_existing_turns(rows))
 
@@ -66,7 +66,7 @@ class Injections:
             return rows
         s = self._scope
         batches = in_batches(sorted(quoted))
-        there = {row["interaction_id"] for some in batches for row in _EXISTING.rows(s.conn, s.org, some)}
+        there = {row["interaction_id"] for batch in batches for row in _EXISTING.rows(s.conn, s.org, batch)}
         gone = quoted - there
         return [{**row, "rendered": _unquoted(row["ask"], row["rendered"], gone)} for row in rows] if gone else rows
 
@@ -104,9 +104,9 @@ class Injections:
     ) -> list[list[RenderedMemory]]:
         """The memories of each injection, the latest first; at most `ECHO_INJECTIONS` of them."""
         s = self._scope
-        asked = {"org": s.org, "user": user, "since": since, "until": until}
+        bound = {"org": s.org, "user": user, "since": since, "until": until}
         in_session = {} if session is None else {"session": session}
-        rows = (_SHOWN_IN_SESSION if in_session else _SHOWN).rows(s.conn, **asked, **in_session)
+        rows = (_SHOWN_IN_SESSION if in_session else _SHOWN).rows(s.conn, **bound, **in_session)
         return [
             [
                 RenderedMemory(MemoryRef(Kind(hit["kind"]), hit["id"]), hit["line"])
@@ -162,8 +162,8 @@ class Injections:
         """
         e = lineage.c
         query = self._scope.select(e.entity_id, sa.func.min(e.created_at)).where(e.op == "add", e.kind == str(kind))
-        found = self._scope.all_in(query.group_by(e.entity_id), e.entity_id, ids)
-        return Millis(min(at for _, at in found) - DAY_MS if found and len(found) == len(ids) else 0)
+        first_times = self._scope.all_in(query.group_by(e.entity_id), e.entity_id, ids)
+        return Millis(min(at for _, at in first_times) - DAY_MS if first_times and len(first_times) == len(ids) else 0)
 
     def _erase(self, row: Any, lines: Sequence[str]) -> None:
         hits, rendered = _erased(row.hits, row.rendered, lines)
@@ -178,12 +178,12 @@ _REFS = sa.table("refs", sa.column("kind", sa.Text), sa.column("id", sa.Text))
 
 
 @cache
-def _deleted(listed: Callable[..., sa.Select[Any]]) -> PlainStatement:
+def _deleted(json_rows: Callable[..., sa.Select[Any]]) -> PlainStatement:
     """Of some memories, those that do not exist any more."""
-    asked, c = listed(sa.bindparam("refs", type_=sa.Text), _REFS).subquery("refs").c, search_rows.c
-    mine = (c.org_id == sa.bindparam("org", type_=sa.Text), c.kind == asked.kind, c.entity_id == asked.id)
+    refs, c = json_rows(sa.bindparam("refs", type_=sa.Text), _REFS).subquery("refs").c, search_rows.c
+    mine = (c.org_id == sa.bindparam("org", type_=sa.Text), c.kind == refs.kind, c.entity_id == refs.id)
     there = sa.exists().where(*mine, sa.not_(c.gone))
-    return PlainStatement(sa.select(asked.kind, asked.id).where(sa.not_(there)))
+    return PlainStatement(sa.select(refs.kind, refs.id).where(sa.not_(there)))
 
 
 def _without(deleted: set[Any], row: dict[str, Any]) -> dict[str, Any]:
@@ -212,8 +212,8 @@ def _mentions(ids: Sequence[str]) -> sa.ColumnElement[bool]:
     """Of a few memories whether their ids stand there at all, which the database sees without reading the JSON."""
     if len(ids) > FEW:
         return sa.true()
-    told = sa.cast(injections.c.hits, sa.Text)
-    return sa.or_(*(told.contains(json.dumps(own), autoescape=True) for own in ids))
+    text = sa.cast(injections.c.hits, sa.Text)
+    return sa.or_(*(text.contains(json.dumps(memory_id), autoescape=True) for memory_id in ids))
 
 
 @cache

@@ -25,8 +25,8 @@ class LlmCalls:
         columns: list[sa.ColumnElement[Any]] = [sa.func.count(), failed, *sums]
         query = sa.select(*columns).where(c.org_id == self._scope.org, c.created_at >= since)
         calls, failures, prompt, completion, cost = self._scope.first(query)
-        known = None if calls and cost is None else float(cost or 0.0)
-        return Spent(int(calls), int(failures or 0), int(prompt or 0), int(completion or 0), known)
+        cost_usd = None if calls and cost is None else float(cost or 0.0)
+        return Spent(int(calls), int(failures or 0), int(prompt or 0), int(completion or 0), cost_usd)
 
     def find_latest(self, since: Millis, limit: int) -> list[LlmCall]:
         """The latest first."""

@@ -88,13 +88,13 @@ class Outcomes:
         # Joined, SQLite would begin with the operations, which are many more.
         for row in self._scope.all_in(query, o.session_id, {row.session_id for row in ended}):
             wrote.setdefault(row.session_id, {})[row.user_id] = int(row.tokens)
-        told: dict[str, tuple[int, int]] = {}
+        by_user: dict[str, tuple[int, int]] = {}
         for user, session in ended:
             its = [tokens for whose, tokens in wrote.get(session, {}).items() if whose in (None, user)]
             if its:
-                tokens, sessions = told.get(user, (0, 0))
-                told[user] = (tokens + sum(its), sessions + 1)
-        return told
+                tokens, sessions = by_user.get(user, (0, 0))
+                by_user[user] = (tokens + sum(its), sessions + 1)
+        return by_user
 
     def count_published_sessions(self, since: Millis, until: Millis) -> dict[str, int]:
         """How many sessions of each user were published in."""

@@ -132,8 +132,8 @@ class Usage:
 
     def get_metered_since(self) -> Millis | None:
         query = sa.select(orgs.c.metered_since).where(orgs.c.org_id == self._scope.org)
-        found = self._scope.conn.execute(query).scalar()
-        return None if found is None else Millis(found)
+        at = self._scope.conn.execute(query).scalar()
+        return None if at is None else Millis(at)
 
     def get_cited_since(self) -> Millis | None:
         """When an agent first cited a memory, of what is still counted; None: no agent has."""
@@ -184,10 +184,10 @@ class Usage:
         day = usage_events.c.created_at // DAY_MS
         query = sa.select(day.label("day"), sa.func.count()).where(usage_events.c.org_id == self._scope.org)
         counted = 0
-        for found, number in self._scope.all(query.group_by(day).order_by(day.desc())):
+        for first_day, number in self._scope.all(query.group_by(day).order_by(day.desc())):
             counted += number
             if counted >= rows:
-                return int(found)
+                return int(first_day)
         return 0
 
     def delete_user(self, user: str, request_ids: Sequence[str], session_ids: Sequence[str]) -> int:
@@ -208,8 +208,8 @@ class Usage:
     ) -> Iterable[tuple[sa.ColumnElement[bool], ...]]:
         yield (table.c.user_id == user,)
         for column, ids in ((table.c.request_id, request_ids), (table.c.session_id, session_ids)):
-            for some in in_batches(ids):
-                yield table.c.user_id.is_(None), column.in_(some)
+            for batch in in_batches(ids):
+                yield table.c.user_id.is_(None), column.in_(batch)
 
     def _refs(self, *where: sa.ColumnElement[bool]) -> set[MemoryRef]:
         c = usage_events.c

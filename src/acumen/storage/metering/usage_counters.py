@@ -43,21 +43,21 @@ class UsageCounters:
 
     def _add_memories(self, rollup: UsageRollup) -> None:
         """Most count on a memory's latest day. What is counted on an earlier one moves the notes of later days."""
-        s, known = self._scope, self._days_from(rollup.memories)
-        last = {key: max(days) for key, days in known.items()}
-        for kind, own, day in rollup.memories:
-            last[kind, own] = max(day, last.get((kind, own), day))
+        s, open_days = self._scope, self._days_from(rollup.memories)
+        last = {key: max(days) for key, days in open_days.items()}
+        for kind, memory_id, day in rollup.memories:
+            last[kind, memory_id] = max(day, last.get((kind, memory_id), day))
         rows: list[tuple[Any, ...]] = []
         late: list[Row] = []
         new: dict[bool, list[Row]] = {True: [], False: []}
-        for (kind, own, day), counts in sorted(rollup.memories.items()):
-            is_late = day < last[kind, own]
-            row = {"org_id": s.org, "kind": kind, "entity_id": own, "day": day, "updated_at": s.at, **counts}
+        for (kind, memory_id, day), counts in sorted(rollup.memories.items()):
+            is_late = day < last[kind, memory_id]
+            row = {"org_id": s.org, "kind": kind, "entity_id": memory_id, "day": day, "updated_at": s.at, **counts}
             if is_late:
                 late.append(row)
             else:
-                rows.append((s.org, kind, own, s.at, s.at, *counts.values()))
-            if day not in known.get((kind, own), ()):
+                rows.append((s.org, kind, memory_id, s.at, s.at, *counts.values()))
+            if day not in open_days.get((kind, memory_id), ()):
                 new[is_late].append(row)
         _OPEN_DAY.run(s.conn, new[True])
         _OPEN_LATEST_DAY.run(s.conn, new[False])
@@ -69,17 +69,17 @@ class UsageCounters:
 
     def _days_from(self, keys: Iterable[tuple[str, str, int]]) -> dict[tuple[str, str], set[int]]:
         """Of some memories, the days that are open, from the first of those named on."""
-        found: dict[tuple[str, str], set[int]] = {}
+        days: dict[tuple[str, str], set[int]] = {}
         named: dict[str, list[str]] = {}
-        for kind, own, _ in keys:
-            named.setdefault(kind, []).append(own)
+        for kind, memory_id, _ in keys:
+            named.setdefault(kind, []).append(memory_id)
         first = min(day for _, _, day in keys)
         for kind, ids in named.items():
             for start in range(0, len(ids), IDS_AT_ONCE):
-                some = ids[start : start + IDS_AT_ONCE]
-                for row in _DAYS_FROM.rows(self._scope.conn, self._scope.org, some, kind=kind, day=first):
-                    found.setdefault((kind, row["entity_id"]), set()).add(row["day"])
-        return found
+                batch = ids[start : start + IDS_AT_ONCE]
+                for row in _DAYS_FROM.rows(self._scope.conn, self._scope.org, batch, kind=kind, day=first):
+                    days.setdefault((kind, row["entity_id"]), set()).add(row["day"])
+        return days
 
     # --- reading -------------------------------------------------------------------------------------------------
 
@@ -93,8 +93,8 @@ class UsageCounters:
         t = memory_totals.c
         # From the nearer end of the day, so that fewer events are read.
         day, sign = (day_of(since), -1) if since % DAY_MS < DAY_MS // 2 else (day_of(since) + 1, 1)
-        joined, own = from_day(day, memory_totals, self._scope.db)
-        counts = [value.label(name) for name, value in own.items()]
+        joined, counted = from_day(day, memory_totals, self._scope.db)
+        counts = [value.label(name) for name, value in counted.items()]
         whole = sa.select(t.kind, t.entity_id, *counts, *(t[name] for name in TIMES)).select_from(joined)
         whole = whole.where(t.org_id == self._scope.org, *_only(t.kind, t.entity_id, kind, ids), *where)
         if since % DAY_MS == 0:
@@ -181,8 +181,8 @@ class UsageCounters:
         for ref in refs:
             by_kind.setdefault(ref.kind, []).append(ref.id)
         for kind, ids in by_kind.items():
-            for some in in_batches(ids):
-                self._sum_memories_again(kind, some)
+            for batch in in_batches(ids):
+                self._sum_memories_again(kind, batch)
         for user in users:
             self._sum_user_again(user)
 
@@ -230,10 +230,10 @@ class UsageCounters:
         self._scope.conn.execute(sa.insert(table).from_select(list(columns), query))
 
 
-def from_day(day: Any, known: sa.FromClause, db: Database) -> tuple[sa.Join, dict[str, Any]]:
+def from_day(day: Any, base: sa.FromClause, db: Database) -> tuple[sa.Join, dict[str, Any]]:
     """What is known, memory_totals among it, with the counts from a day on."""
     t = memory_totals.c
-    joined, opening = db.join_first(known, memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day")
+    joined, opening = db.join_first(base, memory_totals, memory_days, lambda c: [*_same(c, t), c.day >= day], by="day")
     return joined, {name: t[name] - sa.func.coalesce(opening[name], t[name]) for name in MEMORY_COUNTS}
 
 
@@ -243,9 +243,9 @@ _KEY = ("org_id", "kind", "entity_id")
 _MEMORY_COLUMNS = (*_KEY, "created_at", "updated_at", *MEMORY_COUNTS, *TIMES)
 
 
-def _same(one: Any, other: Any) -> list[sa.ColumnElement[bool]]:
+def _same(left: Any, right: Any) -> list[sa.ColumnElement[bool]]:
     """The same memory."""
-    return [one[name] == other[name] for name in _KEY]
+    return [left[name] == right[name] for name in _KEY]
 
 
 def _only(kind_column: Any, id_column: Any, kind: str | None, ids: Sequence[str] | None) -> list[Any]:
@@ -259,19 +259,19 @@ def _its(table: Any) -> list[Any]:
 
 def _open_day(*, is_latest: bool) -> sa.Insert:
     """A memory's first use on a day notes how its counters stand: as on its next day, if there is one, or as now."""
-    known, later = memory_days.alias("known"), memory_days.alias("later")
+    noted, later = memory_days.alias("known"), memory_days.alias("later")
     day, at = sa.bindparam("its_day", type_=sa.Integer), sa.bindparam("its_updated_at", type_=sa.BigInteger)
-    following = sa.select(sa.func.min(known.c.day)).where(*_its(known), known.c.day > day).scalar_subquery()
-    found: Any = sa.select(sa.literal_column("1").label("one")).subquery("one")
-    found = found.outerjoin(memory_totals, sa.and_(*_its(memory_totals)))
+    following = sa.select(sa.func.min(noted.c.day)).where(*_its(noted), noted.c.day > day).scalar_subquery()
+    stored: Any = sa.select(sa.literal_column("1").label("one")).subquery("one")
+    stored = stored.outerjoin(memory_totals, sa.and_(*_its(memory_totals)))
     stands = [memory_totals.c]
     if not is_latest:
-        found, stands = found.outerjoin(later, sa.and_(*_its(later), later.c.day == following)), [later.c, *stands]
+        stored, stands = stored.outerjoin(later, sa.and_(*_its(later), later.c.day == following)), [later.c, *stands]
     nothing: Any = sa.literal_column("0")
-    counts = [sa.func.coalesce(*(one[name] for one in stands), nothing) for name in MEMORY_COUNTS]
+    counts = [sa.func.coalesce(*(columns[name] for columns in stands), nothing) for name in MEMORY_COUNTS]
     keys = [sa.bindparam(f"its_{name}", type_=sa.Text) for name in _KEY]
     names = [*_KEY, "day", *MEMORY_COUNTS, "created_at", "updated_at"]
-    return sa.insert(memory_days).from_select(names, sa.select(*keys, day, *counts, at, at).select_from(found))
+    return sa.insert(memory_days).from_select(names, sa.select(*keys, day, *counts, at, at).select_from(stored))
 
 
 def _move_later_days() -> sa.Update:
@@ -367,7 +367,7 @@ def _summed_events() -> list[Any]:
 
 
 def use_of(row: Any) -> Use:
-    known = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
-    names = known.keys() & set(Use._fields)
-    values: dict[str, Any] = {name: known[name] if known[name] is None else int(known[name]) for name in names}
+    columns = row._mapping  # noqa: SLF001 - SQLAlchemy's public name for a row as a mapping
+    names = columns.keys() & set(Use._fields)
+    values: dict[str, Any] = {name: columns[name] if columns[name] is None else int(columns[name]) for name in names}
     return Use(**values)

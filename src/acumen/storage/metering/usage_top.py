@@ -28,31 +28,31 @@ class TopMemories:
     def page_injected(self, since: Millis, limit: int | None, offset: int) -> tuple[list[InjectionUsage], int]:
         """Per memory, the most shown first; and how many memories were shown at all."""
         page, total = self._first("shown", "last_at", since, limit, offset)
-        own, c = self._own(SHOWN), usage_events.c
-        told = self._of_each(
+        events, c = self._own(SHOWN), usage_events.c
+        details = self._of_each(
             [(row.kind, row.entity_id, row.last_at) for row in page],
-            own.add_columns(sa.func.count(c.session_id.distinct())).where(c.created_at >= since),
-            own.add_columns(sa.func.min(c.created_at)).where(c.created_at >= since),
-            own.add_columns(sa.func.max(c.session_id)).where(c.created_at == _PAGE.c.at),
+            events.add_columns(sa.func.count(c.session_id.distinct())).where(c.created_at >= since),
+            events.add_columns(sa.func.min(c.created_at)).where(c.created_at >= since),
+            events.add_columns(sa.func.max(c.session_id)).where(c.created_at == _PAGE.c.at),
         )
-        return [_stat(row, *told[row.kind, row.entity_id]) for row in page], total
+        return [_stat(row, *details[row.kind, row.entity_id]) for row in page], total
 
     def page_cited(self, since: Millis, limit: int | None, offset: int) -> tuple[list[CitationStat], int]:
         """Per memory, the most cited first; and how many memories were cited at all."""
         page, total = self._first("citations", "last_cited_at", since, limit, offset)
         c = usage_events.c
-        told = self._of_each(
+        details = self._of_each(
             [(row.kind, row.entity_id, row.last_cited_at) for row in page],
             self._own(CITED).add_columns(sa.func.max(c.metadata_json)).where(c.created_at == _PAGE.c.at),
         )
-        return [_citation_stat(row, *told[row.kind, row.entity_id]) for row in page], total
+        return [_citation_stat(row, *details[row.kind, row.entity_id]) for row in page], total
 
     def count_sessions(self, refs: Sequence[MemoryRef], since: Millis) -> dict[MemoryRef, int]:
         """Of some memories, in how many sessions each was shown."""
         c = usage_events.c
         sessions = self._own(SHOWN).add_columns(sa.func.count(c.session_id.distinct())).where(c.created_at >= since)
-        told = self._of_each([(str(ref.kind), ref.id, 0) for ref in refs], sessions)
-        return {MemoryRef(Kind(kind), own): count for (kind, own), (count,) in told.items()}
+        details = self._of_each([(str(ref.kind), ref.id, 0) for ref in refs], sessions)
+        return {MemoryRef(Kind(kind), memory_id): count for (kind, memory_id), (count,) in details.items()}
 
     def _first(self, count: str, last: str, since: Millis, limit: int | None, offset: int) -> tuple[list[Any], int]:
         t = memory_totals.c
@@ -72,8 +72,8 @@ class TopMemories:
             return 0
         midnight = Millis(-(-since // DAY_MS) * DAY_MS)
         used = self._counters.select_by_memory(midnight, None, None, t[count] >= tried[0])
-        found = self._scope.first(sa.select(used.c[count]).order_by(used.c[count].desc()).offset(place - 1).limit(1))
-        return int(found[0]) if found else 0
+        row = self._scope.first(sa.select(used.c[count]).order_by(used.c[count].desc()).offset(place - 1).limit(1))
+        return int(row[0]) if row else 0
 
     def _own(self, name: str) -> sa.Select[Any]:
         """Events of a memory of the page."""
@@ -81,13 +81,13 @@ class TopMemories:
         query = sa.select().where(c.org_id == self._scope.org, c.event_name == name)
         return query.where(c.entity_type == _PAGE.c.kind, c.entity_id == _PAGE.c.id)
 
-    def _of_each(self, refs: Sequence[At], *wanted: sa.Select[Any]) -> dict[tuple[str, str], Sequence[Any]]:
+    def _of_each(self, refs: Sequence[At], *queries: sa.Select[Any]) -> dict[tuple[str, str], Sequence[Any]]:
         """By memory, a value of each query. Asked memory by memory: SQLite would walk all events to join."""
-        values = [one.correlate(_PAGE).scalar_subquery() for one in wanted]
+        values = [query_of_value.correlate(_PAGE).scalar_subquery() for query_of_value in queries]
         page = self._scope.db.json_rows(sa.bindparam("refs", type_=sa.Text), _PAGE).cte("page")
         query = sa.select(_PAGE.c.kind, _PAGE.c.id, *values).add_cte(page)
-        listed = json.dumps([{"kind": kind, "id": own, "at": at} for kind, own, at in refs])
-        return {(row[0], row[1]): row[2:] for row in self._scope.all(query, refs=listed)}
+        refs_json = json.dumps([{"kind": kind, "id": memory_id, "at": at} for kind, memory_id, at in refs])
+        return {(row[0], row[1]): row[2:] for row in self._scope.all(query, refs=refs_json)}
 
 
 # Some memories as a table; which ones is said where it is asked.
@@ -107,6 +107,6 @@ def _stat(row: Any, sessions: int, first: int, last: str | None) -> InjectionUsa
     )
 
 
-def _citation_stat(row: Any, told: str | None) -> CitationStat:
-    turn = json.loads(told or "{}").get("interaction_id")
+def _citation_stat(row: Any, metadata: str | None) -> CitationStat:
+    turn = json.loads(metadata or "{}").get("interaction_id")
     return CitationStat(row.kind, row.entity_id, int(row.citations), Millis(row.last_cited_at), turn)

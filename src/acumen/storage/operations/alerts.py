@@ -19,8 +19,8 @@ class AlertLog:
         """None when somebody has opened it before."""
         s = self._scope
         alert = Alert(fresh_id("alert"), problem, s.at)
-        told = {"alert_id": alert.id, "open_key": f"{problem.kind}\x1f{problem.subject}", "closed_at": None}
-        added = s.insert_new(alerts, [row_of(alerts, problem, **told, detail=dict(problem.detail))])
+        columns = {"alert_id": alert.id, "open_key": f"{problem.kind}\x1f{problem.subject}", "closed_at": None}
+        added = s.insert_new(alerts, [row_of(alerts, problem, **columns, detail=dict(problem.detail))])
         return alert if added else None
 
     def close(self, alert: Alert) -> bool:
@@ -43,8 +43,8 @@ class AlertLog:
         self._scope.insert(deliveries, [row_of(deliveries, delivery, delivery_id=delivery.id, **times)])
 
     def get_delivery(self, delivery_id: str) -> Delivery | None:
-        found = self._deliveries(deliveries.c.delivery_id == delivery_id, limit=1)
-        return found[0] if found else None
+        sent = self._deliveries(deliveries.c.delivery_id == delivery_id, limit=1)
+        return sent[0] if sent else None
 
     def find_deliveries(self, limit: int, alert_ids: Sequence[str] | None = None) -> list[Delivery]:
         """The latest first: of these alerts, or of all."""

@@ -24,9 +24,9 @@ class FailureGroupIndex:
     def look_up(self, keys: Sequence[str]) -> None:
         """Asks for all of them at once. When words were last heard is kept to the day."""
         s = self._scope
-        found = _BY_KEY.rows(s.conn, s.org, list(dict.fromkeys(keys)))
-        self._known |= {row["key"]: row["group_id"] for row in found}
-        unheard = [row["key"] for row in found if row["updated_at"] < s.at - DAY_MS]
+        rows = _BY_KEY.rows(s.conn, s.org, list(dict.fromkeys(keys)))
+        self._known |= {row["key"]: row["group_id"] for row in rows}
+        unheard = [row["key"] for row in rows if row["updated_at"] < s.at - DAY_MS]
         _HEARD.run(s.conn, [{"mine": s.org, "at": s.at, "heard": key} for key in unheard])
 
     def by_key(self, key: str) -> str | None:

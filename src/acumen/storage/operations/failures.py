@@ -41,11 +41,19 @@ class Failures:
         """Of each group how many sessions are new to it, and how many failures it has in this hour, these included."""
         s, hour = self._scope, self._scope.at - self._scope.at % HOUR_MS
         mine = (s.org, s.at, s.at)
-        rows = [(*mine, name, hour, len(some)) for name, some in failures.items()]
+        rows = [(*mine, name, hour, len(operations_of_group)) for name, operations_of_group in failures.items()]
         in_hour: dict[str, int] = dict(_count_hour(s.db.insert).returning(s.conn, rows))
-        named = sorted({(name, one.session_id) for name, some in failures.items() for one in some if one.session_id})
+        named = sorted(
+            {
+                (name, operation.session_id)
+                for name, operations_of_group in failures.items()
+                for operation in operations_of_group
+                if operation.session_id
+            }
+        )
         new = Counter(
-            name for (name,) in _add_sessions(s.db.insert).returning(s.conn, [(*mine, *one) for one in named])
+            name
+            for (name,) in _add_sessions(s.db.insert).returning(s.conn, [(*mine, *operation) for operation in named])
         )
         return {name: (new[name], in_hour[name]) for name in failures}
 
@@ -60,26 +68,26 @@ class Failures:
     def get_hours(self, ids: Sequence[str], since: Millis) -> dict[str, dict[int, int]]:
         """By group, how many in each hour."""
         c = failure_hours.c
-        found: dict[str, dict[int, int]] = {}
-        for some in in_batches(ids):
-            mine = (c.org_id == self._scope.org, c.group_id.in_(some), c.hour >= since)
+        hours: dict[str, dict[int, int]] = {}
+        for batch in in_batches(ids):
+            mine = (c.org_id == self._scope.org, c.group_id.in_(batch), c.hour >= since)
             for row in self._scope.all(sa.select(c.group_id, c.hour, c.count).where(*mine)):
-                found.setdefault(row.group_id, {})[row.hour] = row.count
-        return found
+                hours.setdefault(row.group_id, {})[row.hour] = row.count
+        return hours
 
     def update(self, *groups: FailureGroup) -> None:
         """What counting and a change of state leave behind."""
         s = self._scope
         mine = {"mine": s.org, "at": s.at}
-        _SAVE.run(s.conn, [{**mine, "group": one.id, **_saved(one)} for one in groups])
+        _SAVE.run(s.conn, [{**mine, "group": group.id, **_saved(group)} for group in groups])
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def find(self, wanted: FailureGroupFilter, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
+    def find(self, criteria: FailureGroupFilter, limit: int, offset: int = 0) -> tuple[list[FailureGroup], int]:
         """Those that are not merged into another, the latest first; and how many there are."""
         c = failure_groups.c
         alias = sa.exists().where(failure_aliases.c.org_id == c.org_id, failure_aliases.c.group_id == c.group_id)
-        where = [c.org_id == self._scope.org, ~alias, *_wanted(wanted)]
+        where = [c.org_id == self._scope.org, ~alias, *_wanted(criteria)]
         total = self._scope.conn.execute(sa.select(sa.func.count()).select_from(failure_groups).where(*where))
         page = sa.select(failure_groups).where(*where).order_by(c.last_seen.desc(), c.group_id).limit(limit)
         return [_group(row) for row in self._scope.rows(page.offset(offset))], int(total.scalar_one())
@@ -103,16 +111,16 @@ class Failures:
             row.group_id: row.merged_into
             for row in self._scope.all(sa.select(c.group_id, c.merged_into).where(c.org_id == self._scope.org))
         }
-        found: dict[str, list[FailureGroup]] = {}
+        by_root: dict[str, list[FailureGroup]] = {}
         for ids in in_batches(list(into)):
             for group in self._groups(failure_groups.c.group_id.in_(ids)):
-                found.setdefault(into[group.id], []).append(group)
-        return found
+                by_root.setdefault(into[group.id], []).append(group)
+        return by_root
 
     def get_root(self, group_id: str) -> str:
         """The group that it is merged into, or itself."""
-        found = _ROOT.first(self._scope.conn, mine=self._scope.org, group=group_id)
-        return str(found[0]) if found else group_id
+        row = _ROOT.first(self._scope.conn, mine=self._scope.org, group=group_id)
+        return str(row[0]) if row else group_id
 
     def find_sessions(self, ids: Sequence[str]) -> list[str]:
         c = failure_sessions.c
@@ -168,14 +176,14 @@ class Failures:
                 s.delete(table, table.c.group_id == group_id)
             s.delete(failure_aliases, failure_aliases.c.merged_into == group_id)
             return False
-        for hour in {one.received_at - one.received_at % HOUR_MS for one in removed}:
-            number = sum(one.received_at - one.received_at % HOUR_MS == hour for one in removed)
+        for hour in {operation.received_at - operation.received_at % HOUR_MS for operation in removed}:
+            number = sum(operation.received_at - operation.received_at % HOUR_MS == hour for operation in removed)
             self._less_in_hour(group_id, hour, number)
-        kept = sa.select(c.session_id).distinct().where(*mine, c.session_id.is_not(None))
+        left_sessions = sa.select(c.session_id).distinct().where(*mine, c.session_id.is_not(None))
         forgotten = s.delete(
             failure_sessions,
             failure_sessions.c.group_id == group_id,
-            failure_sessions.c.session_id.not_in(kept.scalar_subquery()),
+            failure_sessions.c.session_id.not_in(left_sessions.scalar_subquery()),
         )
         changed = sa.update(failure_groups).where(
             failure_groups.c.org_id == s.org, failure_groups.c.group_id == group_id
@@ -210,8 +218,8 @@ _SAVE = PlainStatement(
 )
 
 
-def _saved(one: FailureGroup) -> dict[str, Any]:
-    return {**{f"new_{name}": getattr(one, name) for name in _SAVED}, "new_state": one.state.value}
+def _saved(group: FailureGroup) -> dict[str, Any]:
+    return {**{f"new_{name}": getattr(group, name) for name in _SAVED}, "new_state": group.state.value}
 
 
 _MINE = ("org_id", "created_at", "updated_at", "group_id")
@@ -231,15 +239,15 @@ def _add_sessions(insert: Callable[[sa.Table], Any]) -> BulkInsert:
     return BulkInsert(once.returning(failure_sessions.c.group_id), (*_MINE, "session_id"))
 
 
-def _wanted(wanted: FailureGroupFilter) -> list[sa.ColumnElement[bool]]:
+def _wanted(criteria: FailureGroupFilter) -> list[sa.ColumnElement[bool]]:
     c = failure_groups.c
     equal = [
         c[name] == value
-        for name, value in (("source", wanted.source), ("endpoint", wanted.endpoint))
+        for name, value in (("source", criteria.source), ("endpoint", criteria.endpoint))
         if value is not None
     ]
-    states = [c.state.in_([str(state) for state in wanted.states])] if wanted.states else []
-    since = [c.last_seen >= wanted.since] if wanted.since is not None else []
+    states = [c.state.in_([str(state) for state in criteria.states])] if criteria.states else []
+    since = [c.last_seen >= criteria.since] if criteria.since is not None else []
     return [*equal, *states, *since]
 
 

@@ -23,8 +23,10 @@ class HourlyCounts:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def add(self, came: Iterable[Operation], at: Millis) -> None:
-        sorts = Counter((one.source, one.kind._value_, one.status._value_) for one in came)
+    def add(self, operations: Iterable[Operation], at: Millis) -> None:
+        sorts = Counter(
+            (operation.source, operation.kind._value_, operation.status._value_) for operation in operations
+        )
         self._add({(at - at % HOUR_MS, *sort): number for sort, number in sorts.items()})
 
     def subtract(self, gone: Iterable[Operation]) -> None:
@@ -56,10 +58,10 @@ class HourlyCounts:
         """Of each source, the hours in which something came, in order."""
         c = operation_hours.c
         query = sa.select(c.source, c.hour).distinct().where(c.org_id == self._scope.org, c.hour >= since)
-        heard: dict[str, list[int]] = {}
+        hours: dict[str, list[int]] = {}
         for row in self._scope.all(query.order_by(c.hour)):
-            heard.setdefault(row.source, []).append(row.hour)
-        return heard
+            hours.setdefault(row.source, []).append(row.hour)
+        return hours
 
     def count_by_hour(self, since: Millis) -> dict[int, int]:
         """By hour, how many came."""
@@ -76,8 +78,8 @@ class HourlyCounts:
         for row in self._scope.all(query.where(*old).group_by(c.source, c.kind, c.status).having(several)):
             these = (*old, *(c[name] == getattr(row, name) for name in _SORT))
             self._scope.delete(operation_hours, *these, c.hour != row.last)
-            kept = sa.update(operation_hours).where(*these)
-            self._scope.conn.execute(kept.values(count=int(row.sum), updated_at=self._scope.at))
+            last_row = sa.update(operation_hours).where(*these)
+            self._scope.conn.execute(last_row.values(count=int(row.sum), updated_at=self._scope.at))
 
 
 @cache
@@ -89,8 +91,13 @@ def _count(insert: Callable[[sa.Table], Any]) -> BulkInsert:
     return BulkInsert(once, ("org_id", "created_at", "updated_at", *key[1:], "count"))
 
 
-def _hour_of(one: Operation) -> tuple[int, str, str, str]:
-    return one.received_at - one.received_at % HOUR_MS, one.source, one.kind._value_, one.status._value_
+def _hour_of(operation: Operation) -> tuple[int, str, str, str]:
+    return (
+        operation.received_at - operation.received_at % HOUR_MS,
+        operation.source,
+        operation.kind._value_,
+        operation.status._value_,
+    )
 
 
 def _and(counts: SourceCounts, kind: str, status: str, number: int, hour: int) -> SourceCounts:

@@ -54,16 +54,18 @@ class Operations:
         newest = _NEWEST.first(s.conn, mine=s.org)
         later = newest[0] + 1 - s.at if newest else 0
         at = Millis(s.at + later if 0 < later < AHEAD_MS else s.at)  # a clock that was set right is not held up
-        _add(s.db.insert).run(s.conn, [(s.org, at, at, *_made(one), *_PLAIN_OF(one)) for one in fresh])
+        _add(s.db.insert).run(
+            s.conn, [(s.org, at, at, *_made(operation), *_PLAIN_OF(operation)) for operation in fresh]
+        )
         return at
 
     def count_ways(self, fresh: Sequence[Operation]) -> list[tuple[str, int, int]]:
         """Each way that was used, with its successes before and after."""
         s = self._scope
         used: dict[str, list[Operation]] = {}
-        for one in fresh:
-            if one.way_key is not None and (one.succeeded or one.failed):
-                used.setdefault(one.way_key, []).append(one)
+        for operation in fresh:
+            if operation.way_key is not None and (operation.succeeded or operation.failed):
+                used.setdefault(operation.way_key, []).append(operation)
         if not used:
             return []
         rows = [s.stamp(_way_row(key, used[key])) for key in sorted(used)]
@@ -74,12 +76,12 @@ class Operations:
     def add_versions(self, fresh: Sequence[Operation]) -> list[tuple[str, str, str, str]]:
         """Schemas and agent versions that were never seen at an endpoint which is known by others."""
         s = self._scope
-        seen = {
-            (one.source, one.endpoint, one.schema_hash or "", one.agent_version or "")
-            for one in fresh
-            if one.schema_hash or one.agent_version
+        versions = {
+            (operation.source, operation.endpoint, operation.schema_hash or "", operation.agent_version or "")
+            for operation in fresh
+            if operation.schema_hash or operation.agent_version
         }
-        return [version for version in sorted(seen) if self._is_new_version(version, s)]
+        return [version for version in sorted(versions) if self._is_new_version(version, s)]
 
     def _is_new_version(self, version: tuple[str, str, str, str], s: OrgScope) -> bool:
         row = dict(zip(("source", "endpoint", "schema_hash", "agent_version"), version, strict=True))
@@ -88,37 +90,37 @@ class Operations:
     # --- reading -------------------------------------------------------------------------------------------------
 
     def get(self, op_id: str) -> Operation | None:
-        found = self.find(OperationFilter(ids=(op_id,)), 1)
-        return found[0] if found else None
+        matches = self.find(OperationFilter(ids=(op_id,)), 1)
+        return matches[0] if matches else None
 
-    def find(self, wanted: OperationFilter, limit: int | None, *, oldest_first: bool = False) -> list[Operation]:
+    def find(self, criteria: OperationFilter, limit: int | None, *, oldest_first: bool = False) -> list[Operation]:
         c = operations.c
-        query = sa.select(operations).where(c.org_id == self._scope.org, *_conditions(wanted))
+        query = sa.select(operations).where(c.org_id == self._scope.org, *_conditions(criteria))
         order = (c.created_at, c.op_id) if oldest_first else (c.created_at.desc(), c.op_id.desc())
         return [_operation(row) for row in self._scope.rows(query.order_by(*order).limit(limit))]
 
-    def find_after(self, at: Millis, op_id: str, wanted: OperationFilter, limit: int) -> list[Operation]:
+    def find_after(self, at: Millis, op_id: str, criteria: OperationFilter, limit: int) -> list[Operation]:
         """Those that came after the one named, oldest first: how a tail is followed and an export paged."""
         c = operations.c
         later = sa.or_(c.created_at > at, sa.and_(c.created_at == at, c.op_id > op_id))
         query = sa.select(operations).where(
-            c.org_id == self._scope.org, c.created_at >= at, later, *_conditions(wanted)
+            c.org_id == self._scope.org, c.created_at >= at, later, *_conditions(criteria)
         )
         return [_operation(row) for row in self._scope.rows(query.order_by(c.created_at, c.op_id).limit(limit))]
 
-    def find_latest(self, wanted: OperationFilter, limit: int, among: int) -> list[Operation]:
+    def find_latest(self, criteria: OperationFilter, limit: int, among: int) -> list[Operation]:
         """The latest first, of no more than the `among` latest: a tail that finds little looks no further."""
         c = operations.c
         since = sa.select(c.created_at).where(c.org_id == self._scope.org).order_by(c.created_at.desc())
-        found = self._scope.first(since.limit(1).offset(among - 1))
-        return self.find(replace(wanted, since=found[0] if found else None), limit)
+        oldest = self._scope.first(since.limit(1).offset(among - 1))
+        return self.find(replace(criteria, since=oldest[0] if oldest else None), limit)
 
     def count_facets(self, among: int) -> dict[str, list[tuple[str, int]]]:
         """Values of each facet among the latest, the most frequent first."""
         c = operations.c
         shown = sa.select(*(c[name] for name in FACETS)).where(c.org_id == self._scope.org)
-        some = shown.order_by(c.created_at.desc()).limit(among).subquery()
-        rows = self._scope.all(sa.select(*some.c, sa.func.count()).group_by(*some.c))
+        latest = shown.order_by(c.created_at.desc()).limit(among).subquery()
+        rows = self._scope.all(sa.select(*latest.c, sa.func.count()).group_by(*latest.c))
         counted: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
         for *values, number in rows:
             for name, value in zip(FACETS, values, strict=True):
@@ -128,9 +130,9 @@ class Operations:
 
     def find_failed_before(self, calls: Sequence[Operation]) -> list[tuple[str, str, str]]:
         """Of these calls those that failed in the same session: its id, source and endpoint, each once."""
-        wanted = {(one.session_id or "", one.source, one.endpoint) for one in calls}
-        rows = _FAILED_IN.rows(self._scope.conn, self._scope.org, sorted({call[0] for call in wanted}))
-        return sorted(wanted & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
+        called = {(call.session_id or "", call.source, call.endpoint) for call in calls}
+        rows = _FAILED_IN.rows(self._scope.conn, self._scope.org, sorted({call[0] for call in called}))
+        return sorted(called & {(row["session_id"], row["source"], row["endpoint"]) for row in rows})
 
     def find_since_failure(self, session_id: str, source: str, endpoint: str, limit: int) -> list[Operation]:
         """A session's calls of one endpoint, from about the first failure in it on, oldest first."""
@@ -159,18 +161,18 @@ class Operations:
         rows = self._scope.all(query.group_by(c.session_id))
         return {row[0]: (Millis(row[1]), bool(row[2])) for row in rows}
 
-    def filter_sessions(self, sessions: Collection[str], wanted: OperationFilter) -> set[str]:
+    def filter_sessions(self, sessions: Collection[str], criteria: OperationFilter) -> set[str]:
         """Those of these sessions that have such operations."""
         c = operations.c
-        query = self._scope.select(c.session_id).where(*_conditions(wanted)).distinct()
+        query = self._scope.select(c.session_id).where(*_conditions(criteria)).distinct()
         return {row.session_id for row in self._scope.all_in(query, c.session_id, sessions)}
 
     def get_last_received(self, source: str) -> Millis:
         """When something of the source came last; 0 if that is no longer kept."""
         c = operations.c
         its = self._scope.select(c.created_at).where(c.source == source)
-        found = self._scope.first(its.order_by(c.created_at.desc()).limit(1))
-        return Millis(found.created_at if found else 0)
+        latest = self._scope.first(its.order_by(c.created_at.desc()).limit(1))
+        return Millis(latest.created_at if latest else 0)
 
     # --- removing ------------------------------------------------------------------------------------------------
 
@@ -188,21 +190,21 @@ class Operations:
 
     def delete(self, gone: Sequence[Operation]) -> int:
         """As if they had never come."""
-        for one in gone:
-            if one.way_key is not None:
-                self._uncount_way(one)
-        for ids in in_batches([one.id for one in gone]):
+        for operation in gone:
+            if operation.way_key is not None:
+                self._uncount_way(operation)
+        for ids in in_batches([operation.id for operation in gone]):
             self._scope.delete(findings, findings.c.op_id.in_(ids))
             self._scope.delete(operations, operations.c.op_id.in_(ids))
         return len(gone)
 
-    def _uncount_way(self, one: Operation) -> None:
+    def _uncount_way(self, operation: Operation) -> None:
         c = ways.c
-        less = {"successes": c.successes - 1} if one.succeeded else {"failures": c.failures - 1}
-        if one.succeeded or one.failed:
-            changed = sa.update(ways).where(c.org_id == self._scope.org, c.way_key == one.way_key)
+        less = {"successes": c.successes - 1} if operation.succeeded else {"failures": c.failures - 1}
+        if operation.succeeded or operation.failed:
+            changed = sa.update(ways).where(c.org_id == self._scope.org, c.way_key == operation.way_key)
             self._scope.conn.execute(changed.values(updated_at=self._scope.at, **less))
-        self._scope.delete(ways, c.way_key == one.way_key, c.successes <= 0, c.failures <= 0)
+        self._scope.delete(ways, c.way_key == operation.way_key, c.successes <= 0, c.failures <= 0)
 
 
 _HASHES = SelectByIds(operations.c.op_id, (operations.c.op_id, operations.c.body_hash))
@@ -249,24 +251,24 @@ def _way_row(key: str, used: Iterable[Operation]) -> dict[str, Any]:
         "way_key": key,
         "source": went[0].source,
         "endpoint": went[0].endpoint,
-        "successes": sum(one.succeeded for one in went),
-        "failures": sum(one.failed for one in went),
+        "successes": sum(operation.succeeded for operation in went),
+        "failures": sum(operation.failed for operation in went),
     }
 
 
-def _conditions(wanted: OperationFilter) -> list[sa.ColumnElement[bool]]:
+def _conditions(criteria: OperationFilter) -> list[sa.ColumnElement[bool]]:
     c = operations.c
     names = ("source", "endpoint", "agent", "session_id", "user_id", "way_key")
-    given = [(name, getattr(wanted, name)) for name in names]
-    equal = [c[name] == value for name, value in given if value is not None]
+    values = [(name, getattr(criteria, name)) for name in names]
+    equal = [c[name] == value for name, value in values if value is not None]
     # Spelled out, since an index of some rows serves only those who are seen to ask for such rows.
-    words = (("kind", wanted.kind), ("status", wanted.status))
+    words = (("kind", criteria.kind), ("status", criteria.status))
     equal += [c[name] == sa.literal_column(f"'{value.value}'") for name, value in words if value is not None]
-    lists = ((c.group_id, wanted.group_ids), (c.op_id, wanted.ids))
+    lists = ((c.group_id, criteria.group_ids), (c.op_id, criteria.ids))
     among = [column.in_(values) for column, values in lists if values is not None]
-    since = [c.created_at >= wanted.since] if wanted.since is not None else []
-    until = [c.created_at <= wanted.until] if wanted.until is not None else []
-    ended = [c.kind != sa.literal_column("'operation'")] if wanted.outcomes else []
+    since = [c.created_at >= criteria.since] if criteria.since is not None else []
+    until = [c.created_at <= criteria.until] if criteria.until is not None else []
+    ended = [c.kind != sa.literal_column("'operation'")] if criteria.outcomes else []
     return [*equal, *among, *since, *until, *ended]
 
 
@@ -278,10 +280,10 @@ _PLAIN_OF = itemgetter(*map(Operation._fields.index, _PLAIN))
 _COLUMNS = ("org_id", "created_at", "updated_at", *_MADE, *(_FIELDS[name] for name in _PLAIN))
 
 
-def _made(one: Operation) -> tuple[str | None, ...]:
-    attributes = json.dumps(one.attributes) if one.attributes else None
-    arguments = json.dumps(one.arguments) if one.arguments is not None else None
-    return one.kind._value_, one.status._value_, attributes, arguments
+def _made(operation: Operation) -> tuple[str | None, ...]:
+    attributes = json.dumps(operation.attributes) if operation.attributes else None
+    arguments = json.dumps(operation.arguments) if operation.arguments is not None else None
+    return operation.kind._value_, operation.status._value_, attributes, arguments
 
 
 def _operation(row: Row | sa.RowMapping) -> Operation:

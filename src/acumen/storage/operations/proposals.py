@@ -28,8 +28,8 @@ class Proposals:
 
     def add_analysis(self, analysis: Analysis) -> bool:
         """False when the same evidence was analysed before, by whomever."""
-        told = {"evidence": list(analysis.evidence), "scopes": list(analysis.scopes), **asdict(analysis.origin)}
-        return bool(self._scope.insert_new(analyses, [row_of(analyses, analysis, analysis_id=analysis.id, **told)]))
+        columns = {"evidence": list(analysis.evidence), "scopes": list(analysis.scopes), **asdict(analysis.origin)}
+        return bool(self._scope.insert_new(analyses, [row_of(analyses, analysis, analysis_id=analysis.id, **columns)]))
 
     def find_analyses(self, key: str, limit: int = 100) -> list[Analysis]:
         """The latest first."""
@@ -53,10 +53,12 @@ class Proposals:
         return self._proposals()
 
     def upsert(self, proposal: Proposal) -> None:
-        told = {"evidence": list(proposal.evidence), "scopes": list(proposal.scopes)}
-        s, row = self._scope, self._scope.stamp(row_of(proposals, proposal, **told))
-        kept = {name: value for name, value in row.items() if name not in ("org_id", "key", "created_at")}
-        s.conn.execute(s.db.insert(proposals).on_conflict_do_update(index_elements=["org_id", "key"], set_=kept), row)
+        columns = {"evidence": list(proposal.evidence), "scopes": list(proposal.scopes)}
+        s, row = self._scope, self._scope.stamp(row_of(proposals, proposal, **columns))
+        changed = {name: value for name, value in row.items() if name not in ("org_id", "key", "created_at")}
+        s.conn.execute(
+            s.db.insert(proposals).on_conflict_do_update(index_elements=["org_id", "key"], set_=changed), row
+        )
 
     def set_decided(self, key: str, at: Millis) -> None:
         """A person has spoken: it no longer waits, and no flag of before stands."""
@@ -132,5 +134,5 @@ def _analysis(row: Any) -> Analysis:
 
 
 def _proposal(row: Any) -> Proposal:
-    told = {"evidence": tuple(row.evidence or ()), "scopes": tuple(row.scopes or ()), "detail": row.detail or {}}
-    return value_of(Proposal, row, about=About(row.about), **told)
+    fields = {"evidence": tuple(row.evidence or ()), "scopes": tuple(row.scopes or ()), "detail": row.detail or {}}
+    return value_of(Proposal, row, about=About(row.about), **fields)

@@ -14,9 +14,9 @@ class Verdicts:
     def __init__(self, scope: OrgScope) -> None:
         self._scope = scope
 
-    def add(self, found: Sequence[VerdictFinding]) -> None:
+    def add(self, new: Sequence[VerdictFinding]) -> None:
         at = self._scope.at
-        self._scope.insert(findings, [row_of(findings, one, created_at=at) for one in found])
+        self._scope.insert(findings, [row_of(findings, finding, created_at=at) for finding in new])
 
     def find_by_subject(self, subject: str, limit: int) -> list[VerdictFinding]:
         """The latest first."""

@@ -69,7 +69,7 @@ class Actions:
     def erase_words(self, kind: Kind, ids: Sequence[str] | None = None) -> None:
         """That something was done to these memories (None: all of the kind) is kept, what they said goes."""
         c = action_items.c
-        for named in [()] if ids is None else [(c.entity_id.in_(some),) for some in in_batches(ids)]:
+        for named in [()] if ids is None else [(c.entity_id.in_(batch),) for batch in in_batches(ids)]:
             self._scope.update(action_items, c.kind == str(kind), *named, before=None, after=None)
 
     def delete_user(self, user: str) -> int:
@@ -81,16 +81,16 @@ class Actions:
 
     def _with_items(self, rows: Sequence[Any]) -> list[Action]:
         c = action_items.c
-        found: dict[str, list[ActionItem]] = {row.action_id: [] for row in rows}
+        items_of: dict[str, list[ActionItem]] = {row.action_id: [] for row in rows}
         query = self._scope.select(action_items).order_by(c.action_id, c.place)
-        for item in self._scope.all_in(query, c.action_id, found):
-            found[item.action_id].append(_item(item))
-        return [_action(row, found[row.action_id]) for row in rows]
+        for item in self._scope.all_in(query, c.action_id, items_of):
+            items_of[item.action_id].append(_item(item))
+        return [_action(row, items_of[row.action_id]) for row in rows]
 
 
 def _action_row(action: Action) -> dict[str, Any]:
-    told = {"action_id": action.id, "action": str(action.doing), "params": dict(action.params) or None}
-    return row_of(actions, action, **told)
+    columns = {"action_id": action.id, "action": str(action.doing), "params": dict(action.params) or None}
+    return row_of(actions, action, **columns)
 
 
 def _item_row(action_id: ActionId, place: int, item: ActionItem) -> dict[str, Any]:

@@ -42,14 +42,14 @@ class MemoryFlags:
 
     # --- flags ---------------------------------------------------------------------------------------------------
 
-    def replace(self, kind: Kind, ids: Sequence[str], signals: Sequence[str], found: Iterable[MemoryFlag]) -> None:
+    def replace(self, kind: Kind, ids: Sequence[str], signals: Sequence[str], flags: Iterable[MemoryFlag]) -> None:
         """What these signals say of these memories, all of it; what was known before keeps its `since`."""
         s, c = self._scope, memory_flags.c
-        rows = {(flag.id, flag.signal): flag for flag in found}
+        rows = {(flag.id, flag.signal): flag for flag in flags}
         query = s.select(c.entity_id, c.signal).where(c.kind == str(kind), c.signal.in_(signals))
-        for known in s.all_in(query, c.entity_id, ids):
-            if (known.entity_id, known.signal) not in rows:
-                s.delete(memory_flags, c.kind == str(kind), c.entity_id == known.entity_id, c.signal == known.signal)
+        for row in s.all_in(query, c.entity_id, ids):
+            if (row.entity_id, row.signal) not in rows:
+                s.delete(memory_flags, c.kind == str(kind), c.entity_id == row.entity_id, c.signal == row.signal)
         new = s.db.insert(memory_flags)
         changed = {"detail": new.excluded.detail, "updated_at": s.at}
         upsert = new.on_conflict_do_update(index_elements=["org_id", "kind", "entity_id", "signal"], set_=changed)
@@ -58,10 +58,10 @@ class MemoryFlags:
 
     def clear(self, signal: str, keep: Iterable[tuple[str, str]]) -> None:
         """Takes the signal off every memory but those named by kind and id."""
-        kept = set(keep)
+        flagged = set(keep)
         c = memory_flags.c
         for row in self._scope.all(self._scope.select(c.kind, c.entity_id).where(c.signal == signal)):
-            if (row.kind, row.entity_id) not in kept:
+            if (row.kind, row.entity_id) not in flagged:
                 self._scope.delete(memory_flags, c.kind == row.kind, c.entity_id == row.entity_id, c.signal == signal)
 
     def find(self, kind: Kind, ids: Sequence[str]) -> list[MemoryFlag]:
@@ -71,10 +71,10 @@ class MemoryFlags:
 
     # --- pairs ---------------------------------------------------------------------------------------------------
 
-    def replace_pairs(self, kind: Kind, ids: Sequence[str], found: Iterable[SimilarPair]) -> None:
+    def replace_pairs(self, kind: Kind, ids: Sequence[str], pairs: Iterable[SimilarPair]) -> None:
         """Every pair that one of these memories is part of; a pair known before keeps its time."""
         s, c = self._scope, duplicate_pairs.c
-        now = {(pair.left, pair.right): pair for pair in found}
+        now = {(pair.left, pair.right): pair for pair in pairs}
         query = s.select(c.left_id, c.right_id).where(c.kind == str(kind))
         for left, right in {tuple(row) for side in (c.left_id, c.right_id) for row in s.all_in(query, side, ids)}:
             if (left, right) not in now:
@@ -92,7 +92,7 @@ class MemoryFlags:
         c = duplicate_pairs.c
         query = self._scope.select(duplicate_pairs).where(c.kind == str(kind))
         query = query.where(sa.or_(c.similarity >= least, c.found_by != "meaning"))
-        query = query.where(*(self._in_use(kind, one) for one in (c.left_id, c.right_id)))
+        query = query.where(*(self._in_use(kind, side) for side in (c.left_id, c.right_id)))
         if user is not None:
             query = query.where(c.user_id == user)
         if ids is not None:
@@ -101,9 +101,9 @@ class MemoryFlags:
 
     def _in_use(self, kind: Kind, named: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
         c = MEMORY_TABLES[kind].table.c
-        own = c[MEMORY_TABLES[kind].id_column]
+        id_column = c[MEMORY_TABLES[kind].id_column]
         current = (c.org_id == self._scope.org, c.status == str(Status.CURRENT))
-        return sa.exists().where(*current, own == sa.cast(named, own.type))
+        return sa.exists().where(*current, id_column == sa.cast(named, id_column.type))
 
     # --- how far the watch has come ------------------------------------------------------------------------------
 
@@ -120,9 +120,9 @@ class MemoryFlags:
     def delete(self, kind: Kind, ids: Sequence[str] | None = None) -> None:
         """Of these memories; None: of all of the kind."""
         f, p = memory_flags.c, duplicate_pairs.c
-        for some in [None] if ids is None else in_batches(ids):
-            mine = () if some is None else (f.entity_id.in_(some),)
-            part = () if some is None else (sa.or_(p.left_id.in_(some), p.right_id.in_(some)),)
+        for batch in [None] if ids is None else in_batches(ids):
+            mine = () if batch is None else (f.entity_id.in_(batch),)
+            part = () if batch is None else (sa.or_(p.left_id.in_(batch), p.right_id.in_(batch)),)
             self._scope.delete(memory_flags, f.kind == str(kind), *mine)
             self._scope.delete(duplicate_pairs, p.kind == str(kind), *part)
 

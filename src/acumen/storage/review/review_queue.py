@@ -67,35 +67,37 @@ class ReviewQueue:
         self._flags = flags
         self._conflicts = conflicts
 
-    def page(self, asked: QueueFilter, limit: int, offset: int) -> QueuePage:
-        shape = _Shape(tuple(asked.kinds), asked.user is None, asked.window.covered, asked.by_waste)
+    def page(self, criteria: QueueFilter, limit: int, offset: int) -> QueuePage:
+        shape = _Shape(tuple(criteria.kinds), criteria.user is None, criteria.window.covered, criteria.by_waste)
         query = _STATEMENTS.get((self._scope.db.name, shape))
         if query is None:
             query = _STATEMENTS[self._scope.db.name, shape] = _statement(shape, self._scope.db)
-        wanted = SIGNALS if asked.signals is None else asked.signals
-        values = {**self._values(asked), "wanted": list(wanted), "limit": limit, "offset": offset}
+        names = SIGNALS if criteria.signals is None else criteria.signals
+        values = {**self._values(criteria), "wanted": list(names), "limit": limit, "offset": offset}
         with self._scope.db.planned_for_many(self._scope.conn):
             rows = self._scope.all(query, **values)
         counts = {name: int(rows[0]._mapping[f"all_{name}"] or 0) for name in SIGNALS}  # noqa: SLF001 - public
         return QueuePage(
-            self._filed([row for row in rows if row.id is not None], asked.thresholds),
+            self._filed([row for row in rows if row.id is not None], criteria.thresholds),
             int(rows[0].total or 0),
             float(rows[0].all_saving or 0),
             {name: count for name, count in counts.items() if count},
         )
 
-    def find(self, kind: Kind, ids: Sequence[str], asked: QueueFilter) -> list[QueueItem]:
+    def find(self, kind: Kind, ids: Sequence[str], criteria: QueueFilter) -> list[QueueItem]:
         """The cases of some memories, whether or not anything speaks against them."""
-        query, own = _memories(kind, self._scope.db, everyones=True), MEMORY_TABLES[kind].text_id
-        values = self._values(asked)
-        rows = (row for some in in_batches(ids) for row in self._scope.all(query.where(own.in_(some)), **values))
-        return self._filed(list(rows), asked.thresholds)
+        query, memory_id = _memories(kind, self._scope.db, everyones=True), MEMORY_TABLES[kind].text_id
+        values = self._values(criteria)
+        rows = (
+            row for batch in in_batches(ids) for row in self._scope.all(query.where(memory_id.in_(batch)), **values)
+        )
+        return self._filed(list(rows), criteria.thresholds)
 
-    def _values(self, asked: QueueFilter) -> dict[str, Any]:
-        window, least = asked.window, asked.thresholds
+    def _values(self, criteria: QueueFilter) -> dict[str, Any]:
+        window, least = criteria.window, criteria.thresholds
         return {
             "org": self._scope.org,
-            "user": asked.user,
+            "user": criteria.user,
             "at": window.at,
             "since": window.since,
             # Whole days: of use on the window's first day, the hours before it count too.
@@ -120,8 +122,8 @@ class ReviewQueue:
                     ScannedSignal(flag.signal, flag.detail, flag.since)
                 )
             for pair in self._flags.find_pairs(kind, least=thresholds.similarity, ids=ids):
-                for own, other in ((pair.left, pair.right), (pair.right, pair.left)):
-                    twins.setdefault(MemoryRef(kind, own), []).append(Twin(other, pair.similarity, pair.since))
+                for memory_id, twin_id in ((pair.left, pair.right), (pair.right, pair.left)):
+                    twins.setdefault(MemoryRef(kind, memory_id), []).append(Twin(twin_id, pair.similarity, pair.since))
         refs = [MemoryRef(Kind(row.kind), row.id) for row in rows]
         conflicts = self._open_conflicts(refs)
         cases = [
@@ -134,9 +136,9 @@ class ReviewQueue:
 
     def _open_conflicts(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, list[OpenConflict]]:
         """By the newer memory."""
-        wanted, links = set(refs), self._conflicts.find(refs, only_open=True)
+        page_refs, links = set(refs), self._conflicts.find(refs, only_open=True)
         by_newer: dict[MemoryRef, list[OpenConflict]] = {}
-        for pair in self._conflicts.describe([link for link in links if link.newer in wanted]):
+        for pair in self._conflicts.describe([link for link in links if link.newer in page_refs]):
             by_newer.setdefault(pair.conflict.newer, []).append(pair)
         return by_newer
 
@@ -169,16 +171,16 @@ def _statement(shape: _Shape, db: Database) -> sa.Select[Any]:
 def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
     """All that is known of the current memories of a kind."""
     mapping, marks = MEMORY_TABLES[kind], review_states.c
-    c, own = mapping.table.c, mapping.text_id
-    known: Any = mapping.table
+    c, memory_id = mapping.table.c, mapping.text_id
+    joined: Any = mapping.table
     for table in (memory_totals, review_states):
-        its = (table.c.org_id == ORG, table.c.kind == str(kind), table.c.entity_id == own)
-        known = known.outerjoin(table, sa.and_(*its))
-    known, used = from_day(gap("first_day", sa.Integer), known, db)
-    known, replaced = _replaced(kind, known)
+        its = (table.c.org_id == ORG, table.c.kind == str(kind), table.c.entity_id == memory_id)
+        joined = joined.outerjoin(table, sa.and_(*its))
+    joined, used = from_day(gap("first_day", sa.Integer), joined, db)
+    joined, replaced = _replaced(kind, joined)
     query = sa.select(
         sa.literal(str(kind)).label("kind"),
-        own.label("id"),
+        memory_id.label("id"),
         mapping.owner.label("user_id"),
         c.version,
         c.created_at,
@@ -187,32 +189,32 @@ def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
         *(memory_totals.c[name] for name in TIMES),
         *(marks[name] for name in ("pinned", "snoozed_until", "useful_at", "dismissed")),
         *replaced,
-    ).select_from(known)
+    ).select_from(joined)
     query = query.where(c.org_id == ORG, c.status == str(Status.CURRENT))
     return query if everyones else query.where(c.user_id == gap("user", sa.Text))
 
 
-def _replaced(kind: Kind, known: Any) -> tuple[Any, list[Any]]:
+def _replaced(kind: Kind, joined: Any) -> tuple[Any, list[Any]]:
     """By pointer, by a newer lesson on the same subject, or by a shared lesson it was folded into."""
     c = MEMORY_TABLES[kind].table.c
     ways: list[tuple[str, Any, Any]] = [("pointer", sa.cast(c.superseded_by, sa.Text), c.updated_at)]
     if kind is Kind.USER_PLAYBOOK:
-        for how, other in (("newer", _newer()), ("folded", _folded())):
-            known = known.outerjoin(other, other.c.id == c.playbook_id)
-            ways.append((how, other.c.by, other.c.since))
+        for how, replacement in (("newer", _newer()), ("folded", _folded())):
+            joined = joined.outerjoin(replacement, replacement.c.id == c.playbook_id)
+            ways.append((how, replacement.c.by, replacement.c.since))
     columns = {
         "replaced_by": sa.case(*((by.is_not(None), by) for _, by, _ in ways)),
         "replaced_how": sa.case(*((by.is_not(None), how) for how, by, _ in ways)),
         "replaced_since": sa.case(*((by.is_not(None), since) for _, by, since in ways)),
     }
-    return known, [column.label(name) for name, column in columns.items()]
+    return joined, [column.label(name) for name, column in columns.items()]
 
 
 def _newer() -> sa.Subquery:
     """Lessons that the same user's newest one on the same subject contradicts."""
     c = user_playbooks.c
     newest: dict[str, Any] = {"partition_by": [c.user_id, c.subject], "order_by": [c.created_at.desc(), c.playbook_id]}
-    told = sa.select(
+    lessons = sa.select(
         c.playbook_id.label("id"),
         c.value,
         c.created_at,
@@ -220,7 +222,7 @@ def _newer() -> sa.Subquery:
         sa.func.first_value(c.value).over(**newest).label("its_value"),
         sa.func.first_value(c.created_at).over(**newest).label("since"),
     ).where(c.org_id == ORG, c.status == str(Status.CURRENT), c.subject != "")
-    t = told.subquery("told").c
+    t = lessons.subquery("told").c
     return sa.select(t.id, t.by, t.since).where(t.its_value != t.value, t.since > t.created_at).subquery("newer")
 
 
@@ -236,14 +238,14 @@ def _folded() -> sa.Subquery:
     return query.group_by(s.user_playbook_id).subquery("folded")
 
 
-def _judged(found: sa.CompoundSelect[Any]) -> sa.CTE:
+def _judged(rows: sa.CompoundSelect[Any]) -> sa.CTE:
     """Memories against which anything speaks: how much, and whether it is what is asked for."""
-    f = found.subquery("found").c
-    wanted = f.signal.in_(sa.bindparam("wanted", expanding=True))
+    f = rows.subquery("found").c
+    matches = f.signal.in_(sa.bindparam("wanted", expanding=True))
     columns = {
         "score": sa.func.max(f.score),
         "saving": sa.func.max(f.saving),
-        "fits": sa.func.max(sa.case((wanted, 1), else_=0)),
+        "fits": sa.func.max(sa.case((matches, 1), else_=0)),
         **{name: sa.func.max(sa.case((f.signal == name, 1), else_=0)) for name in SIGNALS},
     }
     named = [column.label(name) for name, column in columns.items()]

@@ -73,7 +73,7 @@ class _Rules:
 
     def costly(self) -> sa.Select[Any]:
         m = self._memory.c
-        idle, rest = m.judged_tokens - m.cited_tokens, m.judged_shown - 2 * m.cited_shown
+        idle, surplus = m.judged_tokens - m.cited_tokens, m.judged_shown - 2 * m.cited_shown
         score = _at_most(COST_CEILING, COST_FLOOR + m.judged_shown)
         return self._found(HIGH_COST_LOW_CITE, score, idle / DAYS, idle).where(
             self._unvouched,
@@ -81,8 +81,8 @@ class _Rules:
             idle >= LEAST_WASTED,
             m.created_at <= BORN_BEFORE,
             # The upper end of Wilson's interval lies below one half.
-            rest > 0,
-            rest * rest > Z95 * Z95 * m.judged_shown,
+            surplus > 0,
+            surplus * surplus > Z95 * Z95 * m.judged_shown,
         )
 
     def supersedeable(self) -> sa.Select[Any]:
@@ -117,13 +117,15 @@ class _Rules:
         alike = sa.or_(p.similarity >= SIMILARITY, p.found_by != "meaning")
         both = sa.union_all(
             *(
-                sa.select(p.kind, one.label("own"), other.label("other"), p.similarity).where(p.org_id == ORG, alike)
-                for one, other in ((p.left_id, p.right_id), (p.right_id, p.left_id))
+                sa.select(p.kind, memory_id.label("own"), twin.label("other"), p.similarity).where(
+                    p.org_id == ORG, alike
+                )
+                for memory_id, twin in ((p.left_id, p.right_id), (p.right_id, p.left_id))
             )
         ).subquery("both")
         nearest = sa.func.max(both.c.similarity).over(partition_by=[both.c.kind, both.c.own])
-        other = self._memory.alias("other")
-        twins = both.join(other, sa.and_(other.c.kind == both.c.kind, other.c.id == both.c.other))
+        twin = self._memory.alias("other")
+        twins = both.join(twin, sa.and_(twin.c.kind == both.c.kind, twin.c.id == both.c.other))
         return sa.select(both, nearest.label("nearest")).select_from(twins).subquery("sides")
 
     def flagged(self) -> Iterable[sa.Select[Any]]:
@@ -147,8 +149,8 @@ class _Rules:
     def _found(self, signal: str, score: Any, saving: Any, measure: Any, about: Any = None) -> sa.Select[Any]:
         """Not when a person has seen these numbers, or nearly these, about the same, and was not convinced."""
         m = self._memory.c
-        seen = m.dismissed[(signal, "measure")].as_float()
-        new = sa.or_(seen.is_(None), measure >= seen * MATERIAL)
+        dismissed_measure = m.dismissed[(signal, "measure")].as_float()
+        new = sa.or_(dismissed_measure.is_(None), measure >= dismissed_measure * MATERIAL)
         if about is not None:
             new = sa.or_(new, ~self._db.json_contains(m.dismissed[(signal, "about")], about))
         columns = {"signal": sa.literal(signal), "score": sa.cast(score, sa.Integer), "saving": saving}

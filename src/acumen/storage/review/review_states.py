@@ -23,14 +23,14 @@ class ReviewStates:
         query = self._scope.select(review_states).where(review_states.c.kind == str(kind))
         return {row.entity_id: review_state_of(row) for row in self._scope.all(query)}
 
-    def upsert(self, ref: MemoryRef, mark: ReviewState, user: str | None) -> None:
+    def upsert(self, ref: MemoryRef, state: ReviewState, user: str | None) -> None:
         """A mark that says nothing is no row."""
         s, c = self._scope, review_states.c
-        if mark == UNREVIEWED:
+        if state == UNREVIEWED:
             s.delete(review_states, c.kind == str(ref.kind), c.entity_id == ref.id)
             return
-        said = row_of(review_states, mark, dismissed=dict(mark.dismissed) or None)
-        s.upsert(review_states, {"kind": str(ref.kind), "entity_id": ref.id}, {"user_id": user, **said})
+        values = row_of(review_states, state, dismissed=dict(state.dismissed) or None)
+        s.upsert(review_states, {"kind": str(ref.kind), "entity_id": ref.id}, {"user_id": user, **values})
 
     def delete(self, kind: Kind, ids: Sequence[str] | None = None) -> None:
         """Of these memories; None: of all of the kind."""

@@ -17,7 +17,7 @@ DOTS = 120
 
 @page("/costs")
 async def cost_report(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     by, days, model = GroupBy(visit.choice("by", *GroupBy)), visit.days(USUAL_DAYS), visit.param("model") or None
     report = await costs.report(by, days, model, PER_PAGE, visit.offset, visit.deps)
     trend = await costs.report(GroupBy.DAY, days, model, days, 0, visit.deps)

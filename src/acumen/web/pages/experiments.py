@@ -14,7 +14,7 @@ RESULTS_SHOWN = 10
 
 @page("/experiments")
 async def listed(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     every = await experiments.every(visit.deps)
     results = [await experiments.results(experiment.id, visit.deps) for experiment in every[:RESULTS_SHOWN]]
     active = any(experiment.ended_at is None for experiment in every)

@@ -87,7 +87,7 @@ def _rows(entries: Iterable[MemoryEntry]) -> Iterable[Sequence[object]]:
 
 @page("/memories/{kind}/{id:path}")
 async def memory(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     ref = _ref(visit)
     summary = await memory_detail.summary(ref, USE_DAYS, INJECTIONS_ON_PAGE, visit.deps)
     history = await memory_detail.history(ref, USE_DAYS, visit.deps)

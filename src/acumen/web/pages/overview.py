@@ -30,7 +30,7 @@ SUMMED = ("shown", "tokens", "cited_shown", "cited_tokens", "echoed_shown", "ech
 
 @page("")
 async def overview(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     days = visit.days(USUAL_DAYS)
     by_day = await costs.report(GroupBy.DAY, 2 * days, None, 2 * days, 0, visit.deps)
     by_memory = await costs.report(GroupBy.MEMORY, days, None, MOST_WASTEFUL, 0, visit.deps)

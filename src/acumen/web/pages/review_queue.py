@@ -18,7 +18,7 @@ COLUMNS = "kind id title user signals why shown cited_shown tokens wasted_tokens
 
 @page("/review")
 async def review_queue(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     scanning = await memory_scan.scan_pending(visit.deps)
     query = review_query(visit)
     candidates = await queue.candidates(query, PER_PAGE, visit.offset, visit.deps)

@@ -18,7 +18,7 @@ MOST_CHANGES = 50
 
 @page("/sessions")
 async def sessions(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     user, session_id = visit.param("user") or None, visit.param("session") or None
     listed = await session_timeline.page(user, session_id, PER_PAGE, visit.offset, visit.deps)
     return visit.html("sessions.html", listed=listed, user=user, session=session_id)
@@ -26,7 +26,7 @@ async def sessions(visit: Visit) -> Response:
 
 @page("/session")
 async def session(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     user, session_id = UserId(visit.param("user")), SessionId(visit.param("id"))
     timeline = await session_timeline.timeline(user, session_id, visit.deps)
     learned = await changes.page(ChangeFilter(user=user, session=session_id), MOST_CHANGES, None, visit.deps)
@@ -37,7 +37,7 @@ async def session(visit: Visit) -> Response:
 
 @page("/injections/{id}")
 async def injection(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     stored, titles = await session_timeline.injection(visit.path_id, visit.deps)
     compared = await _compared(visit, stored)
     pieces = words_changed(compared.earlier.context.text, compared.later.context.text) if compared else []

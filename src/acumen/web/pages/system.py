@@ -23,7 +23,7 @@ class Disk(Struct, frozen=True):
 
 @page("/system")
 async def system(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     status, activity = await system_status.status(visit.deps), await system_status.activity(visit.deps)
     return visit.html(
         "system.html",
@@ -65,5 +65,5 @@ def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
         ("Embeddings", models.problem is None, embeddings),
         ("Language model", True, llm.model or llm.provider or llm.url or "No model configured (rule-based)"),
         ("Metering", metering, "on" if metering else "off"),
-        ("Lost counts", app.counts_lost == 0, f"{app.counts_lost} since start"),
+        ("Lost counts", app.lost_usage_events == 0, f"{app.lost_usage_events} since start"),
     ]
