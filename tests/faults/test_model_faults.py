@@ -81,7 +81,7 @@ async def test_the_rules_take_over_and_say_so(start: Start, fault: str):
         assert any("us-west-2" in memory.content for memory in learned)
         assert all(memory.notes.startswith("Read by rules: ") for memory in learned)
         assert rows["llm_calls"][0]["outcome"] == outcome
-        assert [job["fact"] for job in rows["jobs"] if job["state"] == "dead" or job["fact"] == "published"] == []
+        assert [job["event"] for job in rows["jobs"] if job["state"] == "dead" or job["event"] == "published"] == []
 
 
 @pytest.mark.parametrize("fault", ["hangs", "limits", "resets", "cuts its JSON", "is not UTF-8"])

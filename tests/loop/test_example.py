@@ -212,7 +212,7 @@ async def test_one_step_that_fails_does_not_keep_the_others_from_running(org: Or
     await org.learn()
 
     assert len(await facts(org)) == 1
-    waiting = [job for job in (await org.rows())["jobs"] if job["fact"] == "published"]
+    waiting = [job for job in (await org.rows())["jobs"] if job["event"] == "published"]
     assert [(job["state"], job["last_error"]) for job in waiting] == [("waiting", "ValueError: torn page")]
 
 

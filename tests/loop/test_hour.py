@@ -35,7 +35,7 @@ async def test_an_hour_follows_the_other(start: Start, clock: Clock):
         clock.forward(hours=1, minutes=1)
         await org.learn()
 
-        (job,) = [job for job in (await org.rows())["jobs"] if job["fact"] == "hour"]
+        (job,) = [job for job in (await org.rows())["jobs"] if job["event"] == "hour"]
         assert job["state"] == "waiting"
         assert 0 < job["run_at"] - clock() <= 3_600_000
 

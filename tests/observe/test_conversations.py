@@ -14,7 +14,7 @@ async def publish(org: Org, name: str = "r1", **about: object) -> bool:
 
 
 async def jobs(org: Org) -> list[str]:
-    return sorted(job["fact"] for job in (await org.rows())["jobs"] if job["fact"] not in ("hour", "minutes"))
+    return sorted(job["event"] for job in (await org.rows())["jobs"] if job["event"] not in ("hour", "minutes"))
 
 
 async def test_a_publish_causes_one_job_and_the_same_again_causes_none(org: Org):

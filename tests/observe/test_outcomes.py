@@ -37,4 +37,4 @@ async def test_an_outcome_of_a_session_that_nobody_talked_in_is_kept_and_judges_
     await org.learn()
 
     assert await verdict_of(org) is None
-    assert {job["fact"] for job in (await org.rows())["jobs"]} == {"hour", "minutes"}
+    assert {job["event"] for job in (await org.rows())["jobs"]} == {"hour", "minutes"}

@@ -169,12 +169,12 @@ async def test_a_lesson_without_vectors_is_gathered_by_its_words(org: Org, monke
 async def test_what_did_not_change_is_left_alone(org: Org):
     await teach(org, *TESTS_FIRST)
     await aggregate(org)
-    before = await org.rows("runs", "run_items", "jobs", "aggregation_marks", "orgs")
+    before = await org.rows("runs", "run_items", "jobs", "aggregation_bookmarks", "orgs")
 
     result = await aggregate(org)
 
     assert (result.unchanged, result.playbooks_generated, result.playbooks_updated) == (1, 0, 0)
-    assert await org.rows("runs", "run_items", "jobs", "aggregation_marks", "orgs") == before
+    assert await org.rows("runs", "run_items", "jobs", "aggregation_bookmarks", "orgs") == before
 
 
 async def test_a_cluster_that_grew_is_still_the_same_lesson_and_stays_approved(org: Org):
