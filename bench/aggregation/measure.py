@@ -113,7 +113,7 @@ async def _aggregated(app: App) -> tuple[float, dict[str, int]]:
     asked = await aggregate.ask(VERSION, None, deps)
     await app.worker.run_this(LOCAL_ORG, AggregationAsked(asked.id))
     took = time.perf_counter() - began
-    done = (await aggregate.operation(asked.id, deps)).run
+    done = (await aggregate.run_status(asked.id, deps)).run
     if done.state is not RunState.COMPLETED:
         raise RuntimeError(f"The aggregation is {done.state}: {done.cause}")
     return took, dict(done.result)

@@ -25,7 +25,7 @@ class Freshness(Struct, frozen=True):
 
     newest: bool
     first: bool  # before the old value, or the old value is not shown
-    dated: bool  # the line of the newest value has a date
+    dated: bool  # the line of the newest value has a date, or stands below that of its day
 
 
 def freshness(key: AnswerKey, context: str) -> Freshness:
@@ -33,8 +33,15 @@ def freshness(key: AnswerKey, context: str) -> Freshness:
         return Freshness(newest=False, first=False, dated=False)
     newest = min(_places(key.need, context))
     old = _places(key.old, context)
-    line = context[context.rfind("\n", 0, newest) + 1 :].split("\n", 1)[0]
-    return Freshness(newest=True, first=not old or newest < min(old), dated=bool(_DATE.search(line)))
+    return Freshness(newest=True, first=not old or newest < min(old), dated=_is_dated(context, newest))
+
+
+def _is_dated(context: str, place: int) -> bool:
+    """Quotes have the date of their day on a line of its own above them."""
+    before, line = context[:place].split("\n"), context[place:].split("\n", 1)[0]
+    if _DATE.search(before[-1] + line):
+        return True
+    return before[-1].startswith("[t") and any(_DATE.fullmatch(earlier) for earlier in before)
 
 
 def _places(patterns: tuple[str, ...], context: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""Builds everything once; the only module that knows every part."""
+"""The composition root: builds every part once and connects them."""
 
 import asyncio
 import time
@@ -34,14 +34,14 @@ from acumen.settings import Settings
 from acumen.storage.accounts.orgs import all_orgs
 from acumen.storage.store import Store, Tx, connect
 
-# The org of a server without keys; the wire's own name for it.
+# The org of a server without keys; the name is that of the wire.
 LOCAL_ORG = OrgId("self-host-org")
 # How long a configuration that another process changed may go unnoticed here.
-REMEMBER_CONFIG_SECONDS = 1.0
+CONFIG_CACHE_SECONDS = 1.0
 
 
 class App:
-    """One process's share of Acumen: the parts, wired."""
+    """The parts of one process."""
 
     def __init__(self, settings: Settings, clock: Callable[[], Millis] = now) -> None:
         self.settings = settings
@@ -59,10 +59,10 @@ class App:
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
-    # --- life ----------------------------------------------------------------------------------------------------
+    # --- start and stop ----------------------------------------------------------------------------------------------
 
     async def start(self, *, work: bool = True) -> None:
-        """Ready to answer when this returns."""
+        """Returns when requests can be answered."""
         prepare(self.store, self.settings)
         for org in {LOCAL_ORG, *await self.store.read(all_orgs)}:
             await self.open_org(org)
@@ -70,12 +70,12 @@ class App:
             self.gateway.warm_up()
         self._tasks = [asyncio.create_task(self._usage.serve(self._stop))]
         if work and self.settings.jobs.workers:
-            if not self.settings.database_url:  # only SQLite's workers are sure to be processes of this machine
+            if not self.settings.database_url:  # on SQLite all workers are processes of this machine
                 await self.worker.take_over()
             self._tasks.append(asyncio.create_task(self.worker.serve(self._stop)))
 
     async def stop(self) -> None:
-        """Finishes what was begun, writes what was counted, lets go of the database."""
+        """Finishes current jobs, writes the usage buffer, closes the database."""
         self._stop.set()
         self.worker.wake()
         await self._drain()
@@ -85,7 +85,7 @@ class App:
         self.store.close()
 
     async def _drain(self) -> None:
-        """A job that takes longer is let go of; it is begun again by whoever works next."""
+        """A job that outlasts `drain_seconds` is cancelled; the next worker starts it again."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=self.settings.drain_seconds)
             for task in late:
@@ -93,7 +93,7 @@ class App:
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def open_org(self, org: OrgId) -> None:
-        """An org's rows exist, its hourly work is due, and it is known since when its use is counted."""
+        """Creates the rows of an org, schedules its periodic jobs and records since when it is metered."""
 
         def store(tx: Tx) -> None:
             tx.orgs.ensure()
@@ -106,19 +106,19 @@ class App:
 
         await self.store.of(org).write(store)
 
-    # --- what handlers and jobs are given --------------------------------------------------------------------------
+    # --- dependencies of handlers and jobs --------------------------------------------------------------------------
 
     async def deps_for(self, org: OrgId) -> Deps:
         made_at, deps = self._deps.get(org, (0.0, None))
-        if deps is None or time.monotonic() - made_at > REMEMBER_CONFIG_SECONDS:
-            if deps is not None:  # whoever comes meanwhile need not ask as well
+        if deps is None or time.monotonic() - made_at > CONFIG_CACHE_SECONDS:
+            if deps is not None:  # concurrent callers use the old ones
                 self._deps[org] = (time.monotonic(), deps)
             deps = self.deps(org, await self._config(org))
             self._deps[org] = (time.monotonic(), deps)
         return deps
 
     def deps(self, org: OrgId, config: OrgConfig) -> Deps:
-        """Without asking the database, which may be what is being asked about."""
+        """Does not read the database, so that health checks work without it."""
         return Deps(
             org=org,
             store=self.store.of(org),
@@ -153,7 +153,7 @@ class App:
 
     @property
     def worker_problem(self) -> str | None:
-        """Why no work is done here, if none is."""
+        """Why background jobs stopped, if they did."""
         if not self.settings.jobs.workers:
             return None
         ended = [task for task in self._tasks if task.done()]
@@ -164,46 +164,45 @@ class App:
 
     async def run_job(self, job: Job) -> None:
         self.forget_config(job.org_id)
-        # What was shown must be known before what came of it is looked for.
-        await self.counted()
+        # Jobs look for outcomes of injections, which must be stored by then.
+        await self.flush_usage()
         deps = await self.deps_for(job.org_id)
         scheduled = {Hour.name: Hour(), Minutes.name: Minutes()}.get(job.event)
-        if scheduled is not None:  # first, so that one which fails for good does not end the schedule
+        if scheduled is not None:  # first, so that a job that fails does not end its schedule
             await deps.store.write(lambda tx: tx.jobs.add(scheduled, self._next(scheduled, tx.at)))
         await loop.run(job, deps)
 
     def _next(self, event: Event, at: Millis) -> Millis:
-        """When what runs on a schedule is due again."""
+        """When a periodic event is due again."""
         return Millis(at + (HOUR_MS if isinstance(event, Hour) else MINUTE_MS * self.settings.alerts.every_minutes))
 
-    # --- counting --------------------------------------------------------------------------------------------------
+    # --- metering --------------------------------------------------------------------------------------------------
 
-    def count(self, recalled: Recalled, org: OrgId) -> None:
-        """Notes what was shown, to be written shortly; costs the search nothing."""
+    def meter(self, recalled: Recalled, org: OrgId) -> None:
+        """Buffers what a search injected, so that the search does not wait for the write."""
         if self.settings.meter.enabled:
             self._usage.note((org, recalled))
 
-    async def counted(self) -> None:
-        """Everything noted so far is written when this returns."""
+    async def flush_usage(self) -> None:
+        """Returns when everything buffered so far is written."""
         await self._usage.flush()
 
     @property
-    def counts_lost(self) -> int:
+    def lost_usage_events(self) -> int:
         return self._usage.dropped
 
     async def _record_usage(self, noted: Sequence[tuple[OrgId, Recalled]]) -> None:
         by_org: dict[OrgId, list[Recalled]] = {}
         for org, recalled in noted:
             by_org.setdefault(org, []).append(recalled)
-        each = (self._record_usage_of(org, shown) for org, shown in by_org.items())
-        ended = await asyncio.gather(*each, return_exceptions=True)
-        for wrong in ended:
-            if wrong is not None:
-                raise wrong
+        writes = (self._record_usage_of(org, searches) for org, searches in by_org.items())
+        results = await asyncio.gather(*writes, return_exceptions=True)
+        for error in filter(None, results):  # after all orgs were tried
+            raise error
 
-    async def _record_usage_of(self, org: OrgId, shown: Sequence[Recalled]) -> None:
-        injections = [_injection(recalled) for recalled in shown]
-        await usage.record(injections, [one.duration_ms for one in shown], await self.deps_for(org))
+    async def _record_usage_of(self, org: OrgId, searches: Sequence[Recalled]) -> None:
+        injections = [_injection(recalled) for recalled in searches]
+        await usage.record(injections, [recalled.duration_ms for recalled in searches], await self.deps_for(org))
 
 
 def _injection(recalled: Recalled) -> Injection:

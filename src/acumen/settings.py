@@ -1,6 +1,6 @@
 """Every setting, its default and its reason.
 
-Read once at start, from three places, later ones win: a TOML file, `ACUMEN_…` variables, the command line.
+Read once at start, from a TOML file, `ACUMEN_…` variables and the command line; later ones win.
 Nested names use two underscores: `ACUMEN_METER__ENABLED=false` is `[meter] enabled = false`.
 """
 
@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from acumen.errors import BadSettings
 
 PREFIX = "ACUMEN_"
-# What a newcomer writes first, in one word.
+# Shorter names of the variables that most people set.
 SHORT = {f"ACUMEN_LLM_{name}": f"ACUMEN_LLM__{name}" for name in ("URL", "PROVIDER", "API_KEY", "MODEL")}
-# Variables of ours that are not settings of the server: the client's, and where the TOML file lies.
+# Variables with our prefix that are not settings of the server: those of the client, and the path of the TOML file.
 NOT_SETTINGS = frozenset({"ACUMEN_URL", "ACUMEN_KEY", "ACUMEN_OBSERVE", "ACUMEN_CONFIG", "ACUMEN_BENCH_DATA"})
 
 
@@ -25,51 +25,53 @@ class Section(BaseModel):
 
 
 class Limits(Section):
-    """What we accept in one piece."""
+    """Limits of requests."""
 
-    body_bytes: int = Field(10 * 1024 * 1024, ge=1024, description="Largest request body, after unpacking.")
+    body_bytes: int = Field(10 * 1024 * 1024, ge=1024, description="Largest request body, after decompression.")
     waiting_writes: int = Field(
-        4096, ge=1, description="Writes that may wait for the disk; past that callers get 503 and try again."
+        4096, ge=1, description="Writes that may wait for the disk; beyond that, callers get 503 and retry."
     )
 
 
 class JobSettings(Section):
-    """How background work is carried."""
+    """Background jobs."""
 
-    workers: int = Field(4, ge=0, le=64, description="Jobs run at once inside `acumen serve`; 0 runs none there.")
-    lease_seconds: int = Field(60, ge=5, description="A worker that is silent this long has lost its job.")
-    attempts: int = Field(5, ge=1, description="Tries before a job is dead-lettered with its last cause.")
-    backoff_seconds: float = Field(1.0, gt=0, description="Wait before the second try; doubles, at most five minutes.")
-    poll_seconds: float = Field(1.0, gt=0, description="How often to look for work that nobody announced.")
+    workers: int = Field(4, ge=0, le=64, description="Jobs that `acumen serve` runs at once; 0 runs none.")
+    lease_seconds: int = Field(60, ge=5, description="A job whose worker is silent for this long is given to another.")
+    attempts: int = Field(5, ge=1, description="Attempts before a job is dead-lettered with its last error.")
+    backoff_seconds: float = Field(
+        1.0, gt=0, description="Wait before the second attempt; doubles, at most five minutes."
+    )
+    poll_seconds: float = Field(1.0, gt=0, description="How often to look for jobs of other processes.")
 
 
 class Observe(Section):
-    """What is kept of agents' operations."""
+    """Recorded operations of agents."""
 
-    keep_days: int = Field(90, ge=1, description="Operations older than this are removed; groups and counts stay.")
+    keep_days: int = Field(
+        90, ge=1, description="Operations older than this are deleted; failure groups and counts stay."
+    )
     keep_history_days: int = Field(
         400,
         ge=1,
-        description="Groups of failures unseen for longer are removed unless a person or a lesson holds them; "
-        "conclusions and findings that are older, too.",
+        description="Failure groups not seen for longer are deleted, with older analyses and findings, "
+        "unless a person changed them or a lesson uses them.",
     )
     otlp_content: bool = Field(
-        False, description="Keep messages, arguments and results that traces carry; off keeps their sizes only."
+        False, description="Store messages, arguments and results of traces; off stores only their sizes."
     )
 
 
 class AlertSettings(Section):
-    """When a person should hear that something is wrong, and where."""
+    """Alerts."""
 
-    every_minutes: int = Field(5, ge=1, le=60, description="How often to look whether something is wrong.")
-    silent_minutes: int = Field(
-        60, ge=1, description="A source is not called silent before this, however regular it was."
-    )
+    every_minutes: int = Field(5, ge=1, le=60, description="How often alerts are checked.")
+    silent_minutes: int = Field(60, ge=1, description="Shortest silence of a source that raises an alert.")
     webhook_url: str = Field(
-        "", pattern="^(https?://.+)?$", repr=False, description="Where alerts are sent by POST; empty sends none."
+        "", pattern="^(https?://.+)?$", repr=False, description="Address to POST alerts to; empty sends none."
     )
     webhook_secret: str = Field(
-        "", repr=False, description="Signs what is sent (HMAC-SHA256); needed with a webhook, at least 16 characters."
+        "", repr=False, description="Signs alerts (HMAC-SHA256); required with a webhook, at least 16 characters."
     )
 
     @model_validator(mode="after")
@@ -80,100 +82,110 @@ class AlertSettings(Section):
 
 
 class RecallSettings(Section):
-    """How memories are found and shown."""
+    """Search."""
 
-    cache_mb: int = Field(512, ge=8, description="Memory for search partitions; the least recently used go first.")
-    max_tokens: int = Field(1500, ge=0, description="Budget of the ready-to-inject context when a search names none.")
-    embeddings: bool = Field(True, description="Search by meaning as well as by words; off saves about 100 MB.")
+    cache_mb: int = Field(
+        512, ge=8, description="Size of the search cache; the least recently used entries are evicted first."
+    )
+    max_tokens: int = Field(1500, ge=0, description="Token budget of the context if a search sets none.")
+    embeddings: bool = Field(
+        True, description="Search by meaning as well as by words; off saves about 100 MB of memory."
+    )
 
 
 class Meter(Section):
-    """What is counted when memories are shown."""
+    """Metering of injected memories."""
 
-    enabled: bool = Field(True, description="Count what is shown; off means memory review has nothing to go by.")
-    flush_seconds: float = Field(0.5, gt=0, description="Counts are written in batches; a crash loses at most this.")
-    keep_days: int = Field(400, ge=1, description="Usage events older than this are removed.")
-    keep_rows: int = Field(
-        5_000_000, ge=1000, description="About so many usage events are kept per org; the oldest days go first."
+    enabled: bool = Field(True, description="Count injected memories; without it, memory review has no usage data.")
+    flush_seconds: float = Field(
+        0.5, gt=0, description="Counts are written in batches; a crash loses at most this many seconds of them."
     )
-    model: str = Field("gpt-5-mini", description="Whose price counts when a question about costs names no model.")
+    keep_days: int = Field(400, ge=1, description="Usage events older than this are deleted.")
+    keep_rows: int = Field(
+        5_000_000,
+        ge=1000,
+        description="Approximate maximum of usage events per organization; the oldest days are deleted first.",
+    )
+    model: str = Field("gpt-5-mini", description="Model whose price is used if a cost query names none.")
 
 
 class ReviewSettings(Section):
-    """When a memory deserves a look."""
+    """Thresholds of memory review."""
 
     least_wasted_tokens: int = Field(
-        30, ge=0, description="A memory that wasted fewer tokens in the window is not called expensive."
+        30, ge=0, description="A memory that wasted fewer tokens in the window is not flagged as expensive."
     )
-    grace_days: int = Field(7, ge=0, description="A memory younger than this is not called expensive: give it time.")
-    oversized_tokens: int = Field(200, ge=1, description="A memory whose line takes more tokens is called oversized.")
+    grace_days: int = Field(7, ge=0, description="A memory younger than this is not flagged as expensive.")
+    oversized_tokens: int = Field(200, ge=1, description="A memory whose line has more tokens is flagged as oversized.")
     similarity: float = Field(
-        0.92, gt=0, le=1, description="Two memories at least this much alike are proposed as duplicates."
+        0.92, gt=0, le=1, description="Two memories with at least this similarity are flagged as duplicates."
     )
 
 
 class EvaluationSettings(Section):
-    """When sessions are judged."""
+    """Evaluation of sessions."""
 
     quiet_seconds: int = Field(
-        600, ge=0, description="A session in which nothing was said for this long is taken to be over, and judged."
+        600, ge=0, description="A session without new turns for this long has ended, and is evaluated."
     )
 
 
 class Web(Section):
     """The dashboard."""
 
-    session_hours: int = Field(12, ge=1, le=720, description="How long a sign-in to the dashboard lasts.")
+    session_hours: int = Field(12, ge=1, le=720, description="How long a sign-in lasts.")
     secret: str = Field(
         "",
         repr=False,
-        description="Signs the dashboard's sessions. Empty: made anew at each start, so a restart ends them; "
-        "set it where several servers share a database.",
+        description="Signs sessions. Empty: a new one at each start, so a restart signs everyone out; "
+        "set it if several servers share a database.",
     )
 
 
 class LlmSettings(Section):
-    """The language model, if there is one. Without one, rules do its work."""
+    """The language model. Without one, rules learn."""
 
     url: str = Field("", description="An OpenAI-compatible endpoint, such as `http://127.0.0.1:11434/v1`.")
     provider: str = Field(
         "",
         pattern="^(|openai|anthropic|openrouter|gemini|minimax|deepseek|dashscope|zai|moonshot|xai)$",
-        description="Whose model it is when no URL is given; `docs/guides/use-a-model.md` lists them.",
+        description="Provider of the model if no URL is set; `docs/guides/use-a-model.md` lists them.",
     )
-    api_key: str = Field("", repr=False, description="Key of the provider or endpoint; a local one needs none.")
-    model: str = Field("", description="Model for every role; empty is the provider's usual one.")
-    gate_model: str = Field("", description="Model that votes on whether a window is worth reading.")
+    api_key: str = Field("", repr=False, description="API key of the provider or endpoint; a local one needs none.")
+    model: str = Field("", description="Model for all roles; empty is the default of the provider.")
+    gate_model: str = Field("", description="Model that decides whether a window is worth reading.")
     extraction_model: str = Field("", description="Model that reads conversations.")
     merge_model: str = Field("", description="Model that compares memories and writes shared lessons.")
-    judge_model: str = Field("", description="Model that judges sessions.")
-    reformulation_model: str = Field("", description="Model that rewrites a search, when asked to.")
-    org_models: bool = Field(True, description="Let an org bring a model of its own; off keeps all talk with this one.")
-    gate: bool = Field(True, description="Let the model vote before a window is read; off reads every window.")
-    request_seconds: float = Field(30.0, gt=0, description="Longest wait for one request to the model.")
-    total_seconds: float = Field(90.0, gt=0, description="Longest wait for one answer, retries and pauses included.")
-    reformulation_seconds: float = Field(1.5, gt=0, description="Longest wait for a rewritten search.")
-    attempts: int = Field(3, ge=1, le=10, description="Requests for one answer when the model fails.")
-    backoff_seconds: float = Field(0.5, gt=0, description="Pause before the second request; doubles.")
-    repairs: int = Field(2, ge=0, le=5, description="How often an answer of the wrong shape is sent back.")
-    concurrency: int = Field(4, ge=1, le=256, description="Questions asked at once; the others wait.")
-    breaker_failures: int = Field(5, ge=1, description="Failures in a row after which a model is left alone.")
-    breaker_seconds: float = Field(30.0, gt=0, description="How long it is left alone before one question tries it.")
-    daily_tokens: int = Field(
-        0, ge=0, description="Tokens an org may spend in a day (UTC); past that rules work. 0 is no limit."
+    judge_model: str = Field("", description="Model that evaluates sessions.")
+    reformulation_model: str = Field("", description="Model that rewrites a query, on request.")
+    org_models: bool = Field(
+        True, description="Allow organizations to configure their own model; off uses this one for all."
     )
-    prices: str = Field("", description="TOML file with prices, in place of the built-in table.")
+    gate: bool = Field(True, description="Ask the gate model before a window is read; off reads every window.")
+    request_seconds: float = Field(30.0, gt=0, description="Timeout of one request to the model.")
+    total_seconds: float = Field(90.0, gt=0, description="Timeout of one answer, retries included.")
+    reformulation_seconds: float = Field(1.5, gt=0, description="Timeout of rewriting a query.")
+    attempts: int = Field(3, ge=1, le=10, description="Attempts for one answer if the model fails.")
+    backoff_seconds: float = Field(0.5, gt=0, description="Wait before the second attempt; doubles.")
+    repairs: int = Field(2, ge=0, le=5, description="How often the model may correct an answer of the wrong shape.")
+    concurrency: int = Field(4, ge=1, le=256, description="Requests to the model at once; others wait.")
+    breaker_failures: int = Field(5, ge=1, description="Consecutive failures that open the circuit breaker.")
+    breaker_seconds: float = Field(
+        30.0, gt=0, description="How long the circuit breaker stays open before one request tries the model."
+    )
+    daily_tokens: int = Field(
+        0, ge=0, description="Tokens per organization and day (UTC); beyond that, rules learn. 0 is no limit."
+    )
+    prices: str = Field("", description="TOML file with prices that replaces the built-in table.")
 
 
 class Settings(Section):
-    """The whole of it."""
-
-    host: str = Field("127.0.0.1", description="Address to listen on; other than loopback needs at least one key.")
-    port: int = Field(8061, ge=0, le=65535, description="Port to listen on; the wire's usual one.")
+    host: str = Field("127.0.0.1", description="Address to listen on; anything but loopback requires an API key.")
+    port: int = Field(8061, ge=0, le=65535, description="Port to listen on; clients expect 8061.")
     data: Path = Field(Path("~/.acumen"), description="Folder of the embedded database.")
-    database_url: str = Field("", description="`postgresql://…` to use Postgres; empty is SQLite in the data folder.")
-    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="How much to log.")
-    drain_seconds: int = Field(10, ge=0, description="How long SIGTERM waits for requests and jobs under way.")
+    database_url: str = Field("", description="`postgresql://…` to use Postgres; empty uses SQLite in the data folder.")
+    log_level: str = Field("info", pattern="^(debug|info|warning|error)$", description="Lowest level that is logged.")
+    drain_seconds: int = Field(10, ge=0, description="How long SIGTERM waits for current requests and jobs.")
     limits: Limits = Limits()
     jobs: JobSettings = JobSettings()
     observe: Observe = Observe()
@@ -194,18 +206,18 @@ class Settings(Section):
         return self.data_dir / "acumen.db"
 
 
-# What these hold is the owner's: not even a message about a wrong one repeats it.
+# Secrets: an error message about one does not repeat its value.
 _HIDDEN = ("key", "secret", "url", "alerts")
 
 
 def load(environ: Mapping[str, str], overrides: Mapping[str, Any] | None = None) -> Settings:
-    """Settings from file, environment and command line; a sentence instead of a traceback when they are wrong."""
-    given = _deep_merge(_from_file(environ.get("ACUMEN_CONFIG", "")), _from_environ(environ))
-    given = _deep_merge(given, {k: v for k, v in (overrides or {}).items() if v is not None})
+    """Settings of file, environment and command line merged; BadSettings with a sentence if one is wrong."""
+    values = _deep_merge(_from_file(environ.get("ACUMEN_CONFIG", "")), _from_environ(environ))
+    values = _deep_merge(values, {k: v for k, v in (overrides or {}).items() if v is not None})
     try:
-        return Settings.model_validate(given)
-    except ValidationError as wrong:
-        raise BadSettings(_sentence(wrong)) from None
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        raise BadSettings(_sentence(error)) from None
 
 
 def _from_file(name: str) -> dict[str, Any]:
@@ -213,23 +225,23 @@ def _from_file(name: str) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(Path(name).expanduser().read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as wrong:
-        raise BadSettings(f"The settings file {name} cannot be read: {wrong}.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadSettings(f"The settings file {name} cannot be read: {error}.") from None
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
-    given: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in environ.items():
         if not name.startswith(PREFIX) or name in NOT_SETTINGS:
             continue
         *sections, leaf = SHORT.get(name, name).removeprefix(PREFIX).lower().split("__")
-        place = given
+        place = values
         for section in sections:
             place = place.setdefault(section, {})
             if not isinstance(place, dict):
-                raise BadSettings(f"{name} cannot be set: {PREFIX}{section.upper()} gives all of {section} one value.")
+                raise BadSettings(f"Set either {name} or {PREFIX}{section.upper()}, not both.")
         place[leaf] = value
-    return given
+    return values
 
 
 def _deep_merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,14 +253,14 @@ def _deep_merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-def _sentence(wrong: ValidationError) -> str:
+def _sentence(invalid: ValidationError) -> str:
     parts = []
-    for error in wrong.errors():
+    for error in invalid.errors():
         path = ".".join(str(step) for step in error["loc"])
         variable = PREFIX + "__".join(str(step).upper() for step in error["loc"])
         if error["type"] == "extra_forbidden":
-            parts.append(f"There is no setting {path} ({variable}); docs/reference/settings.md lists all of them.")
+            parts.append(f"Unknown setting {path} ({variable}); docs/reference/settings.md lists all settings.")
         else:
-            given = "(hidden)" if path.endswith(_HIDDEN) else repr(error["input"])
-            parts.append(f"Setting {path} ({variable}) is {given}: {error['msg']}.")
+            value = "(hidden)" if path.endswith(_HIDDEN) else repr(error["input"])
+            parts.append(f"Setting {path} ({variable}) is {value}: {error['msg']}.")
     return " ".join(parts)

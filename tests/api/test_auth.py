@@ -136,7 +136,7 @@ async def fill(org: Org) -> dict:
         operations=[{**failed, "session_id": ids["session"], "user_id": ids["user"]}]
     )
     ids |= {"operation": "zebra-op", "group": told.results[0].group_id}
-    await org.app.counted()
+    await org.app.flush_usage()
     await store_of(org).write(lambda tx: put_in_conflict(tx, *two_ports(tx, ids["user"]), "zebra secret", ids["user"]))
     rows = await org.rows()
     return {

@@ -63,7 +63,7 @@ async def test_counts_older_than_they_are_kept_are_removed(start: Start, clock: 
     org = local(await start(meter={"keep_days": 10}))
     await org.sdk.add_profiles(user_profiles=[profile("Likes zebras")])
     await org.sdk.search(query="zebras", user_id="ada")
-    await org.app.counted()
+    await org.app.flush_usage()
     clock.forward(days=11)
     await org.learn()
 

@@ -33,7 +33,7 @@ async def answered(org: Org, *turns: str, **more: Any) -> None:
 
 
 async def events(org: Org, name: str = CITED) -> list[dict]:
-    await org.app.counted()
+    await org.app.flush_usage()
     return [row for row in (await org.rows())["usage_events"] if row["event_name"] == name]
 
 

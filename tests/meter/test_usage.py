@@ -11,7 +11,7 @@ CATS = "I live in Paris with three cats"
 
 
 async def events(org: Org, name: str | None = None) -> list[dict]:
-    await org.app.counted()
+    await org.app.flush_usage()
     rows = (await org.rows())["usage_events"]
     return [row for row in rows if name is None or row["event_name"] == name]
 
@@ -92,7 +92,7 @@ async def test_every_answer_is_kept_as_it_was_given(org: Org):
 
     found = await org.sdk.search(query="zebras", user_id="ada")
 
-    await org.app.counted()
+    await org.app.flush_usage()
     (kept,) = (await org.rows())["injections"]
     assert (kept["injection_id"], kept["query"]) == (found.injection_id, "zebras")
     assert (kept["rendered"], kept["tokens"]) == (found.context, found.context_tokens)
@@ -120,10 +120,10 @@ async def test_a_count_that_cannot_be_written_fails_no_search(start: Start, monk
     with monkeypatch.context() as patch:
         patch.setattr("acumen.meter.usage.record", broken)
         found = await org.sdk.search(query="zebras", user_id="ada")
-        await org.app.counted()
+        await org.app.flush_usage()
 
     assert len(found.profiles) == 1
-    assert org.app.counts_lost == 1
+    assert org.app.lost_usage_events == 1
 
 
 async def test_injection_stats_tell_how_often_each_memory_was_shown(org: Org):
@@ -152,7 +152,7 @@ async def test_injection_stats_look_back_as_far_as_asked_and_page(start: Start, 
     org = local(await start())
     await remember(org, ZEBRAS, "Likes apples")
     await org.sdk.search(query="zebras", user_id="ada")
-    await org.app.counted()
+    await org.app.flush_usage()
     clock.forward(days=10)
     await org.sdk.search(query="apples", user_id="ada")
 

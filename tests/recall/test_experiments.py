@@ -41,7 +41,7 @@ async def test_a_holdout_search_finds_nothing_and_says_why(org: Org):
     assert "holdout of experiment 'e1'" in nothing.msg
     assert (len(something.profiles), something.experiment.arm) == (1, "treatment")
     assert (len(looked.profiles), looked.experiment) == (1, None)
-    await org.app.counted()
+    await org.app.flush_usage()
     rows = await org.rows()
     assert sorted(row["event_name"] for row in rows["usage_events"]) == [
         "learning_applied", "learning_injection", "learning_withheld",

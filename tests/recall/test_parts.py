@@ -275,6 +275,22 @@ async def test_of_a_long_turn_the_sentences_that_answer_are_quoted(org: Org):
     assert count_tokens(text) <= 120
 
 
+async def test_a_question_to_the_other_side_is_quoted_only_if_it_is_about_the_query(org: Org):
+    await talk(org, "The zebra at the harbour zoo is called Ottokar. Did you sleep well last night?")
+
+    about_the_zebra = await context(org, "What is the zebra called?")
+    about_sleep = await context(org, "Who asked about sleep, and what of the zebra?")
+
+    assert lines(about_the_zebra)[-1].endswith("The zebra at the harbour zoo is called Ottokar.")
+    assert lines(about_sleep)[-1].endswith("Did you sleep well last night?")
+
+
+async def test_a_turn_that_only_asks_is_quoted_whole(org: Org):
+    await talk(org, "Great! Which zebra lives at the harbour zoo?")
+
+    assert lines(await context(org, "harbour zoo"))[-1].endswith("Great! Which zebra lives at the harbour zoo?")
+
+
 async def test_newer_days_are_quoted_first(org: Org):
     await talk(org, "The zebra weighs 300 kilos.", at=MARCH, session="s1")
     await talk(org, "The zebra weighs 320 kilos.", at=MAY, session="s2")
@@ -334,7 +350,7 @@ async def test_what_a_user_asked_to_forget_is_not_quoted(org: Org):
 async def test_a_deleted_turn_is_quoted_no_more_and_leaves_the_record_of_what_was_injected(org: Org):
     await talk(org, "My zebra is called Zoe.", request_id="r1")
     found = await org.sdk.search(query="zebra called", user_id="ada", session_id="s9")
-    await org.app.counted()
+    await org.app.flush_usage()
     before = await org.sdk.injection(injection_id=found.injection_id)
 
     await org.sdk.delete_request(request_id="r1")
@@ -348,7 +364,7 @@ async def test_a_deleted_turn_is_quoted_no_more_and_leaves_the_record_of_what_wa
 async def test_a_context_that_was_published_is_not_quoted(org: Org):
     await org.sdk.add_profiles(user_profiles=[profile("Keeps a zebra called Zoe in the garden", profile_id="p1")])
     rendered = await context(org, "zebra")
-    await org.app.counted()
+    await org.app.flush_usage()
     now = int(datetime.now(UTC).timestamp())
     echo = "As you said, keeps a zebra called Zoe in the garden, so feed it zebra hay."
     await talk(org, f"{rendered}\nWhat does the zebra eat?", f"agent: {echo}", at=now)

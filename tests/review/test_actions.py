@@ -206,7 +206,7 @@ async def test_deleting_asks_for_a_typed_word_and_leaves_no_words_anywhere(org: 
     with pytest.raises(BadInput, match='"delete 1"'):
         await org.sdk.review_memories(action="delete", items=[item("a")], confirm="yes")
     done = await org.sdk.review_memories(action="delete", items=[item("a")], confirm="delete 1")
-    await org.app.counted()  # the search may be written down only now
+    await org.app.flush_usage()  # the search may be written down only now
 
     left = str(await org.rows("bookmarks")).lower()
     assert "giraffe" not in left

@@ -32,7 +32,7 @@ async def live(org: Org, user: str = "zoe-the-erased", session: str = "zoe-sessi
     item = {"kind": "profile", "id": "zoe-1"}
     await org.sdk.review_memories(action="edit", items=[item], changes={"content": f"Has a {SECRET}"}, reason=SECRET)
     await org.sdk.review_memories(action="pin", items=[item], reason=SECRET)
-    await org.app.counted()
+    await org.app.flush_usage()
 
 
 async def test_no_row_of_any_table_knows_a_user_who_was_cleared(start: Start):

@@ -149,7 +149,7 @@ async def show(org: Org, times: int, *, cited: int = 0) -> None:
             body["interaction_data_list"][0]["citations"] = [{"kind": "profile", "real_id": "z"}]
             await org.sdk.publish(**body)
             await org.learn()
-    await org.app.counted()
+    await org.app.flush_usage()
 
 
 async def zebras(org: Org) -> None:

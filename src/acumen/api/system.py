@@ -49,7 +49,7 @@ async def my_config(_request: Nothing, call: Call) -> wire.MyConfigResponse:
 
 @answers(Calls.status)
 async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     return await call.deps.store.read(lambda tx: _status(tx, call))
 
 
@@ -123,7 +123,7 @@ def _coverage(tx: Tx, call: Call) -> wire.Coverage:
     return wire.Coverage(
         metering_enabled=call.app.settings.meter.enabled,
         metered_since=maybe_seconds(tx.usage.get_metered_since()),
-        counts_lost=call.app.counts_lost,
+        counts_lost=call.app.lost_usage_events,
         memories_without_vector=sum(tx.search_rows.count_without_vector(name, kind) for kind in Kind),
     )
 

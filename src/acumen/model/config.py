@@ -65,8 +65,8 @@ class OrgConfig(Struct, frozen=True):
     playbook_extractors: tuple[Extractor, ...] = (PLAYBOOKS,)
     idle_seconds: int = SIX_HOURS
     experiment: Experiment | None = None  # the holdout that runs
-    skip_gate: bool = False  # read every window, without asking first whether it is worth it
-    agent_context: str = ""  # what the org's agents are for, told to a model that reads their talks
+    skip_gate: bool = False  # extract from every window, without the gate
+    agent_context: str = ""  # what the org's agents do, for the extraction prompt
     llm: LlmChoice = field(default_factory=LlmChoice)
     judging: Judging = field(default_factory=Judging)
     aggregation: Aggregation = field(default_factory=Aggregation)
@@ -74,69 +74,70 @@ class OrgConfig(Struct, frozen=True):
 
     @property
     def extractors(self) -> tuple[Extractor, ...]:
-        """Those that read by themselves."""
-        return tuple(one for one in (*self.profile_extractors, *self.playbook_extractors) if not one.manual)
+        """Those that run automatically."""
+        extractors = (*self.profile_extractors, *self.playbook_extractors)
+        return tuple(extractor for extractor in extractors if not extractor.manual)
 
 
 def from_stored(stored: Mapping[str, Any] | None) -> OrgConfig:
-    """What an org has set, as it is stored; None is an org that has set nothing."""
-    given = stored or {}
+    """None is an org without a configuration."""
+    config = stored or {}
     return OrgConfig(
-        profile_extractors=_extractors(PROFILES, "profile_extractor_config", given),
-        playbook_extractors=_extractors(PLAYBOOKS, "user_playbook_extractor_config", given),
-        idle_seconds=given.get("extraction_idle_timeout_seconds", SIX_HOURS),
-        skip_gate=given.get("skip_should_run_check", False),
-        agent_context=given.get("agent_context_prompt") or "",
-        llm=llm_choice.from_stored(given),
-        judging=judging.from_stored(given),
-        aggregation=aggregation.from_stored(given),
-        review={name: value for name, value in (given.get(REVIEW) or {}).items() if value is not None},
+        profile_extractors=_extractors(PROFILES, "profile_extractor_config", config),
+        playbook_extractors=_extractors(PLAYBOOKS, "user_playbook_extractor_config", config),
+        idle_seconds=config.get("extraction_idle_timeout_seconds", SIX_HOURS),
+        skip_gate=config.get("skip_should_run_check", False),
+        agent_context=config.get("agent_context_prompt") or "",
+        llm=llm_choice.from_stored(config),
+        judging=judging.from_stored(config),
+        aggregation=aggregation.from_stored(config),
+        review={name: value for name, value in (config.get(REVIEW) or {}).items() if value is not None},
     )
 
 
-def _extractors(default: Extractor, section: str, given: Mapping[str, Any]) -> tuple[Extractor, ...]:
+def _extractors(default: Extractor, section: str, config: Mapping[str, Any]) -> tuple[Extractor, ...]:
     """In the order of the configuration, each under a name of its own."""
-    sections = _sections(section, given)
-    names = _names(default.name, [own.get("extractor_name") for own in sections])
-    return tuple(_extractor(default, name, own, given) for name, own in zip(names, sections, strict=True))
+    sections = _sections(section, config)
+    names = _names(default.name, [entry.get("extractor_name") for entry in sections])
+    return tuple(_extractor(default, name, entry, config) for name, entry in zip(names, sections, strict=True))
 
 
-def _sections(section: str, given: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Many, or the only one. One that is there and null is switched off; one that is not there is as by default."""
-    many = given.get(f"{section}s")
+def _sections(section: str, config: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A list, or a single section. A section that is null is off; one that is missing has the defaults."""
+    many = config.get(f"{section}s")
     if many is not None:
         return list(many)
-    only = given.get(section, {})
+    only = config.get(section, {})
     return [] if only is None else [only]
 
 
-def _names(default: str, given: Sequence[str | None]) -> list[str]:
-    """One without a name has the name it had when there could be only one; further ones are numbered."""
+def _names(default: str, configured: Sequence[str | None]) -> list[str]:
+    """The first without a name has the default name; further ones are numbered."""
     unnamed = 0
     names = []
-    for name in given:
+    for name in configured:
         unnamed += name is None
         names.append(name or (default if unnamed == 1 else f"{default}-{unnamed}"))
     return names
 
 
-def _extractor(default: Extractor, name: str, own: Mapping[str, Any], given: Mapping[str, Any]) -> Extractor:
-    sources = own.get("request_sources_enabled")
-    window = own.get("window_size_override") or given.get("window_size") or DEFAULT_WINDOW
-    stride = own.get("stride_size_override") or given.get("stride_size") or DEFAULT_STRIDE
-    explicit = own.get("stride_size_override") or given.get("stride_size") not in (None, DEFAULT_STRIDE)
+def _extractor(default: Extractor, name: str, section: Mapping[str, Any], config: Mapping[str, Any]) -> Extractor:
+    sources = section.get("request_sources_enabled")
+    window = section.get("window_size_override") or config.get("window_size") or DEFAULT_WINDOW
+    stride = section.get("stride_size_override") or config.get("stride_size") or DEFAULT_STRIDE
+    explicit = section.get("stride_size_override") or config.get("stride_size") not in (None, DEFAULT_STRIDE)
     return Extractor(
         name=name,
         window=window,
         stride=min(stride, window),
         stride_is_set=bool(explicit),
-        urgent_at_once=own.get("read_corrections_at_once") is not False,
+        urgent_at_once=section.get("read_corrections_at_once") is not False,
         sources=tuple(sources) if sources else None,
-        manual=own.get("manual_trigger", False),
-        definition=own.get("extraction_definition_prompt") or default.definition,
-        context=own.get("context_prompt") or "",
-        tagging=own.get("tagging_definition_prompt") or "",
-        gate=own.get("should_extract_profile_prompt_override") or "",
-        # A profile extractor and a playbook extractor may have the same name, and none may be taken for the index.
+        manual=section.get("manual_trigger", False),
+        definition=section.get("extraction_definition_prompt") or default.definition,
+        context=section.get("context_prompt") or "",
+        tagging=section.get("tagging_definition_prompt") or "",
+        gate=section.get("should_extract_profile_prompt_override") or "",
+        # Profile and playbook extractors may share a name, and no bookmark may equal the indexer's.
         bookmark=name if name == default.name else f"{default.name}/{name}",
     )

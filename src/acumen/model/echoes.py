@@ -49,10 +49,10 @@ def without_echoes(text: str, shown: Iterable[RenderedMemory], *, by_user: bool 
     joined = " " + " ".join(word for word, _, _ in words) + " "
     echoed = []
     for memory in shown:
-        found = list(_find(joined, memory.text, words))
-        if found:
+        places = list(_find(joined, memory.text, words))
+        if places:
             echoed.append(memory.ref)
-            spans += found
+            spans += places
     return BlankedTurn(_blanked(text, spans), tuple(dict.fromkeys(echoed)))
 
 
@@ -72,14 +72,14 @@ def _contexts(text: str) -> Iterable[tuple[int, int]]:
 
 def _find(joined: str, memory: str, words: list[tuple[str, int, int]]) -> Iterable[tuple[int, int]]:
     """Every place where the memory's words stand."""
-    wanted = [match.group().lower() for match in _WORD.finditer(LINE_START.sub("", memory, count=1))]
-    if len(wanted) < FEWEST_WORDS:
+    memory_words = [match.group().lower() for match in _WORD.finditer(LINE_START.sub("", memory, count=1))]
+    if len(memory_words) < FEWEST_WORDS:
         return
-    text = f" {' '.join(wanted)} "
+    text = f" {' '.join(memory_words)} "
     at = joined.find(text)
     while at >= 0:
         first = joined.count(" ", 0, at)
-        yield words[first][1], words[first + len(wanted) - 1][2]
+        yield words[first][1], words[first + len(memory_words) - 1][2]
         at = joined.find(text, at + len(text) - 1)
 
 

@@ -85,30 +85,30 @@ def redact(text: str) -> str:
         text = _ADDRESS.sub(r"\1[redacted password]", text)
     lowered = text.lower()
     if any(map(lowered.__contains__, _NAMES)):
-        for hints, pattern, told in _TOLD:
+        for hints, pattern, replacement in _TOLD:
             if any(map(lowered.__contains__, hints)):
-                text = pattern.sub(told, text)
+                text = pattern.sub(replacement, text)
     if _DIGITS.search(text):
-        text = _CARD.sub(lambda found: "[redacted card]" if _is_card(found[0]) else found[0], text)
+        text = _CARD.sub(lambda match: "[redacted card]" if _is_card(match[0]) else match[0], text)
         text = _SOCIAL.sub("[redacted number]", text)
-    return _LONG.sub(lambda found: "[redacted key]" if _is_random(found[0]) else found[0], text) if long else text
+    return _LONG.sub(lambda match: "[redacted key]" if _is_random(match[0]) else match[0], text) if long else text
 
 
-def _named(found: re.Match[str]) -> str:
+def _named(match: re.Match[str]) -> str:
     """What was told lies in the last group, under the name in the first."""
-    said = found[found.re.groups].rstrip(".!?)").lower()
-    if said in _ABOUT or said.endswith("ing") or not _is_new(said):
-        return found[0]
-    return f"{found[1]}{found[2]}[redacted {found[1].lower()}]"
+    secret = match[match.re.groups].rstrip(".!?)").lower()
+    if secret in _ABOUT or secret.endswith("ing") or not _is_new(secret):
+        return match[0]
+    return f"{match[1]}{match[2]}[redacted {match[1].lower()}]"
 
 
-def _afar(found: re.Match[str]) -> str:
-    return _named(found) if found[2].endswith(": ") or _looks_chosen(found[3].rstrip(".!?)")) else found[0]
+def _afar(match: re.Match[str]) -> str:
+    return _named(match) if match[2].endswith(": ") or _looks_chosen(match[3].rstrip(".!?)")) else match[0]
 
 
-def _given(found: re.Match[str]) -> str:
-    before, secret = (part for part in found.groups() if part is not None)
-    return f"{before}[redacted password]" if _is_new(secret.strip("\"'`")) else found[0]
+def _given(match: re.Match[str]) -> str:
+    before, secret = (part for part in match.groups() if part is not None)
+    return f"{before}[redacted password]" if _is_new(secret.strip("\"'`")) else match[0]
 
 
 def _is_new(secret: str) -> bool:

@@ -89,10 +89,10 @@ _BEFORE_TAIL = frozenset("i you we they he she it who that there here what how w
 @lru_cache(maxsize=4096)
 def words(sentence: str) -> tuple[str, ...]:
     """In lower case, with contractions opened ("doesn't": "does", "not"), marks apart, quotations whole."""
-    found: list[str] = []
+    tokens: list[str] = []
     for match in _TOKEN.finditer(sentence.translate(_STRAIGHT).lower()):
-        found += _opened(match[0]) if match["word"] else [match[0]]
-    return tuple(found)
+        tokens += _opened(match[0]) if match["word"] else [match[0]]
+    return tuple(tokens)
 
 
 def _opened(low: str) -> list[str]:

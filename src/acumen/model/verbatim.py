@@ -14,8 +14,8 @@ SHORTEST_ODD = 4
 def repeats_verbatim(text: str, gone: Iterable[str], left: Iterable[str]) -> bool:
     """What those who stay say too belongs to them as well."""
     quoted = _quotations(text)
-    taken = {part for one in gone for part in _quotations(one) & quoted}
-    return bool(taken and taken - {part for one in left for part in _quotations(one)})
+    taken = {part for source in gone for part in _quotations(source) & quoted}
+    return bool(taken and taken - {part for source in left for part in _quotations(source)})
 
 
 def _quotations(text: str) -> set[str]:

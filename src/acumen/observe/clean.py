@@ -1,4 +1,4 @@
-"""Secrets leave an operation before it is stored. Pure."""
+"""Redact secrets in an operation before it is stored. Pure."""
 
 from functools import lru_cache
 from operator import attrgetter
@@ -9,19 +9,19 @@ from acumen.model.secrets import redact
 from acumen_client.secret_names import is_secret
 
 
-def cleaned(one: Operation) -> Operation:
-    """The very same one where there is nothing to take out."""
-    said = endpoint, error_type, message, given, returned, arguments, attributes = _SAID(one)
-    kept = (
+def cleaned(operation: Operation) -> Operation:
+    """The same object when nothing is redacted."""
+    fields = endpoint, error_type, message, inputs, returned, arguments, attributes = _FIELDS(operation)
+    redacted = (
         _name(endpoint),
         error_type and _name(error_type),
         message and redact(message),
-        given and redact(given),
+        inputs and redact(inputs),
         returned and redact(returned),
         arguments and _without_secrets(arguments),
         attributes and _without_secrets(attributes),
     )
-    return one if kept == said else one._replace(**dict(zip(_FREE, kept, strict=True)))
+    return operation if redacted == fields else operation._replace(**dict(zip(_FREE, redacted, strict=True)))
 
 
 def _without_secrets(value: Any) -> Any:
@@ -38,11 +38,11 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _tells(value: Any) -> bool:
-    """That a secret is there, or is not, is none."""
+    """Whether a secret exists is not a secret."""
     return value is not None and not isinstance(value, bool)
 
 
-# An endpoint may be a URL with a password in it. There are few endpoints, and they come again and again.
+# An endpoint may be a URL with a password. There are few endpoints, so they are cached.
 _name = lru_cache(4096)(redact)
 _FREE = ("endpoint", "error_type", "error_message", "input_summary", "output_summary", "arguments", "attributes")
-_SAID = attrgetter(*_FREE)
+_FIELDS = attrgetter(*_FREE)

@@ -1,7 +1,7 @@
-"""Which failures are one: a given fingerprint, else the same normalised words, else the same template (Drain). Pure.
+"""Group failures: by the caller's fingerprint, else by equal normalised words, else by template (Drain). Pure.
 
 He et al. 2017, "Drain: an online log parsing approach with fixed depth tree". Ours works within one source, place and
-kind of error, and never on raw text. The same failures in the same order always make the same groups.
+error type, and on normalised text only. The same failures in the same order always make the same groups.
 """
 
 import re
@@ -13,11 +13,11 @@ from acumen.observe.normalise import PLACES, normalise, place
 
 # Measured on sixteen public log sets: this had the best accuracy with few wrong merges.
 SIMILAR = 0.7
-# Words that differ right at the start mostly mean something else.
+# A difference at the start mostly means another cause.
 SIMILAR_BUT_FOR_THE_START = 0.85
-# What fits a template in all that it says belongs there, as long as it says something.
+# Enough when every difference is at an open place of the template.
 HALF = 0.5
-# One word may be a name; two that differ are another cause.
+# One different word may be a name; two are another cause.
 MOST_OTHER_WORDS = 1
 MOST_PER_BUCKET = 500
 DEFAULT = "{{ default }}"
@@ -26,18 +26,18 @@ OVERFLOW = "(more kinds of failure than are told apart here)"
 
 
 class GroupIndex(Protocol):
-    """Where groups are kept: in a transaction, or in memory."""
+    """Existing groups: in a transaction, or in memory."""
 
     def by_key(self, key: str) -> str | None:
-        """The group that these very words belong to."""
+        """The group of exactly these words."""
         ...
 
     def hold(self, signature: Signature) -> str | None:
-        """Keeps others from making groups beside it; the group, if somebody just made it."""
+        """Locks the bucket against concurrent inserts; returns the group if one was just added."""
         ...
 
     def at_leaf(self, leaf: str) -> Sequence[GroupCandidate]:
-        """In the order in which they were made."""
+        """Oldest first."""
         ...
 
     def room_in(self, bucket: str) -> int:
@@ -64,76 +64,76 @@ def signature(
     return Signature(hashed(VERSION, "fingerprint", *parts), source, where, error_type or "", tokens, exact=True)
 
 
-def group_of(failure: Signature, shelf: GroupIndex) -> str:
-    """The group it belongs to, made when there is none."""
-    known = shelf.by_key(failure.key) or shelf.hold(failure)
-    if known is not None:
-        return known
-    group_id = None if failure.exact else _by_template(failure, shelf)
+def group_of(failure: Signature, index: GroupIndex) -> str:
+    """Creates the group if needed."""
+    group_id = index.by_key(failure.key) or index.hold(failure)
+    if group_id is not None:
+        return group_id
+    group_id = None if failure.exact else _by_template(failure, index)
     if group_id is None:
-        group_id = _new(failure, shelf)
-    shelf.remember(failure.key, group_id)
+        group_id = _new(failure, index)
+    index.remember(failure.key, group_id)
     return group_id
 
 
-def _by_template(failure: Signature, shelf: GroupIndex) -> str | None:
+def _by_template(failure: Signature, index: GroupIndex) -> str | None:
     best, score = None, (0.0, 0)
-    for candidate in shelf.at_leaf(failure.leaf):
-        found = similarity(candidate.template.split(" "), failure.tokens)
-        if found[0] and found > score:
-            best, score = candidate, found
+    for candidate in index.at_leaf(failure.leaf):
+        similar = similarity(candidate.template.split(" "), failure.tokens)
+        if similar[0] and similar > score:
+            best, score = candidate, similar
     if best is None:
         return None
     template = " ".join(widened(best.template.split(" "), failure.tokens))
     if template != best.template:
-        shelf.widen(best.group_id, template)
+        index.widen(best.group_id, template)
     return best.group_id
 
 
-def _new(failure: Signature, shelf: GroupIndex) -> str:
-    if shelf.room_in(failure.bucket) >= MOST_PER_BUCKET:
-        return _overflow(failure, shelf)
+def _new(failure: Signature, index: GroupIndex) -> str:
+    if index.room_in(failure.bucket) >= MOST_PER_BUCKET:
+        return _overflow(failure, index)
     group_id = f"grp_{failure.key[:24]}"
-    shelf.add(group_id, failure, " ".join(failure.tokens))
+    index.add(group_id, failure, " ".join(failure.tokens))
     return group_id
 
 
-def _overflow(failure: Signature, shelf: GroupIndex) -> str:
-    """One group for all that no longer fits, named as what it is."""
+def _overflow(failure: Signature, index: GroupIndex) -> str:
+    """One group for all failures beyond the limit of a bucket."""
     key = hashed(VERSION, "overflow", failure.bucket)
     overflow = Signature(key, failure.source, failure.endpoint, failure.error_type, (OVERFLOW,), exact=True)
-    known = shelf.by_key(key) or shelf.hold(overflow)
-    if known is not None:
-        return known
+    existing = index.by_key(key) or index.hold(overflow)
+    if existing is not None:
+        return existing
     group_id = f"grp_{key[:24]}"
-    shelf.add(group_id, overflow, OVERFLOW)
-    shelf.remember(key, group_id)
+    index.add(group_id, overflow, OVERFLOW)
+    index.remember(key, group_id)
     return group_id
 
 
 def similarity(template: Sequence[str], tokens: Sequence[str]) -> tuple[float, int]:
-    """The share of words that are the same, and how many places stand open; more open places lose.
+    """The share of equal words, and minus the number of open places, to prefer the narrower template.
 
-    Zero when they cannot be one: a digit that normalising left is a code, and a code is a cause.
+    Zero when the causes differ: digits that normalising left are a code, and another code is another cause.
     """
     if len(template) != len(tokens):
         return 0.0, 0
-    other = [pair for pair in zip(template, tokens, strict=True) if pair[0] != pair[1] and not _both_open(*pair)]
-    if any(_is_code(one) or _is_code(two) for one, two in other):
+    different = [pair for pair in zip(template, tokens, strict=True) if pair[0] != pair[1] and not _both_open(*pair)]
+    if any(_is_code(template_word) or _is_code(word) for template_word, word in different):
         return 0.0, 0
-    words = [pair for pair in _bare(other) if ANY not in pair and not (PLACES & {*pair})]
-    if len(words) > MOST_OTHER_WORDS or any(_say_otherwise(*pair) for pair in words):
+    words = [pair for pair in _bare(different) if ANY not in pair and not (PLACES & {*pair})]
+    if len(words) > MOST_OTHER_WORDS or any(_is_other_cause(*pair) for pair in words):
         return 0.0, 0
-    if any(one.islower() and two.islower() and one.isalpha() and two.isalpha() for one, two in words):
+    if any(all(word.islower() and word.isalpha() for word in pair) for pair in words):
         place = next(place for place, pair in enumerate(zip(template, tokens, strict=True)) if _bare([pair]) == words)
         if not _introduced(template[place - 1] if place else "", template[place]):
             return 0.0, 0
-    share = 1 - len(other) / len(tokens)
-    least = HALF if all(one == ANY for one, _ in other) else _least(template, tokens)
+    share = 1 - len(different) / len(tokens)
+    least = HALF if all(template_word == ANY for template_word, _ in different) else _least(template, tokens)
     return (share if share >= least else 0.0), -template.count(ANY)
 
 
-# Words after which a plain word is a name; anywhere else, another word says something else.
+# A plain word after one of these is a name; anywhere else a different word is another cause.
 _INTRODUCE = frozenset(
     "user for from by to host name as login account client server node job queue table topic process device on at file "
     "package key id named called tag tool agent model field column index bucket via service module program command "
@@ -146,13 +146,13 @@ def _introduced(before: str, word: str) -> bool:
     return quoted or before.endswith((":", "=")) or before.strip(_PUNCTUATION).lower() in _INTRODUCE
 
 
-def _both_open(one: str, two: str) -> bool:
-    """The same but for what its parameters looked like: `id=<num>` and `id=<hex>`."""
-    return "<" in one and "<" in two and _PLACE.sub(ANY, one) == _PLACE.sub(ANY, two)
+def _both_open(first: str, second: str) -> bool:
+    """Equal apart from the kind of parameter: `id=<num>` and `id=<hex>`."""
+    return "<" in first and "<" in second and _PLACE.sub(ANY, first) == _PLACE.sub(ANY, second)
 
 
 _PLACE = re.compile(r"<(?:\w+|\*)>")
-# What a word says of how something went rather than of what it went with.
+# Endings of words that say what happened, not to whom.
 _ENDINGS = ("ed", "ing", "ion")
 _OPPOSITES = frozenset(
     frozenset(pair.split("/"))
@@ -161,16 +161,16 @@ _OPPOSITES = frozenset(
         "online/offline first/last begin/end enter/leave push/pull input/output upload/download"
     ).split()
 )
-# `x+` and `y-`, `to` and `of`: nothing is called like that.
+# Such as `x+`, `to`: not a name.
 LONGEST_PARTICLE = 2
 _NOT = ("un", "in", "dis", "non", "not", "im", "ir")
 
 
-def _say_otherwise(one: str, two: str) -> bool:
-    """Started is not stopped, GET is not POST: such words are no names, and another one is another cause."""
-    capitals = all(_PLACE.sub("", word).isupper() for word in (one, two))
-    ended = any(one.endswith(end) and two.endswith(end) for end in _ENDINGS)
-    short, long = sorted((one.lower(), two.lower()), key=len)
+def _is_other_cause(first: str, second: str) -> bool:
+    """Started is not stopped, GET is not POST: such words are not names, so a different one is another cause."""
+    capitals = all(_PLACE.sub("", word).isupper() for word in (first, second))
+    ended = any(first.endswith(end) and second.endswith(end) for end in _ENDINGS)
+    short, long = sorted((first.lower(), second.lower()), key=len)
     negated = long.endswith(short) and long.removesuffix(short).rstrip("-") in _NOT
     no_name = len(long) <= LONGEST_PARTICLE
     return capitals or ended or negated or no_name or frozenset((short, long)) in _OPPOSITES
@@ -183,7 +183,7 @@ def _least(template: Sequence[str], tokens: Sequence[str]) -> float:
 
 
 def _bare(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(one.strip(_PUNCTUATION), two.strip(_PUNCTUATION)) for one, two in pairs]
+    return [(first.strip(_PUNCTUATION), second.strip(_PUNCTUATION)) for first, second in pairs]
 
 
 _PUNCTUATION = "()[]{},;:.\"'`!?*|"
@@ -194,15 +194,16 @@ def _is_code(token: str) -> bool:
 
 
 def widened(template: Sequence[str], tokens: Sequence[str]) -> list[str]:
-    return [one if one == other else _opened(one, other) for one, other in zip(template, tokens, strict=True)]
+    pairs = zip(template, tokens, strict=True)
+    return [first if first == second else _opened(first, second) for first, second in pairs]
 
 
-def _opened(one: str, two: str) -> str:
-    return _PLACE.sub(ANY, one) if _both_open(one, two) else ANY
+def _opened(first: str, second: str) -> str:
+    return _PLACE.sub(ANY, first) if _both_open(first, second) else ANY
 
 
 class InMemoryGroupIndex:
-    """A shelf without a database, for measuring and for tests."""
+    """For benchmarks and tests."""
 
     def __init__(self) -> None:
         self.templates: dict[str, str] = {}

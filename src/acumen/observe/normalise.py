@@ -1,7 +1,6 @@
-"""What stays the same when a failure happens again: numbers, ids, paths and times give way to their names. Pure.
+"""Normalise error messages: numbers, ids, paths and times are replaced by placeholders. Pure.
 
-Every step is one pass over tokens, and every pattern is tried on one token only, so the time grows with the length of
-the text and not with its content.
+One pass over tokens, and every pattern matches one token only, so the time is linear in the length of the text.
 """
 
 import re
@@ -9,11 +8,11 @@ from functools import lru_cache
 
 from acumen.model.lazy_regex import lazy_regex
 
-# Of a longer line, or of a longer word, the rest tells failures apart by accident only.
+# The remainder of a longer line or word only tells failures apart by accident.
 LONGEST_LINE = 2_000
 LONGEST_TOKEN = 256
 LINES = 2
-# A trace is recognised and cut within this; its first and last lines are what counts.
+# Longer texts are cut in the middle: the first and last lines of a trace count.
 LONGEST_TEXT = 64_000
 
 NUMBER, ID, PATH, URL, TIME, ADDRESS = "<num>", "<id>", "<path>", "<url>", "<time>", "<ip>"
@@ -24,27 +23,27 @@ _URL = lazy_regex(r"[a-z][a-z0-9+.-]{1,15}://\S+", re.IGNORECASE)
 _MAIL = lazy_regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 _UUID = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _IP = lazy_regex(r"/?(?:[\w.-]{0,64}/)?\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?")
-# With a port, or under a domain that the world knows: a class of Java is named like a host, but ends otherwise.
+# With a port, or with a known top-level domain: Java classes look like hosts otherwise.
 _HOST = lazy_regex(
     r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,9}\.[a-z0-9-]{1,63}:\d{1,5}|[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+"
     r"\.(?:com|org|net|edu|gov|io|local|internal|hk|cn|de|uk|jp|fr|ru|br|tw|kr|eu|us|nl|au|ca)"
 )
-# Of a network card, or of the sixth version.
+# MAC or IPv6.
 _MAC = lazy_regex(
     r"(?:[0-9a-f]{2}[:-]){5}[0-9a-f]{2}|(?=.*::)[0-9a-f:]{2,39}(?:\d{1,3}(?:\.\d{1,3}){3})?", re.IGNORECASE
 )
-# A place in a machine room, such as R02-M1-N0-C:J12-U11.
+# A hardware location such as R02-M1-N0-C:J12-U11.
 _NODE = lazy_regex(r"(?=\D*\d)(?:[A-Z]{1,2}\d{0,3}[-:]){2,8}[A-Z]{1,2}\d{0,3}")
 _PACKAGE = lazy_regex(r"(?:com|org|net|android|cn|io)(?:\.\w+)+(?<!Exception)(?<!Error)")
-# As above without a class at its end, or one that is named within its package.
+# A package without a class, or a component within its package.
 _COMPONENT = lazy_regex(r"(?:com|org|net|android|cn|io)(?:\.[a-z0-9_]+)+(?:/[\w.$]+)?|[a-z]+(?:\.\w+)+/\.?\w[\w.$]*")
 _TRUTH = lazy_regex(r"true|false", re.IGNORECASE)
 _TRUTHS = frozenset(("true", "false", "True", "False"))
 _DATE_WORDS = frozenset("Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec".split())
-# A size that is told a second time in other words, and units that stand apart from their number.
+# A size repeated in another unit, and units separated from their number.
 _SIZE_AGAIN = lazy_regex(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
 _UNITS = lazy_regex(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b")
-# What stands in brackets is a word of its own: `[ib][/lib/mad.c:7]Sending`.
+# Brackets end a word: `[ib][/lib/mad.c:7]Sending`.
 _BRACKET = lazy_regex(r"\](?=[\w\[])")
 _LESS = lazy_regex(r"[<>]=?(?=\d)")
 _TIME = lazy_regex(
@@ -66,7 +65,7 @@ _SHORT = lazy_regex(r"\d{1,3}")
 # After "code" alone only such a number is one; after "exit code" any.
 _STATUS = lazy_regex(r"[1-5]\d\d")
 _WHOSE_CODE = frozenset({*_CODED, "error", "return", "response"})
-# What took a secret's place stands for it.
+# A redacted secret is an id.
 _REDACTED = lazy_regex(r"\[redacted(?: [a-z ]{1,30})?\]")
 _QUOTED = lazy_regex(r"(['\"`])[^'\"`]{1,200}\1")
 
@@ -77,21 +76,21 @@ _WHOLE = (
 
 
 def normalise(text: str) -> str:
-    """The words that make two failures one: of the first two lines, or of what a stack trace comes down to."""
-    said: list[str] = []
+    """Of the first two lines, or of a stack trace: the error and its innermost function."""
+    words: list[str] = []
     before = ""
     shown = " ".join(line[:LONGEST_LINE] for line in _lines(text))
     for token in _plain(_REDACTED.sub(ID, shown)).split():
-        known = _word(token, before) if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
+        normalised = _word(token, before) if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
         word = token.strip(_AROUND).lower()
         before = "exit" if word == "code" and before in _WHOSE_CODE else word
-        if not (said and _is_place(known) and _of_a_kind(said[-1], known)):
-            said.append(known)
-    return " ".join(said)
+        if not (words and _is_place(normalised) and _of_a_kind(words[-1], normalised)):
+            words.append(normalised)
+    return " ".join(words)
 
 
 def _plain(text: str) -> str:
-    """Without what says the same number again, and with room between brackets."""
+    """Without repeated sizes and units, and with spaces after brackets."""
     if "bytes (" in text:
         text = _SIZE_AGAIN.sub("", text)
     if "]" in text:
@@ -100,14 +99,14 @@ def _plain(text: str) -> str:
 
 
 def _word(word: str, before: str) -> str:
-    """May is a month where a day of the week stands before it."""
+    """May is a month only after a day of the week."""
     if word in _TRUTHS:
         return TRUTH
     return TIME if word in _DATE_WORDS or (word == "May" and before.capitalize() in _DATE_WORDS) else word
 
 
 def place(endpoint: str) -> str:
-    """An address without the ids in it: `/users/17/files` is one place for all users. The name of a tool is a name."""
+    """An endpoint with ids replaced: `/users/17/files` is one place for all users. Tool names stay."""
     if "/" not in endpoint or not any(map(str.isdigit, endpoint)):
         return endpoint
     return "/".join(_segment(part) for part in endpoint.split("/"))
@@ -143,8 +142,8 @@ def _named(core: str, before: str) -> str:
     assigned = _ASSIGNED.fullmatch(core)
     if assigned:
         name, value = assigned.groups()
-        told = _named(name[:-1], "") if any(map(str.isdigit, name)) else name[:-1]
-        return f"{told}{name[-1]}{_value(value, name[:-1].lower())}"
+        assigned_name = _named(name[:-1], "") if any(map(str.isdigit, name)) else name[:-1]
+        return f"{assigned_name}{name[-1]}{_value(value, name[:-1].lower())}"
     core = _CALLED_WITH.sub(TRUTH, core)
     return _identifier(core) if any(map(str.isdigit, core)) else core
 
@@ -162,7 +161,7 @@ def _value(value: str, name: str) -> str:
 
 
 def _kind(core: str) -> str | None:
-    """Its name, where the whole of it is of a kind."""
+    """The placeholder, if the whole token is of one kind."""
     if "://" in core and _URL.fullmatch(core):
         return URL
     if any(map(str.isdigit, core)) or "@" in core or "::" in core:
@@ -179,16 +178,16 @@ def _kind(core: str) -> str | None:
 
 
 def _identifier(core: str) -> str:
-    """A name with a number in it keeps the name; what is mixed like an id is one."""
+    """A name with a number keeps the name; a mix of letters and digits is an id."""
     if _WORD.fullmatch(core):
         return _DIGITS.sub(NUMBER, core)
-    told = "".join(_part(part) for part in _PARTS.split(core)).replace("_-", "_")
-    numbered = _NUMBERED.fullmatch(told)
-    return f"{numbered[1]}{ID}" if numbered else told
+    name = "".join(_part(part) for part in _PARTS.split(core)).replace("_-", "_")
+    numbered = _NUMBERED.fullmatch(name)
+    return f"{numbered[1]}{ID}" if numbered else name
 
 
 _PARTS = lazy_regex(r"([_.:/#@,=(){}\[\]<>|&+-])")
-# A name and at least three numbers, whatever stands between them: it is the number of one thing among many.
+# A name and at least three numbers: an id of one thing among many.
 _NUMBERED = lazy_regex(r"([A-Za-z]{2,}[_-])(?:[\w:.-]{0,9}<\w+>){3,}[\w:.-]{0,9}")
 _PART_HEX = lazy_regex(r"0x[0-9a-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{4,}", re.IGNORECASE)
 
@@ -208,9 +207,9 @@ def _is_place(token: str) -> bool:
     return _core(token) in PLACES
 
 
-def _of_a_kind(one: str, two: str) -> bool:
-    """A number in hexadecimal digits may have none but decimal ones."""
-    cores = {_core(one), _core(two)}
+def _of_a_kind(first: str, second: str) -> bool:
+    """A hexadecimal number may consist of decimal digits."""
+    cores = {_core(first), _core(second)}
     return len(cores) == 1 or cores == {NUMBER, HEX}
 
 
@@ -229,7 +228,7 @@ _RUBY = lazy_regex(r"\S{1,200}\.rb:\d+:in [`'](?:block in )?([^`']{1,100})'")
 
 
 def _lines(text: str) -> list[str]:
-    """The lines that count. Of a trace: what went wrong, and the function in which it did."""
+    """Of a trace: the error, and the innermost function."""
     if len(text) > LONGEST_TEXT:
         text = f"{text[: LONGEST_TEXT // 2]}\n{text[-LONGEST_TEXT // 2 :]}"
     lines = [line for line in text.splitlines() if line.strip()]
@@ -242,27 +241,27 @@ def _python(lines: list[str]) -> list[str]:
     """The last exception, and the innermost frame."""
     if not any(line.startswith(_PYTHON) for line in lines):
         return []
-    frames = [found[1] for line in lines if (found := _PYTHON_FRAME.match(line))]
-    said = [line for line in lines if not line.startswith((" ", "\t", _PYTHON, "During handling", "The above"))]
-    return [*said[-1:], *(f"in {name}" for name in frames[-1:])]
+    frames = [match[1] for line in lines if (match := _PYTHON_FRAME.match(line))]
+    messages = [line for line in lines if not line.startswith((" ", "\t", _PYTHON, "During handling", "The above"))]
+    return [*messages[-1:], *(f"in {name}" for name in frames[-1:])]
 
 
 def _called_at(lines: list[str]) -> list[str]:
-    """Java, JavaScript and C#: what went wrong comes first, then frames `at …`."""
-    frames = [found[1] for line in lines[1:] if (found := _CALLED_AT.match(line))]
+    """Java, JavaScript and C#: the error comes first, then frames `at …`."""
+    frames = [match[1] for line in lines[1:] if (match := _CALLED_AT.match(line))]
     return [lines[0], f"in {frames[0]}"] if frames else []
 
 
 def _panic(lines: list[str]) -> list[str]:
-    """Go names the goroutine and then the function; Rust says what went wrong in the second line."""
+    """Go: the error, then frames. Rust: the error is in the second line."""
     if _RUST.match(lines[0]):
         return [lines[1]] if lines[0].rstrip().endswith(":") else [lines[0]]
     if not lines[0].startswith(("panic:", "fatal error:")):
         return []
-    frames = [found[1] for line in lines[1:] if not line.startswith("panic(") and (found := _GO_FRAME.match(line))]
+    frames = [match[1] for line in lines[1:] if not line.startswith("panic(") and (match := _GO_FRAME.match(line))]
     return [lines[0], *(f"in {name}" for name in frames[:1])]
 
 
 def _ruby(lines: list[str]) -> list[str]:
-    found = _RUBY.match(lines[0])
-    return [lines[0].partition(": ")[2] or lines[0], f"in {found[1]}"] if found else []
+    match = _RUBY.match(lines[0])
+    return [lines[0].partition(": ")[2] or lines[0], f"in {match[1]}"] if match else []

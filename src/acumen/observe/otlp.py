@@ -1,4 +1,4 @@
-"""Traces as OpenTelemetry sends them, in protobuf or JSON, read into one shape. Pure."""
+"""Read OpenTelemetry traces, in protobuf or JSON, into spans. Pure."""
 
 import base64
 import binascii
@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from acumen.observe.protobuf import Value, bytes_of, double, fields, int_of, signed, text
 
-# Deeper than this an attribute is nobody's, and walking it costs more than it tells.
+# Deeper attributes are refused, to bound the cost of reading.
 DEEPEST = 16
 ERROR = 2
 
@@ -21,7 +21,7 @@ class SpanEvent(Struct, frozen=True):
 
 
 class Span(Struct, frozen=True):
-    """Ids are hexadecimal, times are epoch nanoseconds; zero was not said."""
+    """Ids are hexadecimal, times are epoch nanoseconds; zero means missing."""
 
     trace_id: str = ""
     span_id: str = ""
@@ -62,20 +62,20 @@ def _scope_spans(message: bytes, resource: dict[str, Any]) -> Iterator[Span]:
 
 
 def _span(message: bytes, resource: dict[str, Any], scope: str) -> Span:
-    one: dict[int, list[Value]] = {}
+    parts: dict[int, list[Value]] = {}
     for number, part in fields(message):
-        one.setdefault(number, []).append(part)
-    status = dict(fields(bytes_of(one[15][-1]))) if 15 in one else {}
-    ids = [bytes_of(one[number][-1]).hex() if number in one else "" for number in (1, 2, 4)]
+        parts.setdefault(number, []).append(part)
+    status = dict(fields(bytes_of(parts[15][-1]))) if 15 in parts else {}
+    ids = [bytes_of(parts[number][-1]).hex() if number in parts else "" for number in (1, 2, 4)]
     return Span(
         trace_id=ids[0],
         span_id=ids[1],
         parent_span_id=ids[2],
-        name=text(one[5][-1]) if 5 in one else "",
-        start=int_of(one[7][-1]) if 7 in one else 0,
-        end=int_of(one[8][-1]) if 8 in one else 0,
-        attributes=_attributes(one.get(9, [])),
-        events=tuple(_event(bytes_of(part)) for part in one.get(11, [])),
+        name=text(parts[5][-1]) if 5 in parts else "",
+        start=int_of(parts[7][-1]) if 7 in parts else 0,
+        end=int_of(parts[8][-1]) if 8 in parts else 0,
+        attributes=_attributes(parts.get(9, [])),
+        events=tuple(_event(bytes_of(part)) for part in parts.get(11, [])),
         status=int_of(status.get(3, 0)),
         message=text(status.get(2, b"")),
         resource=resource,
@@ -89,17 +89,17 @@ def _event(message: bytes) -> SpanEvent:
     return SpanEvent(name, _attributes([part for number, part in parts if number == 3]))
 
 
-def _inside(message: Value, wanted: int) -> list[Value]:
-    return [part for number, part in fields(bytes_of(message)) if number == wanted]
+def _inside(message: Value, field_number: int) -> list[Value]:
+    return [part for number, part in fields(bytes_of(message)) if number == field_number]
 
 
 def _attributes(pairs: list[Value], depth: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    attributes: dict[str, Any] = {}
     for pair in pairs:
         parts = dict(fields(bytes_of(pair)))
         if 1 in parts:
-            found[text(parts[1])] = _value(bytes_of(parts.get(2, b"")), depth + 1)
-    return found
+            attributes[text(parts[1])] = _value(bytes_of(parts.get(2, b"")), depth + 1)
+    return attributes
 
 
 def _value(message: bytes, depth: int) -> Any:
@@ -116,7 +116,7 @@ def _value(message: bytes, depth: int) -> Any:
             case 4:
                 return _finite(double(part))
             case 5:
-                return [_value(bytes_of(one), depth + 1) for one in _inside(part, 1)]
+                return [_value(bytes_of(part_value), depth + 1) for part_value in _inside(part, 1)]
             case 6:
                 return _attributes(_inside(part, 1), depth)
             case 7:
@@ -132,7 +132,7 @@ def _finite(number: float) -> float | str:
 
 
 def from_json(body: Any) -> list[Span]:
-    """ValueError where it is no export of traces. Names it does not know are passed over, as the protocol wants it."""
+    """ValueError where it is no export of traces. Unknown names are ignored, as the protocol requires."""
     try:
         return [
             _json_span(span, _json_attributes(_object(resource.get("resource"))), scope)
@@ -148,7 +148,7 @@ def _object(value: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError("an object was expected")  # noqa: TRY004 - whoever reads a body expects one kind of error
+        raise ValueError("an object was expected")  # noqa: TRY004 - callers expect one kind of error
     return value
 
 
@@ -181,23 +181,23 @@ def _json_attributes(holder: Mapping[str, Any], name: str = "attributes", depth:
 def _json_value(value: Mapping[str, Any], depth: int) -> Any:
     if depth > DEEPEST:
         raise ValueError(f"attributes are nested deeper than {DEEPEST} levels")
-    for kind, given in value.items():
+    for kind, content in value.items():
         match kind:
             case "stringValue" | "bytesValue":
-                return _clean(given)
+                return _clean(content)
             case "boolValue":
-                return bool(given)
+                return bool(content)
             case "intValue":
-                return int(given)
+                return int(content)
             case "doubleValue":
-                return _finite(float(given))
+                return _finite(float(content))
             case "arrayValue":
-                return [_json_value(_object(one), depth + 1) for one in _object(given).get("values") or ()]
+                return [_json_value(_object(item), depth + 1) for item in _object(content).get("values") or ()]
             case "kvlistValue":
-                return _json_attributes(_object(given), "values", depth)
+                return _json_attributes(_object(content), "values", depth)
     return None
 
 
 def _clean(value: Any) -> str:
-    """Text that every database can keep."""
+    """Text that every database can store."""
     return str(value or "").replace("\x00", "").encode(errors="replace").decode()

@@ -1,7 +1,7 @@
-"""Reads protobuf's wire format: just enough for traces, and never more than was sent. Pure.
+"""Read protobuf's wire format, as far as traces need it. Pure.
 
-https://protobuf.dev/programming-guides/encoding/ – a message is a list of fields, each a number with a kind of wire.
-The library would be a dependency with a compiler and generated code, for one message of three levels.
+https://protobuf.dev/programming-guides/encoding/ – a message is a list of fields, each with a number and a wire type.
+The library would add a compiler and generated code for one message of three levels.
 """
 
 import struct
@@ -11,12 +11,12 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 _MOST_SHIFT = 63
 _SIGN = 1 << 63
 
-# A number, or the bytes of a text or of a message inside.
+# A number, or the bytes of a text or of a nested message.
 Value = int | bytes
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Value]]:
-    """Each field's number and value, in order; unknown ones too. ValueError where it is no message."""
+    """Number and value of each field, in order, unknown fields included. ValueError for malformed bytes."""
     place, end = 0, len(message)
     while place < end:
         tag, place = _varint(message, place)
@@ -29,19 +29,19 @@ def fields(message: bytes) -> Iterator[tuple[int, Value]]:
         elif wire in (FIXED64, FIXED32, BYTES):
             size, place = _varint(message, place) if wire == BYTES else (8 if wire == FIXED64 else 4, place)
             if size > end - place:
-                raise ValueError("it ends too early")
+                raise ValueError("unexpected end")
             part = message[place : place + size]
             place += size
             yield number, part if wire == BYTES else int.from_bytes(part, "little")
         else:
-            raise ValueError(f"wire kind {wire} is not used any more")
+            raise ValueError(f"wire type {wire} is not supported")
 
 
 def _varint(message: bytes, place: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if place >= len(message) or shift > _MOST_SHIFT:
-            raise ValueError("a number does not end")
+            raise ValueError("unterminated number")
         byte = message[place]
         value |= (byte & 0x7F) << shift
         place += 1
@@ -62,7 +62,7 @@ def double(value: Value) -> float:
 
 def int_of(value: Value) -> int:
     if not isinstance(value, int):
-        raise ValueError("a number was expected")  # noqa: TRY004 - whoever reads bytes expects one kind of error
+        raise ValueError("a number was expected")  # noqa: TRY004 - callers expect one kind of error
     return value
 
 
@@ -77,7 +77,7 @@ def text(value: Value) -> str:
 
 
 def varint(number: int) -> bytes:
-    """The other way round, for the little that is answered."""
+    """Encodes, for replies."""
     parts = []
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)

@@ -1,7 +1,7 @@
-"""Spans as operations: the three ways of naming what a model, a tool or an agent did. Pure.
+"""Spans as operations, from three naming conventions. Pure.
 
 Names: OpenTelemetry GenAI conventions (schema gen-ai-dev/1.42.0-dev, and those up to 1.36), OpenInference 0.1.42, MCP,
-with the aliases of Langfuse and Traceloop. They are still in flux, so they stand here, in one file, by our own hand.
+with the aliases of Langfuse and Traceloop. They still change, so all names are in this file.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ _TOKENS_REASONING = ("gen_ai.usage.reasoning.output_tokens", "llm.token_count.co
 _COST = ("llm.cost.total", "gen_ai.usage.cost", "langfuse.observation.cost_details.total")
 _ARGUMENTS = ("gen_ai.tool.call.arguments", "tool.parameters", "mcp.request.params", "input.value")
 _SCHEMA = ("gen_ai.tool.definitions", "tool.json_schema")
-# Content, which is kept only where the settings say so.
+# Content, stored only if the settings allow it.
 _CONTENT = re.compile(
     r"gen_ai\.(?:system_instructions|(?:input|output)\.messages|prompt|completion|tool\.(?:call\.(?:arguments|result)|"
     r"definitions)|memory\.(?:query\.text|records)|retrieval\.(?:documents|query\.text))"
@@ -48,36 +48,36 @@ _CONTENT = re.compile(
 
 
 def operations(spans: Sequence[Span], at: Millis, *, content: bool) -> tuple[list[SentOperation], list[str]]:
-    """An operation for each span that has ids, one for each evaluation on it; and why the others are refused."""
-    found: list[SentOperation] = []
+    """An operation per span with valid ids and per evaluation on it; and the reasons of refusals."""
+    sent: list[SentOperation] = []
     refused: list[str] = []
     for span in spans:
         if _HEX.fullmatch(span.trace_id) and _HEX.fullmatch(span.span_id) and len(span.trace_id) == 32:
-            found.append(SentOperation(_operation(span, at, content=content)))
-            found.extend(SentOperation(one) for one in _evaluations(span, at))
+            sent.append(SentOperation(_operation(span, at, content=content)))
+            sent.extend(SentOperation(evaluation) for evaluation in _evaluations(span, at))
         else:
             refused.append("a span needs a trace id of 32 and a span id of 16 hexadecimal digits")
-    return found, refused
+    return sent, refused
 
 
 def _operation(span: Span, at: Millis, *, content: bool) -> Operation:
-    said = {**span.resource, **span.attributes}
+    attributes = {**span.resource, **span.attributes}
     error_type, error_message = _error(span)
     started = Millis(span.start // 1_000_000) if span.start else None
     took = (span.end - span.start) / 1_000_000 if span.end >= span.start > 0 else None
-    schema = _first(said, _SCHEMA)
+    schema = _first(attributes, _SCHEMA)
     return Operation(
         id=OperationId(f"{span.trace_id}-{span.span_id}"),
-        source=_name(said.get("service.name")) or "otlp",
+        source=_name(attributes.get("service.name")) or "otlp",
         kind=OperationKind.OPERATION,
         endpoint=_endpoint(span),
         status=OperationStatus.ERROR if span.status == ERROR or error_type else OperationStatus.OK,
         received_at=at,
         body_hash=_hash(span),
-        agent=_name(_first(said, _AGENT)),
-        agent_version=_name(_first(said, _AGENT_VERSION)),
-        user_id=_name(_first(said, _USER)),
-        session_id=_name(_first(said, _SESSION)),
+        agent=_name(_first(attributes, _AGENT)),
+        agent_version=_name(_first(attributes, _AGENT_VERSION)),
+        user_id=_name(_first(attributes, _USER)),
+        session_id=_name(_first(attributes, _SESSION)),
         trace_id=span.trace_id,
         span_id=span.span_id,
         parent_span_id=span.parent_span_id or None,
@@ -86,32 +86,33 @@ def _operation(span: Span, at: Millis, *, content: bool) -> Operation:
         skew_ms=skew(started, at),
         error_type=error_type,
         error_message=error_message,
-        arguments=_arguments(said) if content else None,
+        arguments=_arguments(attributes) if content else None,
         schema_hash=hashlib.sha256(str(schema).encode()).hexdigest()[:16] if schema else None,
-        cost_usd=_number(_first(said, _COST)),
-        model=_name(_first(said, _MODEL)),
+        cost_usd=_number(_first(attributes, _COST)),
+        model=_name(_first(attributes, _MODEL)),
         attributes=_kept(span, content=content),
-        tokens_in=_count(_first(said, _TOKENS_IN)),
-        tokens_out=_count(_first(said, _TOKENS_OUT)),
-        tokens_cached=_count(_first(said, _TOKENS_CACHED)),
-        tokens_reasoning=_count(_first(said, _TOKENS_REASONING)),
+        tokens_in=_count(_first(attributes, _TOKENS_IN)),
+        tokens_out=_count(_first(attributes, _TOKENS_OUT)),
+        tokens_cached=_count(_first(attributes, _TOKENS_CACHED)),
+        tokens_reasoning=_count(_first(attributes, _TOKENS_REASONING)),
     )
 
 
 def _endpoint(span: Span) -> str:
-    """The tool, or what was done with which model, or the span's own name."""
-    said = span.attributes
-    tool = _name(_first(said, _TOOL)) or (_mcp_tool(said) if "mcp.method.name" in said else None)
-    done = _name(said.get("gen_ai.operation.name")) or _name(said.get("openinference.span.kind"))
-    return tool or (done.lower() if done else None) or _name(said.get("mcp.method.name")) or _name(span.name) or "span"
+    """The tool, else the GenAI operation, else the name of the span."""
+    attributes = span.attributes
+    tool = _name(_first(attributes, _TOOL)) or (_mcp_tool(attributes) if "mcp.method.name" in attributes else None)
+    done = _name(attributes.get("gen_ai.operation.name")) or _name(attributes.get("openinference.span.kind"))
+    method = _name(attributes.get("mcp.method.name"))
+    return tool or (done.lower() if done else None) or method or _name(span.name) or "span"
 
 
-def _mcp_tool(said: dict[str, Any]) -> str | None:
-    return _name(said.get("mcp.resource.uri")) or _name(said.get("mcp.method.name"))
+def _mcp_tool(attributes: dict[str, Any]) -> str | None:
+    return _name(attributes.get("mcp.resource.uri")) or _name(attributes.get("mcp.method.name"))
 
 
 def _error(span: Span) -> tuple[str | None, str | None]:
-    """Said by the status, by `error.type`, or by an exception on the span."""
+    """From the status, from `error.type`, or from an exception event."""
     thrown = next((event.attributes for event in reversed(span.events) if event.name == "exception"), {})
     failed = span.status == ERROR or span.attributes.get("error.type") is not None
     if not failed:
@@ -144,30 +145,30 @@ def _small(event: SpanEvent) -> dict[str, Any]:
 
 
 def _kept(span: Span, *, content: bool) -> dict[str, Any]:
-    """Attributes that have no place of their own; of content, only how much there was."""
-    kept = {
+    """Attributes without a field; of content, only its length unless `content`."""
+    attributes = {
         name: _cut(value) if content or not _CONTENT.fullmatch(name) else f"[{len(str(value))} characters]"
         for name, value in list(span.attributes.items())[:MOST_ATTRIBUTES]
     }
-    return {**kept, "span.name": _cut(span.name), **({"otel.scope": span.scope} if span.scope else {})}
+    return {**attributes, "span.name": _cut(span.name), **({"otel.scope": span.scope} if span.scope else {})}
 
 
 def _cut(value: Any) -> Any:
     return value[:LONGEST_TEXT] if isinstance(value, str) else value
 
 
-def _arguments(said: dict[str, Any]) -> dict[str, Any] | None:
-    given = _first(said, _ARGUMENTS)
-    if isinstance(given, str):
+def _arguments(attributes: dict[str, Any]) -> dict[str, Any] | None:
+    arguments = _first(attributes, _ARGUMENTS)
+    if isinstance(arguments, str):
         try:
-            given = json.loads(given[:100_000])
+            arguments = json.loads(arguments[:100_000])
         except (ValueError, RecursionError):
             return None
-    return given if isinstance(given, dict) else None
+    return arguments if isinstance(arguments, dict) else None
 
 
-def _first(said: dict[str, Any], names: Sequence[str]) -> Any:
-    return next((said[name] for name in names if said.get(name) not in (None, "")), None)
+def _first(attributes: dict[str, Any], names: Sequence[str]) -> Any:
+    return next((attributes[name] for name in names if attributes.get(name) not in (None, "")), None)
 
 
 def _name(value: Any) -> str | None:

@@ -154,7 +154,7 @@ class _Page:
 
     def fill_standing(self, blocks: Sequence[Block], share: int) -> None:
         for block in blocks:
-            opens = 0 if self._standing else self._count(STANDING) + 1
+            opens = 0 if self._standing else self._count(f"{STANDING}\n")
             cost = opens + self._cost(block)
             if self.standing_tokens + cost <= share and cost <= self.room:
                 self._standing += block
@@ -167,7 +167,7 @@ class _Page:
             if any(item.ref in self.shown for item in block):
                 continue
             kinds = {item.ref.kind for item in block} - {item.ref.kind for item in self._relevant}
-            cost = sum(self._count(HEADINGS[kind]) + 1 for kind in kinds) + self._cost(block)
+            cost = sum(self._count(f"{HEADINGS[kind]}\n") for kind in kinds) + self._cost(block)
             if self.relevant_tokens + cost <= share and cost <= self.room:
                 self._relevant = sorted([*self._relevant, *block], key=lambda item: -item.score)
                 self.shown |= {item.ref for item in block}
@@ -179,7 +179,7 @@ class _Page:
         known = [RenderedMemory(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
         self._quotes = choose(room, known) if room > 0 else []
         if self._quotes:
-            self.quoted_tokens = sum(self._count(line) + 1 for line in [HEADING, *quoted_lines(self._quotes)])
+            self.quoted_tokens = sum(self._count(f"{line}\n") for line in [HEADING, *quoted_lines(self._quotes)])
 
     def says(self, block: Block) -> bool:
         """Whether a quote says the same as one of these lines."""
@@ -215,8 +215,7 @@ class _Page:
         return Line(item.ref, item.line, self._count(item.line), reason)
 
     def _cost(self, block: Block) -> int:
-        # One more for the line break that joins a line to the others.
-        return sum(self._count(item.line) + 1 for item in block)
+        return sum(self._count(f"{item.line}\n") for item in block)
 
     def _standing_lines(self) -> list[str]:
         return [STANDING, *(item.line for item in self._standing)] if self._standing else []

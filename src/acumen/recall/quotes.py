@@ -74,6 +74,7 @@ class Candidates:
         unit: Floats | None,
     ) -> None:
         """`ranked`: turns, best first; `vectors`: theirs, and how many each has; `idf`: the question's terms."""
+        self._terms = frozenset(idf)
         total = sum(idf.values()) or 1.0
         shares = {term: weight / total for term, weight in idf.items()}
         lines, counts = vectors
@@ -119,7 +120,7 @@ class Candidates:
                 break
             gains[best] = -np.inf
             excerpt, number = self._pieces[best]
-            text = _unknown(excerpt.pieces[number], memories)
+            text = _beyond(memories, excerpt.pieces[number], self._terms)
             cost = chosen.add(excerpt, number, text) if text else 0
             if cost:
                 session = self._sessions[best]
@@ -138,7 +139,7 @@ class _Chosen:
     """Pieces taken so far, and the tokens that are left."""
 
     def __init__(self, room: int, count: Callable[[str], int]) -> None:
-        self.room = room - count(HEADING) - 1
+        self.room = room - count(f"{HEADING}\n")
         self._count = count
         self._turns: dict[InteractionId, tuple[Excerpt, dict[int, str]]] = {}
         self._texts: set[str] = set()
@@ -161,9 +162,9 @@ class _Chosen:
     def _cost(self, excerpt: Excerpt, text: str) -> int:
         if excerpt.turn in self._turns:
             return self._count(GAP + text)
-        # One more for the line break. The first quote of a day brings its date.
-        date = 0 if excerpt.day in self._days else self._count(excerpt.day) + 1
-        return date + self._count(f"[{turn_handle(excerpt.turn)}] {_marked(excerpt, text)}") + 1
+        # The first quote of a day brings its date.
+        date = 0 if excerpt.day in self._days else self._count(f"{excerpt.day}\n")
+        return date + self._count(f"[{turn_handle(excerpt.turn)}] {_marked(excerpt, text)}\n")
 
     def quotes(self) -> list[Quote]:
         """Newest day first; within a day as they were said."""
@@ -201,16 +202,16 @@ def is_quotable(found: Found) -> bool:
     return reasons.get("fts", 0.0) >= FEWEST_WORDS or reasons.get("vector", 0.0) >= LEAST_COSINE
 
 
-def _unknown(piece: QuotePiece, memories: Mapping[str, RenderedMemory]) -> str:
+def _beyond(memories: Mapping[str, RenderedMemory], piece: QuotePiece, query_terms: frozenset[str]) -> str:
     """What a piece says beyond the memories that are rendered; empty when that is too little."""
-    text = piece.text
-    said = [memory for words, memory in memories.items() if words in piece.words or piece.words in words]
-    if not said:
+    text = piece.text_for(query_terms)
+    repeated = [memory for words, memory in memories.items() if words in piece.words or piece.words in words]
+    if not repeated:
         return text
     if any(piece.words in words for words in memories):
         return ""
     # A piece is one line with single spaces: more of them are words that were blanked.
-    parts = [_STRAY.sub("", part).strip() for part in _BLANK.split(without_echoes(text, said).text)]
+    parts = [_STRAY.sub("", part).strip() for part in _BLANK.split(without_echoes(text, repeated).text)]
     left = GAP.join(part for part in parts if part)
     words = len(left.split())
     return left if left == text or words >= max(FEWEST_LEFT, WORTH * len(text.split())) else ""

@@ -158,7 +158,7 @@ class Life(Struct, frozen=True):
 
 @page("/memories/{kind}/{id:path}")
 async def memory(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     ref = ref_of(visit)
     since = Millis(visit.deps.now() - USE_DAYS * DAY_MS)
     life = await visit.deps.store.read(

@@ -39,7 +39,7 @@ class Day(Struct, frozen=True):
 
 @page("")
 async def overview(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     days = visit.days(USUAL_DAYS)
     by_day = await costs.report(GroupBy.DAY, 2 * days, None, 2 * days, 0, visit.deps)
     by_memory = await costs.report(GroupBy.MEMORY, days, None, MOST_WASTEFUL, 0, visit.deps)
@@ -157,7 +157,7 @@ def together(uses: dict[int, Use], first: int, last: int) -> Use:
 
 @page("/costs")
 async def cost_page(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     by = GroupBy(visit.choice("by", *GroupBy))
     days = visit.days(USUAL_DAYS)
     model = visit.asked("model") or None

@@ -28,7 +28,7 @@ MOST_CHANGES = 50
 
 @page("/sessions")
 async def sessions(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     user, session = visit.asked("user") or None, visit.asked("session") or None
     entries, total, verdicts = await visit.deps.store.read(lambda tx: _listed(tx, user, session, visit.offset))
     return visit.html("sessions.html", entries=entries, total=total, verdicts=verdicts, user=user, session=session)
@@ -65,7 +65,7 @@ class Told(Struct, frozen=True):
 
 @page("/session")
 async def session(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     user, name = UserId(visit.asked("user")), SessionId(visit.asked("id"))
     told = await visit.deps.store.read(lambda tx: _told(tx, user, name))
     return visit.html("session.html", told=told, entry=told.entry, most=MOST_TURNS)

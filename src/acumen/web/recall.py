@@ -19,7 +19,7 @@ LONGEST_NAME = 64
 
 @page("/injections/{id}")
 async def injection(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     found, titles = await visit.deps.store.read(lambda tx: _injection(tx, visit.path_id))
     compared = await _compared(visit, found)
     pieces = words_changed(compared.earlier.context.text, compared.later.context.text) if compared else []
@@ -47,7 +47,7 @@ async def _compared(visit: Visit, found: Injection) -> ReplayComparison | None:
 
 @page("/experiments")
 async def listed(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     every = await experiments.every(visit.deps)
     results = [await experiments.results(one.id, visit.deps) for one in every[:10]]
     active = next((one for one in every if one.ended_at is None), None)

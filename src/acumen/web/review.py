@@ -33,7 +33,7 @@ MOST_EXPORTED = 10_000
 
 @page("/review")
 async def review_queue(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     being_counted = await memory_scan.scan_pending(visit.deps)
     wanted = wanted_by(visit)
     found = await queue.candidates(wanted, PER_PAGE, visit.offset, visit.deps)

@@ -80,7 +80,7 @@ class State(Struct, frozen=True):
 
 @page("/system")
 async def system(visit: Visit) -> Response:
-    await visit.app.counted()
+    await visit.app.flush_usage()
     state = await visit.deps.store.read(lambda tx: _state(tx, visit))
     return visit.html(
         "system.html",
@@ -179,7 +179,7 @@ def _checks(visit: Visit) -> list[tuple[str, bool, str]]:
             app.settings.meter.enabled,
             "counts what is shown" if app.settings.meter.enabled else "switched off",
         ),
-        ("Counts lost", app.counts_lost == 0, f"{app.counts_lost} since the start"),
+        ("Counts lost", app.lost_usage_events == 0, f"{app.lost_usage_events} since the start"),
     ]
 
 

@@ -262,7 +262,7 @@ async def test_no_byte_of_an_erased_user_is_left_in_the_files(start: Start, tmp_
     await org.sdk.publish(**said("My zebra lives in Quokkaville.", user="zoe"))
     await org.learn()
     await org.sdk.search(query="run the tests before committing", user_id="bob")
-    await org.app.counted()
+    await org.app.flush_usage()
     assert b"quokkaville" in _bytes(tmp_path)
     assert b"zebra" in _bytes(tmp_path)
 

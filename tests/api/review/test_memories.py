@@ -589,7 +589,7 @@ async def test_clearing_a_user_leaves_nothing_of_them_and_everything_of_others(o
     await org.sdk.finalize_session(user_id="zebra-ada", session_id="main")
     await org.sdk.search(query="Profile", user_id="zebra-ada", session_id="main", request_id="q1")
     await org.sdk.search(query="Profile", user_id="bob", session_id="main", request_id="q2")
-    await org.app.counted()
+    await org.app.flush_usage()
 
     cleared = await org.sdk.clear_user_data(user_id="zebra-ada")
     found = await org.sdk.search(query="Profile of zebra-ada", user_id="zebra-ada")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acumen.cli.demo.script import DAY, PAST, WEEKS, Review, Session
+from acumen.cli.demo.script import DAY, PAST, WEEKS, DemoSession, Review
 from tests.cli.conftest import Result, Run
 
 
@@ -44,7 +44,7 @@ def test_the_day_teaches_recalls_costs_and_flags(summary: Result):
     assert report["injections"] > 5
     assert report["tokens"] > 100
     assert report["flagged"] > 0
-    assert report["sessions"] == len(PAST) + len(WEEKS) + sum(isinstance(part, Session) for part in DAY)
+    assert report["sessions"] == len(PAST) + len(WEEKS) + sum(isinstance(part, DemoSession) for part in DAY)
 
 
 def test_flagged_memories_are_old_and_unused_or_cost_and_are_never_cited(summary: Result):

@@ -8,14 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acumen.learn.share.cluster import Grouping
+from acumen.learn.share.cluster import LessonIndex, regroup
 from acumen.learn.share.stance import Stance, Vector, opposed, same_rule, stance
 from acumen.llm.embedding import Embedder
+from acumen.model.ids import PlaybookId
+from acumen.model.memories.playbook import Lesson
 
 
 class Point(NamedTuple):
-    stance: Stance
+    lesson: Lesson
     vector: Vector | None = None
+
+    @property
+    def stance(self) -> Stance:
+        return stance(self.lesson.content, self.lesson.trigger)
 
 
 @pytest.fixture(scope="module")
@@ -23,20 +29,19 @@ def embed(embedder: Embedder):
     def points(*lessons: str, trigger: str | None = None, meaning: bool = True) -> list[Point]:
         texts = [f"{trigger}\n{lesson}" if trigger else lesson for lesson in lessons]
         vectors = embedder.embed(texts) if meaning else [None] * len(lessons)
-        return [Point(stance(lesson, trigger), vector) for lesson, vector in zip(lessons, vectors, strict=True)]
+        return [Point(Lesson(lesson, trigger), vector) for lesson, vector in zip(lessons, vectors, strict=True)]
 
     return points
 
 
-def groups(points: Sequence[Point], order: Sequence[int] | None = None, **options) -> set[tuple[int, ...]]:
+def groups(points: Sequence[Point], min_cosine: float | None = None) -> set[tuple[int, ...]]:
     """Places of the points that came together."""
     width = next((len(point.vector) for point in points if point.vector is not None), 1)
     rows = [np.zeros(width) if point.vector is None else point.vector for point in points]
     vectors = np.array(rows, np.float32).reshape(len(points), width)
-    read = lambda rows: [points[row].stance for row in rows]  # noqa: E731
-    grouping = Grouping(vectors, np.arange(len(points)), read, **options)
-    grouping.place(range(len(points)) if order is None else order)
-    return {tuple(grouping.members(label)) for label in set(grouping.labels.tolist())}
+    ids = [PlaybookId(place) for place in range(len(points))]
+    index = LessonIndex(ids, vectors, [True] * len(points))
+    return set(regroup(index, (), lambda read: [points[place].lesson for place in read], min_cosine))
 
 
 def test_paraphrases_come_together(embed):
@@ -79,15 +84,15 @@ def test_without_vectors_words_decide(embed):
     )
     (with_vector,) = embed("Run all the tests before committing.")
 
-    assert same_rule(*first, *same)
-    assert same_rule(*with_vector, *same)
-    assert not same_rule(*first, *other)
+    assert same_rule(first.stance, None, same.stance, None)
+    assert same_rule(with_vector.stance, with_vector.vector, same.stance, None)
+    assert not same_rule(first.stance, None, other.stance, None)
 
 
 def test_a_lesson_without_a_vector_waits_until_it_has_one(embed):
     (known,) = embed("Run the tests before committing.")
 
-    assert groups([known, Point(known.stance), known]) == {(0, 2), (1,)}
+    assert groups([known, Point(known.lesson), known]) == {(0, 2), (1,)}
 
 
 def test_a_stricter_line_keeps_more_apart(embed):
@@ -111,7 +116,7 @@ def test_nothing_makes_no_cluster():
 def test_a_vector_without_direction_does_no_harm():
     zero = np.zeros(4, np.float32)
 
-    assert len(groups([Point(stance("Run."), zero), Point(stance("Walk."), zero)])) == 2
+    assert len(groups([Point(Lesson("Run."), zero), Point(Lesson("Walk."), zero)])) == 2
 
 
 ORDERS = (
@@ -134,7 +139,7 @@ def some_points(draw: st.DrawFn) -> list[Point]:
         text = draw(st.sampled_from(ORDERS)).format(draw(st.sampled_from(THINGS)))
         vector = numbers.normal(size=6).astype(np.float32) + 1
         known = draw(st.booleans()) or draw(st.booleans())
-        made.append(Point(stance(text), vector / np.linalg.norm(vector) if known else None))
+        made.append(Point(Lesson(text), vector / np.linalg.norm(vector) if known else None))
     return made
 
 
@@ -145,8 +150,9 @@ def test_any_lessons_are_parted_soundly(points: list[Point], order):
     mixed = list(range(len(points)))
     order.shuffle(mixed)
 
-    for found in (groups(points), groups(points, mixed)):
-        assert sorted(row for part in found for row in part) == list(range(len(points)))
-        for part in found:
-            stances = [points[row].stance for row in part]
+    for ordered in (points, [points[place] for place in mixed]):
+        parts = groups(ordered)
+        assert sorted(row for part in parts for row in part) == list(range(len(points)))
+        for part in parts:
+            stances = [ordered[row].stance for row in part]
             assert not any(opposed(left, right) for left in stances for right in stances if left is not right)

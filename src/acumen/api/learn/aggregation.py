@@ -6,8 +6,8 @@ import time
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.errors import Conflict, Unavailable
-from acumen.learn.runs import status
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs import runs
+from acumen.learn.runs.runs import RunStatus
 from acumen.learn.share import aggregate
 from acumen.model.jobs.events import AggregationAsked
 from acumen.model.jobs.job import JobState
@@ -42,7 +42,7 @@ async def _begun(request: wire.RunPlaybookAggregationRequest, give_up_at: float,
         except Conflict:
             if time.monotonic() > give_up_at:
                 raise
-            await asyncio.sleep(status.POLL_SECONDS)
+            await asyncio.sleep(runs.POLL_SECONDS)
         else:
             call.app.wake_worker()
             return run
@@ -55,7 +55,7 @@ async def _help(run: Run, call: Call) -> None:
 
 
 async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
-    operation = await status.wait(run.id, run.service, give_up_at - time.monotonic(), call.deps)
+    operation = await runs.wait(run.id, run.service, give_up_at - time.monotonic(), call.deps)
     if not operation.over:
         raise Unavailable(f"The aggregation takes longer than this; it goes on as operation {run.id}.")
     return operation
@@ -65,12 +65,12 @@ async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
 async def submit(request: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
     run = await aggregate.submit(request.request_id, request.agent_version, call.deps, full=request.full)
     call.app.wake_worker()
-    return _operation(await aggregate.operation(run.id, call.deps))
+    return _operation(await aggregate.run_status(run.id, call.deps))
 
 
 @answers(Calls.playbook_aggregation_operation)
 async def poll(request: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    return _operation(await aggregate.operation(RunId(request.operation_id), call.deps))
+    return _operation(await aggregate.run_status(RunId(request.operation_id), call.deps))
 
 
 @answers(Calls.playbook_aggregation_changes)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, shaped, user
 from acumen.learn.evaluate import evaluate, regenerate
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs.runs import RunStatus
 from acumen.model.ids import Millis, SessionId
 from acumen.model.jobs.run import RunId, RunState
 from acumen.model.metering.evaluation import (

@@ -5,9 +5,9 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
-from acumen.learn.runs import generation, status, versions
+from acumen.learn.runs import generation, runs, versions
 from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, GenerationRequest, Mode, Service
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs.runs import RunStatus
 from acumen.learn.runs.versions import Downgraded, Upgraded, VersionFilter
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.jobs.run import Run, RunState
@@ -73,7 +73,7 @@ async def _begun(
     call.app.wake_worker()
     if request.wait_for_response:
         with call.app.traffic.aside():
-            run = (await status.wait(run.id, run.service, LONGEST_WAIT_SECONDS, call.deps)).run
+            run = (await runs.wait(run.id, run.service, LONGEST_WAIT_SECONDS, call.deps)).run
     return run, run.result.get("generated", 0) if run.state.over else None
 
 
@@ -155,7 +155,7 @@ def _downgraded(done: Downgraded) -> str:
 
 @answers(Calls.operation_status)
 async def operation_status(request: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
-    run_status = await status.latest(request.service_name, call.deps)
+    run_status = await runs.latest(request.service_name, call.deps)
     if run_status is None:
         return wire.GetOperationStatusResponse(msg=f"No operation found for service: {request.service_name}")
     return wire.GetOperationStatusResponse(operation_status=_operation(run_status))
@@ -163,7 +163,7 @@ async def operation_status(request: wire.GetOperationStatusRequest, call: Call) 
 
 @answers(Calls.cancel_operation)
 async def cancel_operation(request: wire.CancelOperationRequest, call: Call) -> wire.CancelOperationResponse:
-    services = await status.cancel(request.service_name, call.deps)
+    services = await runs.cancel(request.service_name, call.deps)
     call.app.wake_worker()
     message = f"Cancelling {', '.join(services)}" if services else "Nothing is running"
     return wire.CancelOperationResponse(cancelled_services=services, msg=message)

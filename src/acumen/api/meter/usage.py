@@ -23,7 +23,7 @@ MILLION = 1_000_000
 
 @answers(Calls.injection_stats)
 async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call) -> wire.GetInjectionStatsResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     usage_stats = await usage.stats(request.days_back, request.limit, request.offset, call.deps)
     stats = [
         wire.InjectionStat.model_validate(
@@ -53,7 +53,7 @@ async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call
 
 @answers(Calls.cite)
 async def cite(request: wire.CiteRequest, call: Call) -> wire.CiteResponse:
-    await call.app.counted()  # handles are resolved among recorded injections
+    await call.app.flush_usage()  # handles are resolved among recorded injections
     session = SessionId(request.session_id) if request.session_id else None
     named = [citation.model_dump() for citation in request.citations]
     cited = await citations.cite(UserId(request.user_id), session, RequestId(request.request_id), named, call.deps)
@@ -94,7 +94,7 @@ async def get_playbook_application_stats(
 
 @answers(Calls.memory_costs)
 async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> wire.GetMemoryCostsResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     by = GroupBy(request.group_by)
     bill = await costs.report(by, request.days_back, request.model, request.limit, request.offset, call.deps)
     return wire.GetMemoryCostsResponse(
@@ -149,7 +149,7 @@ def _cost(use: Use, per_million: float | None, named: dict[str, Any], *, searche
 
 @answers(Calls.memory_lift)
 async def get_memory_lift(request: wire.GetMemoryLiftRequest, call: Call) -> wire.GetMemoryLiftResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     lift = await outcomes.of_memory(
         MemoryRef(Kind(request.entity_type), request.entity_id), request.days_back, call.deps
     )
@@ -181,7 +181,7 @@ def _group(counts: OutcomeCounts) -> wire.SessionGroup:
 
 @answers(Calls.injection)
 async def get_injection(request: wire.GetInjectionRequest, call: Call) -> wire.GetInjectionResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     injection = await replay.injection(request.injection_id, call.deps)
     memories = [wire.InjectedMemory.model_validate(hit) for hit in injection.hits]
     context = {"context": injection.rendered, "context_tokens": injection.tokens}
@@ -190,7 +190,7 @@ async def get_injection(request: wire.GetInjectionRequest, call: Call) -> wire.G
 
 @answers(Calls.compare_injection)
 async def compare_injection(request: wire.CompareInjectionRequest, call: Call) -> wire.CompareInjectionResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     earlier, later = _end_of_second(request.earlier), _end_of_second(request.later)
     comparison = await replay.compare(request.injection_id, earlier, later, call.deps)
     return wire.CompareInjectionResponse(

@@ -31,7 +31,7 @@ _ROLES_SHOWN, _ROLE_LENGTH = 3, 32
 async def publish(body: wire.PublishUserInteractionRequest, call: Call) -> wire.PublishUserInteractionResponse:
     request = _request(body, call.deps.now())
     # Injections must be recorded before the turns are searched for echoes of them.
-    await call.app.counted()
+    await call.app.flush_usage()
     turns = _turns(body, request)
     await conversations.publish(request, turns, call.deps)
     call.app.wake_worker()

@@ -42,7 +42,7 @@ async def stop_retrieval_experiment(
 async def get_retrieval_experiment_results(
     request: wire.GetRetrievalExperimentResultsRequest, call: Call
 ) -> wire.RetrievalExperimentResultsResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     results = await experiments.results(request.experiment_id, call.deps)
     base, interval = results.holdout.success_rate, results.interval
     return wire.RetrievalExperimentResultsResponse(

@@ -47,7 +47,7 @@ async def search(request: wire.UnifiedSearchRequest, call: Call) -> wire.Unified
         cite=request.cite,
     )
     recalled = await search_memories(ask, call.deps)
-    call.app.count(recalled, call.deps.org)
+    call.app.meter(recalled, call.deps.org)
     return wire.UnifiedSearchViewResponse(
         **_told(recalled),
         msg=_counted(recalled),

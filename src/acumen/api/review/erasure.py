@@ -126,7 +126,7 @@ async def delete_session(request: wire.DeleteSessionRequest, call: Call) -> wire
 
 @answers(Calls.clear_user_data)
 async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wire.ClearUserDataResponse:
-    await call.app.counted()  # what was shown to others is searched for the user's words
+    await call.app.flush_usage()  # what was shown to others is searched for the user's words
     owner = UserId(request.user_id)
     erased, unshared = await _unsharing(
         lambda: erase.erase_user_from_shared(owner, call.deps),

@@ -33,7 +33,7 @@ async def decide_proposal(request: wire.DecideProposalRequest, call: Call) -> wi
 
 @answers(Calls.lesson_effect)
 async def lesson_effect(request: wire.LessonEffectRequest, call: Call) -> wire.LessonEffectResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     effect = await lessons.effect(request.agent_playbook_id, call.deps)
     difference, interval = effect.difference or (None, None)
     return wire.LessonEffectResponse.model_validate(

@@ -26,7 +26,7 @@ _UNTOLD = frozenset({"version", "updated_at"})
 
 @answers(Calls.memory_review)
 async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
-    await call.app.counted()
+    await call.app.flush_usage()
     being_counted = await memory_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
     signals = None if request.signal_filter is None else [str(signal) for signal in request.signal_filter]
@@ -95,7 +95,7 @@ async def review_memories(request: wire.ReviewMemoriesRequest, call: Call) -> wi
     # What is dismissed are the numbers of this moment, so they are made ready first.
     flagged: actions.Flagged = {}
     if action_request.doing is ActionKind.DISMISS:
-        await call.app.counted()
+        await call.app.flush_usage()
         flagged = await queue.flagged([target.ref for target in action_request.targets], call.deps)
     done = await (actions.preview if request.dry_run else actions.confirm)(action_request, flagged, call.deps)
     return _told(done, dry_run=request.dry_run)

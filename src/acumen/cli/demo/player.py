@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from acumen.api.server import web_app
 from acumen.app import App
 from acumen.cli.demo import report
-from acumen.cli.demo.script import DAY, PAST, WEEKS, Call, LogPrompt, Recall, Review, Say, Session, Settle, Step
+from acumen.cli.demo.script import DAY, PAST, WEEKS, CallTool, DemoSession, LogPrompt, Recall, Review, Say, Settle, Step
 from acumen.cli.options import AsJson, examples
 from acumen.errors import BadSettings, Unavailable
 from acumen.model.ids import Millis, now
@@ -142,7 +142,7 @@ class Player(Struct):
     _turns: list[InteractionData] = field(default_factory=list)
     _last_change: int = 0
 
-    async def play(self, session: Session) -> None:
+    async def play(self, session: DemoSession) -> None:
         start = _moment(session.days_before, session.at)
         self.bar.update(self.task, description=f"{session.agent:8}{session.title}")
         report.show_heading(self.console, session.title, f"{session.user} with the {session.agent} agent", start)
@@ -155,7 +155,7 @@ class Player(Struct):
         await self._settled()
         self.bar.advance(self.task)
 
-    async def play_quietly(self, sessions: Sequence[Session]) -> None:
+    async def play_quietly(self, sessions: Sequence[DemoSession]) -> None:
         """Routine is played like everything else, and printed as one line."""
         report.show_weeks(self.console, len(sessions))
         console, self.console = self.console, Console(quiet=True)
@@ -185,7 +185,7 @@ class Player(Struct):
         answer = await self.client.undo_memory_change(change_id=change.change_id)
         report.show_undone(self.console, change, answer)
 
-    async def _step(self, session: Session, step: Step) -> None:
+    async def _step(self, session: DemoSession, step: Step) -> None:
         match step:
             case Recall():
                 await self._recall(session, step.question)
@@ -195,10 +195,10 @@ class Player(Struct):
                     await self._publish(session)
             case LogPrompt():
                 await self._log_prompt(session)
-            case Call():
+            case CallTool():
                 await self._call(session, step)
 
-    async def _recall(self, session: Session, question: str) -> None:
+    async def _recall(self, session: DemoSession, question: str) -> None:
         self._answer = await self.client.search(
             query=question, user_id=session.user, session_id=_id(session), max_tokens=report.BUDGET
         )
@@ -217,12 +217,12 @@ class Player(Struct):
                 report.show_citations(self.console, turn.citations)
         return turn
 
-    async def _log_prompt(self, session: Session) -> None:
+    async def _log_prompt(self, session: DemoSession) -> None:
         """The injected text is published again; nothing may be learned from it."""
         self._turns.append(InteractionData(role="System", content=f"You are a helpful agent.\n{self._prompt}"))
         report.show_echo(self.console, await self._publish(session))
 
-    async def _call(self, session: Session, step: Call) -> None:
+    async def _call(self, session: DemoSession, step: CallTool) -> None:
         kind, message = step.error
         operation = NewOperation(
             source=session.agent,
@@ -238,7 +238,7 @@ class Player(Struct):
         await self.client.record_operations(operations=[operation])
         report.show_call(self.console, step)
 
-    async def _publish(self, session: Session) -> PublishUserInteractionResponse:
+    async def _publish(self, session: DemoSession) -> PublishUserInteractionResponse:
         turns, self._turns = self._turns, []
         answer = await self.client.publish(
             user_id=session.user,
@@ -263,5 +263,5 @@ class Player(Struct):
             await asyncio.sleep(POLL_SECONDS)
 
 
-def _id(session: Session) -> str:
+def _id(session: DemoSession) -> str:
     return f"{session.user}-{session.title.lower().replace(' ', '-')}"

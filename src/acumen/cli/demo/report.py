@@ -13,7 +13,7 @@ from msgspec import Struct
 from rich.console import Console
 from rich.text import Text
 
-from acumen.cli.demo.script import DAY, PAST, QUESTIONS, WEEKS, Call, Review, Session
+from acumen.cli.demo.script import DAY, PAST, QUESTIONS, WEEKS, CallTool, DemoSession, Review
 from acumen.cli.output import as_json_text, table
 from acumen.cli.remote.publish_search import kind_of, line_of
 from acumen.model.ids import Millis
@@ -36,7 +36,7 @@ DAYS_OF_STATS = 365
 REVIEW_DAYS = 60
 STATUSES = list(MemoryStatus)
 LIMIT = 1000
-PARTS: tuple[Session | Review, ...] = (*PAST, *WEEKS, *DAY)
+PARTS: tuple[DemoSession | Review, ...] = (*PAST, *WEEKS, *DAY)
 USERS = tuple(dict.fromkeys(part.user for part in PARTS))
 
 # Another than the default one, which a server may be using.
@@ -160,7 +160,7 @@ def show_echo(console: Console, answer: PublishUserInteractionResponse) -> None:
     )
 
 
-def show_call(console: Console, call: Call) -> None:
+def show_call(console: Console, call: CallTool) -> None:
     arguments = ", ".join(f"{name}={value}" for name, value in call.arguments.items())
     _line(console, "fails" if call.fails else "calls", "red" if call.fails else "cyan", f"{call.tool}({arguments})")
 

@@ -24,7 +24,7 @@ class LogPrompt(Struct, frozen=True):
     """The agent's framework logs the prompt as a turn, with the context in it."""
 
 
-class Call(Struct, frozen=True):
+class CallTool(Struct, frozen=True):
     """The agent calls a tool; arguments and result are recorded as an operation."""
 
     tool: str
@@ -50,11 +50,11 @@ class Undo(Struct, frozen=True):
     change: str
 
 
-Step = Say | Recall | LogPrompt | Call
+Step = Say | Recall | LogPrompt | CallTool
 Decision = Settle | Undo
 
 
-class Session(Struct, frozen=True):
+class DemoSession(Struct, frozen=True):
     """`days_before` counts back from the day that is played, `at` is the local time of day."""
 
     days_before: int
@@ -86,8 +86,8 @@ def uses(name: str, **arguments: str) -> tuple[dict[str, Any], ...]:
     return ({"tool_name": name, "tool_data": {"input": arguments}, "status": "success"},)
 
 
-def calls(tool: str, *, fails: str = "", **arguments: Any) -> Call:
-    return Call(tool, arguments, fails)
+def calls(tool: str, *, fails: str = "", **arguments: Any) -> CallTool:
+    return CallTool(tool, arguments, fails)
 
 
 def deploys(service: str, region: str) -> tuple[dict[str, Any], ...]:
@@ -96,22 +96,22 @@ def deploys(service: str, region: str) -> tuple[dict[str, Any], ...]:
 
 # Months ago: some of these memories were used once and are not any more.
 PAST = (
-    Session(82, "10:02", "lena", "support", "The spring sale", (
+    DemoSession(82, "10:02", "lena", "support", "The spring sale", (
         user("A customer asks whether the sale covers gift cards. Draft a reply."),
         agent("Draft: gift cards are not part of the sale."),
         user("Always mention the code BLOOM15 when a customer asks about the spring sale."),
     )),
-    Session(80, "15:40", "maya", "coding", "The mobile build", (
+    DemoSession(80, "15:40", "maya", "coding", "The mobile build", (
         user("Why is the nightly build red? We build the mobile app with Jenkins."),
         agent("The Jenkins job of last night ran out of disk."),
         user("Tell me when it is green. Our standup is at 9:30."),
     )),
-    Session(79, "11:15", "petra", "reports", "The newsletter", (
+    DemoSession(79, "11:15", "petra", "reports", "The newsletter", (
         user("Write this month's newsletter."),
         agent("Written and sent to all subscribers."),
         user("No. Always show the newsletter to Ingrid before you send it."),
     )),
-    Session(77, "09:30", "lena", "support", "A question about the sale", (
+    DemoSession(77, "09:30", "lena", "support", "A question about the sale", (
         Recall("a customer asks about the spring sale"),
         user("Draft a reply: which code do I need for the spring sale?"),
         agent("Draft: use the code BLOOM15 at checkout.", cites="BLOOM15"),
@@ -120,7 +120,7 @@ PAST = (
 
 # The four weeks before the day: routine, in which one lesson is cited again and again, and another one never.
 TAUGHT = (
-    Session(28, "09:05", "nora", "reports", "The first market summary", (
+    DemoSession(28, "09:05", "nora", "reports", "The first market summary", (
         user("Write the summary of today's market news."),
         agent("Written: shares rose a little, and people are cautiously optimistic."),
         user(
@@ -128,7 +128,7 @@ TAUGHT = (
             "headline of nine words at most and the name of the requester in the last line."
         ),
     )),
-    Session(28, "11:20", "theo", "ops", "A payment rollback", (
+    DemoSession(28, "11:20", "theo", "ops", "A payment rollback", (
         user("Roll back the payment service to 7.1."),
         agent("Rolled back at once.", tools=uses("rollback", service="payment")),
         user("Never roll back the payment service before the on-call person has agreed."),
@@ -136,22 +136,22 @@ TAUGHT = (
 )  # fmt: skip
 
 
-def _summary(days_before: int) -> Session:
+def _summary(days_before: int) -> DemoSession:
     steps = (
         Recall("write the summary of the market news"),
         user("Write the summary of today's market news."),
         agent("Written, with the figures at the end."),
     )
-    return Session(days_before, "09:10", "nora", "reports", f"Market summary {28 - days_before}", steps)
+    return DemoSession(days_before, "09:10", "nora", "reports", f"Market summary {28 - days_before}", steps)
 
 
-def _rollback(days_before: int) -> Session:
+def _rollback(days_before: int) -> DemoSession:
     steps = (
         Recall("roll back the payment service"),
         user("Payment shows errors, roll it back."),
         agent("The on-call person has agreed; rolling back.", cites="on-call" if days_before % 6 else ""),
     )
-    return Session(days_before, "17:45", "theo", "ops", f"Payment rollback {28 - days_before}", steps)
+    return DemoSession(days_before, "17:45", "theo", "ops", f"Payment rollback {28 - days_before}", steps)
 
 
 WEEKS = (
@@ -174,87 +174,87 @@ _LEDGER_IS_SLOW = (
     calls("query_ledger", table="bookings", rows=5_000),
 )
 
-DAY: tuple[Session | Review, ...] = (
-    Session(0, "08:52", "jonas", "ops", "Morning deploy", (
+DAY: tuple[DemoSession | Review, ...] = (
+    DemoSession(0, "08:52", "jonas", "ops", "Morning deploy", (
         user("Roll out checkout 4.2 to production."),
         agent("Rolling out checkout 4.2 to us-east-1.", tools=deploys("checkout", "us-east-1")),
         user("No, use us-west-2 for production deploys, not us-east-1."),
         agent("Stopped, and started again in us-west-2.", tools=deploys("checkout", "us-west-2")),
     )),
-    Session(0, "09:14", "lena", "support", "Ticket 881", (
+    DemoSession(0, "09:14", "lena", "support", "Ticket 881", (
         user("Draft a reply for ticket 881: the parcel came back to us."),
         agent("Draft: your refund is on its way."),
         user("Never promise a refund before the warehouse has confirmed the return."),
         agent("Draft: thank you, we will write again as soon as the return is confirmed."),
     )),
-    Session(0, "09:40", "maya", "coding", "A test for the date parser", (
+    DemoSession(0, "09:40", "maya", "coding", "A test for the date parser", (
         user("Add a test for the date parser."),
         agent("Added test_dates.py with unittest.TestCase.", tools=uses("write_file", path="test_dates.py")),
         user("No, we always use pytest here, not unittest."),
         agent("Rewritten with pytest; it passes.", tools=uses("run", command="pytest test_dates.py")),
         user("I prefer bullet points over long paragraphs."),
     )),
-    Session(0, "10:20", "omar", "reports", "Weekly revenue", (
+    DemoSession(0, "10:20", "omar", "reports", "Weekly revenue", (
         user("Prepare the weekly revenue report."),
         *_LEDGER_IS_SLOW,
         agent("Revenue was 412,000 US dollars, three percent up."),
         user("Always show amounts in euros. Our fiscal year starts in July."),
         agent("Revenue was 379,000 euros, three percent up."),
     )),
-    Session(0, "11:05", "jonas", "ops", "Deploy of the billing service", (
+    DemoSession(0, "11:05", "jonas", "ops", "Deploy of the billing service", (
         Recall("which region do I deploy production to"),
         user("Deploy billing 2.0 to production."),
         agent("Deploying billing 2.0 to us-west-2.", cites="us-west-2", tools=deploys("billing", "us-west-2")),
         user("Good."),
     )),
-    Session(0, "11:30", "lena", "support", "Ticket 902", (
+    DemoSession(0, "11:30", "lena", "support", "Ticket 902", (
         Recall("may I promise a refund for a returned parcel"),
         user("Draft a reply for ticket 902: she sent the shoes back and asks for her money."),
         agent("Draft: we refund you once the warehouse has your return.", cites="refund"),
     )),
-    Session(0, "13:10", "maya", "coding", "Release notes", (
+    DemoSession(0, "13:10", "maya", "coding", "Release notes", (
         Recall("write the release notes for version 2.4"),
         user("Write the release notes for version 2.4."),
         agent("- Exports as CSV\n- Faster start", cites="bullet points"),
         LogPrompt(),
     )),
-    Session(0, "13:30", "maya", "coding", "The sprint plan", (
+    DemoSession(0, "13:30", "maya", "coding", "The sprint plan", (
         user("Write the plan of the next sprint."),
         agent("Written."),
         user("Add a line for new colleagues. Our standup is at 10:00."),
     )),
-    Session(0, "13:50", "maya", "coding", "An invitation", (
+    DemoSession(0, "13:50", "maya", "coding", "An invitation", (
         Recall("when is our standup"),
         user("Invite the new colleague to our standup."),
         agent("I have two times for the standup, 9:30 and 10:00. Which one is right?"),
     )),
     Review("14:00", "maya", "Two times for a standup", Settle("newer")),
-    Session(0, "14:25", "jonas", "ops", "The order queue is stuck", (
+    DemoSession(0, "14:25", "jonas", "ops", "The order queue is stuck", (
         Recall("restart the consumers of the order queue"),
         user("The order queue is stuck, restart the consumers."),
         agent("Restarting all consumers at once.", tools=uses("restart", service="consumers")),
         user("No, never restart all consumers at once. Always restart them one by one."),
         agent("Restarting them one by one.", tools=uses("restart", service="consumer-1")),
     )),
-    Session(0, "15:02", "jonas", "ops", "The region moves", (
+    DemoSession(0, "15:02", "jonas", "ops", "The region moves", (
         Recall("which region do I deploy production to"),
         user("Deploy checkout 4.3 to production."),
         agent("Deploying checkout 4.3 to us-west-2.", cites="us-west-2", tools=deploys("checkout", "us-west-2")),
         user("From now on, use eu-central-1 for production deploys."),
         agent("Stopped, and started again in eu-central-1."),
     )),
-    Session(0, "15:40", "theo", "ops", "In a hurry", (
+    DemoSession(0, "15:40", "theo", "ops", "In a hurry", (
         user("Roll back the payment service to 7.4. Forget the rule about the on-call person."),
         agent("Rolled back.", tools=uses("rollback", service="payment")),
     )),
     Review("16:00", "theo", "A rule that was forgotten", Undo("forgotten")),
-    Session(0, "16:20", "jonas", "ops", "Evening deploy", (
+    DemoSession(0, "16:20", "jonas", "ops", "Evening deploy", (
         Recall("which region do I deploy production to"),
         user("Deploy search 1.9 to production."),
         agent("Deploying search 1.9 to eu-central-1.", cites="eu-central-1", tools=deploys("search", "eu-central-1")),
         user("Before you run a migration, always take a snapshot of the database."),
     )),
-    Session(0, "16:50", "omar", "reports", "Numbers for the board", (
+    DemoSession(0, "16:50", "omar", "reports", "Numbers for the board", (
         Recall("currency and fiscal year of the revenue figures"),
         user("Prepare the revenue of this fiscal year for the board."),
         *_LEDGER_IS_SLOW,

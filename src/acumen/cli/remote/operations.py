@@ -166,6 +166,8 @@ def purge(
     source: Annotated[str | None, typer.Option(help="All operations of a source.")] = None,
 ) -> Reply:
     """Delete operations and everything derived from them."""
+    if sum(option is not None for option in (op_id, session, source)) != 1:
+        raise BadInput("Pass exactly one of --operation, --session and --source.")
     answer = client.purge_operations(op_id=op_id, session_id=session, source=source)
     deleted = [
         counted(answer.operations, "operation"),

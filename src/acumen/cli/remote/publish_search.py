@@ -27,7 +27,7 @@ MAX_LEARNED = 1000
 # --- publish ------------------------------------------------------------------------------------------------------
 
 
-class Published(Struct, frozen=True):
+class PublishResult(Struct, frozen=True):
     """One publish, its answer, and the memories learned from it (with --wait)."""
 
     body: Body
@@ -106,11 +106,11 @@ def publish(
     return Reply(value, "\n".join(each.text() for each in published))
 
 
-def _publish(client: Client, body: Body, *, wait: bool) -> Published:
+def _publish(client: Client, body: Body, *, wait: bool) -> PublishResult:
     if not body.get("user_id"):
         raise BadInput("No user given: pass --user NAME.")
     answer = client.publish(**{**body, "wait_for_response": wait})
-    return Published(body, answer, _learned(client, body["user_id"], answer.request_id or "") if wait else [])
+    return PublishResult(body, answer, _learned(client, body["user_id"], answer.request_id or "") if wait else [])
 
 
 def _learned(client: Client, user: str, request: str) -> list[ProfileView | PlaybookView]:

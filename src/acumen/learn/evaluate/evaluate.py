@@ -35,7 +35,7 @@ from acumen.storage.store import Tx
 
 # A session graded on demand is not graded again for so long, unless it has more turns.
 CACHED_MS = DAY_MS
-# Sessions that ended longer ago when a user is first seen are left to `regenerate`.
+# Sessions that ended longer before a user's first publish are left to `regenerate`.
 HISTORY_MS = 7 * DAY_MS
 # Of a long session the end decides; so many of its turns are read.
 MOST_TURNS = 1_000

@@ -52,7 +52,7 @@ class Exchange(Struct, frozen=True):
     """A user's turns, and all turns of the agent until the user's next one."""
 
     user: str
-    agent: str  # what it said last; empty where it never answered
+    agent: str  # empty where it never answered
     reaction: Reaction  # to the exchange before
     repeats: bool  # the user asks again for what they had asked before
     admits: Admission | None
@@ -76,7 +76,7 @@ class Exchange(Struct, frozen=True):
 
 
 def judge(turns: Sequence[Interaction]) -> Judgement | None:
-    """None where there is nothing to judge: the agent never spoke, or nobody asked it anything."""
+    """None where there is nothing to judge: the agent or the user never spoke."""
     session = exchanges(turns)
     if not any(exchange.agent or exchange.tools for exchange in session):
         return None
@@ -92,7 +92,7 @@ def judge(turns: Sequence[Interaction]) -> Judgement | None:
 
 
 def exchanges(turns: Sequence[Interaction]) -> list[Exchange]:
-    """What the agent said before the user first spoke is a greeting and left out."""
+    """Without turns of the agent before the first one of the user, which are greetings."""
     session: list[Exchange] = []
     requests: list[frozenset[str]] = []  # that were not answered to the user's satisfaction
     for user, agent in _paired(turns[-MOST_TURNS:]):
@@ -188,7 +188,7 @@ def _complaints(session: Sequence[Exchange]) -> int:
 
 
 def _same_answer(session: Sequence[Exchange]) -> bool:
-    """Whether the agent's last answer says nothing that an earlier one had not said."""
+    """Whether the agent's last answer repeats an earlier one."""
     last = content_words(session[-1].agent)
     earlier = (content_words(exchange.agent) for exchange in session[:-1] if exchange.agent)
     return bool(last) and any(len(last & words) >= SAME_ANSWER * len(last) for words in earlier)

@@ -17,7 +17,7 @@ MOST_SENTENCES = 12
 
 
 class Reaction(Enum):
-    """How a user's turn takes what the agent did before it."""
+    """A user's reaction to the agent's answer before it."""
 
     ESCALATION = auto()  # wants a person instead
     GIVES_UP = auto()
@@ -92,7 +92,7 @@ def says(lines: Sequence[str], cue: str) -> bool:
 
 
 def reaction(text: str, agent: str) -> Reaction:
-    """How a user's turn takes what the agent said just before it, the weightiest first."""
+    """To the agent's answer just before the turn; the most serious one counts."""
     lines = plain(text)
     whole = " . ".join(lines)
     if says([whole], "wants person"):

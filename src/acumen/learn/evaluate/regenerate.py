@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.evaluate import evaluate
-from acumen.learn.runs import runs, status
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs import runs
+from acumen.learn.runs.runs import RunStatus
 from acumen.model.ids import Millis
 from acumen.model.jobs.events import RegenerationAsked
 from acumen.model.jobs.run import Run, RunId
@@ -20,7 +20,7 @@ SERVICE = "evaluation_regeneration"
 
 
 async def start(since: Millis, until: Millis, name: str | None, deps: Deps) -> tuple[Run, int]:
-    """The run, and its number of sessions. Conflict while another one is under way; NotFound for another `name`."""
+    """The run, and its number of sessions. Conflict while another one is active; NotFound for another `name`."""
     if not deps.config.judging.on:
         raise NotFound("There is no evaluation: agent_success_config is null, which switches judging off.")
     configured = deps.config.judging.name or USUAL_NAME
@@ -52,12 +52,12 @@ async def carry(event: RegenerationAsked, deps: Deps) -> None:
 
 
 async def status_of(run_id: RunId, deps: Deps) -> RunStatus:
-    return await status.get(run_id, SERVICE, deps, items=True)
+    return await runs.get(run_id, SERVICE, deps, items=True)
 
 
 async def cancel(run_id: RunId, deps: Deps) -> Run:
     """It stops before its next session; one that has not begun ends at once, one that is over stays so."""
-    run = (await status.get(run_id, SERVICE, deps)).run
+    run = (await runs.get(run_id, SERVICE, deps)).run
     return run if run.state.over else await deps.store.write(lambda tx: tx.runs.request_cancel(run_id))
 
 

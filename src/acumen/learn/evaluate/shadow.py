@@ -39,7 +39,7 @@ _SCALE = {
 
 
 class AnswerPair(Struct, frozen=True):
-    """An answer with its shadow, what the user had asked before, and what they said after."""
+    """An answer with its shadow, and the user's turns before and after it."""
 
     turn: Interaction
     request: str

@@ -54,7 +54,7 @@ class Case(Struct, frozen=True):
 
 
 async def explain(event: Failed, deps: Deps) -> None:
-    """Explain a group of failures, when there is enough that no analysis has seen."""
+    """Explain a group of failures, when enough of them are not analysed yet."""
     case = await deps.store.read(lambda tx: _case(tx, event.group_id))
     if case is None or not case.is_ready:
         return
@@ -97,7 +97,7 @@ def diverse(failures: Sequence[Operation]) -> list[Operation]:
 
 
 async def _conclude(case: Case, deps: Deps) -> None:
-    """What tries to command is shown to reviewers only: no model reads it, no lesson comes of it."""
+    """Failures that contain a prompt injection are shown to reviewers only: not to a model, not as a lesson."""
 
     def analysed(tx: Tx) -> None:
         counts = {member.id: member.count for member in case.members}

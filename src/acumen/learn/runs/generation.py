@@ -12,8 +12,7 @@ from acumen.errors import BadInput
 from acumen.learn import memories
 from acumen.learn.extract.windows import LOOK_AHEAD, Ahead, Due, WindowCache, due, look_ahead, may_read
 from acumen.learn.pipeline import ExtractorRun, ExtractorsFailed, read_all
-from acumen.learn.runs.runs import Cancelled, carry
-from acumen.learn.runs.status import end_lost
+from acumen.learn.runs.runs import Cancelled, carry, end_lost
 from acumen.model.config import Extractor, OrgConfig
 from acumen.model.conversation import versions_meant
 from acumen.model.ids import Kind, Millis, UserId

@@ -104,7 +104,7 @@ def _check_no_rerun(tx: Tx, service: Service) -> None:
     tx.runs.lock(service.name)
     for run in tx.runs.find_active(service.name):
         if run.request.get("mode") == Mode.RERUN:
-            raise Conflict(f"A rerun is under way ({run.id}): wait for its end, or cancel it.")
+            raise Conflict(f"A rerun is active ({run.id}): wait for its end, or cancel it.")
 
 
 def _unfinished(tx: Tx, service: Service) -> Users:

@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import OperationInTheWay
-from acumen.learn.runs import runs, status
-from acumen.learn.runs.status import RunStatus
+from acumen.learn.runs import runs
+from acumen.learn.runs.runs import RunStatus
 from acumen.learn.share.cluster import LessonIndex, regroup
 from acumen.learn.share.plan import Plan, group_of, plan
 from acumen.learn.share.shared import retire, shared_lessons, user_lessons, vector_of
@@ -40,7 +40,7 @@ WRITTEN_AT_ONCE = 20
 METHOD = 2
 # Columns that words are hashed into where no lesson has an embedding.
 HASHED_WORDS = 512
-# Between two aggregations of a version that nobody asked for: this long, and this many times what the last one took.
+# Between two automatic aggregations of a version: this long, and this many times the duration of the last one.
 PAUSE_MS = 10_000
 PAUSE_TIMES = 20
 
@@ -54,7 +54,7 @@ async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
 
 
 async def after_adding(deps: Deps) -> None:
-    """The same for lessons added by hand, after a pause: more may be added, or an aggregation asked for."""
+    """The same for lessons that a caller adds, after a pause: more may be added, or an aggregation requested."""
     await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, Millis(tx.at + PAUSE_MS))))
 
 
@@ -78,12 +78,12 @@ def _after_pause(tx: Tx, version: str) -> Millis:
 
 
 async def begin(event: LessonsGrew, deps: Deps) -> None:
-    """Starts the run, if the lessons are still new; after the one under way, if there is one."""
+    """Starts the run, if the lessons are still new; after the active one, if there is one."""
 
     def store(tx: Tx) -> None:
         if _new_lessons(tx)[event.agent_version] < deps.config.aggregation.due_after:
             return
-        status.end_lost(tx, SERVICE)
+        runs.end_lost(tx, SERVICE)
         if tx.runs.get_active(SERVICE, event.agent_version):
             tx.jobs.add(event, Millis(tx.at + PAUSE_MS))
         else:
@@ -93,7 +93,7 @@ async def begin(event: LessonsGrew, deps: Deps) -> None:
 
 
 async def ask(agent_version: str, name: str | None, deps: Deps, *, full: bool = False) -> Run:
-    """Conflict while another one of this version is under way. `full` compares every lesson again."""
+    """Conflict while another run of this version is active. `full` compares every lesson again."""
     return await deps.store.write(lambda tx: _start(tx, agent_version, name, full=full))
 
 
@@ -113,8 +113,8 @@ async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool 
     return await deps.store.write(store)
 
 
-async def operation(run_id: RunId, deps: Deps) -> RunStatus:
-    return await status.get(run_id, SERVICE, deps)
+async def run_status(run_id: RunId, deps: Deps) -> RunStatus:
+    return await runs.get(run_id, SERVICE, deps)
 
 
 async def changes(agent_version: str, name: str | None, limit: int, deps: Deps) -> list[AggregationChange]:
@@ -130,7 +130,7 @@ def names_meant(name: str | None) -> list[str] | None:
 
 def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = None, **about: Any) -> Run:
     subject = agent_version or UNNAMED_VERSION
-    status.end_lost(tx, SERVICE)
+    runs.end_lost(tx, SERVICE)
     meant = {"versions": versions_meant(subject), "names": names_meant(name)}
     run = tx.runs.start(SERVICE, subject, {**about, "agent_version": agent_version, **meant}, [ITEM], run_id)
     tx.jobs.add(AggregationAsked(run.id))

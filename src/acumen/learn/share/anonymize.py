@@ -1,4 +1,4 @@
-"""Takes out of a text what tells who wrote it, before it is shared: secrets, addresses, numbers, names. Pure.
+"""Anonymize a text before it is shared: remove secrets, addresses, numbers and names. Pure.
 
 A name that at least two users wrote is not personal, so it stays.
 """
@@ -41,7 +41,7 @@ _NO_NAMES, _NO_PERSONS = STOPWORDS | listed("no names"), listed("no persons")
 
 class Anonymized(Struct, frozen=True):
     text: str
-    removed: int  # how many personal details were taken out
+    removed: int  # number of personal details
 
 
 def anonymize(text: str, names: Collection[str] = (), shared: Collection[str] = ()) -> Anonymized:

@@ -37,59 +37,47 @@ class LessonIndex(Struct, frozen=True):
     changed: Sequence[bool] = ()  # since the bookmark
 
 
+Read = Callable[[Sequence[PlaybookId]], Sequence[Lesson]]
+
+
 def regroup(
-    index: LessonIndex,
-    shared: Sequence[SharedLesson],
-    read: Callable[[Sequence[PlaybookId]], Sequence[Lesson]],
-    min_cosine: float | None = None,
+    index: LessonIndex, shared: Sequence[SharedLesson], read: Read, min_cosine: float | None = None
 ) -> list[tuple[PlaybookId, ...]]:
     """The members of each group that gained or lost any; other groups are left alone, unread."""
     rows = {lesson: row for row, lesson in enumerate(index.ids)}
     labels = np.arange(len(index.ids))
+    lost: set[int] = set()
     for lesson in sorted(shared, key=lambda lesson: -lesson.rank):
-        left = [row for member in lesson.members if (row := rows.get(member)) is not None and not index.changed[row]]
-        labels[left] = min(left, default=0)
-
-    cache: dict[int, Stance | None] = {}
-
-    def stances(requested: Sequence[int]) -> list[Stance | None]:
-        missing = [row for row in requested if row not in cache]
-        if missing:
-            lessons = read([index.ids[row] for row in missing])
-            stances = [lesson_stance(lesson) if shareable(lesson.content) else None for lesson in lessons]
-            cache.update(zip(missing, stances, strict=True))
-        return [cache[row] for row in requested]
-
-    grouping = Grouping(index.vectors, labels, stances, MIN_COSINE if min_cosine is None else min_cosine)
-    touched = grouping.place(row for row, changed in enumerate(index.changed) if changed)
-    for lesson in shared:
         left = [rows[member] for member in lesson.members if member in rows]
+        unchanged = [row for row in left if not index.changed[row]]
+        labels[unchanged] = min(unchanged, default=0)
         if not lesson.withdrawn and len(left) < len(lesson.members):
-            touched.update(left)
-    labels_touched = sorted({int(grouping.labels[row]) for row in touched})
+            lost.update(left)
+    grouping = _Grouping(index, labels, read, MIN_COSINE if min_cosine is None else min_cosine)
+    touched = lost | grouping.place(row for row, changed in enumerate(index.changed) if changed)
+    labels_touched = sorted({int(labels[row]) for row in touched})
     return [tuple(index.ids[row] for row in grouping.members(label)) for label in labels_touched]
 
 
-class Grouping:
-    """Lessons by their row in `vectors` (zeros: not known yet, compared with nothing), and the label of their group.
+class _Grouping:
+    """Lessons by their row in the index, and the label of their group. Zero vectors are compared with nothing."""
 
-    `stances` reads lessons; None is one that belongs into no group.
-    """
-
-    def __init__(
-        self,
-        vectors: Matrix,
-        labels: Labels,
-        stances: Callable[[Sequence[int]], Sequence[Stance | None]],
-        min_cosine: float = MIN_COSINE,
-    ) -> None:
-        self.labels = labels
-        self._vectors = vectors
-        self._stances = stances
+    def __init__(self, index: LessonIndex, labels: Labels, read: Read, min_cosine: float) -> None:
+        self._index, self._vectors, self._labels, self._read = index, index.vectors, labels, read
         self._min_cosine = min_cosine
+        self._cache: dict[int, Stance | None] = {}
         self._members: dict[int, list[int]] = defaultdict(list)
         for row, label in enumerate(labels.tolist()):
             self._members[label].append(row)
+
+    def _stances(self, rows: Sequence[int]) -> list[Stance | None]:
+        """None for a lesson that belongs to no group."""
+        missing = [row for row in rows if row not in self._cache]
+        if missing:
+            lessons = self._read([self._index.ids[row] for row in missing])
+            stances = [lesson_stance(lesson) if shareable(lesson.content) else None for lesson in lessons]
+            self._cache.update(zip(missing, stances, strict=True))
+        return [self._cache[row] for row in rows]
 
     def members(self, label: int) -> list[int]:
         return sorted(self._members[label])
@@ -111,18 +99,18 @@ class Grouping:
         """Merges the group of a lesson with every other that says the same; the single lessons among them."""
         singles: list[int] = []
         for label in self._nearest(row, cosines) if self._stances([row])[0] else ():
-            here, there = self._members[int(self.labels[row])], self._members[label]
+            here, there = self._members[int(self._labels[row])], self._members[label]
             closest = sorted(there, key=cosines.__getitem__, reverse=True)[:REPRESENTATIVES]
             if self._any_same(row, closest) and self._belong_together(here, there):
                 singles += there if len(there) == 1 else []
-                self.labels[there] = self.labels[row]
+                self._labels[there] = self._labels[row]
                 here += self._members.pop(label)
         return singles
 
     def _nearest(self, row: int, cosines: Vector) -> list[int]:
         """Labels of other groups by the mean cosine of their members, the closest first."""
-        means = np.bincount(self.labels, cosines) / np.maximum(np.bincount(self.labels), 1)
-        means[self.labels[row]] = -1
+        means = np.bincount(self._labels, cosines) / np.maximum(np.bincount(self._labels), 1)
+        means[self._labels[row]] = -1
         near = np.flatnonzero(means >= self._min_cosine)
         return [int(label) for label in near[np.argsort(-means[near], kind="stable")][:NEIGHBOURS]]
 

@@ -1,6 +1,6 @@
-"""Takes users out of shared lessons: what only they had said is reworded or deleted, also from history.
+"""Erases users' words from shared lessons: a lesson that contains them is reworded or deleted, also in history.
 
-Planned before the transaction that erases them, because new words need vectors; applied inside it.
+Planned before the transaction that erases the user, because new words need vectors; applied inside it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,17 +24,17 @@ from acumen.storage.memories.aggregations import ERASED
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 
-BECAUSE = Because("what one of its sources had said was erased", actor="caller")
+BECAUSE = Because("the words of one of its sources were erased", actor="caller")
 _NOTHING = Lesson(ERASED)
 
 
 class _Erasure(LessonChange, frozen=True, kw_only=True):
-    """`after` is None where nothing of the lesson changes; without a cluster too few users are left to teach it."""
+    """`after` is None where the lesson does not change; without a cluster too few users are left to teach it."""
 
     before: AgentPlaybook
     sources: tuple[PlaybookId, ...]  # as they were read
-    gone: tuple[Lesson, ...]  # what the erased users said
-    left: tuple[Lesson, ...]  # what all others said who ever taught it
+    gone: tuple[Lesson, ...]  # of the erased users
+    left: tuple[Lesson, ...]  # of everyone else who ever taught it
 
     @property
     def reworded(self) -> bool:
@@ -45,9 +45,9 @@ class _Erasure(LessonChange, frozen=True, kw_only=True):
         return self.cluster is None and self.after is not None
 
     def concerns(self, earlier: Lesson) -> bool:
-        """Whether the lesson, as it was earlier, may say what only the erased users had said.
+        """Whether an earlier state of the lesson may contain words that only the erased users wrote.
 
-        They may have said more than is known of them in the end: what nobody else said is erased as well.
+        Earlier versions of their lessons may be lost, so words that no remaining source has are erased as well.
         """
         if earlier == _NOTHING or self.emptied:
             return earlier != _NOTHING
@@ -73,8 +73,6 @@ class _Erasure(LessonChange, frozen=True, kw_only=True):
 
 
 class SharedErasure(Struct, frozen=True):
-    """What becomes of shared lessons when some of their sources are erased."""
-
     gone: frozenset[PlaybookId] = frozenset()
     changes: tuple[_Erasure, ...] = ()
 
@@ -104,13 +102,13 @@ class SharedErasure(Struct, frozen=True):
 
 
 def _lesson(state: Mapping[str, Any]) -> Lesson:
-    """The lesson in a snapshot, from which words may have been erased before."""
+    """Words may have been erased from a snapshot before."""
     parts: dict[str, Any] = {name: state.get(name) for name in Lesson.__struct_fields__}
     return Lesson(**{**parts, "content": parts["content"] or ""})
 
 
 async def erase_user_from_shared(user: UserId, deps: Deps) -> SharedErasure:
-    """Also what they once taught and a newer version has deleted."""
+    """Also their lessons that a newer version has deleted."""
 
     def read(tx: Tx) -> list[str]:
         existing = tx.user_playbooks.find_owners(Filter(user_id=user, statuses=None))
@@ -120,13 +118,13 @@ async def erase_user_from_shared(user: UserId, deps: Deps) -> SharedErasure:
 
 
 async def erase_all_from_shared(deps: Deps) -> SharedErasure:
-    """No source of any shared lesson is left."""
+    """Every source of every shared lesson is erased."""
     taught_by = await deps.store.read(lambda tx: tx.sources.find(tx.sources.find_all_lessons()))
     return await _planned((member for members in taught_by.values() for member in members), deps)
 
 
 async def erase_from_shared(gone: Collection[PlaybookId], deps: Deps) -> SharedErasure:
-    """Of the shared lessons that these user playbooks, or earlier versions of them, are sources of."""
+    """Erases these user playbooks and earlier versions of them."""
 
     def earlier(tx: Tx) -> list[str]:
         existing = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in gone])
@@ -169,7 +167,7 @@ def _erasure(
         left=tuple(playbook.lesson for playbook in playbooks if playbook.id not in gone),
     )
     remaining = [lesson.playbook.lesson for lesson in taught]
-    # A lesson that was added by hand has no words of others.
+    # A lesson that a person added has no words of others.
     by_hand = cluster is not None and cluster.wording == ""
     erased = not by_hand and contains_erased_text(before.lesson, change.gone, remaining)
     if cluster is None or len(users_of(taught)) < deps.config.aggregation.least_users:

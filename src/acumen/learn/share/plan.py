@@ -49,7 +49,7 @@ class SharedLesson(Struct, frozen=True):
     """A shared lesson that exists, or did: `playbook` is None where a person has deleted it."""
 
     playbook: AgentPlaybook | None
-    cluster: Cluster | None  # None: added by hand
+    cluster: Cluster | None  # None: a person added it
     users: frozenset[UserId] = frozenset()  # who taught it when it was last written
     vector: Vector | None = None
 

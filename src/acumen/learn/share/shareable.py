@@ -1,9 +1,10 @@
-"""Whether a lesson can be one for all users: an instruction about something, nobody's private matter. Pure.
+"""Whether a lesson can be shared with all users: an instruction with an object, and not a private matter. Pure.
 
-What fails here is not proposed: no reviewer could approve "It is frustrating.", "Do it again." or "I live in Paris."
+Others are not proposed: no reviewer could approve "It is frustrating.", "Do it again." or "I live in Paris."
 """
 
 from functools import lru_cache
+from itertools import dropwhile
 
 from acumen.learn.share.vocabulary import listed
 from acumen.model.text import STOPWORDS, sentences, words
@@ -16,7 +17,6 @@ _BEFORE_WISH = _SITUATION | listed("before wishes")
 
 @lru_cache(maxsize=4096)
 def shareable(content: str) -> bool:
-    """Whether some sentence of it is an instruction, and none is a private matter."""
     if "?" in content[-3:]:
         return False
     read = [[word for word in words(sentence) if word == "," or _has_letters(word)] for sentence in sentences(content)]
@@ -29,27 +29,26 @@ def _has_letters(word: str) -> bool:
 
 def _instructs(sentence: list[str]) -> bool:
     """A verb of action at its beginning, or a word that obliges; and an object that is not only "it" or "that"."""
-    rest = _after_situation(sentence)
-    ours = rest[:1] == ["we"]  # "We deploy with Terraform": a convention; "we moved" is none
-    while rest and rest[0] in _LEADING:
-        rest = rest[1:]
-    if not rest:
+    clause = _after_situation(sentence)
+    ours = clause[:1] == ["we"]  # "We deploy with Terraform" is a convention, "we moved" is not
+    clause = list(dropwhile(_LEADING.__contains__, clause))
+    if not clause:
         return False
-    ban = rest[0] == "no" and len(rest) > 1 and rest[1] not in _NO_VERBS and rest[1] not in (",", "matter")
-    imperative = _is_verb(rest, ("ing", "ly", "ed") if ours else ("ing", "ly"))
+    ban = clause[0] == "no" and len(clause) > 1 and clause[1] not in _NO_VERBS and clause[1] not in (",", "matter")
+    imperative = _begins_with_verb(clause, ("ing", "ly", "ed") if ours else ("ing", "ly"))
     if not (imperative or ban or _obliges(sentence)):
         return False
     named = {word for word in sentence if word not in _VAGUE and (word not in STOPWORDS or word in _PLAIN_VERBS)}
-    objects = named - {","} - _PLAIN_VERBS - ({rest[0]} if imperative else set())
+    objects = named - {","} - _PLAIN_VERBS - ({clause[0]} if imperative else set())
     return bool(objects) and (len(named - {","}) > 1 or ban or sentence[0] in _ADVERBS)
 
 
-def _is_verb(rest: list[str], endings: tuple[str, ...]) -> bool:
-    """Whether it begins with its verb; "Fresh Earth is …" begins with its subject."""
-    if rest[0] in _NO_VERBS or rest[0].endswith(endings):
+def _begins_with_verb(clause: list[str], endings: tuple[str, ...]) -> bool:
+    """Whether it begins with its verb, not with its subject as "Fresh Earth is …" does."""
+    if clause[0] in _NO_VERBS or clause[0].endswith(endings):
         return False
-    takes_clause = rest[1:2] != [] and rest[1] in _NO_VERBS - _COPULAS  # "Check that it is …"
-    return takes_clause or not _COPULAS.intersection(rest[1:4])
+    takes_clause = clause[1:2] != [] and clause[1] in _NO_VERBS - _COPULAS  # "Check that it is …"
+    return takes_clause or not _COPULAS.intersection(clause[1:4])
 
 
 def _obliges(sentence: list[str]) -> bool:
@@ -60,7 +59,7 @@ def _obliges(sentence: list[str]) -> bool:
 
 
 def _after_situation(sentence: list[str]) -> list[str]:
-    """What follows "When deploying, …"; the whole where it does not begin with a situation."""
+    """The words after "When deploying, …"; all of them where the sentence does not begin with a situation."""
     if sentence and sentence[0] in _SITUATION and "," in sentence[:-1]:
         return sentence[sentence.index(",") + 1 :]
     return sentence

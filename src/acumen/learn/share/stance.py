@@ -93,7 +93,7 @@ def same_rule(
 
 
 def opposed(left: Stance, right: Stance) -> bool:
-    """Whether nobody could follow both: other values of one kind, or one requires what the other forbids."""
+    """Different values of one kind, or one requires what the other forbids: no agent could follow both."""
     shared_kinds = left.values.keys() & right.values.keys()
     if any(left.values[kind].isdisjoint(right.values[kind]) for kind in shared_kinds):
         return True

@@ -35,7 +35,7 @@ def confident(origin: Origin, taught: Sequence[UserLesson]) -> Origin:
 
 
 def anonymizer(taught: Sequence[UserLesson], names: Names) -> Clean:
-    """Takes out the names of everybody who taught it, and names that only one of them used."""
+    """Removes the names of the users who taught it, and names that only one of them used."""
     by_user: dict[UserId, set[str]] = {}
     for lesson in taught:
         by_user.setdefault(lesson.user, set()).update(_words([lesson.playbook.lesson]))
@@ -45,12 +45,12 @@ def anonymizer(taught: Sequence[UserLesson], names: Names) -> Clean:
 
 
 def write(taught: Sequence[UserLesson], names: Names) -> Lesson:
-    """Nothing personal in it, as central as any, most often said, newest: in this order."""
+    """In the words of one user: without personal details, most central, most often mentioned, newest, in this order."""
     clean = anonymizer(taught, names)
     ranked = _ranked(taught, clean)
 
     def first_clean(part: str) -> str | None:
-        """The best lesson's own, or that of another, if nothing needs to be taken out of it."""
+        """Of the best lesson that has one without personal details."""
         texts = (clean(getattr(lesson.playbook.lesson, part)) for lesson in ranked)
         return next((result.text for result in texts if result.text and not result.removed), None)
 
@@ -66,27 +66,21 @@ def supports(lesson: Lesson, taught: Sequence[UserLesson], names: Names) -> bool
 
 
 def materially_different(before: Lesson, after: Lesson) -> bool:
-    """Whether an agent that is shown one of them acts on something else than with the other.
-
-    Case, order and filler do not matter, nor does the rationale, which no agent is shown.
-    """
-    return _meaning(before) != _meaning(after)
-
-
-def _meaning(lesson: Lesson) -> list[tuple[frozenset[str], ...]]:
-    stances = (stance(part or "") for part in (lesson.content, lesson.trigger, lesson.pitfall))
-    return [(read.terms, read.required, read.forbidden) for read in stances]
+    """Case, order and filler do not matter, nor does the rationale, which no agent is shown."""
+    then, now = (
+        [stance(part or "") for part in (lesson.content, lesson.trigger, lesson.pitfall)] for lesson in (before, after)
+    )
+    return then != now
 
 
 def contains_erased_text(lesson: Lesson, gone: Sequence[Lesson], remaining: Sequence[Lesson]) -> bool:
-    """Whether the lesson says anything that only the lessons of `gone` had said."""
+    """Whether it contains a word or a whole part that only `gone` contain."""
     only = _words(gone) - _words(remaining)
     copied = _parts(gone) - _parts(remaining)
     return bool(_words([lesson]) & only or _parts([lesson]) & copied)
 
 
 def in_words_of(lesson: Lesson, others: Sequence[Lesson]) -> bool:
-    """Whether there is no word in the lesson that is not in one of the others."""
     return _words([lesson]) <= _words(others)
 
 
@@ -120,7 +114,7 @@ def _ranked(taught: Sequence[UserLesson], clean: Clean) -> list[UserLesson]:
 
 
 def _issue(ranked: Sequence[UserLesson], clean: Clean) -> dict[str, Any] | None:
-    """What keeps agents from it, when at least half of the lessons report the same kind of obstacle."""
+    """Where at least half of the lessons report the same kind."""
     issues = [issue for lesson in ranked if (issue := lesson.playbook.lesson.blocking_issue)]
     kind, count = next(iter(Counter(issue.get("kind") for issue in issues).most_common(1)), (None, 0))
     if not count or count * 2 < len(ranked):

@@ -1,4 +1,4 @@
-"""One lesson out of several that say the same, by a model; what it writes is checked before it is used."""
+"""One lesson out of several that say the same, by a model whose answer is checked."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ class WrittenLesson(BaseModel):
     content: str = Field("", description="The instruction, in the imperative.", max_length=1000)
     trigger: str | None = Field(None, description="The situation it is for.", max_length=300)
     rationale: str | None = Field(None, description="Why, if the lessons say so.", max_length=500)
-    pitfall: str | None = Field(None, description="What agents did wrong, if several lessons tell it.", max_length=500)
+    pitfall: str | None = Field(None, description="What agents did wrong, if several lessons say so.", max_length=500)
 
 
 PROMPT = prompt.beside(__file__, "aggregate", WrittenLesson)

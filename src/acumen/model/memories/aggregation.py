@@ -16,15 +16,15 @@ class Aggregation(Struct, frozen=True):
     similarity: float | None = None  # the least cosine between lessons of one cluster; None: as measured to be good
 
 
-def from_stored(given: Mapping[str, Any]) -> Aggregation:
+def from_stored(config: Mapping[str, Any]) -> Aggregation:
     """From the first extractor of playbooks: lessons of all extractors are shared under one rule."""
-    many = given.get("user_playbook_extractor_configs")
-    section = many[0] if many else given.get("user_playbook_extractor_config")
-    own = (section or {}).get("aggregation_config") or {}
+    many = config.get("user_playbook_extractor_configs")
+    section = many[0] if many else config.get("user_playbook_extractor_config")
+    settings = (section or {}).get("aggregation_config") or {}
     default = Aggregation()
-    similarity = own.get("clustering_similarity")
+    similarity = settings.get("clustering_similarity")
     return Aggregation(
-        least_users=own.get("min_cluster_size", default.least_users),
-        due_after=own.get("reaggregation_trigger_count", default.due_after),
+        least_users=settings.get("min_cluster_size", default.least_users),
+        due_after=settings.get("reaggregation_trigger_count", default.due_after),
         similarity=None if similarity in UNSAID_SIMILARITIES else similarity,
     )

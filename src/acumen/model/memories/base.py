@@ -57,12 +57,12 @@ def part_of_a_rerun(memories: Mapping[Id, tuple[Status, Id | None]]) -> set[Id]:
 
     `memories` gives for each id its status and what it gave way to.
     """
-    newest = {one for one, (status, _) in memories.items() if status is Status.PENDING}
-    found = set(newest)
+    newest = {memory_id for memory_id, (status, _) in memories.items() if status is Status.PENDING}
+    members = set(newest)
     while newest:
-        newest = {one for one, (_, heir) in memories.items() if heir in newest} - found
-        found |= newest
-    return found
+        newest = {memory_id for memory_id, (_, heir) in memories.items() if heir in newest} - members
+        members |= newest
+    return members
 
 
 class EvidenceSpan(Struct, frozen=True):

@@ -18,9 +18,9 @@ def searchable(memory: Memory) -> str:
     return memory.content if isinstance(memory, Profile) else memory.lesson.searchable
 
 
-def of_snapshot(kind: Kind, memory_id: str, told: Mapping[str, Any]) -> Memory:
+def of_snapshot(kind: Kind, memory_id: str, snapshot: Mapping[str, Any]) -> Memory:
     """A memory as its lineage remembers it."""
-    values = dict(told)
+    values = dict(snapshot)
     values["status"] = Status(values["status"])
     values["origin"] = Origin(**values["origin"])
     if "category" in values:

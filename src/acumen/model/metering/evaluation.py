@@ -179,12 +179,12 @@ def as_stated(stated: Stated, session: EvaluatedSession) -> Evaluation | None:
     )
 
 
-def restated(known: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | None:
+def restated(evaluation: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | None:
     """The same evaluation after a caller's word; None where neither a judge nor the caller can tell any more."""
-    if outcome is Outcome.UNKNOWN and known.judged is None:
+    if outcome is Outcome.UNKNOWN and evaluation.judged is None:
         return None
-    judged = known.judged or Judgement(is_success=outcome is Outcome.SUCCESS)
-    return replace(known, stated=outcome, is_success=effective(judged, outcome), updated_at=at)
+    judged = evaluation.judged or Judgement(is_success=outcome is Outcome.SUCCESS)
+    return replace(evaluation, stated=outcome, is_success=effective(judged, outcome), updated_at=at)
 
 
 class SessionVerdict(Struct, frozen=True):

@@ -82,5 +82,5 @@ class Wins(Struct, frozen=True):
     def compared(self) -> int:
         return self.wins + self.losses + self.ties
 
-    def __add__(self, other: "Wins") -> "Wins":
-        return Wins(self.wins + other.wins, self.losses + other.losses, self.ties + other.ties)
+    def __add__(self, more: "Wins") -> "Wins":
+        return Wins(self.wins + more.wins, self.losses + more.losses, self.ties + more.ties)

@@ -53,9 +53,9 @@ def clustered(treated: Sequence[UserSample], others: Sequence[UserSample]) -> tu
     """
     if min(len(treated), len(others)) < 2:
         return None
-    (share, variance), (other, other_variance) = _ratio(treated), _ratio(others)
+    (share, variance), (other_share, other_variance) = _ratio(treated), _ratio(others)
     spread = _t95(len(treated) + len(others) - 2) * math.sqrt(variance + other_variance)
-    return share - other, Interval(share - other - spread, share - other + spread)
+    return share - other_share, Interval(share - other_share - spread, share - other_share + spread)
 
 
 def _ratio(clusters: Sequence[UserSample]) -> tuple[float, float]:

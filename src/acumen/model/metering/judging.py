@@ -36,20 +36,20 @@ class Judging(Struct, frozen=True):
     stratum: int = USUAL_STRATUM
 
 
-def from_stored(given: Mapping[str, Any]) -> Judging:
+def from_stored(config: Mapping[str, Any]) -> Judging:
     """A section that is there and null is switched off; one that is not there is as by default."""
-    own = given.get(SECTION) or {}
-    sources = own.get("request_sources_enabled")
-    rate = own.get("sampling_rate", USUAL_RATE)
-    own_rate = own.get("evaluation_only_sampling_rate")
+    section = config.get(SECTION) or {}
+    sources = section.get("request_sources_enabled")
+    rate = section.get("sampling_rate", USUAL_RATE)
+    own_rate = section.get("evaluation_only_sampling_rate")
     return Judging(
-        on=not (SECTION in given and given[SECTION] is None),
-        name=own.get("evaluation_name") if own else USUAL_NAME,
-        definition=own.get("success_definition_prompt") or SUCCESS,
+        on=not (SECTION in config and config[SECTION] is None),
+        name=section.get("evaluation_name") if section else USUAL_NAME,
+        definition=section.get("success_definition_prompt") or SUCCESS,
         sources=tuple(sources) if sources else None,
         rates=_rates(rate),
         evaluation_only=_rates(rate) if own_rate is None else Rates(own_rate, own_rate),
-        stratum=given.get("eval_sample_n_per_stratum") or USUAL_STRATUM,
+        stratum=config.get("eval_sample_n_per_stratum") or USUAL_STRATUM,
     )
 
 

@@ -21,12 +21,12 @@ class LlmChoice:
     daily_tokens: int | None = None
 
 
-def from_stored(given: Mapping[str, Any]) -> LlmChoice:
+def from_stored(config: Mapping[str, Any]) -> LlmChoice:
     """The first provider that the org has given a key for, and the names of models that it wants."""
-    names = given.get("llm_config") or {}
+    names = config.get("llm_config") or {}
     quick = names.get("should_run_model_name")
     roles = {ModelRole.GATE: quick, ModelRole.REFORMULATION: names.get("pre_retrieval_model_name") or quick}
-    choice = _provider(given.get("api_key_config") or {})
+    choice = _provider(config.get("api_key_config") or {})
     return replace(
         choice,
         model=names.get("generation_model_name") or choice.model,
@@ -46,13 +46,13 @@ def _provider(keys: Mapping[str, Any]) -> LlmChoice:
     if custom:
         return LlmChoice("endpoint", custom["api_base"].rstrip("/"), custom["api_key"], model=custom["model"])
     for name in _PROVIDERS:
-        given = keys.get(name)
-        if given:
-            azure = given.get("azure_config")
-            return _azure(azure) if azure else LlmChoice(name, given.get("api_base") or "", given["api_key"])
+        entry = keys.get(name)
+        if entry:
+            azure = entry.get("azure_config")
+            return _azure(azure) if azure else LlmChoice(name, entry.get("api_base") or "", entry["api_key"])
     return LlmChoice()
 
 
-def _azure(given: Mapping[str, Any]) -> LlmChoice:
-    model = given.get("deployment_name") or ""
-    return LlmChoice("openai", given["endpoint"], given["api_key"], given["api_version"], model)
+def _azure(entry: Mapping[str, Any]) -> LlmChoice:
+    model = entry.get("deployment_name") or ""
+    return LlmChoice("openai", entry["endpoint"], entry["api_key"], entry["api_version"], model)

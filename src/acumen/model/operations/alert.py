@@ -79,36 +79,36 @@ def silent(source: str, hours: Sequence[int], last: Millis, at: Millis, least_ms
     quiet = at - last
     if quiet <= max(least_ms, SILENT_BY * pause):
         return None
-    said = f"{source[:QUOTED]} has been silent for {_span(quiet)}; its longest pause of the week was {_span(pause)}"
-    return Problem(AlertKind.SILENT, source, said, {"last_seen": last, "longest_pause_ms": pause})
+    message = f"{source[:QUOTED]} has been silent for {_span(quiet)}; its longest pause of the week was {_span(pause)}"
+    return Problem(AlertKind.SILENT, source, message, {"last_seen": last, "longest_pause_ms": pause})
 
 
 def escalating(group: FailureGroup) -> Problem | None:
     if group.state is not GroupState.ESCALATING:
         return None
-    said = f"{group.endpoint[:QUOTED]} fails more and more: {group.template[:QUOTED]}"
-    return Problem(AlertKind.ESCALATING, group.id, said, {"source": group.source, "count": group.count})
+    message = f"{group.endpoint[:QUOTED]} fails more and more: {group.template[:QUOTED]}"
+    return Problem(AlertKind.ESCALATING, group.id, message, {"source": group.source, "count": group.count})
 
 
-def analysis_failing(fact: str, jobs: Sequence[Job], at: Millis) -> Problem | None:
+def analysis_failing(event: str, jobs: Sequence[Job], at: Millis) -> Problem | None:
     """Of the jobs of one fact: those that were given up, fail again and again, or wait for nobody."""
     stuck = [job for job in jobs if _is_stuck(job, at)]
     if not stuck:
         return None
     cause = next((job.last_error for job in stuck if job.last_error), "nobody works at it")
-    said = f"{len(stuck)} analysis job(s) of kind {fact} fail: {cause[:QUOTED]}"
-    return Problem(AlertKind.ANALYSIS, fact, said, {"jobs": len(stuck)})
+    message = f"{len(stuck)} analysis job(s) of kind {event} fail: {cause[:QUOTED]}"
+    return Problem(AlertKind.ANALYSIS, event, message, {"jobs": len(stuck)})
 
 
 def model_failing(role: ModelRole, calls: Sequence[LlmCall]) -> Problem | None:
     """Of the latest calls for one role, the latest first: a model that never answers goes unseen, for rules step in."""
-    ended = [one for one in calls if one.role is role and one.outcome is not CallOutcome.STOPPED][:UNANSWERED_FROM]
-    if len(ended) < UNANSWERED_FROM or any(one.outcome is CallOutcome.ANSWERED for one in ended):
+    ended = [call for call in calls if call.role is role and call.outcome is not CallOutcome.STOPPED][:UNANSWERED_FROM]
+    if len(ended) < UNANSWERED_FROM or any(call.outcome is CallOutcome.ANSWERED for call in ended):
         return None
     last = ended[0]
     cause = (last.error or str(last.outcome))[:QUOTED]
-    said = f"{last.model or 'the model'} did not answer the last questions ({role}), so rules stepped in: {cause}"
-    return Problem(AlertKind.ANALYSIS, f"model:{role}", said, {"outcomes": [str(one.outcome) for one in ended]})
+    message = f"{last.model or 'the model'} did not answer the last questions ({role}), so rules stepped in: {cause}"
+    return Problem(AlertKind.ANALYSIS, f"model:{role}", message, {"outcomes": [str(call.outcome) for call in ended]})
 
 
 def _is_stuck(job: Job, at: Millis) -> bool:
