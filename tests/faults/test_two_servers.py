@@ -157,7 +157,7 @@ def deadlocks(url: str) -> int:
 
 
 def nothing_to_learn(url: str) -> bool:
-    return rows(url, "SELECT 1 FROM jobs WHERE fact = 'published' AND state <> 'dead'") == []
+    return rows(url, "SELECT 1 FROM jobs WHERE event = 'published' AND state <> 'dead'") == []
 
 
 def stored(url: str) -> dict[str, int]:
