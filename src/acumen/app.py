@@ -226,8 +226,8 @@ def _injection(recalled: Recalled) -> Injection:
             {
                 "kind": str(hit.ref.kind),
                 "id": hit.ref.id,
-                "score": hit.found and hit.found.score,
-                "reasons": hit.found and hit.found.reasons,
+                "score": hit.match and hit.match.score,
+                "reasons": hit.match and hit.match.reasons,
                 "shown": hit.ref in shown,
                 "line": line.text if (line := shown.get(hit.ref) or left_out.get(hit.ref)) else "",
                 "tokens": line.tokens if line else 0,

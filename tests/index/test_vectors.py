@@ -63,7 +63,7 @@ def test_a_row_without_vector_is_unknown_and_far() -> None:
 
     near = held.similarities(QueryVector.of(random_vectors(1)[0]))
 
-    assert near.known.tolist() == [False, True]
+    assert near.has_vector.tolist() == [False, True]
     assert near.cosines[0] == 0
 
 
@@ -74,7 +74,7 @@ def test_a_vector_without_direction_is_no_vector(number: float) -> None:
 
     near = held.similarities(QueryVector.of(np.ones(8, np.float32)))
 
-    assert near.known.tolist() == [False]
+    assert near.has_vector.tolist() == [False]
 
 
 def test_a_vector_of_another_size_is_refused() -> None:
@@ -111,7 +111,7 @@ def test_sweeping_keeps_the_cosines_of_those_kept(counts: list[int], data: st.Da
     held.sweep(kept)
 
     after = held.similarities(QueryVector.of(matrix[-1]))
-    assert after.known.tolist() == before.known[kept].tolist()
+    assert after.has_vector.tolist() == before.has_vector[kept].tolist()
     assert after.cosines == pytest.approx(before.cosines[kept], abs=1e-6)
 
 

@@ -46,7 +46,7 @@ async def test_without_a_question_the_latest_are_listed_and_nothing_is_ready_to_
     recalled = await search_memories(Ask("  ", 5, MINE), deps)
 
     assert [hit.memory.content for hit in recalled.hits] == ["newer", "older"]
-    assert [hit.found for hit in recalled.hits] == [None, None]
+    assert [hit.match for hit in recalled.hits] == [None, None]
     assert recalled.context.text == ""
 
 
@@ -81,7 +81,7 @@ async def test_scores_lie_between_nought_and_one_and_fall(org: Org):
 
     recalled = await search_memories(Ask("zebra stripe", 6, MINE), deps)
 
-    scores = [hit.found.score for hit in recalled.hits]
+    scores = [hit.match.score for hit in recalled.hits]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < score <= 1 for score in scores)
 

@@ -51,17 +51,17 @@ def iso_day(at: Millis) -> str:
 
 def days(text: str) -> tuple[CalendarDay, ...]:
     """In the order of how exactly they are written; a date is read once."""
-    found: dict[CalendarDay, None] = {}
-    rest = text[:LONGEST]
-    if not _PERHAPS.search(rest):
+    calendar_days: dict[CalendarDay, None] = {}
+    remaining = text[:LONGEST]
+    if not _PERHAPS.search(remaining):
         return ()
     for pattern in _PATTERNS:
-        for match in pattern.finditer(rest):
+        for match in pattern.finditer(remaining):
             day = _day(match.groupdict())
             if day is not None:
-                found[day] = None
-        rest = pattern.sub(" ", rest)
-    return tuple(found)
+                calendar_days[day] = None
+        remaining = pattern.sub(" ", remaining)
+    return tuple(calendar_days)
 
 
 def _day(parts: dict[str, str | None]) -> CalendarDay | None:

@@ -54,7 +54,7 @@ def similarity(cosines: Floats, unrelated: float = UNRELATED, paraphrase: float 
     return np.clip(share, 0, 1, out=share)
 
 
-def fuse_memory(words: Floats, similarities: Floats, known: Flags | None = None) -> Floats:
+def fuse_memory(words: Floats, similarities: Floats, has_vector: Flags | None = None) -> Floats:
     """The score of a text without neighbours. One that has no vector yet is scored by its words alone."""
     trust = similarities * np.float32(_OF_WORDS * (1 - CHANCE) / AGREES)
     np.clip(trust, 0, _OF_WORDS * (1 - CHANCE), out=trust)
@@ -62,7 +62,7 @@ def fuse_memory(words: Floats, similarities: Floats, known: Flags | None = None)
     trust *= words
     fused: Floats = np.float32(OF_SIMILARITY) * similarities
     fused += trust
-    return fused if known is None else np.where(known, fused, words)
+    return fused if has_vector is None else np.where(has_vector, fused, words)
 
 
 class TurnSimilarity(Struct, frozen=True):
@@ -70,7 +70,7 @@ class TurnSimilarity(Struct, frozen=True):
 
     alone: Floats
     with_neighbours: Floats
-    known: Flags
+    has_vector: Flags
 
 
 def fuse_turn(words: Floats | None, similarity: TurnSimilarity | None, session: Floats | None, bonus: Floats) -> Floats:
@@ -92,4 +92,4 @@ def _text_score(words: Floats | None, similarity: TurnSimilarity | None, size: i
     similar = np.float32(OF_TURN) * similarity.alone + np.float32(OF_NEIGHBOURS) * similarity.with_neighbours
     if words is None:
         return similar * np.float32(1 / (OF_TURN + OF_NEIGHBOURS))
-    return np.where(similarity.known, np.float32(OF_WORDS) * words + similar, words)
+    return np.where(similarity.has_vector, np.float32(OF_WORDS) * words + similar, words)

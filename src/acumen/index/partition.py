@@ -178,10 +178,10 @@ class Partition(IndexedRows[F]):
         """False if there was no such row."""
         if self._rows.kill(key) is None:
             return False
-        kept_rows = self._rows.sweep()
-        if kept_rows is not None:
-            self._words.sweep(kept_rows)
-            self._vectors.sweep(kept_rows)
+        survivors = self._rows.sweep()
+        if survivors is not None:
+            self._words.sweep(survivors)
+            self._vectors.sweep(survivors)
         return True
 
     def _scorer(self, query: RankQuery) -> Scorer:
@@ -216,5 +216,5 @@ class _MemoryScorer:
         similarities = fusion.similarity(cosines)
         if words is None:
             return similarities
-        known = None if self._similarities.all_known else self._similarities.known[rows]
-        return fusion.fuse_memory(words, similarities, known)
+        has_vector = None if self._similarities.all_have_vectors else self._similarities.has_vector[rows]
+        return fusion.fuse_memory(words, similarities, has_vector)

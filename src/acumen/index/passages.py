@@ -34,14 +34,14 @@ def of_turn(role: str, text: str) -> list[str]:
 
 def passages(text: str, most: int = MOST) -> list[str]:
     """The first few passages, of whole sentences where these fit; a short text is one passage."""
-    found: list[str] = []
+    passages: list[str] = []
     for sentence in sentences(text.strip()[: 2 * LENGTH * most]):
         for piece in _pieces(sentence.strip()):
-            if found and len(found[-1]) + len(piece) < LENGTH:
-                found[-1] = f"{found[-1]} {piece}"
+            if passages and len(passages[-1]) + len(piece) < LENGTH:
+                passages[-1] = f"{passages[-1]} {piece}"
             else:
-                found.append(piece)
-    return found[:most] or [text.strip()]
+                passages.append(piece)
+    return passages[:most] or [text.strip()]
 
 
 def _pieces(sentence: str) -> list[str]:

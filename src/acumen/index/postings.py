@@ -92,13 +92,13 @@ class Postings:
             if count > 1:
                 self._again.setdefault(word, array("i")).append(row << COUNT_BITS | min(count, MOST))
 
-    def sweep(self, kept: RowIds) -> None:
-        """Only the rows in `kept` go on, renumbered."""
+    def sweep(self, survivors: RowIds) -> None:
+        """Only the rows in `survivors` go on, renumbered."""
         place = np.full(len(self._lengths), -1, np.int64)
-        place[kept] = np.arange(len(kept))
+        place[survivors] = np.arange(len(survivors))
         self._lists, self._again = _moved(self._lists, place, 0), _moved(self._again, place, COUNT_BITS)
         self._entries = sum(map(len, self._lists.values()))
-        self._lengths = array("f", self.lengths()[kept].tobytes())
+        self._lengths = array("f", self.lengths()[survivors].tobytes())
 
     def matches(self, terms: Sequence[str], alive: Flags) -> list[TermMatch]:
         """The living rows of each term. A term that no row contains weighs too: it was asked for."""
@@ -170,9 +170,9 @@ def _moved(lists: Lists, place: NDArray[np.int64], count_bits: int) -> Lists:
     for word, entries in lists.items():
         packed = np.array(entries, np.int32)
         rows = place[packed >> count_bits]
-        kept = (rows << count_bits | packed & ((1 << count_bits) - 1))[rows >= 0]
-        if len(kept):
-            moved[word] = array("i", kept.astype(np.int32).tobytes())
+        moved_entries = (rows << count_bits | packed & ((1 << count_bits) - 1))[rows >= 0]
+        if len(moved_entries):
+            moved[word] = array("i", moved_entries.astype(np.int32).tobytes())
     return moved
 
 

@@ -83,31 +83,31 @@ class Rows(Generic[F]):
         return row
 
     def sweep(self) -> RowIds | None:
-        """Forget the dead if they outnumber the living; what was row `kept[i]` is row i from then on."""
+        """Forget the dead if they outnumber the living; what was row `survivors[i]` is row i from then on."""
         if len(self._keys) - len(self) <= max(FEW_DEAD, len(self)):
             return None
-        kept = np.flatnonzero(self.alive())
-        self._keys = [self._keys[row] for row in kept.tolist()]
-        self._facets = [self._facets[row] for row in kept.tolist()]
+        survivors = np.flatnonzero(self.alive())
+        self._keys = [self._keys[row] for row in survivors.tolist()]
+        self._facets = [self._facets[row] for row in survivors.tolist()]
         self._of_key = {key: row for row, key in enumerate(self._keys)}
         self._alive, self._living = bytearray(b"\x01" * len(self._keys)), None
-        return kept
+        return survivors
 
     def first(
         self, scores: Floats, floor: float, most: int, accept: Callable[[F], bool] | None, margin: float
     ) -> list[int]:
         """The best rows from the floor on that live and are accepted: `most`, and a few within the margin of them."""
-        found: list[int] = []
+        accepted: list[int] = []
         if len(self) < len(self._keys):
             scores = np.where(self.alive(), scores, np.float32(-1))
         for row, score in _descending(scores, floor, 2 * most):
-            if score < floor or len(found) == CLOSER_LOOK * most:
+            if score < floor or len(accepted) == CLOSER_LOOK * most:
                 break
             if accept is None or accept(self._facets[row]):
-                found.append(row)
-                if len(found) == most:
+                accepted.append(row)
+                if len(accepted) == most:
                     floor = score - margin
-        return found
+        return accepted
 
 
 def _descending(scores: Floats, floor: float, most: int) -> Iterator[tuple[int, float]]:

@@ -67,14 +67,14 @@ class SessionLinks:
             self._last[self._session[row]] = self._before[row]
         self._join(self._before[row], self._after[row])
 
-    def sweep(self, kept: RowIds) -> None:
-        """Only the rows in `kept` go on, renumbered."""
+    def sweep(self, survivors: RowIds) -> None:
+        """Only the rows in `survivors` go on, renumbered."""
         place = np.full(len(self._session) + 1, NONE, np.int32)  # the last one, at index -1, is for NONE itself
-        place[kept] = np.arange(len(kept))
+        place[survivors] = np.arange(len(survivors))
         links = self.links()
-        self._before = array("i", place[links.before[kept]].tobytes())
-        self._after = array("i", place[links.after[kept]].tobytes())
-        self._session = array("i", links.session[kept].tobytes())
+        self._before = array("i", place[links.before[survivors]].tobytes())
+        self._after = array("i", place[links.after[survivors]].tobytes())
+        self._session = array("i", links.session[survivors].tobytes())
         self._last = place[np.array(self._last, np.int32)].tolist()
 
     def links(self) -> Links:
@@ -104,9 +104,9 @@ class Speakers:
         name = prefix_of(text) if role in NAMELESS else role
         self._speaker.append(self._number(name) if name else NONE)
 
-    def sweep(self, kept: RowIds) -> None:
-        self._speaker = array("i", np.array(self._speaker, np.int32)[kept].tobytes())
-        self._user = bytearray(np.array(self._user, np.uint8)[kept].tobytes())
+    def sweep(self, survivors: RowIds) -> None:
+        self._speaker = array("i", np.array(self._speaker, np.int32)[survivors].tobytes())
+        self._user = bytearray(np.array(self._user, np.uint8)[survivors].tobytes())
 
     def named(self, words: Sequence[str]) -> Flags:
         """The rows spoken by someone whom these words name."""
@@ -148,9 +148,9 @@ class Timestamps:
         self._month.append(month)
         self._day.append(day)
 
-    def sweep(self, kept: RowIds) -> None:
-        self._month = array("i", np.array(self._month, np.int32)[kept].tobytes())
-        self._day = array("i", np.array(self._day, np.int32)[kept].tobytes())
+    def sweep(self, survivors: RowIds) -> None:
+        self._month = array("i", np.array(self._month, np.int32)[survivors].tobytes())
+        self._day = array("i", np.array(self._day, np.int32)[survivors].tobytes())
 
     def match(self, days: Sequence[CalendarDay]) -> Floats:
         """1 for rows said on one of these days, one half for the same month, else 0."""

@@ -19,8 +19,8 @@ class VectorColumns(Struct, frozen=True, eq=False):
     first: Ints  # of each row's vectors
     count: Ints
     scales: Floats
-    known: Flags  # whether a row has any
-    all_known: bool
+    has_vector: Flags  # whether a row has any
+    all_have_vectors: bool
     one_each: bool  # every row has one, in the order of the rows
 
 
@@ -45,8 +45,8 @@ class Similarities:
         self._query = query
         self._numbers = numbers
         self._columns = columns
-        self.known = columns.known
-        self.all_known = columns.all_known
+        self.has_vector = columns.has_vector
+        self.all_have_vectors = columns.all_have_vectors
         # To the rounded query: off by as little as the rows themselves.
         self.cosines = self._of_rows(self._rounded())
 
@@ -55,8 +55,8 @@ class Similarities:
         if self._columns.one_each:
             return self._compared(rows)
         cosines = np.zeros(len(rows), np.float32)
-        known = self.known[rows]
-        cosines[known] = self._closest(rows[known])
+        has_vector = self.has_vector[rows]
+        cosines[has_vector] = self._closest(rows[has_vector])
         return cosines
 
     def _rounded(self) -> Floats:
@@ -83,7 +83,7 @@ class Similarities:
     def _of_rows(self, cosines: Floats) -> Floats:
         if self._columns.one_each:
             return cosines
-        closest = np.where(self.known, np.float32(-1), np.float32(0))
+        closest = np.where(self.has_vector, np.float32(-1), np.float32(0))
         owned = self._columns.owners != NO_ROW
         if len(closest) and self._columns.count.max() > 1:
             np.maximum.at(closest, self._columns.owners[owned], cosines[owned])

@@ -146,7 +146,7 @@ def _turn_similarity(similarities: Similarities, links: Links) -> fusion.TurnSim
     return fusion.TurnSimilarity(
         fusion.similarity(similarities.cosines, fusion.UNRELATED_TURN),
         fusion.similarity(averaged, fusion.UNRELATED_TURN, fusion.PARAPHRASE_WITH_NEIGHBOURS),
-        similarities.known,
+        similarities.has_vector,
     )
 
 
@@ -189,9 +189,9 @@ def in_session(matches: Sequence[TermMatch], session: Ints, lengths: Floats) -> 
 
 def averaged_with_neighbours(similarities: Similarities, links: Links) -> Floats:
     """The cosine of each turn together with the one before and the one after it, as far as these have vectors."""
-    summed, weights = similarities.cosines.copy(), similarities.known.astype(np.float32)
+    summed, weights = similarities.cosines.copy(), similarities.has_vector.astype(np.float32)
     for neighbours, share in ((links.before, fusion.SIMILARITY_BEFORE), (links.after, fusion.SIMILARITY_AFTER)):
-        there = np.float32(share) * ((neighbours != NONE) & similarities.known[neighbours])
+        there = np.float32(share) * ((neighbours != NONE) & similarities.has_vector[neighbours])
         summed += there * similarities.cosines[neighbours]
         weights += there
     averaged: Floats = np.divide(summed, np.maximum(weights, np.float32(1)))

@@ -19,7 +19,7 @@ AT_ONCE = 256
 class Vectors:
     """One vector for a row, or several (one for each passage of a long text): then the closest one speaks for it.
 
-    A row without a vector is known to be unknown, and its cosine is 0.
+    The cosine of a row without a vector is 0.
     """
 
     def __init__(self) -> None:
@@ -56,19 +56,19 @@ class Vectors:
         if len(self._waiting) >= AT_ONCE:
             self._pack()
 
-    def sweep(self, kept: RowIds) -> None:
-        """Only the rows in `kept` go on, renumbered."""
+    def sweep(self, survivors: RowIds) -> None:
+        """Only the rows in `survivors` go on, renumbered."""
         self._pack()
         self._read = None
         place = np.full(len(self._first) + 1, NO_ROW, np.int32)  # one more, which index NO_ROW finds
-        place[kept] = np.arange(len(kept))
+        place[survivors] = np.arange(len(survivors))
         owners = place[np.array(self._owners, np.int32)]
         slots = np.flatnonzero(owners != NO_ROW)
         self._numbers = self._numbers[slots]
         self._scales = array("f", np.array(self._scales, np.float32)[slots].tobytes())
         self._owners = array("i", owners[slots].tobytes())
-        self._count = array("i", np.bincount(owners[slots], minlength=len(kept)).astype(np.int32).tobytes())
-        first = np.zeros(len(kept), np.int32)
+        self._count = array("i", np.bincount(owners[slots], minlength=len(survivors)).astype(np.int32).tobytes())
+        first = np.zeros(len(survivors), np.int32)
         first[owners[slots][::-1]] = np.arange(len(slots), dtype=np.int32)[::-1]
         self._first = array("i", first.tobytes())
         self._in_order = np.array_equal(owners[slots], np.arange(len(slots)))
@@ -99,8 +99,8 @@ class Vectors:
             np.array(self._first, np.int32),
             count,
             np.array(self._scales, np.float32),
-            known=count > 0,
-            all_known=bool((count > 0).all()),
+            has_vector=count > 0,
+            all_have_vectors=bool((count > 0).all()),
             one_each=self._in_order and len(self._owners) == len(count),
         )
 

@@ -1,6 +1,7 @@
 """Learn from what was just published, and let memories whose stated time is over expire."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,72 +30,46 @@ class LearnedBy(Struct, frozen=True):
 
 
 def new_memory(note: Note, window: Window, by: LearnedBy) -> Profile | UserPlaybook:
-    """The memory that a note becomes."""
-    return _profile(note, window, by) if note.kind is Kind.PROFILE else _playbook(note, window, by)
-
-
-def _profile(note: Note, window: Window, by: LearnedBy) -> Profile:
-    turn = window.turn(note.evidence.interaction_id)
+    turn, name = window.turn(note.evidence.interaction_id), by.extractors[note.kind].name
     said_at = turn.at or by.at
+    shared: dict[str, Any] = {
+        "user_id": window.user_id,
+        "created_at": by.at,
+        "updated_at": by.at,
+        "request_id": note.request_id,
+        "status": by.status,
+        "source": turn.source or None,
+        "tags": list(note.tags),
+        "notes": by.because or None,
+        "interaction_ids": [turn.id],
+        "source_span": note.evidence.text,
+        "subject": note.subject,
+        "value": note.value,
+        "said_at": said_at,
+        "valid_from": note.valid_from,
+        "valid_until": note.valid_until,
+        "category": note.category,
+        "standing": note.standing,
+        "origin": replace(by.origin, confidence=note.confidence),
+    }
+    if note.kind is Kind.USER_PLAYBOOK:
+        own_name = "" if name == PLAYBOOKS.name else name
+        return UserPlaybook(
+            id=PlaybookId(0), lesson=note.lesson, agent_version=turn.agent_version, name=own_name, **shared
+        )
     return Profile(
         id=ProfileId(fresh_id("prof")),
-        user_id=window.user_id,
         content=note.lesson.content,
-        created_at=by.at,
-        updated_at=by.at,
-        request_id=note.request_id,
         ttl=note.ttl,
         expires_at=_expires(note, said_at),
-        status=by.status,
-        source=turn.source or None,
-        extractors=[by.extractors[note.kind].name],
-        tags=list(note.tags),
+        extractors=[name],
         custom_features=dict(note.features) or None,
-        notes=by.because or None,
-        interaction_ids=[note.evidence.interaction_id],
-        source_span=note.evidence.text,
-        subject=note.subject,
-        value=note.value,
-        said_at=said_at,
-        valid_from=note.valid_from,
-        valid_until=note.valid_until,
-        category=note.category,
-        standing=note.standing,
-        origin=replace(by.origin, confidence=note.confidence),
-    )
-
-
-def _playbook(note: Note, window: Window, by: LearnedBy) -> UserPlaybook:
-    turn = window.turn(note.evidence.interaction_id)
-    name = by.extractors[note.kind].name
-    return UserPlaybook(
-        id=PlaybookId(0),
-        user_id=window.user_id,
-        lesson=note.lesson,
-        created_at=by.at,
-        updated_at=by.at,
-        agent_version=turn.agent_version,
-        request_id=note.request_id,
-        name="" if name == PLAYBOOKS.name else name,
-        status=by.status,
-        source=turn.source or None,
-        tags=list(note.tags),
-        notes=by.because or None,
-        interaction_ids=[note.evidence.interaction_id],
-        source_span=note.evidence.text,
-        subject=note.subject,
-        value=note.value,
-        said_at=turn.at or by.at,
-        valid_from=note.valid_from,
-        valid_until=note.valid_until,
-        category=note.category,
-        standing=note.standing,
-        origin=replace(by.origin, confidence=note.confidence),
+        **shared,
     )
 
 
 def restated(memory: Profile | UserPlaybook, note: Note, window: Window) -> Profile | UserPlaybook:
-    """Said again: counted, dated anew, and valid for as long as the new words say."""
+    """Said again: counted, dated again, and valid for as long as the new words say."""
     said_at = window.turn(note.evidence.interaction_id).at or memory.said_at
     turns = [*memory.interaction_ids, note.evidence.interaction_id]
     newest = max(memory.said_at or Millis(0), said_at or Millis(0)) or None

@@ -14,7 +14,7 @@ from acumen.learn.extract.extraction import extract
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.windows import Due, Next, WindowCache, come_back, next_due
 from acumen.learn.memories import LearnedBy, new_memory, restated
-from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Reason, Restated, Target
+from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Restated, Target
 from acumen.learn.merge.merge import merge
 from acumen.learn.runs.runs import Cancelled
 from acumen.model.config import Extractor
@@ -25,7 +25,6 @@ from acumen.model.memories.base import Status, part_of_a_rerun
 from acumen.model.memories.conflict import Conflict as ConflictLink
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.memories.search import Filter, SearchRow
-from acumen.storage.memories.lineage import Because
 from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.store import Tx
 
@@ -264,7 +263,7 @@ def _write(
 def _apply(tx: Tx, group: _Group, by: LearnedBy, neighbours: _Neighbours, changes: Changes) -> None:
     """New memories come first, so that what they replace can point to them."""
     window = group.due.window
-    refs = [_add(tx, added, window, by, neighbours.rows[added.place]) for added in changes.added]
+    refs = {added.place: _add(tx, added, window, by, neighbours.rows[added.place]) for added in changes.added}
     for change in changes.restated:
         _restate(tx, _ref(change.target, refs), change, window)
     for ended in changes.ended:
@@ -274,34 +273,20 @@ def _apply(tx: Tx, group: _Group, by: LearnedBy, neighbours: _Neighbours, change
             _link(tx, group.user, conflict, refs)
 
 
-def _ref(target: Target, refs: Sequence[MemoryRef]) -> MemoryRef:
+def _ref(target: Target, refs: Mapping[int, MemoryRef]) -> MemoryRef:
     return refs[target] if isinstance(target, int) else target
-
-
-def _because(reason: Reason, sources: Sequence[str]) -> Because:
-    return Because(
-        reason.text,
-        request_id=reason.request_id,
-        sources=sources,
-        cause=reason.cause,
-        quote=reason.quote,
-        interaction_id=reason.interaction_id,
-    )
 
 
 def _add(tx: Tx, added: Added, window: Window, by: LearnedBy, row: SearchRow) -> MemoryRef:
     memory = new_memory(added.note, window, by)
-    sources = [str(turn) for turn in memory.interaction_ids]
-    because = _because(added.reason, sources)
-    return tx.memories.add(added.note.kind, memory, replace(row, kind=added.note.kind), because)
+    return tx.memories.add(added.note.kind, memory, replace(row, kind=added.note.kind), added.because)
 
 
 def _restate(tx: Tx, ref: MemoryRef, change: Restated, window: Window) -> None:
     before: Any = tx.by_kind[ref.kind].get(ref.id)
     if before is not None:
         after = restated(before, change.note, window)
-        because = _because(change.reason, [str(change.note.evidence.interaction_id)])
-        tx.memories.update(ref, before, after, None, because)
+        tx.memories.update(ref, before, after, None, change.because)
 
 
 def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> None:
@@ -310,24 +295,24 @@ def _end(tx: Tx, ref: MemoryRef, ended: Ended, successor: MemoryRef | None) -> N
     before: Any = rows.get(ref.id)
     if before is None:
         return
-    because = _because(ended.reason, [successor.id] if successor else ())
+    because = replace(ended.because, sources=[successor.id] if successor else ())
     if ended.forgotten and before.status is Status.PENDING:
         tx.memories.delete(ref.kind, [ref.id], because)
         return
     linked = rows.mapping.parse_id(successor.id) if successor and successor.kind is ref.kind else None
-    turns = [*before.interaction_ids, *([ended.reason.interaction_id] if ended.forgotten else [])]
+    turns = [*before.interaction_ids, *([ended.because.interaction_id] if ended.forgotten else [])]
     status = Status.FORGOTTEN if ended.forgotten else Status.SUPERSEDED
     after = replace(before, status=status, superseded_by=linked, interaction_ids=turns)
     tx.memories.update(ref, before, after, None, because)
 
 
-def _link(tx: Tx, user: UserId, conflict: InConflict, refs: Sequence[MemoryRef]) -> None:
+def _link(tx: Tx, user: UserId, conflict: InConflict, refs: Mapping[int, MemoryRef]) -> None:
     older, newer = _ref(conflict.older, refs), _ref(conflict.newer, refs)
-    reason = conflict.reason
-    link = ConflictLink(fresh_id("conf"), user, older, newer, reason.text, tx.at, reason.quote, reason.interaction_id)
+    because = replace(conflict.because, sources=[older.id])
+    quote, turn = because.quote or "", because.interaction_id
+    link = ConflictLink(fresh_id("conf"), user, older, newer, because.reason, tx.at, quote, turn)
     memory: Any = tx.by_kind[newer.kind].get(newer.id)
     if memory is not None and tx.conflicts.add(link):
-        because = _because(reason, [older.id])
         tx.lineage.record(newer, "conflict", because, before=memory, after=memory, user=user)
 
 

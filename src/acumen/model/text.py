@@ -1,4 +1,4 @@
-"""Sentences, words and stems of English text, for rules that compare wordings. Pure."""
+"""Words and stems of English text, for rules that compare wordings. Pure."""
 
 import re
 from functools import lru_cache
@@ -7,10 +7,6 @@ from threading import Lock
 import Stemmer
 
 from acumen.model.lazy_regex import lazy_regex
-
-# Longer "sentences" are pasted material; of a longer text only both ends are read.
-LONGEST_SENTENCE = 700
-LONGEST_TEXT = 200_000
 
 STOPWORDS = frozenset(
     "a an the this that these those some any all both each every my our your his her its their mine i me we us you he "
@@ -26,43 +22,6 @@ STOPWORDS = frozenset(
 )
 
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "\u00a0": " ", "\r": "\n", "\t": " "})
-_FENCED = lazy_regex(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1.*?$|\Z)", re.MULTILINE | re.DOTALL)
-_ELEMENT = lazy_regex(r"<([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>.*?</\1>", re.DOTALL)
-_CODE_LINE = lazy_regex(
-    r"\s*(?:[>|$]|//|/\*|#!|@@ -|[+-]{3} [ab]/|</?\w|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|"
-    r"(?:const|let|var) \w+ ?=|at [\w.$<>]+\(|File \".*\", line \d|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:|"
-    r"\[?\d\d:\d\d:\d\d\b|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |"
-    r"[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
-)
-_CODE_MARK = lazy_regex(r"[{}\[\]();=<>|\\$_*^~]")
-# Quotations and inline code are stepped over: a full stop inside them ends nothing.
-_STEP = lazy_regex(
-    r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)|\b(?i:e\.g|i\.e|etc|vs|dr|mrs?|ms|prof)\.(?= )'
-    r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？]|[.!?]+(?=[A-Z][a-z]))"
-)
-_BULLET = lazy_regex(r"^\s*(?:[-*•–]|\d{1,2}[.)]|[a-z][.)])\s+")
-
-
-def sentences(text: str) -> list[str]:
-    """The writer's own sentences in order; code, logs, quoted lines and marked-up blocks are left out."""
-    half = LONGEST_TEXT // 2
-    text = text if len(text) <= LONGEST_TEXT else f"{text[:half]}\n{text[-half:]}"
-    text = _ELEMENT.sub("\n", _FENCED.sub("\n", text.translate(_STRAIGHT)))
-    text = "\n".join(line for line in text.split("\n") if not _is_code(line))
-    pieces, start = [], 0
-    for step in _STEP.finditer(text):
-        if step["end"] is not None:
-            pieces.append(text[start : step.end()])
-            start = step.end()
-    stripped = (_BULLET.sub("", piece).strip() for piece in (*pieces, text[start:]))
-    return [piece for piece in stripped if len(piece) <= LONGEST_SENTENCE and any(map(str.isalnum, piece))]
-
-
-def _is_code(line: str) -> bool:
-    sample = line.strip()[:400]
-    return bool(_CODE_LINE.match(sample)) or (len(sample) > 12 and len(_CODE_MARK.findall(sample)) * 8 > len(sample))
-
-
 _TOKEN = lazy_regex(
     r"(?P<quoted>`[^`]{1,300}`|\"[^\"]{1,400}\"|(?<!\w)'[^']{2,300}'(?!\w))"
     r"|(?P<word>[a-z][a-z0-9+.-]{1,20}://[^\s`\"']*[^\s`\"'.,;:!?)]|[$€£]\d[\d,.]*\w*|\d[\d,.:/]*\d[\w%]*(?:-\w+)*"

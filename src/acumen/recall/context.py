@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from acumen.model.echoes import CONTEXT_CLOSE, CONTEXT_OPEN, RenderedMemory, joined_words
 from acumen.model.ids import Kind, MemoryRef
-from acumen.recall.lines import ContextCandidate, without_duplicates
+from acumen.recall.dedupe import dedupe_lines
+from acumen.recall.lines import ContextCandidate
 from acumen.recall.quotes import HEADING, LEAST_ROOM, Quote, quoted_lines
 
 STANDING = "Always applies:"
@@ -76,10 +77,10 @@ def compose(
 ) -> Context:
     """`standing` in its order; `relevant` in any."""
     page = _Page(budget, count, cite=cite)
-    standing, repeated = without_duplicates(standing)
+    standing, repeated = dedupe_lines(standing)
     page.fill_standing(_blocks(standing), _tokens(budget, shares.standing))
     relevant = [item for item in sorted(relevant, key=lambda item: -item.score) if item.ref not in page.shown]
-    fresh, more = without_duplicates([item for item in relevant if not item.waits], page.standing)
+    fresh, more = dedupe_lines([item for item in relevant if not item.waits], page.standing)
     blocks = _blocks(_newest_first(fresh)) if shares.relevant else []
     strong = [block for block in blocks if block[0].score >= STRONG]
     page.fill_relevant(strong, _tokens(budget, shares.standing + shares.relevant) - page.standing_tokens)
@@ -176,8 +177,8 @@ class _Page:
     def fill_quotes(self, choose: Choose, share: int) -> None:
         room = min(share, self.room)
         rendered = (*self._standing, *self._relevant)
-        known = [RenderedMemory(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
-        self._quotes = choose(room, known) if room > 0 else []
+        memories = [RenderedMemory(item.ref, text) for item in rendered for text in item.statements or (item.text,)]
+        self._quotes = choose(room, memories) if room > 0 else []
         if self._quotes:
             self.quoted_tokens = sum(self._count(f"{line}\n") for line in [HEADING, *quoted_lines(self._quotes)])
 

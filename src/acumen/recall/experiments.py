@@ -27,8 +27,10 @@ async def start(name: str, holdout_percentage: float, deps: Deps) -> list[Experi
 async def stop(name: str, deps: Deps) -> list[Experiment]:
     def store(tx: Tx) -> list[Experiment]:
         if not tx.experiments.stop(name):
-            known = tx.experiments.get(name)
-            raise NotFound(f"There is no experiment {name!r}.") if known is None else Conflict("It was stopped before.")
+            stored = tx.experiments.get(name)
+            raise (
+                NotFound(f"There is no experiment {name!r}.") if stored is None else Conflict("It was stopped before.")
+            )
         return tx.experiments.all()
 
     return await deps.store.write(store)
@@ -87,25 +89,25 @@ def _results(tx: Tx, name: str, deps: Deps) -> Results:
         raise NotFound(f"There is no experiment {name!r}.")
     since, until = experiment.started_at, experiment.ended_at or deps.now()
     stated = tx.outcomes.find_stated_arms(name)
-    seen = tx.outcomes.find_assigned_users(name)
+    assigned = tx.outcomes.find_assigned_users(name)
     published = tx.outcomes.count_published_sessions(since, until)
     rows = {row.user_id: row for row in tx.outcomes.sum_by_user(since, until)}
     written = tx.outcomes.sum_output_tokens(since, until)
 
     def arm(which: str) -> Arm:
-        mine = {user for user in {*published, *rows, *seen} if stated.get(user, experiment.arm(user)) == which}
-        found = _arm(which, mine, published, (rows[user] for user in sorted(mine & rows.keys())))
-        told = [written[user] for user in mine & written.keys()]
-        sessions = sum(number for _, number in told)
-        tokens = sum(tokens for tokens, _ in told) / sessions if sessions else None
-        return replace(found, output_tokens=tokens, output_sessions=sessions)
+        mine = {user for user in {*published, *rows, *assigned} if stated.get(user, experiment.arm(user)) == which}
+        results = _arm(which, mine, published, (rows[user] for user in sorted(mine & rows.keys())))
+        reported = [written[user] for user in mine & written.keys()]
+        sessions = sum(number for _, number in reported)
+        tokens = sum(tokens for tokens, _ in reported) / sessions if sessions else None
+        return replace(results, output_tokens=tokens, output_sessions=sessions)
 
     treatment, holdout = arm(TREATMENT), arm(HOLDOUT)
-    found = clustered(treatment.clusters, holdout.clusters)
+    interval_of = clustered(treatment.clusters, holdout.clusters)
     everything = treatment.published_sessions + holdout.published_sessions
     evaluated = treatment.evaluated_sessions + holdout.evaluated_sessions
     coverage = min(1.0, evaluated / everything) if everything else None
-    lift, interval = found or (_difference(treatment, holdout), None)
+    lift, interval = interval_of or (_difference(treatment, holdout), None)
     return Results(experiment, treatment, holdout, lift, interval, coverage)
 
 

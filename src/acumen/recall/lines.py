@@ -1,14 +1,11 @@
 """Memories as lines of a context: dated, with their handles, each once. Pure."""
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Iterable
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from acumen.index.days import iso_day
-from acumen.index.tokenizer import terms
 from acumen.model.fence import one_line
 from acumen.model.handles import memory_handle
 from acumen.model.ids import MemoryRef, Millis
@@ -18,14 +15,10 @@ from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.profile import Profile
 
 IN_CONFLICT = "(in conflict) "
-# The same memories are found again and again.
-REMEMBERED = 4_096
 
 # The order of the standing part: what changes least comes first, so that a cached prompt prefix lives long.
 _STABILITY = {Category.IDENTITY: 0, Category.PREFERENCE: 1, Category.RULE: 2}
 _LEAST_STABLE = len(_STABILITY)
-# The analyser leaves these out as function words, and they turn a statement into its opposite.
-_NEGATION = re.compile(r"\b(?:no|not|never|cannot|without|don't|\w+n't)\b", re.IGNORECASE)
 
 
 class ContextCandidate(Struct, frozen=True):
@@ -44,9 +37,9 @@ class ContextCandidate(Struct, frozen=True):
 
 
 def candidate(
-    memory: Memory, ref: MemoryRef, score: float, *, waits: bool = False, own: bool = False
+    memory: Memory, ref: MemoryRef, score: float, *, waits: bool = False, own_version: bool = False
 ) -> ContextCandidate:
-    """`own`: it was learned by the agent version that asks."""
+    """`own_version`: it was learned by the agent version that asks."""
     text = text_of(memory)
     return ContextCandidate(
         ref=ref,
@@ -57,7 +50,7 @@ def candidate(
         topic="" if isinstance(memory, AgentPlaybook) else memory.subject,
         text=text,
         statements=_statements(memory),
-        preferred=own,
+        preferred=own_version,
     )
 
 
@@ -97,33 +90,6 @@ def by_stability(memories: Iterable[tuple[MemoryRef, Memory]]) -> list[tuple[Mem
 
 def _stability(memory: Memory) -> int:
     return _LEAST_STABLE if isinstance(memory, AgentPlaybook) else _STABILITY.get(memory.category, _LEAST_STABLE)
-
-
-def without_duplicates(
-    candidates: Sequence[ContextCandidate], rendered: Sequence[ContextCandidate] = ()
-) -> tuple[list[ContextCandidate], list[ContextCandidate]]:
-    """Those to render, in their order, and those that say the same as one of them or as one that is rendered.
-
-    Of lines with the same terms the one of the caller's own agent version is kept, else the newest. It takes the place
-    and the score of the best. A line of a conflict is never a duplicate.
-    """
-    known = {_meaning(item.text) for item in rendered}
-    groups: dict[object, list[ContextCandidate]] = {}
-    for item in candidates:
-        groups.setdefault(item.ref if item.block else _meaning(item.text), []).append(item)
-    kept: list[ContextCandidate] = []
-    dropped: list[ContextCandidate] = []
-    for meaning, same in groups.items():
-        best = max(same, key=lambda item: (item.preferred, item.at, item.ref.id))
-        if meaning not in known:
-            kept.append(replace(best, score=max(item.score for item in same)))
-        dropped += [item for item in same if item is not best or meaning in known]
-    return kept, dropped
-
-
-@lru_cache(REMEMBERED)
-def _meaning(text: str) -> object:
-    return frozenset(terms(text)) or frozenset([text]), len(_NEGATION.findall(text))
 
 
 def _line(ref: MemoryRef, at: Millis, text: str) -> str:

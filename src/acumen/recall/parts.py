@@ -26,11 +26,11 @@ class Hit(Struct, frozen=True):
 
     memory: Memory
     ref: MemoryRef
-    found: Found | None
+    match: Found | None
 
     @property
     def score(self) -> float:
-        return self.found.score if self.found else 0.0
+        return self.match.score if self.match else 0.0
 
 
 class ContextScope(Struct, frozen=True):
@@ -71,12 +71,12 @@ class Reading(Struct, frozen=True):
 def gather(reading: Reading, hits: Sequence[Hit]) -> Material:
     tx, scope = reading.tx, reading.scope
     standing = _standing(reading)
-    known = {hit.ref for hit in (*hits, *standing)}
+    refs = {hit.ref for hit in (*hits, *standing)}
     conflicts = [
-        each for each in tx.conflicts.find_open(scope.user_id) if not known.isdisjoint((each.older, each.newer))
+        each for each in tx.conflicts.find_open(scope.user_id) if not refs.isdisjoint((each.older, each.newer))
     ]
     sides = {ref for conflict in conflicts for ref in (conflict.older, conflict.newer)}
-    return Material(standing, _current(reading, sides - known), conflicts, _quotes(reading) if scope.quotes else None)
+    return Material(standing, _current(reading, sides - refs), conflicts, _quotes(reading) if scope.quotes else None)
 
 
 def _standing(reading: Reading) -> list[Hit]:
@@ -158,16 +158,16 @@ def lines_of(hits: Sequence[Hit], material: Material, version: str | None, *, sh
             hit.ref,
             hit.score,
             waits=not show_unapproved and is_unapproved(hit.memory),
-            own=isinstance(hit.memory, UserPlaybook) and hit.memory.agent_version in versions,
+            own_version=isinstance(hit.memory, UserPlaybook) and hit.memory.agent_version in versions,
         )
-        for hit in (*material.partners, *material.standing, *(hit for hit in hits if hit.found))
+        for hit in (*material.partners, *material.standing, *(hit for hit in hits if hit.match))
     }
     paired = _paired(material.conflicts, every)
     standing = _with_partners([hit.ref for hit in material.standing], every, paired)
     taken = {item.ref for item in standing}
-    found = [hit.ref for hit in hits if hit.found]
+    matched = [hit.ref for hit in hits if hit.match]
     again = {hit.ref for hit in material.standing}
-    relevant = _with_partners([ref for ref in found if ref not in taken or ref in again], every, paired)
+    relevant = _with_partners([ref for ref in matched if ref not in taken or ref in again], every, paired)
     return Lines(standing, relevant)
 
 

@@ -86,34 +86,36 @@ class Candidates:
         scores: list[float] = []
         slots: list[int] = []
         first = 0
-        for place, ((found, excerpt), count) in enumerate(zip(ranked, counts, strict=True)):
-            own = cosines[first : first + count]
-            nearest = max(own, default=0.0)
-            base = found.score + RANK / (1 + place / HALF_RANK)
+        for place, ((match, excerpt), count) in enumerate(zip(ranked, counts, strict=True)):
+            of_turn = cosines[first : first + count]
+            nearest = max(of_turn, default=0.0)
+            base = match.score + RANK / (1 + place / HALF_RANK)
             base -= IN_TURN * (WORDS * _covered(excerpt.terms, shares) + COSINE * nearest)
             session = sessions.setdefault(excerpt.session, len(sessions))
-            in_session = SAME_SESSION * found.reasons.get("session", 0.0)
+            in_session = SAME_SESSION * match.reasons.get("session", 0.0)
             for number, piece in enumerate(excerpt.pieces):
-                slot = (own.index(nearest) if own else -1) if piece.passage is None else piece.passage
-                known = 0 <= slot < len(own)
+                slot = (of_turn.index(nearest) if of_turn else -1) if piece.passage is None else piece.passage
+                has_vector = 0 <= slot < len(of_turn)
                 self._pieces.append((excerpt, number))
                 self._sessions.append(session)
                 self._in_session.append(in_session)
-                scores.append(base + WORDS * _covered(piece.terms, shares) + COSINE * (own[slot] if known else 0.0))
-                slots.append(first + slot if known else -1)
+                scores.append(
+                    base + WORDS * _covered(piece.terms, shares) + COSINE * (of_turn[slot] if has_vector else 0.0)
+                )
+                slots.append(first + slot if has_vector else -1)
             first += count
         self._scores = np.array(scores, np.float32)
         # Nothing is alike to a piece without a vector: the last line, at -1, is one of zeros.
         self._vectors = np.vstack([lines, np.zeros((1, lines.shape[1]), np.float32)])[slots]
 
-    def choose(self, room: int, count: Callable[[str], int], known: Sequence[RenderedMemory]) -> list[Quote]:
-        """The best pieces that fit into so many tokens, as lines; `known` memories are not repeated."""
+    def choose(self, room: int, count: Callable[[str], int], rendered: Sequence[RenderedMemory]) -> list[Quote]:
+        """The best pieces that fit into so many tokens, as lines; `rendered` memories are not repeated."""
         chosen = _Chosen(room, count)
         sessions, in_session = np.array(self._sessions), np.array(self._in_session, np.float32)
         of_session: dict[int, Floats] = {}
         gains, alike = self._scores.copy(), np.full(len(self._scores), ALIKE_FROM, np.float32)
         spent: dict[int, int] = {}
-        memories = {joined_words(memory.text): memory for memory in known}
+        memories = {joined_words(memory.text): memory for memory in rendered}
         while len(gains) and chosen.room >= LEAST_ROOM:
             best = int(gains.argmax())
             if gains[best] == -np.inf:
@@ -197,8 +199,8 @@ def quoted_lines(quotes: Sequence[Quote]) -> list[str]:
     return lines
 
 
-def is_quotable(found: Found) -> bool:
-    reasons = found.reasons
+def is_quotable(match: Found) -> bool:
+    reasons = match.reasons
     return reasons.get("fts", 0.0) >= FEWEST_WORDS or reasons.get("vector", 0.0) >= LEAST_COSINE
 
 

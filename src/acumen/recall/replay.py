@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from acumen.deps import Deps
@@ -13,9 +13,8 @@ from acumen.index.documents import Document, terms_of, vector_of
 from acumen.index.partition import Partition, RankQuery
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
-from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, of_snapshot, owner, searchable
-from acumen.model.memories.playbook import AgentPlaybook, Approval
+from acumen.model.memories.playbook import AgentPlaybook
 from acumen.model.memories.profile import NEVER, Profile, lesson_ends_at
 from acumen.model.memories.search import Facet, Filter, Found, RankingMode, SearchRow
 from acumen.model.metering.usage import Injection
@@ -25,8 +24,6 @@ from acumen.recall.parts import OWN_KINDS, Hit, Material, lines_of
 from acumen.recall.quotes import Quote
 from acumen.recall.search import Ask
 from acumen.storage.store import Tx
-
-_FILTERED = Filter.__struct_fields__
 
 
 def kept(ask: Ask, budget: int, quoted: Sequence[Quote] = ()) -> dict[str, Any]:
@@ -45,25 +42,19 @@ def kept(ask: Ask, budget: int, quoted: Sequence[Quote] = ()) -> dict[str, Any]:
         "cite": ask.cite,
         "quoted": [int(quote.turn) for quote in quoted],
         "filters": {
-            str(kind): {name: value for name in _FILTERED if (value := getattr(wanted, name)) is not None}
-            for kind, wanted in ask.filters.items()
+            str(kind): {name: value for name, value in asdict(filter_).items() if value is not None}
+            for kind, filter_ in ask.filters.items()
         },
     }
 
 
-def _filters(told: Mapping[str, Any], at: Millis) -> dict[Kind, Filter]:
+def _filters(stored: Mapping[str, Any], at: Millis) -> dict[Kind, Filter]:
     """As they were asked, at another time."""
-    found = {}
-    for kind, values in told["filters"].items():
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
-        }
-        given["statuses"] = tuple(Status(one) for one in given["statuses"]) if "statuses" in given else None
-        if "approvals" in given:
-            given["approvals"] = tuple(Approval(one) for one in given["approvals"])
-        wanted = Filter(**given)
-        found[Kind(kind)] = replace(wanted, unexpired_at=at) if wanted.unexpired_at is not None else wanted
-    return found
+    filters = {Kind(kind): convert({"statuses": None, **values}, Filter) for kind, values in stored["filters"].items()}
+    return {
+        kind: filter_ if filter_.unexpired_at is None else replace(filter_, unexpired_at=at)
+        for kind, filter_ in filters.items()
+    }
 
 
 class Then(Struct, frozen=True):
@@ -105,10 +96,10 @@ class ReplayComparison(Struct, frozen=True):
 
 async def injection(name: str, deps: Deps) -> Injection:
     """A past search, as it was."""
-    found = await deps.store.read(lambda tx: tx.injections.get(name))
-    if found is None:
+    stored = await deps.store.read(lambda tx: tx.injections.get(name))
+    if stored is None:
         raise NotFound(f"There is no injection {name!r}; counting may have been off, or it was removed with its time.")
-    return found
+    return stored
 
 
 async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> ReplayComparison:
@@ -118,30 +109,30 @@ async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> Repl
 
 
 async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
-    told = past.ask
-    if told is None:
+    stored = past.ask
+    if stored is None:
         raise NotFound("This injection is from before questions were kept whole; it can be shown but not asked again.")
-    mode, shares = RankingMode(told["mode"]), told.get("shares")
+    mode, shares = RankingMode(stored["mode"]), stored.get("shares")
     vector = None if mode == RankingMode.FTS else await deps.local_models.embed_query(past.query)
     question = RankQuery.of(past.query, vector, mode if vector is not None else RankingMode.FTS)
     hits: list[Hit] = []
     standing: list[tuple[MemoryRef, Memory]] = []
-    for kind, wanted in _filters(told, at).items():
-        memories, partition = await _stood(kind, wanted.user_id, at, deps)
-        ranked = partition.rank(question, told["top_k"], wanted.admits, told["threshold"])
-        hits += [Hit(memories[found.entity_id], MemoryRef(kind, found.entity_id), found) for found in ranked]
+    for kind, filter_ in _filters(stored, at).items():
+        memories, partition = await _stood(kind, filter_.user_id, at, deps)
+        ranked = partition.rank(question, stored["top_k"], filter_.admits, stored["threshold"])
+        hits += [Hit(memories[match.entity_id], MemoryRef(kind, match.entity_id), match) for match in ranked]
         if shares and kind in OWN_KINDS:
             named = ((name, partition.facet(name)) for name in memories)
-            ids = [name for name, facet in named if facet.standing and wanted.admits(facet)]
+            ids = [name for name, facet in named if facet.standing and filter_.admits(facet)]
             standing += [(MemoryRef(kind, name), memories[name]) for name in ids]
     material = Material([Hit(memory, ref, None) for ref, memory in by_stability(standing)])
     # Questions of before this was asked were shown everything.
-    lines = lines_of(hits, material, told.get("agent_version"), show_unapproved=told.get("show_unapproved", True))
+    lines = lines_of(hits, material, stored.get("agent_version"), show_unapproved=stored.get("show_unapproved", True))
     parts = Shares(**shares) if shares else Shares(0, 1, 0)
     context = compose(
-        lines.standing, lines.relevant, None, told["max_tokens"], count_tokens, parts, cite=told.get("cite", False)
+        lines.standing, lines.relevant, None, stored["max_tokens"], count_tokens, parts, cite=stored.get("cite", False)
     )
-    return Then(at, context, [(hit.ref, hit.found) for hit in hits if hit.found])
+    return Then(at, context, [(hit.ref, hit.match) for hit in hits if hit.match])
 
 
 async def _stood(
@@ -155,7 +146,7 @@ async def _stood(
 
 def _as_of(tx: Tx, kind: Kind, user: UserId | None, at: Millis) -> tuple[dict[str, Memory], dict[str, SearchRow]]:
     """The memories of that time, and what search reads of those that still say the same."""
-    then = {name: of_snapshot(kind, name, told) for name, told in tx.lineage.get_as_of(kind, user, at).items()}
+    then = {name: of_snapshot(kind, name, stored) for name, stored in tx.lineage.get_as_of(kind, user, at).items()}
     now = tx.by_kind[kind].get_many(list(then))
     same = {name for name, memory in now.items() if searchable(memory) == searchable(then[name])}
     rows = {row.entity_id: row for row, _, gone in tx.search_rows.find_since(kind, user, 0) if not gone}

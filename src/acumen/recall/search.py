@@ -72,12 +72,12 @@ class Recalled(Struct, frozen=True):
         return self.assignment is not None and self.assignment.arm == HOLDOUT
 
     def of(self, kind: type[T]) -> list[tuple[T, Found | None]]:
-        return [(hit.memory, hit.found) for hit in self.hits if isinstance(hit.memory, kind)]
+        return [(hit.memory, hit.match) for hit in self.hits if isinstance(hit.memory, kind)]
 
 
 class TurnHit(Struct, frozen=True):
     turn: Interaction
-    found: Found | None
+    match: Found | None
 
 
 class AskTurns(Struct, frozen=True):
@@ -86,7 +86,7 @@ class AskTurns(Struct, frozen=True):
     user_id: UserId
     query: str | None
     top_k: int
-    wanted: Filter = field(default_factory=Filter)
+    filter: Filter = field(default_factory=Filter)
     most_recent: int | None = None
     mode: RankingMode = RankingMode.HYBRID
     threshold: float | None = None
@@ -111,7 +111,8 @@ async def search_memories(ask: Ask, deps: Deps) -> Recalled:
     began = time.perf_counter()
     assignment = assigned(deps.config.experiment, ask.user_id) if ask.caller_type == PRODUCTION else None
     if assignment is not None and assignment.arm == HOLDOUT:
-        return _withheld(ask, assignment, began, deps)
+        duration_ms, empty = (time.perf_counter() - began) * 1000, Context("", 0, (), ())
+        return Recalled(_injection_id(), ask, (), empty, ask.mode, None, deps.now(), duration_ms, assignment)
     understood = await _understand(ask.query, ask.mode, deps)
     budget = deps.settings.recall.max_tokens if ask.max_tokens is None else ask.max_tokens
     hits, material = await deps.store.read(lambda tx: _read(tx, ask, understood, budget, deps))
@@ -120,7 +121,7 @@ async def search_memories(ask: Ask, deps: Deps) -> Recalled:
     choose = None if quotes is None else lambda room, rendered: quotes.choose(room, count_tokens, rendered)
     context = compose(lines.standing, lines.relevant, choose, budget, count_tokens, ask.shares, cite=ask.cite)
     return Recalled(
-        injection_id=InjectionId(fresh_id("inj")),
+        injection_id=_injection_id(),
         ask=ask,
         hits=hits,
         context=context,
@@ -134,10 +135,14 @@ async def search_memories(ask: Ask, deps: Deps) -> Recalled:
     )
 
 
+def _injection_id() -> InjectionId:
+    return InjectionId(fresh_id("inj"))
+
+
 async def search_turns(ask: AskTurns, deps: Deps) -> RecalledTurns:
     understood = await _understand(ask.query, ask.mode, deps)
     hits = await deps.store.read(lambda tx: _turns(tx, ask, understood, deps))
-    return RecalledTurns(InjectionId(fresh_id("inj")), hits, understood.mode, understood.degraded)
+    return RecalledTurns(_injection_id(), hits, understood.mode, understood.degraded)
 
 
 async def _understand(query: str | None, mode: RankingMode, deps: Deps) -> _Understood:
@@ -204,12 +209,12 @@ def _own_version_first(matches: list[Found], index: MemoryIndex, agent_version: 
 def _turns(tx: Tx, ask: AskTurns, understood: _Understood, deps: Deps) -> list[TurnHit]:
     if understood.query is None:
         listed = tx.conversations.find_newest(
-            ask.user_id, ask.most_recent or ask.top_k, ask.wanted.since, ask.wanted.until, ask.wanted.request_id
+            ask.user_id, ask.most_recent or ask.top_k, ask.filter.since, ask.filter.until, ask.filter.request_id
         )
         hidden = tx.hidden_turns.find_hidden([turn.id for turn in listed])
         return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
     index = deps.index.cache.turns(tx, ask.user_id)
-    matches = _rank(tx, index, ask.wanted, understood.query, ask.top_k, ask.threshold, deps)
+    matches = _rank(tx, index, ask.filter, understood.query, ask.top_k, ask.threshold, deps)
     ids = [InteractionId(int(match.entity_id)) for match in matches]
     stored = {str(turn.id): turn for turn in tx.conversations.get_many(ids)}
     hits = [TurnHit(stored[match.entity_id], match) for match in matches if match.entity_id in stored]
@@ -237,29 +242,14 @@ def _waits(hit: Hit, ask: Ask) -> bool:
 
 
 def _dedupe(tx: Tx, hits: list[Hit], ask: Ask) -> list[Hit]:
-    lessons = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.found]
-    if not lessons or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.found for hit in hits):
+    lessons = [int(hit.ref.id) for hit in hits if hit.ref.kind is Kind.USER_PLAYBOOK and hit.match]
+    if not lessons or not any(hit.ref.kind is Kind.AGENT_PLAYBOOK and hit.match for hit in hits):
         return hits
     sources = tx.clusters.find_lessons_of(lessons)
     if not sources:
         return hits
     # What is not rendered must not replace what would be.
     return dedupe_lessons(hits, sources, lambda hit: hit.ref, lambda hit: 0.0 if _waits(hit, ask) else hit.score)
-
-
-def _withheld(ask: Ask, assignment: Assignment, began: float, deps: Deps) -> Recalled:
-    """An answer like any other, with nothing in it."""
-    return Recalled(
-        injection_id=InjectionId(fresh_id("inj")),
-        ask=ask,
-        hits=(),
-        context=Context("", 0, (), ()),
-        mode=ask.mode,
-        degraded=None,
-        at=deps.now(),
-        duration_ms=(time.perf_counter() - began) * 1000,
-        assignment=assignment,
-    )
 
 
 def _unshared(tx: Tx, kind: Kind, filter_: Filter) -> set[str]:

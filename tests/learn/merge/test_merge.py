@@ -12,7 +12,7 @@ from tests.learn.talk import MONDAY, changes, days
 def texts(changed: Changes) -> list[str]:
     """What is current after the conversation."""
     ended = {change.target for change in changed.ended}
-    return [added.note.lesson.content for place, added in enumerate(changed.added) if place not in ended]
+    return [added.note.lesson.content for added in changed.added if added.place not in ended]
 
 
 EXPLICIT = [
@@ -47,8 +47,8 @@ def test_a_memory_ends_by_a_new_value_a_correction_or_a_retraction_with_its_reas
     changed = changes(*talk)
 
     (ended,) = changed.ended
-    assert (ended.target, ended.successor, ended.reason.cause) == (0, 1, cause)
-    assert ended.reason.quote == talk[-1]
+    assert (ended.target, ended.successor, ended.because.cause) == (0, 1, cause)
+    assert ended.because.quote == talk[-1]
     assert changed.conflicts == ()
 
 
@@ -85,7 +85,7 @@ def test_what_may_disagree_stays_current_and_is_linked(talk: tuple[str, str]):
 
     (conflict,) = changed.conflicts
     assert (conflict.older, conflict.newer, changed.ended) == (0, 1, ())
-    assert conflict.reason.quote == talk[1]
+    assert conflict.because.quote == talk[1]
 
 
 REQUESTS = [
@@ -172,7 +172,7 @@ def test_a_rule_that_forbids_is_ended_by_the_rule_that_takes_back_its_value():
         "We no longer deploy production to us-west-2, always use eu-central-1.",
     )
 
-    assert [ended.reason.cause for ended in changed.ended] == [Cause.RETRACTION]
+    assert [ended.because.cause for ended in changed.ended] == [Cause.RETRACTION]
 
 
 ENDS_NOTHING = [

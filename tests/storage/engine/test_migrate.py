@@ -55,7 +55,7 @@ def unreleased_store(empty_store: Store) -> Store:
 
 
 UNRELEASED = Path(__file__).parent / "schema_0010"
-RENAMED_TABLES = {"review_marks": "review_states", "aggregation_bookmarks": "aggregation_bookmarks"}
+RENAMED_TABLES = {"review_marks": "review_states", "aggregation_marks": "aggregation_bookmarks"}
 RENAMED_COLUMNS = {"fact": "event", "watched_generation": "scanned_generation", "watched_seq": "scanned_seq"}
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.text import STOPWORDS, sentences, stem, words
+from acumen.model.sentences import sentences
+from acumen.model.text import STOPWORDS, stem, words
 
 # Of a long turn the beginning and the end are read, where speakers react.
 MOST_SENTENCES = 12
@@ -69,7 +70,7 @@ TOOL_FAILED = lazy_regex(
 
 def plain(text: str) -> list[str]:
     """The speaker's own sentences, one line each, in lower case and with contractions opened."""
-    lines = sentences(text)
+    lines = [sentence.text for sentence in sentences(text)]
     if len(lines) > MOST_SENTENCES:
         lines = lines[: MOST_SENTENCES // 2] + lines[-MOST_SENTENCES // 2 :]
     return [" ".join(words(line)) for line in lines]

@@ -7,13 +7,13 @@ from typing import Any
 from msgspec import Struct
 
 from acumen.learn.extract.notes import Note
-from acumen.learn.extract.sentences import sentences
 from acumen.learn.extract.statements import content_words
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
 from acumen.model.memories.base import Category, EvidenceSpan
 from acumen.model.memories.playbook import Lesson
 from acumen.model.secrets import redact
+from acumen.model.sentences import sentences
 
 _FAILED = frozenset("error errored failed failure fail timeout timed_out denied rejected exception".split())
 _SUCCEEDED = frozenset("success succeeded successful ok okay completed complete done passed".split())

@@ -43,16 +43,17 @@ IDENTITY = frozenset({HOME, WORK, NAME, AGE})
 
 # People have several of these, so a second name is somebody else's.
 _SEVERAL = lazy_regex(
-    r"\b(?:brother|sister|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|dog|cat|pet|colleague|"
-    r"coworker|neighbou?r|teammate|classmate|roommate|client|customer|student|teacher|sibling|grandson|granddaughter|"
-    r"team|meeting|appointment|class|car|bike|plant)s?\b"
+    r"\b(?:brother|sister|son|daughter|child|kid|friend|cousin|aunt|uncle|niece|nephew|dog|cat|pet|colleague|coworker|"
+    r"neighbou?r|teammate|classmate|roommate|client|customer|student|teacher|sibling|grandson|granddaughter|team|"
+    r"meeting|appointment|class|car|bike|plant)s?\b"
 )
 _NP = r"[\w'’&/.-]+(?: [\w'’&/.-]+){0,3}?"
 # Up to the end of a clause; a full stop inside a number, an address or after a title ends none.
 _PHRASE = r"(?:[^,.;!?()–—]|\.(?=\w)|(?<=\b[DMS]r)\.|(?<=\bMrs)\.|(?<=\bMs)\.|(?<=\bSt)\.|(?<=\bProf)\.)"
 _COPULA = lazy_regex(
-    rf"(?:actually |now )?(?P<subject>(?:my|our|the) (?:(?P<new>new) )?{_NP})(?: is| are|'s| =|:)"
-    rf"(?P<now> now)?(?: currently| actually)? (?P<named>called |named )?(?:set to |at )?(?P<value>{_PHRASE}{{1,60}})",
+    rf"(?:actually |now )?(?P<subject>(?:my|our|the) (?:(?P<new>new) )?{_NP})(?: is| are|'s| =|"
+    rf":)(?P<now> now)?(?: currently| actually)? (?P<named>called |named )?(?:set to |"
+    rf"at )?(?P<value>{_PHRASE}{{1,60}})",
     re.IGNORECASE,
 )
 _ONE_AT_A_TIME = lazy_regex(r"\b(?:favou?rite|preferred|default|main|primary|current|native)\b")
@@ -154,16 +155,17 @@ _FRAMES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], bool]], ...
     ),
     (
         lazy_regex(
-            r"(?:\w+[, ]+){0,4}?(?:answer|reply|respond|write|speak|talk|communicate)(?: to| with)?(?: me)? "
-            r"(?:only )?in (?P<value>[A-Z][a-z]+)\b(?P<scope>(?: (?!instead|from now on|please|now\b)[^,.;!?]+)?)"
+            r"(?:\w+[, ]+){0,4}?(?:answer|reply|respond|write|speak|talk|communicate)(?: to|"
+            r" with)?(?: me)? (?:only )?in (?P<value>[A-Z][a-z]+)\b(?P<scope>(?: (?!instead|from now on|please|"
+            r"now\b)[^,.;!?]+)?)"
         ),
         "answer in {}",
         bool,
     ),
     (
         lazy_regex(
-            rf"(?P<who>(?:\w+[, ]+){{0,4}}?)(?:use|using) (?P<value>{_NP}) "
-            rf"(?P<scope>(?:for|as) (?:the |our |my |all |any )?{_NP})(?:[.!,]|$)"
+            rf"(?P<who>(?:\w+[, ]+){{0,4}}?)(?:use|using) (?P<value>{_NP}) (?P<scope>(?:for|as) (?:the |our |my |all |"
+            rf"any )?{_NP})(?:[.!,]|$)"
         ),
         "use {}",
         _is_rule,
@@ -229,8 +231,8 @@ _NAMED = (
     (lazy_regex(r"my age|how old i am", re.IGNORECASE), AGE),
     (
         lazy_regex(
-            rf"(?:my|our) (?P<of>{_NP})'s name|the name of (?:my|our) (?P<of2>{_NP})|"
-            rf"(?:what|who) (?:my|our) (?P<of3>{_NP}) is(?: called| named)?",
+            rf"(?:my|our) (?P<of>{_NP})'s name|the name of (?:my|our) (?P<of2>{_NP})|(?:what|who) (?:my|"
+            rf"our) (?P<of3>{_NP}) is(?: called| named)?",
             re.IGNORECASE,
         ),
         "my {} (name)",
@@ -256,8 +258,8 @@ def named_attribute(phrase: str) -> str:
 _NO_LONGER = (
     lazy_regex(r"\b(?:no longer|not .{0,12}any ?more) (?P<old>[^,.;!?]{3,80})", re.IGNORECASE),
     lazy_regex((
-        r"\b(?:don't|do not|doesn't|does not|isn't|is not|aren't|are not|can't|cannot|won't) "
-        r"(?P<old>[^,.;!?]{3,60}?) (?:any ?more|any longer)\b"
+        r"\b(?:don't|do not|doesn't|does not|isn't|is not|aren't|are not|can't|cannot|"
+        r"won't) (?P<old>[^,.;!?]{3,60}?) (?:any ?more|any longer)\b"
     ), re.IGNORECASE),
     lazy_regex(r"\b(?:stopped|quit|gave up|given up) (?P<old>\w+ing [^,.;!?]{2,60}|\w+ing)\b", re.IGNORECASE),
     lazy_regex(r"^(?:please )?(?:stop|quit) (?P<old>\w+ing(?: [^,.;!?]{2,60})?)", re.IGNORECASE),
@@ -267,8 +269,7 @@ _NO_LONGER = (
 _OLD, _NEW = rf"(?P<old>{_PHRASE}{{2,50}}?)", rf"(?P<new>{_PHRASE}{{2,60}}?)"
 _CHANGED = (
     lazy_regex((
-        rf"\b(?:moved|switched|changed|migrated|upgraded)(?: \w+){{0,3}}? from {_OLD} to {_NEW}(?:[.,;!]|$| and|"
-        rf" but)"
+        rf"\b(?:moved|switched|changed|migrated|upgraded)(?: \w+){{0,3}}? from {_OLD} to {_NEW}(?:[.,;!]|$| and| but)"
     ), re.IGNORECASE),
     lazy_regex(rf"\b{_NEW},? (?:and )?not {_OLD}[.!]*\s*$", re.IGNORECASE),
     lazy_regex(rf"\bnot {_OLD},? but {_NEW}(?:[.,;!]|$)", re.IGNORECASE),

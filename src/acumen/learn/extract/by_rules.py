@@ -12,7 +12,6 @@ from acumen.learn.extract.dates import end_in, period_in
 from acumen.learn.extract.explicit import Cue, Explicit, explicit_cue
 from acumen.learn.extract.instructions import Rule, amended, forget, remembered, rule
 from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
-from acumen.learn.extract.sentences import Sentence, sentences
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement, with_apostrophes
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind
@@ -20,6 +19,7 @@ from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memories.base import Category, Cause, EvidenceSpan, Origin
 from acumen.model.memories.playbook import Lesson
 from acumen.model.secrets import redact
+from acumen.model.sentences import Sentence, sentences
 
 BY_RULES = Origin("rules")
 # Of a longer turn only the beginning and the end are the user's own words; what lies between is pasted.
@@ -32,9 +32,8 @@ CONFIDENCE = {True: 0.9, False: 0.7}  # explicit or not
 # "Write a cover letter: I am …", "Act as a pirate": what follows is material, not about the user.
 _BRIEF = lazy_regex(
     r"\s*(?:please |can you |could you |i want you to )*(?:act as|pretend|role-?play|you are (?:an?|the|now)|write|"
-    r"rewrite|generate|create|"
-    r"compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|analy[sz]e|classify|continue|"
-    r"respond to)\b",
+    r"rewrite|generate|create|compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|"
+    r"analy[sz]e|classify|continue|respond to)\b",
     re.IGNORECASE,
 )
 # "Summarize:", "Here is my friend's letter:" on a line of its own; what follows is pasted.

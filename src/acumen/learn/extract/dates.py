@@ -70,15 +70,15 @@ def end_in(text: str, at: Millis) -> Millis | None:
 _UNTIL = lazy_regex(r"\b(?:until|till|til|through)\b(?! now| recently| last| yesterday)")
 _FOR_SPAN = lazy_regex(rf"\bfor the (?:next|coming) {_COUNT} (?P<unit>day|week|month|year)s?\b")
 _LIMITED = lazy_regex(
-    r"\b(?:just |only )(?:for )?(?:today|this (?:week|month|quarter|year))\b|"
-    r"\b(?:today|this (?:week|month|quarter|year)) only\b|\bfor (?:the rest of )?(?:today|this (?:week|month|year))\b"
+    r"\b(?:just |only )(?:for )?(?:today|this (?:week|month|quarter|year))\b|\b(?:today|this (?:week|month|quarter|"
+    r"year)) only\b|\bfor (?:the rest of )?(?:today|this (?:week|month|year))\b"
 )
 
 
 # "I am in Rome this week" holds for this week.
 _STATE = lazy_regex(
-    r"\b(?:i'm|i am|we're|we are) (?:currently )?"
-    r"(?:in|at|on|away|off|out|working|staying|travell?ing|visiting|studying)\b"
+    r"\b(?:i'm|i am|we're|we are) (?:currently )?(?:in|at|on|away|off|out|working|staying|travell?ing|visiting|"
+    r"studying)\b"
 )
 _NOW = lazy_regex(r"\b(?:today|tonight|this (?:week|weekend|month|quarter|year))\b")
 
@@ -203,15 +203,15 @@ _PERIODS = (
     (lazy_regex(rf"\b{_DAY}(?: of)? (?P<month>{_MONTH})\b\.?{_YEAR}"), _day_of_month),
     (lazy_regex(rf"\b(?P<month>{_MONTH})\.? (?:the )?{_DAY}\b(?!:|\d){_YEAR}"), _day_of_month),
     (lazy_regex(
-        rf"\b(?:(?:in|since|of|early|late|until|by|for) |(?:in )?mid-?\s?|{_WHICH})(?P<month>{_MONTH})\b(?! "
-        rf"\d{{1,2}}\b){_YEAR}"
+        rf"\b(?:(?:in|since|of|early|late|until|by|for) |(?:in )?mid-?\s?|"
+        rf"{_WHICH})(?P<month>{_MONTH})\b(?! \d{{1,2}}\b){_YEAR}"
     ), _whole_month),
     (lazy_regex(r"\b(?:in|since|of|from|until|by) (?P<year>(?:19|20)\d\d)\b"), _year),
     (lazy_regex(r"\b(?:the day before yesterday|yesterday|last night|today|tonight|tomorrow)\b"), _named_day),
     (lazy_regex(rf"\b{_WHICH}?(?P<weekday>{_WEEKDAY})\b"), _weekday),
     (lazy_regex(
-        r"\b(?P<which>(?:over |during )?(?:the )?(?:last|past|previous|this|next|coming)) (?P<unit>weekend|week|"
-        r"month|year)\b"
+        r"\b(?P<which>(?:over |during )?(?:the )?(?:last|past|previous|this|next|coming)) (?P<unit>weekend|week|month|"
+        r"year)\b"
     ), _relative_unit),
     (lazy_regex(rf"\b{_COUNT} (?:of )?(?P<unit>day|week|month|year)s? ago\b"), _ago),
     (lazy_regex(rf"\bin {_COUNT} (?P<unit>day|week|month|year)s?\b(?! time)"), _ahead),

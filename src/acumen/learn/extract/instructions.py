@@ -37,28 +37,26 @@ class Forget(Struct, frozen=True):
 # --- rules  ----------------------------------------------------------------------
 
 _POLITE = lazy_regex(
-    r"(?:please|pls|kindly|no(?=,)|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|make "
-    r"sure(?: "
-    r"(?:to|you|that you))?|"
-    r"note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|i want you to|i need you to|you "
-    r"(?:must|need to|have to)|(?:can|could|would|will) you(?= (?:please )?(?:stop|always|never|not)\b))"
-    r"(?:\s*[,:!-]\s*|\s+)"
+    r"(?:please|pls|kindly|no(?=,)|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|"
+    r"make sure(?: (?:to|you|that you))?|note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|"
+    r"i want you to|i need you to|you (?:must|need to|have to)|(?:can|could|would|will) you(?= (?:please )?(?:stop|"
+    r"always|never|not)\b))(?:\s*[,:!-]\s*|\s+)"
 )
 _LASTING = (
-    r"(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule|by "
-    r"default|next time|at all times|for all future \w+)"
+    r"(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|henceforth|as a (?:general )?rule|"
+    r"by default|next time|at all times|for all future \w+)"
 )
 # "Always here to help", "never saw this coming": no verb in its base form follows, so nothing is asked for.
 _NO_VERB = (
-    r"(?:been|heard|done|made|went|came|took|met|lost|found|gave|told|up|here|there|an?|the|so|in|on|at|my|his|her|our|had|was|were|saw|seen|got|knew|felt|thought|ready|"
-    r"open(?= to)|down|nice|"
-    r"great|good|happy|fun|again|too|more|that|this|it|enough|better|best|i|you|we|\w+ed|\w+ing)"
+    r"(?:been|heard|done|made|went|came|took|met|lost|found|gave|told|up|here|there|an?|the|so|in|on|at|my|his|her|"
+    r"our|had|was|were|saw|seen|got|knew|felt|thought|ready|open(?= to)|down|nice|great|good|happy|fun|again|too|more|"
+    r"that|this|it|enough|better|best|i|you|we|\w+ed|\w+ing)"
 )
 _ALWAYS = lazy_regex(
     rf"(?:(?:always|never(?! mind| ever mind)) (?!{_NO_VERB}\b)\w|(?:do not|don't) ever \w|"
-    r"(?:do not|don't) (?!hesitate|worry).{2,80} (?:again|anymore)\b|(?:stop|quit) \w+ing\b|"
-    r"(?:do not|don't) call me \w+[.!]*$|"
-    r"(?:answer|reply|respond|speak|talk) .{0,60}\b(?:until|this (?:week|month)|for the next)\b)"
+    r"(?:do not|don't) (?!hesitate|worry).{2,80} (?:again|anymore)\b|(?:stop|quit) \w+ing\b|(?:do not|"
+    r"don't) call me \w+[.!]*$|(?:answer|reply|respond|speak|talk) .{0,60}\b(?:until|this (?:week|month)|"
+    r"for the next)\b)"
 )
 _FOR_A_TIME = lazy_regex(
     r"(?:this (?:week|month|year)|today|until [^,.]{3,30}|for the next [^,.]{3,20}|for now)(?:\s*,\s*|\s+)(?:only\s+)?"
@@ -91,20 +89,17 @@ _DO = lazy_regex(
 # Wishes about the agent's answers in general, without "always": "Keep your answers short", "Answer me in German".
 _MANNER = lazy_regex(
     r"(?:(?:keep|make) (?:answers|replies|responses|messages|explanations)\b|(?:keep|make|write|format|give|send|"
-    r"phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ "
-    r"){0,2}?(?:answers|replies|responses|messages|explanations|summaries|emails|reports|code|comments|sentences)\b|"
-    r"(?:answer|reply to|respond to|speak to|talk to|write to|address) me (?:in|as|with|only|by)\b|"
-    r"treat me (?:as|like)\b|call me [A-Z]|"
-    r"i (?:want|need|like|prefer|expect) (?:your|all|my) (?:\w+ ){0,2}?(?:answers|replies|responses|messages|"
-    r"explanations|summaries|emails|reports)\b|"
-    r"i (?:really )?(?:hate|dislike|don't like|prefer)(?: it)? (?:when|if) you (?!say|do|said)\w+|"
-    r"(?:(?:don't|do not|no need to) )?(?:use|add|include|write|send|give|ask) .{2,60}\bin (?:all )?(?:your|any|all) "
-    r"(?:answers|replies|responses|messages|emails)\b)"
+    r"phrase|structure) (?:me )?(?:all )?(?:(?:of )?your|my) (?:\w+ ){0,2}?(?:answers|replies|responses|messages|"
+    r"explanations|summaries|emails|reports|code|comments|sentences)\b|(?:answer|reply to|respond to|speak to|talk to|"
+    r"write to|address) me (?:in|as|with|only|by)\b|treat me (?:as|like)\b|call me [A-Z]|i (?:want|need|like|prefer|"
+    r"expect) (?:your|all|my) (?:\w+ ){0,2}?(?:answers|replies|responses|messages|explanations|summaries|emails|"
+    r"reports)\b|i (?:really )?(?:hate|dislike|don't like|prefer)(?: it)? (?:when|if) you (?!say|do|said)\w+|"
+    r"(?:(?:don't|do not|no need to) )?(?:use|add|include|write|send|give|ask) .{2,60}\bin (?:all )?(?:your|any|"
+    r"all) (?:answers|replies|responses|messages|emails)\b)"
 )
 _NO_OBJECT = lazy_regex(
     r"(?:always|never) (?:be|give up|stop|forget|mind|lose|let|stay|keep \w+ing|believe|remember|say never|"
-    r"underestimate|"
-    r"doubt|change)\b"
+    r"underestimate|doubt|change)\b"
 )
 # "Never use semicolons in this file": for the task at hand.
 _ONE_OFF = lazy_regex(r"\b(?:in|for|on|to|of) this (?!week|month|year|quarter)\w+\b")
@@ -116,14 +111,13 @@ _WANTS = lazy_regex(r"(?:i|we)(?:'d| would)? (?:want|need|expect|prefer|like|rat
 
 _DENIES = lazy_regex(
     r"(?:(?:no|nope|wrong|not quite|incorrect|stop|wait|hold on)(?=[,.!:;–—-])|no (?=never|always|don't|do not|use|"
-    r"we )|"
-    r"that(?:'s| is) (?:wrong|not right|incorrect|not what i \w+)|you (?:got|did) (?:it|that) wrong|"
-    r"i (?:said|told you|asked(?: you)?|already (?:said|told you))\b)[,.!:;–—-]*\s*"
+    r"we )|that(?:'s| is) (?:wrong|not right|incorrect|not what i \w+)|you (?:got|did) (?:it|that) wrong|i (?:said|"
+    r"told you|asked(?: you)?|already (?:said|told you))\b)[,.!:;–—-]*\s*"
 )
 _DIRECTS = lazy_regex(
     r"(?:always|never|only|use|do not|don't|it's|it is|it should|it must|that should|the \w+|we (?:use|always|never|"
-    r"only|do not|don't)|our|my|call|write|put|keep|run|"
-    r"send|set|name|deploy|add|ask|check|you should|you must|must|should)\b"
+    r"only|do not|don't)|our|my|call|write|put|keep|run|send|set|name|deploy|add|ask|check|you should|you must|must|"
+    r"should)\b"
 )
 _INSTEAD = lazy_regex(r"\b(?:instead(?: of)?|rather than|, not |not .{1,60} but )\b")
 
@@ -198,14 +192,13 @@ def _sentence(text: str) -> str:
 # --- remember and forget  ----------------------------------------------------------------------
 
 _REMEMBER = lazy_regex(
-    r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*"
-    r"(?:(?:do not|don't) forget|remember|keep in mind|note(?: down)?|make a note|take note|save|memori[sz]e)"
-    r"(?:(?: this)?:| that| (?=(?:i|i'm|i've|my|our|we)\b)|(?<=remember) (?=the\b))\s*(?=\S)"
+    r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*(?:(?:do not|"
+    r"don't) forget|remember|keep in mind|note(?: down)?|make a note|take note|save|memori[sz]e)(?:(?: this)?:| that|"
+    r" (?=(?:i|i'm|i've|my|our|we)\b)|(?<=remember) (?=the\b))\s*(?=\S)"
 )
 _WISH = (
-    r"(?:(?:please|pls|also|and|ok|okay|actually|just|now|hey|can you|could you|would you|will you|i want you to|i'd "
-    r"like you to|"
-    r"you can|you may|you should)[, ]+)*"
+    r"(?:(?:please|pls|also|and|ok|okay|actually|just|now|hey|can you|could you|would you|will you|i want you to|"
+    r"i'd like you to|you can|you may|you should)[, ]+)*"
 )
 _KNOWN = (
     r"(?:what(?:ever)?|everything|all(?: that)?|anything)(?: that)? (?:you(?:'ve| have)? (?:know|learned|learnt|"
@@ -213,21 +206,18 @@ _KNOWN = (
 )
 _ABOUT = r"(?: (?:about|of|on|regarding)\b)?"
 _THING = (
-    r"(?:(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? "
-    r"(?:about|on|that|with|of) )"
+    r"(?:(?:the |that |this )?(?:rule|instruction|preference|fact|note|memory|thing|part|bit)s? (?:about|on|that|with|"
+    r"of) )"
 )
 _MINE = r"(?=i\b|we\b|my\b|our\b)"
 _FORGET = lazy_regex(
-    rf"{_WISH}(?:"
-    rf"(?:forget|unlearn|disregard){_ABOUT} (?:{_KNOWN}|(?:all|everything)(?: of| about| on)? {_MINE}|{_MINE}|"
-    rf"that (?=\w)|{_THING}|"
-    rf"(?=(?:where|when|who|what|how \w+|which \w+) (?:i|i'm|we|my|our)\b(?! (?:said|told|just)))|"
-    rf"everything{_ABOUT})|"
-    rf"(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|memory) (?:that|about) |{_KNOWN}|"
-    rf"everything about |(?P<named>.{{3,80}}?) from (?:your |the )?(?:memory|memories|notes|records)\b|"
-    r"(?:all )?(?:of )?(?=my (?:data|memories|memory|profile)\b))|"
-    r"(?:stop remembering|(?:do not|don't) (?:remember|store)) (?:that )?(?=my\b|our\b|i\b|what\b|anything\b))"
-    r"\s*"
+    rf"{_WISH}(?:(?:forget|unlearn|disregard){_ABOUT} (?:{_KNOWN}|(?:all|everything)(?: of| about| on)? {_MINE}|"
+    rf"{_MINE}|that (?=\w)|{_THING}|(?=(?:where|when|who|what|how \w+|which \w+) (?:i|i'm|we|my|our)\b(?! (?:said|"
+    rf"told|just)))|everything{_ABOUT})|(?:delete|remove|erase|wipe|clear|purge|drop) (?:the (?:fact|note|"
+    rf"memory) (?:that|about) |{_KNOWN}|everything about |(?P<named>.{{3,80}}?) from (?:your |the )?(?:memory|"
+    rf"memories|notes|records)\b|"
+    r"(?:all )?(?:of )?(?=my (?:data|memories|memory|profile)\b))|(?:stop remembering|(?:do not|don't) (?:remember|"
+    r"store)) (?:that )?(?=my\b|our\b|i\b|what\b|anything\b))\s*"
 )
 _ALL = lazy_regex(r"(?:everything|all|anything|whatever|what)\b")
 _OWN_DATA = lazy_regex(r"my (?:data|memories|memory|profile)\b[.! ]*$")
@@ -236,13 +226,12 @@ _JUST_SAID = lazy_regex(r"(?:just )?(?:now|before|last|earlier)?[.! ]*$")
 
 
 _AMENDS = lazy_regex(
-    r"(?:(?:oh |oops |no |wait |sorry )*(?:sorry|oops|correction|my (?:mistake|bad)|i misspoke|wait,? no|"
-    r"(?:strike|scratch) that)"
-    r"\s*[,.:;!–—-]+\s*(?:i meant? (?:to say )?(?:that )?)?|i meant [^,.;]{1,40}[,;] )(?=\S)"
+    r"(?:(?:oh |oops |no |wait |sorry )*(?:sorry|oops|correction|my (?:mistake|bad)|i misspoke|wait,? no|(?:strike|"
+    r"scratch) that)\s*[,.:;!–—-]+\s*(?:i meant? (?:to say )?(?:that )?)?|i meant [^,.;]{1,40}[,;] )(?=\S)"
 )
 _DECLARES = lazy_regex(
-    r"(?!(?:do|does|did|can|could|would|will|should|is|are|was|were|what|how|where|when|who|why)\b)"
-    r"(?:[\w'-]+ ){1,5}?(?:is|are|was|were|can|may|will|should|must|has|have|live|work|use)\b"
+    r"(?!(?:do|does|did|can|could|would|will|should|is|are|was|were|what|how|where|when|who|"
+    r"why)\b)(?:[\w'-]+ ){1,5}?(?:is|are|was|were|can|may|will|should|must|has|have|live|work|use)\b"
 )
 
 

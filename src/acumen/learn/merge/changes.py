@@ -3,27 +3,18 @@
 from msgspec import Struct
 
 from acumen.learn.extract.notes import Note
-from acumen.model.ids import InteractionId, MemoryRef, RequestId
+from acumen.model.ids import MemoryRef
 from acumen.model.memories.base import Cause
+from acumen.storage.memories.lineage import Because
 
-# A known memory, or the n-th note that is added.
+# A known memory, or the place of an added note among the notes that were compared.
 Target = MemoryRef | int
-
-
-class Reason(Struct, frozen=True):
-    """Why something changes: a cause, a sentence for people, and the user's words with their turn."""
-
-    cause: Cause
-    text: str
-    quote: str
-    interaction_id: InteractionId
-    request_id: RequestId
 
 
 class Added(Struct, frozen=True):
     note: Note
-    place: int  # among the notes that were compared
-    reason: Reason
+    place: int
+    because: Because
 
 
 class Restated(Struct, frozen=True):
@@ -31,19 +22,19 @@ class Restated(Struct, frozen=True):
 
     target: Target
     note: Note
-    reason: Reason
+    because: Because
 
 
 class Ended(Struct, frozen=True):
     """A memory that no longer holds; `successor` took its place. Forgotten ones have none and leave search."""
 
     target: Target
-    reason: Reason
+    because: Because
     successor: Target | None = None
 
     @property
     def forgotten(self) -> bool:
-        return self.reason.cause is Cause.FORGET
+        return self.because.cause is Cause.FORGET
 
 
 class InConflict(Struct, frozen=True):
@@ -51,7 +42,7 @@ class InConflict(Struct, frozen=True):
 
     older: Target
     newer: Target
-    reason: Reason
+    because: Because
 
 
 class Changes(Struct, frozen=True):

@@ -8,10 +8,11 @@ forget it. Anything weaker is a conflict: both stay current.
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acumen.learn.extract.attributes import retracted
 from acumen.learn.extract.notes import Ending, Note, Reach
-from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Reason, Restated, Target
+from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Restated, Target
 from acumen.learn.merge.entries import Entry, known_entry, note_entry
 from acumen.learn.merge.naming import named
 from acumen.learn.merge.words import Words, words
@@ -20,6 +21,7 @@ from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memories.base import Category, Cause, Status
 from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import AgentPlaybook
+from acumen.storage.memories.lineage import Because
 
 # Two sentences of which one denies what the other says share more than this much of their words.
 DENIAL_OVERLAP = 0.59
@@ -61,34 +63,17 @@ class _Merge(Struct):
 
     def changes(self) -> Changes:
         """Without what was added and forgotten in the same pass."""
-        dropped = {change.target for change in self.ended if change.forgotten and isinstance(change.target, int)}
         ended = {change.target for change in self.ended}
-        numbers = {place: number for number, place in enumerate(p for p in range(len(self.added)) if p not in dropped)}
-
-        def renumbered(target: Target) -> Target:
-            return numbers[target] if isinstance(target, int) else target
-
+        dropped = {change.target for change in self.ended if change.forgotten and isinstance(change.target, int)}
         return Changes(
-            tuple(added for place, added in enumerate(self.added) if place in numbers),
+            tuple(change for change in self.added if change.place not in dropped),
+            tuple(change for change in self.restated if change.target not in dropped),
             tuple(
-                Restated(renumbered(change.target), change.note, change.reason)
-                for change in self.restated
-                if change.target not in dropped
-            ),
-            tuple(
-                Ended(
-                    renumbered(change.target),
-                    change.reason,
-                    None if change.successor is None or change.successor in dropped else renumbered(change.successor),
-                )
+                replace(change, successor=None) if change.successor in dropped else change
                 for change in self.ended
                 if change.target not in dropped
             ),
-            tuple(
-                InConflict(renumbered(change.older), renumbered(change.newer), change.reason)
-                for change in self.conflicts
-                if not {change.older, change.newer} & ended
-            ),
+            tuple(change for change in self.conflicts if not {change.older, change.newer} & ended),
         )
 
     # --- notes -----------------------------------------------------------------------------------------------------
@@ -100,15 +85,15 @@ class _Merge(Struct):
             return  # read before, whatever became of it
         again = next((earlier for earlier in same if earlier.live and earlier.kind is note.kind), None)
         if again is not None:
-            reason = _reason(Cause.RESTATED, note, f'Said again: "{note.lesson.content}"')
-            self.restated.append(Restated(again.target, note, reason))
+            because = _because(Cause.RESTATED, note, f'Said again: "{note.lesson.content}"')
+            self.restated.append(Restated(again.target, note, because))
             again.turns |= entry.turns
             self._relate(note, again)
             return
         if any(earlier.live and _newer(earlier, entry) and _new_value(entry, earlier) for earlier in self.entries):
             return  # an older turn that arrived late; the newer value holds, the turn stays searchable
-        entry.target = len(self.added)
-        self.added.append(Added(note, place, _reason(Cause.LEARNED, note, "Stated by the user")))
+        entry.target = place
+        self.added.append(Added(note, place, _because(Cause.LEARNED, note, "Stated by the user")))
         self._relate(note, entry)
         self.entries.append(entry)
 
@@ -117,11 +102,11 @@ class _Merge(Struct):
         for earlier in [earlier for earlier in self.entries if earlier.live and earlier.target != entry.target]:
             cause = _ending_cause(note, entry, earlier)
             if cause is not None:
-                reason = _reason(cause, note, f'"{note.lesson.content}" replaces "{earlier.text}"')
-                self._end(earlier, reason, entry.target)
+                because = _because(cause, note, f'"{note.lesson.content}" replaces "{earlier.text}"')
+                self._end(earlier, because, entry.target)
             elif _may_disagree(note, entry, earlier):
                 text = f'"{note.lesson.content}" may disagree with "{earlier.text}"'
-                self.conflicts.append(InConflict(earlier.target, entry.target, _reason(Cause.CONFLICT, note, text)))
+                self.conflicts.append(InConflict(earlier.target, entry.target, _because(Cause.CONFLICT, note, text)))
 
     # --- endings ---------------------------------------------------------------------------------------------------
 
@@ -130,11 +115,9 @@ class _Merge(Struct):
         if ending.only_rules:
             entries = [entry for entry in entries if entry.category is Category.RULE]
         verb = "forget" if ending.cause is Cause.FORGET else "end"
-        evidence = ending.evidence
-        text = f'The user asked to {verb} it: "{evidence.text}"'
-        reason = Reason(ending.cause, text, evidence.text, evidence.interaction_id, ending.request_id)
+        because = _because(ending.cause, ending, f'The user asked to {verb} it: "{ending.evidence.text}"')
         for entry in self._meant(ending, entries):
-            self._end(entry, reason, None)
+            self._end(entry, because, None)
 
     def _meant(self, ending: Ending, entries: list[Entry]) -> list[Entry]:
         if ending.ends is not None:
@@ -146,13 +129,21 @@ class _Merge(Struct):
             return [entry for entry in entries if earlier and max(earlier) in entry.turns]
         return named(ending.target, entries)
 
-    def _end(self, entry: Entry, reason: Reason, successor: Target | None) -> None:
+    def _end(self, entry: Entry, because: Because, successor: Target | None) -> None:
         entry.ended = True
-        self.ended.append(Ended(entry.target, reason, successor))
+        self.ended.append(Ended(entry.target, because, successor))
 
 
-def _reason(cause: Cause, note: Note, text: str) -> Reason:
-    return Reason(cause, text, note.evidence.text, note.evidence.interaction_id, note.request_id)
+def _because(cause: Cause, item: Note | Ending, reason: str) -> Because:
+    turn = item.evidence.interaction_id
+    return Because(
+        reason,
+        request_id=item.request_id,
+        sources=[str(turn)],
+        cause=cause,
+        quote=item.evidence.text,
+        interaction_id=turn,
+    )
 
 
 def _same(entry: Entry, earlier: Entry) -> bool:

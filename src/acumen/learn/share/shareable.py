@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import dropwhile
 
 from acumen.learn.share.vocabulary import listed
-from acumen.model.text import STOPWORDS, sentences, words
+from acumen.model.sentences import sentences
+from acumen.model.text import STOPWORDS, words
 
 _OBLIGING, _LEADING, _SITUATION, _NO_VERBS = map(listed, ("obliging", "leading", "situation", "no verbs"))
 _PLAIN_VERBS, _VAGUE, _WISHES, _PRIVATE = map(listed, ("plain verbs", "vague", "wishes", "private"))
@@ -19,7 +20,9 @@ _BEFORE_WISH = _SITUATION | listed("before wishes")
 def shareable(content: str) -> bool:
     if "?" in content[-3:]:
         return False
-    read = [[word for word in words(sentence) if word == "," or _has_letters(word)] for sentence in sentences(content)]
+    read = [
+        [word for word in words(sentence.text) if word == "," or _has_letters(word)] for sentence in sentences(content)
+    ]
     return any(map(_instructs, read)) and not any(map(_private, read))
 
 

@@ -42,7 +42,7 @@ def _rename_review_marks() -> None:
 
 def _rename_aggregation_marks() -> None:
     _copy(
-        "aggregation_bookmarks",
+        "aggregation_marks",
         "aggregation_bookmarks",
         *_columns(sa.Text(), "org_id", "agent_version"),
         *_columns(sa.BigInteger(), "last_id", "seq"),

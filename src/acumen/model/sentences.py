@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from acumen.model.lazy_regex import lazy_regex
+from acumen.model.text import ends_with_abbreviation
 
 # Longer "sentences" are pasted material: people do not speak in them.
 MAX_SENTENCE = 700
@@ -30,26 +31,22 @@ _STRAIGHT = str.maketrans(
 _FENCE = lazy_regex(r"^[ ]{0,3}(```|~~~)", re.MULTILINE)
 _TAG = lazy_regex(r"<(/?)([A-Za-z][\w-]{0,40})(?:\s[^<>\n]{0,300})?>")
 _FORWARDED = lazy_regex(
-    r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|"
-    r"from: .{1,200}\n(?:sent|date|to|subject): )",
+    r"^(?:-{3,} ?(?:original|forwarded) message|begin forwarded message|on .{5,80} wrote:\s*$|from: .{1,200}\n(?:sent|"
+    r"date|to|subject): )",
     re.MULTILINE | re.IGNORECASE,
 )
 _CODE_LINE = lazy_regex(
     r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
     r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
     r"File \".*\", line \d+|Traceback \(|\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|"
-    r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|"
-    r"\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |\w+ ?= ?\w+\(.*\)\s*$|"
-    r"[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
+    r"[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d|\[?(?:ERROR|WARN|WARNING|INFO|DEBUG|FATAL)\b[\]: ]|\w*(?:Error|Exception): |"
+    r"\w+ ?= ?\w+\(.*\)\s*$|[+-]{3} [ab]/|@@ -\d|[\[{]\s*[\"{\[]|[{}\[\]();,]+\s*$|\"[\w-]+\" ?: )"
 )
 _CODE_MARK = lazy_regex(r"[{}\[\]();=<>|\\$_*^~]")
 # Where a sentence ends: a full stop before a space, a line break, a semicolon. Quotes and inline code are stepped over.
 _STEP = lazy_regex(
     r'`[^`\n]{1,300}`|"[^"\n]{1,400}"|(?<!\w)\'[^\'\n]{2,300}\'(?!\w)'
     r"|(?P<end>[.!?…]+[)\"']?(?=\s|$)|\n+|;(?=\s)|[。！？।]|[.!?]+(?=[A-Z][a-z]))"
-)
-_ABBREVIATION = lazy_regex(
-    r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|dr|mr|mrs|ms|prof|st|approx|jr|sr|inc|ltd|dept|fig|[a-z]\.[a-z])\.$", re.IGNORECASE
 )
 _NUMBER_OF = lazy_regex(r"(?:^|[\s(])(?:no|nr|art|sec|p|pp)\.$", re.IGNORECASE)
 # "Anna: hello" on several lines is a conversation pasted in, numbers on several lines a table.
@@ -160,7 +157,7 @@ def _is_abbreviation(text: str, start: int, stop: re.Match[str]) -> bool:
     tail = text[max(start, stop.start() - 8) : stop.end()]
     bullet = text[start : stop.end()].strip()
     numbered = _NUMBER_OF.search(tail) and text[stop.end() : stop.end() + 2].strip()[:1].isdigit()
-    return bool(_ABBREVIATION.search(tail) or numbered) or (len(bullet) <= 3 and bullet[:-1].isdigit())
+    return bool(ends_with_abbreviation(tail) or numbered) or (len(bullet) <= 3 and bullet[:-1].isdigit())
 
 
 def _sentence(text: str, start: int, end: int) -> Iterator[Sentence]:
