@@ -64,7 +64,7 @@ def wait_until_quiet(data: Path) -> None:
     while True:
         with _rows(data) as db:
             waiting = db.execute(_DUE, {"now": time.time() * 1000}).fetchone()[0]
-            dead = db.execute("SELECT fact, last_error FROM jobs WHERE state = 'dead' LIMIT 1").fetchone()
+            dead = db.execute("SELECT event, last_error FROM jobs WHERE state = 'dead' LIMIT 1").fetchone()
         if dead is not None:
             raise RuntimeError(f"a job failed: {dead['fact']}: {dead['last_error']}")
         if not waiting:

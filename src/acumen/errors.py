@@ -1,23 +1,23 @@
 """Every failure a caller can act on.
 
 AcumenError
-├── BadInput             what was sent cannot be used; the message names the field
-├── NotAuthenticated     no key, or a key we do not know
-├── NotAllowed           the key's role does not reach this far
-├── NotFound             the thing named does not exist for this org
-├── Conflict             it contradicts what is stored
-│   └── OperationInTheWay  another operation does; the error names it
-├── TooLarge             more than we accept in one piece
+├── BadInput             invalid input; the message names the field
+├── NotAuthenticated     no key, or an unknown one
+├── NotAllowed           the role of the key is not sufficient
+├── NotFound             does not exist in this org
+├── Conflict             conflicts with what is stored
+│   └── OperationInTheWay  another run is active; the error names it
+├── TooLarge             the request body is too large
 ├── WrongMediaType       the body is not JSON
-├── Unavailable          cannot answer now; the same call may succeed later
-│   └── StorageFull      the disk has no room; reads go on
-├── BadSettings          the process cannot start as configured
-├── ModelMissing         the embedding model is not installed; search goes on without it
-└── ModelUnavailable     no answer from the language model; the rules go on without it
-    ├── ModelFailed      it could not be reached, refused, or took too long
-    ├── ModelUnusable    it answered, but never in the shape that was asked for
-    ├── ModelResting     it failed so often of late that it is not asked for a while
-    └── ModelOverBudget  the org's tokens of the day are spent
+├── Unavailable          temporary; the same call may succeed later
+│   └── StorageFull      the disk is full; reads still work
+├── BadSettings          the process cannot start with these settings
+├── ModelMissing         the embedding model is not installed; search works without it
+└── ModelUnavailable     no answer from the language model; rules are used instead
+    ├── ModelFailed      unreachable, refused, or timed out
+    ├── ModelUnusable    answered, but not in the required shape
+    ├── ModelResting     failed repeatedly, so it is paused (circuit breaker)
+    └── ModelOverBudget  the org's daily tokens are used up
 """
 
 
@@ -29,7 +29,7 @@ class AcumenError(Exception):
 
 
 class BadInput(AcumenError):
-    """What was sent cannot be used."""
+    """Invalid input."""
 
 
 class NotAuthenticated(AcumenError):
@@ -37,19 +37,19 @@ class NotAuthenticated(AcumenError):
 
 
 class NotAllowed(AcumenError):
-    """The key may not do that."""
+    """The role of the key is not sufficient."""
 
 
 class NotFound(AcumenError):
-    """There is no such thing."""
+    """Not found."""
 
 
 class Conflict(AcumenError):
-    """It contradicts what is stored."""
+    """Conflict with what is stored."""
 
 
 class OperationInTheWay(Conflict):
-    """Another operation stands in the way."""
+    """Another run is active."""
 
     def __init__(self, message: str, operation_id: str) -> None:
         super().__init__(message)
@@ -69,11 +69,11 @@ class Unavailable(AcumenError):
 
 
 class StorageFull(Unavailable):
-    """The disk is full: nothing was stored. Free some space and send it again; reads go on."""
+    """The disk is full: nothing was stored. Free some space and send it again; reads still work."""
 
 
 class BadSettings(AcumenError):
-    """The settings cannot be used."""
+    """Invalid settings."""
 
 
 class ModelMissing(AcumenError):
@@ -81,20 +81,20 @@ class ModelMissing(AcumenError):
 
 
 class ModelUnavailable(AcumenError):
-    """The language model gives no answer."""
+    """The language model does not answer."""
 
 
 class ModelFailed(ModelUnavailable):
-    """The language model could not be reached, refused, or took too long."""
+    """The language model could not be reached, refused, or timed out."""
 
 
 class ModelUnusable(ModelUnavailable):
-    """The language model answered, but not in the shape that was asked for."""
+    """The language model answered, but not in the required shape."""
 
 
 class ModelResting(ModelUnavailable):
-    """The language model failed so often of late that it is left alone for a while."""
+    """The language model failed repeatedly and is paused for a while (circuit breaker)."""
 
 
 class ModelOverBudget(ModelUnavailable):
-    """The tokens that this organisation may spend in a day are spent."""
+    """The daily tokens of this organisation are used up."""

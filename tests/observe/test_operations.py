@@ -69,7 +69,7 @@ async def test_the_same_again_is_the_same_success_and_another_body_a_conflict(or
 
     assert (first, again) == (["stored"], ["known"])
     assert [one["result"] for one in other["results"]] == ["conflict", "stored"]
-    assert "belongs to another operation" in other["results"][0]["reason"]
+    assert "is used by another operation" in other["results"][0]["reason"]
     assert (await org.send("GET", "/stats")).json()["total"] == 2
 
 

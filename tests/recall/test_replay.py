@@ -54,7 +54,7 @@ async def test_the_same_question_at_two_dates_tells_what_came_went_and_was_rewor
     assert told.reworded == ["profile:reworded"]
     assert [line[0] for line in told.diff.splitlines() if "Keeps zebras in the" in line] == ["-", "+"]
     assert "Paints" not in told.model_dump_json()  # deleted is deleted, at every date
-    assert (same.diff, same.msg) == ("", "The same at both moments.")
+    assert (same.diff, same.msg) == ("", "No difference.")
 
 
 async def twelve_zebras(org: Org) -> None:

@@ -107,5 +107,5 @@ async def test_after_a_large_import_the_queue_opens_at_once_and_says_what_is_sti
     later = await org.sdk.memory_review(user_id="ada", signal_filter=["instruction_like"])
 
     assert (at_once.candidates, at_once.being_counted, pairs.being_counted) == ([], 201, 201)
-    assert "201 more are being counted" in at_once.msg
+    assert "201 more are being scanned" in at_once.msg
     assert ([one.entity_id for one in later.candidates], later.being_counted) == (["order"], 0)

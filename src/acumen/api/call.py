@@ -1,4 +1,4 @@
-"""One call: what a handler is given, and how handlers are found."""
+"""What a handler receives, and the registry of handlers."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ HANDLERS: dict[str, Handler] = {}
 def answers(
     endpoint: Endpoint[..., A],
 ) -> Callable[[Callable[[Q, Call], Awaitable[A]]], Callable[[Q, Call], Awaitable[A]]]:
-    """Says which endpoint a handler answers; the type checker sees that it answers in the right shape."""
+    """Registers the handler of an endpoint; the type checker verifies the type of its answer."""
 
     def register(handler: Callable[[Q, Call], Awaitable[A]]) -> Callable[[Q, Call], Awaitable[A]]:
         HANDLERS[endpoint.name] = handler

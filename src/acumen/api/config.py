@@ -1,4 +1,4 @@
-"""An org's configuration, over REST."""
+"""Endpoints of an org's configuration."""
 
 from collections.abc import Sequence
 from typing import Any

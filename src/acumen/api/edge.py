@@ -1,4 +1,4 @@
-"""The edge: from an HTTP request to a handler and back, the same way for every endpoint."""
+"""From an HTTP request to a handler and back, the same way for every endpoint."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
 from acumen.api.learn import aggregation, evaluations, runs  # noqa: F401
 from acumen.api.legacy import events  # noqa: F401
-from acumen.api.legacy.routes import OLDER, Older
+from acumen.api.legacy.routes import LEGACY_ROUTES, LegacyRoute
 from acumen.api.meter import overview, usage  # noqa: F401
 from acumen.api.observe import conversations, operations, verdicts  # noqa: F401
 from acumen.api.recall import experiments, search  # noqa: F401
@@ -28,56 +28,56 @@ from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
 
 _NO_QUERY: Mapping[str, str] = {}
-NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
+ANONYMOUS = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
 def routes(app: App, keys: KeyAuthenticator) -> list[Route]:
-    today = [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
-    return [*today, *(_route(older.endpoint, HANDLERS[older.endpoint.name], app, keys, older) for older in OLDER)]
+    current = [_route(endpoint, HANDLERS[endpoint.name], app, keys) for endpoint in ENDPOINTS]
+    return [*current, *(_route(old.endpoint, HANDLERS[old.endpoint.name], app, keys, old) for old in LEGACY_ROUTES)]
 
 
 def _route(
-    endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: KeyAuthenticator, older: Older | None = None
+    endpoint: Endpoint[..., Any], handler: Handler, app: App, keys: KeyAuthenticator, legacy: LegacyRoute | None = None
 ) -> Route:
     async def answer(request: Request) -> Response:
         request_id = request_id_of(request.scope)
         try:
             with app.traffic.caller():
                 caller = await _caller(endpoint, keys, request)
-                asked = await _asked(endpoint, app, request, older)
-                deps = app.deps(caller.org, OrgConfig()) if caller is NOBODY else await app.deps_for(caller.org)
-                answered = await handler(asked, Call(app, keys, caller, deps))
-                return _reply(endpoint, answered, request_id, older)
-        except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry
+                body = await _parse(endpoint, app, request, legacy)
+                deps = app.deps(caller.org, OrgConfig()) if caller is ANONYMOUS else await app.deps_for(caller.org)
+                answer_model = await handler(body, Call(app, keys, caller, deps))
+                return _reply(endpoint, answer_model, request_id, legacy)
+        except Exception as error:  # noqa: BLE001 - every failure becomes a reply, unknown ones are logged
             return errors.reply(error, request_id)
 
-    path, name = (older.path, older.name) if older else (endpoint.path, endpoint.name)
+    path, name = (legacy.path, legacy.name) if legacy else (endpoint.path, endpoint.name)
     return Route(path, answer, methods=[endpoint.method], name=name)
 
 
 async def _caller(endpoint: Endpoint[..., Any], keys: KeyAuthenticator, request: Request) -> Caller:
     if endpoint.role is Role.PUBLIC:
-        return NOBODY
+        return ANONYMOUS
     caller = await keys.identify(request.scope)
     require(caller, endpoint.role)
     return caller
 
 
-async def _asked(endpoint: Endpoint[..., Any], app: App, request: Request, older: Older | None) -> Any:
+async def _parse(endpoint: Endpoint[..., Any], app: App, request: Request, legacy: LegacyRoute | None) -> Any:
     body = None
     if endpoint.method != "GET":
         body = await json_of(request, app.settings.limits.body_bytes)
         if body is None and endpoint.reads_body:
-            raise BadInput("The request needs a JSON body.")
-    if older is None:
+            raise BadInput("A JSON body is required.")
+    if legacy is None:
         query = request.query_params if request.scope["query_string"] else _NO_QUERY
         return endpoint.parse(query, body, request.path_params)
-    return older.parse(dict(request.query_params), body)
+    return legacy.parse(dict(request.query_params), body)
 
 
-def _reply(endpoint: Endpoint[..., Any], answered: Any, request_id: str, older: Older | None) -> Response:
-    unwell = isinstance(answered, ReadinessResponse) and answered.status == "unhealthy"
+def _reply(endpoint: Endpoint[..., Any], answer: Any, request_id: str, legacy: LegacyRoute | None) -> Response:
+    unhealthy = isinstance(answer, ReadinessResponse) and answer.status == "unhealthy"
     headers = {"X-Request-ID": request_id}
-    reply = endpoint.dump(answered)
-    told = older.answered(reply) if older else reply
-    return Response(told, 503 if unwell else endpoint.status, headers, media_type="application/json")
+    reply = endpoint.dump(answer)
+    body = legacy.rename_reply(reply) if legacy else reply
+    return Response(body, 503 if unhealthy else endpoint.status, headers, media_type="application/json")

@@ -1,4 +1,4 @@
-"""The one place where failures become JSON replies."""
+"""Errors as JSON replies."""
 
 from starlette.responses import Response
 

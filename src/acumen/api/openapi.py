@@ -1,4 +1,4 @@
-"""OpenAPI from the table of calls, and the page that shows it with assets of our own."""
+"""The OpenAPI document, from the table of endpoints, and the page that shows it."""
 
 from functools import cache
 from pathlib import Path
@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from acumen import __version__
-from acumen.api.legacy.routes import OLDER, Older
+from acumen.api.legacy.routes import LEGACY_ROUTES, LegacyRoute
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
@@ -22,35 +22,35 @@ Shown = tuple[type[BaseModel], Literal["validation", "serialization"]]
 STATIC = Path(__file__).parent / "static"
 REFERENCE = "#/components/schemas/{model}"
 FAILURES = {
-    "400": "The request cannot be read.",
-    "401": "No key, or one that is unknown, expired or revoked.",
-    "403": "The key's role does not reach this far.",
-    "404": "There is no such thing.",
-    "409": "It contradicts what is stored.",
-    "413": "The body is too large.",
+    "400": "Malformed request.",
+    "401": "No key, or an unknown, expired or revoked key.",
+    "403": "The role of the key is not sufficient.",
+    "404": "Not found.",
+    "409": "Conflict with what is stored.",
+    "413": "Request body too large.",
     "415": "The body is not JSON.",
-    "422": "A field cannot be used; the detail names it.",
-    "503": "Cannot be answered right now; try again.",
+    "422": "Invalid field; the detail names it.",
+    "503": "Temporarily unavailable; try again.",
     "507": "The disk is full.",
 }
 
 
 @cache
 def document() -> dict[str, Any]:
-    """Built when first asked for, since few starts ever need it."""
-    asked: list[Shown] = [(e.request_model, "validation") for e in ENDPOINTS if not e.takes_nothing]
-    answered: list[Shown] = [(e.answer_model, "serialization") for e in ENDPOINTS]
-    failed: list[Shown] = [(ErrorBody, "serialization")]
-    shown = list(dict.fromkeys(asked + answered + failed))
+    """Built on first use: few processes ever need it."""
+    requests: list[Shown] = [(e.request_model, "validation") for e in ENDPOINTS if not e.takes_nothing]
+    answers: list[Shown] = [(e.answer_model, "serialization") for e in ENDPOINTS]
+    failures: list[Shown] = [(ErrorBody, "serialization")]
+    shown = list(dict.fromkeys(requests + answers + failures))
     refs, schema = models_json_schema(shown, ref_template=REFERENCE)
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs, schema["$defs"])
-    for older in OLDER:
-        paths.setdefault(older.path, {})[older.endpoint.method.lower()] = _older(older, refs, schema["$defs"])
+    for legacy in LEGACY_ROUTES:
+        paths.setdefault(legacy.path, {})[legacy.endpoint.method.lower()] = _legacy(legacy, refs, schema["$defs"])
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Acumen", "version": __version__, "description": "The learning layer beside AI agents."},
+        "info": {"title": "Acumen", "version": __version__, "description": "The learning layer for AI agents."},
         "paths": paths,
         "components": {
             "schemas": schema["$defs"],
@@ -62,22 +62,21 @@ def document() -> dict[str, Any]:
 def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
-        # The shapes of each room are in a file of its name.
         "tags": [endpoint.answer_model.__module__.rpartition(".")[2]],
         "summary": endpoint.summary,
         "responses": {
             str(endpoint.status): _content(
-                "It worked." if endpoint.status == 200 else "It is begun.", refs[endpoint.answer_model, "serialization"]
+                "Success." if endpoint.status == 200 else "Accepted.", refs[endpoint.answer_model, "serialization"]
             ),
             **{status: _content(why, refs[ErrorBody, "serialization"]) for status, why in FAILURES.items()},
         },
     }
     if endpoint.answer_model is ReadinessResponse:
-        unwell = _content("Something required does not work.", refs[ReadinessResponse, "serialization"])
-        operation["responses"]["503"] = unwell
+        unhealthy = _content("A required check failed.", refs[ReadinessResponse, "serialization"])
+        operation["responses"]["503"] = unhealthy
     if endpoint.role is not Role.PUBLIC:
         operation["security"] = [{"key": []}, {}]
-        operation["description"] = f"Needs the role {endpoint.role}."
+        operation["description"] = f"Requires the role {endpoint.role}."
     if endpoint.request_model is Nothing:
         return operation
     if endpoint.query_fields or endpoint.path_fields:
@@ -88,20 +87,20 @@ def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, A
     return operation
 
 
-def _older(older: Older, refs: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """What today's endpoint does, under the names of before, which the table of older names tells."""
-    today = _operation(older.endpoint, refs, definitions)
-    failures = {status: reply for status, reply in today["responses"].items() if status != "200"}
-    body = {"requestBody": {"required": True, **_content("", {"type": "object"})}} if "requestBody" in today else {}
-    renamed = ", ".join(f"{before} is {now}" for before, now in older.names.items())
+def _legacy(legacy: LegacyRoute, refs: Any, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The endpoint of today, with the legacy names in the description."""
+    current = _operation(legacy.endpoint, refs, definitions)
+    failures = {status: reply for status, reply in current["responses"].items() if status != "200"}
+    body = {"requestBody": {"required": True, **_content("", {"type": "object"})}} if "requestBody" in current else {}
+    renamed = ", ".join(f"{before} is {now}" for before, now in legacy.names.items())
     return {
-        **{name: value for name, value in today.items() if name not in ("requestBody", "parameters")},
+        **{name: value for name, value in current.items() if name not in ("requestBody", "parameters")},
         **body,
-        "operationId": f"older_{older.name}",
+        "operationId": f"legacy_{legacy.name}",
         "deprecated": True,
-        "summary": f"The older name of {older.endpoint.path}.",
-        "description": ". ".join(part for part in (today.get("description", "").rstrip("."), renamed) if part),
-        "responses": {"200": _content("It worked.", {"type": "object"}), **failures},
+        "summary": f"Legacy name of {legacy.endpoint.path}.",
+        "description": ". ".join(part for part in (current.get("description", "").rstrip("."), renamed) if part),
+        "responses": {"200": _content("Success.", {"type": "object"}), **failures},
     }
 
 

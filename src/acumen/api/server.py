@@ -1,4 +1,4 @@
-"""The web application: routes, and what every reply carries."""
+"""The web application: routes, and the headers of every reply."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -35,35 +35,35 @@ def web_app(app: App, keys: KeyAuthenticator | None = None) -> ASGIApp:
         yield
         await app.stop()
 
-    doorkeeper = keys or KeyAuthenticator(app)
-    routes = [*edge.routes(app, doorkeeper), *traces.routes(app, doorkeeper)]
+    authenticator = keys or KeyAuthenticator(app)
+    routes = [*edge.routes(app, authenticator), *traces.routes(app, authenticator)]
     web = Starlette(
         routes=[*routes, *openapi.routes()],
         lifespan=lifespan,
         exception_handlers={HTTPException: _unrouted},
     )
-    return Direct(routes, Sealed(web))
+    return DirectRouter(routes, SecurityHeaders(web))
 
 
-class Sealed:
-    """Puts the same protective headers on every reply."""
+class SecurityHeaders:
+    """Adds the security headers to every reply."""
 
     def __init__(self, inner: ASGIApp) -> None:
         self._inner = inner
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def sealed(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], *_RAW_HEADERS]
             await send(message)
 
-        await self._inner(scope, receive, sealed if scope["type"] == "http" else send)
+        await self._inner(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-class Direct:
-    """Goes straight to the endpoint that method and path name; whatever else is asked, the router knows what to say.
+class DirectRouter:
+    """Bypasses Starlette's router for routes without path parameters; the others go through it.
 
-    Endpoints turn their own failures into replies, so the layers in between would only cost time: a tenth of a publish.
+    Endpoints turn their own failures into replies, so the layers in between would only cost a tenth of a publish.
     """
 
     def __init__(self, routes: Sequence[Route], router: ASGIApp) -> None:
@@ -83,11 +83,11 @@ class Direct:
 
 
 async def _unrouted(request: Request, error: Exception) -> Response:
-    """No route, or not by this method: told in the same shape as every other failure."""
+    """No route, or not with this method: the same shape as every other error."""
     request_id = request_id_of(request.scope)
     if not isinstance(error, HTTPException):
         return errors.reply(error, request_id)
     if error.status_code == 404:
-        return errors.reply(NotFound(f"There is nothing at {request.url.path[:200]}."), request_id)
+        return errors.reply(NotFound(f"Not found: {request.url.path[:200]}"), request_id)
     body = ErrorBody(detail=error.detail, code="not_possible", request_id=request_id)
     return Response(body.model_dump_json(), error.status_code, error.headers, media_type="application/json")

@@ -1,4 +1,4 @@
-"""One table from error to HTTP status."""
+"""One table from error to HTTP status, and the message for the caller."""
 
 import logging
 
@@ -21,7 +21,7 @@ from acumen_client.errors import in_words
 
 log = logging.getLogger(__name__)
 
-# The first match counts, so subclasses come before their base classes.
+# The first match counts, so subclasses come first.
 STATUS: tuple[tuple[type[AcumenError], int, str], ...] = (
     (BadInput, 422, "bad_input"),
     (NotAuthenticated, 401, "not_authenticated"),
@@ -42,12 +42,12 @@ class Failure(Struct, frozen=True):
 
 
 def failure_of(error: Exception, request_id: str) -> Failure:
-    """Errors that a caller can act on keep their message; everything else goes to the log with the request id."""
+    """Errors that a caller can act on keep their message; all others go to the log."""
     if isinstance(error, ValidationError):
         return Failure(422, "bad_input", in_words(error))
     for kind, status, code in STATUS:
         if isinstance(error, kind):
             return Failure(status, code, str(error))
     log.error("request %s failed", request_id, exc_info=error)
-    detail = f"Internal error. The server log has the details under request id {request_id}."
+    detail = f"Internal server error. The log has the details under request id {request_id}."
     return Failure(500, "server_failed", detail)

@@ -26,7 +26,7 @@ async def record(verdict: Operation, findings: Sequence[VerdictFinding], deps: D
     def write(tx: Tx) -> tuple[Stored, list[Recurrence]]:
         (receipt,) = store(tx, [SentOperation(cleaned(verdict))])
         if receipt.stored is Stored.CONFLICT:
-            raise Conflict(f"op_id {verdict.id!r} is taken by another operation; send this one under a new id.")
+            raise Conflict(f"op_id {verdict.id!r} is used by another operation; send a new op_id.")
         if receipt.stored is Stored.STORED:
             tx.verdicts.add(cleaned_findings)
         return receipt.stored, _recurrence(tx, cleaned_findings)

@@ -72,7 +72,7 @@ async def test_what_one_user_teaches_twice_stays_theirs(org: Org):
     result = await aggregate(org)
 
     assert await shared(org) == []
-    assert result.skipped == "no lesson is taught by enough users"
+    assert result.skipped == "no lesson is shared by enough users"
 
 
 async def test_always_and_never_are_two_lessons(org: Org):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acumen.api.legacy.routes import OLDER
+from acumen.api.legacy.routes import LEGACY_ROUTES
 from acumen.api.openapi import document
 from acumen_client.calls import ENDPOINTS
 from acumen_client.wire.shapes import Role
@@ -19,7 +19,7 @@ async def ask(org: Org, method: str, path: str, body: Any = None) -> Any:
     return reply.json()
 
 
-@pytest.mark.parametrize("older", OLDER, ids=lambda older: older.name)
+@pytest.mark.parametrize("older", LEGACY_ROUTES, ids=lambda older: older.name)
 def test_no_older_route_is_one_of_todays_and_each_is_described_as_deprecated(older: Any):
     described = document()["paths"][older.path][older.endpoint.method.lower()]
 
@@ -30,7 +30,7 @@ def test_no_older_route_is_one_of_todays_and_each_is_described_as_deprecated(old
 
 
 @once
-@pytest.mark.parametrize("older", OLDER, ids=lambda older: older.name)
+@pytest.mark.parametrize("older", LEGACY_ROUTES, ids=lambda older: older.name)
 async def test_an_older_route_needs_the_same_role(org: Org, older: Any):
     reader = await join(org.app, Role.READER, org.id)
 
@@ -53,11 +53,11 @@ async def test_an_older_route_needs_the_same_role(org: Org, older: Any):
     ],
 )
 def test_what_to_do_joins_the_content_where_it_does_not_say_it_already(content: str, do: str, stored: str):
-    older = next(one for one in OLDER if one.name == "add_raw_feedback")
+    older = next(one for one in LEGACY_ROUTES if one.name == "add_raw_feedback")
 
-    asked = older.asked({"raw_feedbacks": [{"feedback_content": content, "do_action": do}]})
+    request = older.parse({}, {"raw_feedbacks": [{"feedback_content": content, "do_action": do}]})
 
-    assert asked == {"user_playbooks": [{"content": stored}]}
+    assert [playbook.content for playbook in request.user_playbooks] == [stored]
 
 
 @once

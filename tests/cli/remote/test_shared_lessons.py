@@ -39,7 +39,7 @@ def test_nothing_to_share_is_said(ask: Run):
 
     assert (told.code, told.out) == (
         0,
-        "Nothing to share: there are no current user playbooks of this version and name.\n",
+        "Nothing to share: no current user playbooks of this version and name.\n",
     )
 
 

@@ -397,7 +397,7 @@ async def test_a_user_whose_rerun_failed_is_listed_and_stays_as_they_are(org: Or
         ("bob", "ExtractorsFailed: profiles: ValueError: torn page")
     ]
     assert "1 of 2 user(s) failed" in ended.error_message
-    assert "1 user(s) whose rerun did not end stay as they are" in upgraded.message
+    assert "1 user(s) with an unfinished rerun stay unchanged" in upgraded.message
     assert len(await contents(org, user="bob")) == 1
 
 
@@ -458,7 +458,7 @@ async def test_users_whom_a_cancelled_rerun_did_not_reach_stay_as_they_are(org: 
     upgraded = await org.sdk.upgrade_profiles()
 
     assert (upgraded.profiles_promoted, upgraded.profiles_archived) == (1, 1)
-    assert "2 user(s) whose rerun did not end stay as they are" in upgraded.message
+    assert "2 user(s) with an unfinished rerun stay unchanged" in upgraded.message
     assert [len(await contents(org, user=user)) for user in ("ada", "bob", "cyd")] == [1, 1, 1]
 
 
@@ -542,6 +542,6 @@ async def test_a_run_whose_job_is_dead_is_told_and_does_not_block_the_next(org: 
     again = await org.sdk.rerun_profiles()
     await org.learn()
 
-    assert (lost.status, lost.error_message) == ("failed", "Nobody works on it any more: ValueError: torn page")
+    assert (lost.status, lost.error_message) == ("failed", "The run was lost: ValueError: torn page")
     assert (await operation(org)).run_id == again.run_id
     assert (await operation(org)).status == "completed"

@@ -57,7 +57,7 @@ async def _help(run: Run, call: Call) -> None:
 async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
     operation = await runs.wait(run.id, run.service, give_up_at - time.monotonic(), call.deps)
     if not operation.over:
-        raise Unavailable(f"The aggregation takes longer than this; it goes on as operation {run.id}.")
+        raise Unavailable(f"The aggregation is still running as operation {run.id}.")
     return operation
 
 
@@ -121,16 +121,16 @@ def _status(operation: RunStatus) -> str:
 def _result(operation: RunStatus) -> wire.PlaybookAggregationResult:
     counted = wire.PlaybookAggregationResult.model_validate(dict(operation.run.result))
     if counted.user_playbooks_processed == 0:
-        return counted.model_copy(update={"skipped": "there are no current user playbooks of this version and name"})
+        return counted.model_copy(update={"skipped": "no current user playbooks of this version and name"})
     if counted.clusters_found == 0:
-        return counted.model_copy(update={"skipped": "no lesson is taught by enough users"})
+        return counted.model_copy(update={"skipped": "no lesson is shared by enough users"})
     return counted
 
 
 def _told(operation: RunStatus) -> str:
     counted = _result(operation)
     if counted.skipped:
-        return f"Nothing to share: {counted.skipped}"
+        return f"Nothing to aggregate: {counted.skipped}"
     return (
         f"{counted.user_playbooks_processed} user playbooks, {counted.clusters_found} clusters: "
         f"{counted.playbooks_generated} shared playbooks added, {counted.playbooks_updated} updated, "

@@ -1,4 +1,4 @@
-"""Learn, over REST: make memories anew, move between versions, watch what runs, tell where memories came from."""
+"""Endpoints of generation runs, versions and provenance."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -141,9 +141,7 @@ def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: boo
 
 def _upgraded(done: Upgraded) -> str:
     counts = f"Upgraded: {done.promoted} promoted, {done.archived} archived, {done.deleted} old archived deleted"
-    return (
-        f"{counts}; {done.left_alone} user(s) whose rerun did not end stay as they are" if done.left_alone else counts
-    )
+    return f"{counts}; {done.left_alone} user(s) with an unfinished rerun stay unchanged" if done.left_alone else counts
 
 
 def _downgraded(done: Downgraded) -> str:
@@ -208,7 +206,7 @@ def _operation(run_status: RunStatus) -> wire.OperationStatusInfo:
 
 def _error(run_status: RunStatus) -> str | None:
     if run_status.lost:
-        return f"Nobody works on it any more: {run_status.lost}"
+        return f"The run was lost: {run_status.lost}"
     if not run_status.progress.failed:
         return run_status.run.cause
     first, progress = run_status.failed[0], run_status.progress

@@ -1,4 +1,4 @@
-"""Operations in the shapes of the earlier observer, over REST."""
+"""Endpoints of the earlier observer: /event and /stats."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ async def event(request: wire.EventRequest, call: Call) -> wire.EventResponse:
     new = _event(request, call.deps.now())
     (receipt,) = await operations.record([new], call.deps)
     if receipt.stored is Stored.CONFLICT:
-        raise Conflict(f"op_id {receipt.id!r} belongs to another operation; send this one under a new id.")
+        raise Conflict(f"op_id {receipt.id!r} is used by another operation; send a new op_id.")
     return wire.EventResponse(ring_size=await operations.count(call.deps), op_id=receipt.id)
 
 

@@ -1,4 +1,4 @@
-"""How sessions end and what is learned, added up, over REST."""
+"""Endpoints of the evaluation overview and the dashboard figures."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

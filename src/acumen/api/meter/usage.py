@@ -1,4 +1,4 @@
-"""Meter, over REST."""
+"""Endpoints of usage, cost, lift and replay."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -47,7 +47,7 @@ async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call
         limit=request.limit,
         offset=request.offset,
         covered_since=maybe_seconds(usage_stats.covered_since),
-        msg=f"Found {usage_stats.total} memory(ies) shown in the last {request.days_back} day(s)",
+        msg=f"Found {usage_stats.total} memory(ies) injected in the last {request.days_back} day(s)",
     )
 
 
@@ -98,8 +98,8 @@ async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> w
     by = GroupBy(request.group_by)
     bill = await costs.report(by, request.days_back, request.model, request.limit, request.offset, call.deps)
     return wire.GetMemoryCostsResponse(
-        costs=[_tag(tag, by, bill) for tag in bill.tags],
-        all_together=_cost(bill.all_together, bill.per_million, {}),
+        costs=[_tag(tag, by, bill) for tag in bill.rows],
+        all_together=_cost(bill.use, bill.per_million, {}),
         model=bill.model,
         usd_per_million_tokens=bill.per_million,
         total=bill.total,
@@ -201,7 +201,7 @@ async def compare_injection(request: wire.CompareInjectionRequest, call: Call) -
         vanished=_names(comparison.vanished),
         reworded=_names(comparison.reworded),
         diff=comparison.diff,
-        msg="The same at both moments." if not comparison.diff else None,
+        msg="No difference." if not comparison.diff else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Operations, over REST."""
+"""Endpoints of operations."""
 
 import hashlib
 import json
@@ -78,7 +78,7 @@ def _printable(text: str) -> str:
 def _told(index: int, new: SentOperation, receipt: Receipt) -> dict[str, Any]:
     receipt_fields = {"index": index, "op_id": receipt.id, "result": receipt.stored.value}
     if receipt.stored is Stored.CONFLICT:
-        receipt_fields["reason"] = "its op_id belongs to another operation; send this one under a new id"
+        receipt_fields["reason"] = "op_id is used by another operation; send a new op_id"
     return {**receipt_fields, "group_id": receipt.group_id, "clock_skew_ms": new.operation.skew_ms}
 
 
@@ -148,7 +148,7 @@ def _listed(operations: list[Operation], newest: Operation | None, cursor: str |
 def _cursor(text: str) -> tuple[Millis, str]:
     at, _, op_id = text.partition(".")
     if not (at.isascii() and at.isdigit() and len(at) < 19):
-        raise BadInput("after must be a cursor that an earlier answer gave.")
+        raise BadInput("after must be a cursor from an earlier response.")
     return Millis(int(at)), op_id
 
 

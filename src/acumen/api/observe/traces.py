@@ -56,7 +56,7 @@ async def _spans(request: Request, app: App) -> tuple[str, list[Span]]:
     try:
         return kind, otlp.from_protobuf(raw) if kind == PROTOBUF else otlp.from_json(from_json(raw or b"{}"))
     except ValueError as wrong:
-        raise BadInput(f"The body is no export of traces: {wrong}.") from None
+        raise BadInput(f"The body is not an OTLP trace export: {wrong}.") from None
 
 
 async def _store(spans: Sequence[Span], deps: Deps) -> list[str]:

@@ -1,4 +1,4 @@
-"""Verdicts, over REST."""
+"""Endpoints of verdicts."""
 
 from acumen.api.call import Call, answers
 from acumen.api.observe.operations import body_hash

@@ -1,4 +1,4 @@
-"""Holdout experiments, over REST."""
+"""Endpoints of holdout experiments."""
 
 from collections.abc import Sequence
 

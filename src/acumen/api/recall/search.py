@@ -1,4 +1,4 @@
-"""Recall, over REST."""
+"""Endpoints of search."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -249,8 +249,8 @@ def _told(recalled: Recalled) -> dict[str, Any]:
 
 def _counted(recalled: Recalled) -> str:
     if recalled.withheld and recalled.assignment:
-        return f"Nothing is shown: this user is in the holdout of experiment {recalled.assignment.experiment_id!r}."
+        return f"No memories: this user is in the holdout group of experiment {recalled.assignment.experiment_id!r}."
     if not recalled.hits:
-        return "Nothing relevant is known."
+        return "No relevant memory found."
     summary = f"Found {len(recalled.hits)} memory(ies)"
     return f"{summary}; {recalled.degraded}" if recalled.degraded else summary

@@ -1,4 +1,4 @@
-"""The change feed, over REST."""
+"""Endpoints of the change feed."""
 
 from acumen.api.call import Call, answers
 from acumen.api.views import millis, seconds, user

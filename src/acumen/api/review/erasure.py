@@ -1,4 +1,4 @@
-"""Erasure, over REST: of one memory or turn, of many, of all, of everything known of a user."""
+"""Endpoints that delete memories, turns and users."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar

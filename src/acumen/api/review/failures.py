@@ -1,4 +1,4 @@
-"""Groups of failures, over REST."""
+"""Endpoints of failure groups."""
 
 from contextlib import suppress
 

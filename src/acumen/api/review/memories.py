@@ -1,4 +1,4 @@
-"""Memories, over REST: read, add, change."""
+"""Endpoints that list, add and change memories."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime

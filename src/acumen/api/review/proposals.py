@@ -1,4 +1,4 @@
-"""Lessons that operations suggest, over REST."""
+"""Endpoints of lessons proposed from operations."""
 
 from acumen.api.call import Call, answers
 from acumen.api.views import shaped

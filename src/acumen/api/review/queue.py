@@ -1,4 +1,4 @@
-"""Review, over REST."""
+"""Endpoints of the review queue: candidates, actions, conflicts, duplicates."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,14 +47,14 @@ async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) ->
 
 
 def _message(page: CandidatePage, days_back: int, being_counted: int) -> str:
-    deserve = f"{page.total} memory(ies) deserve a look"
+    summary = f"{page.total} memory(ies) need review"
     if being_counted:
-        deserve += f"; {being_counted} more are being counted, ask again shortly"
+        summary += f"; {being_counted} more are being scanned; ask again shortly"
     if page.enough_history:
-        return deserve
+        return summary
     return (
-        f"insufficient_history: use has been counted for less than {days_back} days, so nothing is called stale yet; "
-        f"{deserve}"
+        f"insufficient_history: usage has been metered for less than {days_back} days, so nothing is stale yet; "
+        f"{summary}"
     )
 
 
