@@ -66,6 +66,11 @@ def back_up(settings: Settings, target: Path) -> Backup:
     return backup.make(settings, target)
 
 
+def last_backup(settings: Settings) -> Backup | None:
+    """Of SQLite; Postgres is backed up with its own tools."""
+    return None if settings.database_url else backup.last(settings)
+
+
 # --- inspecting -----------------------------------------------------------------------------------------------------
 
 

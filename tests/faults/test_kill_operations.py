@@ -90,7 +90,7 @@ def test_no_operation_is_lost_doubled_or_analysed_twice_by_twenty_kills(start_se
 def _unfinished(server: Server) -> list[object]:
     """Those that are due; a group that rests is looked at later."""
     now = int(time.time() * 1000)
-    return server.rows(f"SELECT job_id FROM jobs WHERE fact <> 'hour' AND (state = 'running' OR run_at <= {now})")
+    return server.rows(f"SELECT job_id FROM jobs WHERE event <> 'hour' AND (state = 'running' OR run_at <= {now})")
 
 
 def _assert_counts_are_true(server: Server) -> None:

@@ -61,7 +61,7 @@ def test_a_rerun_is_taken_over_by_another_process(start_server: StartServer, pos
 def _owner(url: str) -> int:
     """The process that holds the rerun."""
     with psycopg.connect(url) as connection:
-        (row,) = connection.execute("SELECT lease_owner FROM jobs WHERE fact = 'generation_asked'").fetchall()
+        (row,) = connection.execute("SELECT lease_owner FROM jobs WHERE event = 'generation_asked'").fetchall()
     return int(str(row[0]).partition("-")[0])
 
 

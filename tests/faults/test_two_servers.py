@@ -53,7 +53,7 @@ def test_two_servers_that_publish_learn_edit_and_erase_at_once_never_deadlock_an
     assert [server.log.count("the database failed") for server in servers] == [0, 0]
     assert len(sent) > PUBLISHERS
     assert stored(migrated) == dict.fromkeys(sent, 2)
-    assert rows(migrated, "SELECT fact, last_error FROM jobs WHERE state = 'dead'") == []
+    assert rows(migrated, "SELECT event, last_error FROM jobs WHERE state = 'dead'") == []
     assert rows(migrated, f"SELECT user_id FROM interactions i WHERE interaction_id > ({BOOKMARK})") == []
     assert rows(migrated, "SELECT count(*) FROM profiles")[0][0] > 0
 
@@ -157,7 +157,7 @@ def deadlocks(url: str) -> int:
 
 
 def nothing_to_learn(url: str) -> bool:
-    return rows(url, "SELECT 1 FROM jobs WHERE fact = 'published' AND state <> 'dead'") == []
+    return rows(url, "SELECT 1 FROM jobs WHERE event = 'published' AND state <> 'dead'") == []
 
 
 def stored(url: str) -> dict[str, int]:

@@ -459,4 +459,4 @@ async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows
 
     after = await org.rows()
     assert without_versions(after["profiles"]) == without_versions(before["profiles"])
-    assert after["review_marks"] == before["review_marks"] == []
+    assert after["review_states"] == before["review_states"] == []

@@ -39,7 +39,7 @@ async def test_no_row_of_any_table_knows_a_user_who_was_cleared(start: Start):
     org = local(await start())
     await live(org)
     before = await org.rows()
-    assert all(before[name] for name in ("usage_events", "injections", "user_days", "action_items", "review_marks",
+    assert all(before[name] for name in ("usage_events", "injections", "user_days", "action_items", "review_states",
                                          "memory_flags", "duplicate_pairs", "memory_days"))  # fmt: skip
 
     cleared = await org.sdk.clear_user_data(user_id="zoe-the-erased")

@@ -1,5 +1,6 @@
-"""The queue as the database judges it: the same as the rules say of each memory."""
+"""The queue as a page: the same as what is said of each memory alone."""
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -9,9 +10,8 @@ from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories.conflict import Conflict, ConflictState
 from acumen.model.memories.search import Filter
 from acumen.model.review.action import ReviewState
-from acumen.model.review.signal import SIGNALS, QueueItem, ReviewWindow, Thresholds
+from acumen.model.review.signal import SIGNALS, QueueItem, ReviewWindow, ScoredSignal, Thresholds
 from acumen.model.times import DAY_MS
-from acumen.review.signals import Signal, signals_of
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
@@ -28,7 +28,7 @@ IDS = range(9_000_001, 9_000_001 + EACH)  # playbooks of all orgs are numbered t
 MAKE = {Kind.PROFILE: a_profile, Kind.USER_PLAYBOOK: a_user_playbook, Kind.AGENT_PLAYBOOK: an_agent_playbook}
 
 
-async def test_the_database_judges_as_the_rules_do(org_store: OrgStore):
+async def test_a_page_of_the_queue_agrees_with_the_signals_of_each_memory(org_store: OrgStore):
     await org_store.write(lambda tx: fill(tx, Random(2)))
 
     for user, by_waste, signals in ((None, False, None), ("ada", True, None), (None, True, ["duplicate", "stale"])):
@@ -55,14 +55,14 @@ def found(queue_page: QueuePage) -> list[MemoryRef]:
     return [one.ref for one in queue_page.page]
 
 
-Told = list[tuple[QueueItem, tuple[Signal, ...]]]
+Told = list[tuple[QueueItem, Sequence[ScoredSignal]]]
 
 
 def judged(tx: Tx, asked: QueueFilter) -> Told:
-    """By the rules, memory by memory."""
+    """Memory by memory."""
     every = [one for kind in asked.kinds for one in tx.review_queue.find(kind, [str(number) for number in IDS], asked)]
     every = [one for one in every if asked.user in (None, one.user_id)]
-    return [(one, told) for one in every if (told := signals_of(one.case, asked.window, asked.thresholds))]
+    return [(one, one.signals) for one in every if one.signals]
 
 
 def fitting(told: Told, asked: QueueFilter) -> Told:
@@ -70,9 +70,9 @@ def fitting(told: Told, asked: QueueFilter) -> Told:
 
 
 def in_order(told: Told, asked: QueueFilter) -> list[MemoryRef]:
-    def weight(case: tuple[QueueItem, tuple[Signal, ...]]) -> Any:
+    def weight(case: tuple[QueueItem, Sequence[ScoredSignal]]) -> Any:
         one, its = case
-        first, second = -its[0].score, -one.case.use.wasted_tokens
+        first, second = -its[0].score, -one.evidence.use.wasted_tokens
         return (*((second, first) if asked.by_waste else (first, second)), one.ref.kind, one.ref.id)
 
     return [one.ref for one, _ in sorted(fitting(told, asked), key=weight)]

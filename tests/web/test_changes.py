@@ -60,7 +60,7 @@ async def test_filters_and_the_cursor_stand_in_the_url(org: Org):
 
     assert ("Fact 59." in first, "Fact 9." in first) == (True, False)
     assert ("Fact 59." in second, "Fact 9." in second) == (False, True)
-    assert "Nothing matches these filters" in none
+    assert "Clear filters" in none
     assert wrong.status_code == 422
 
 
@@ -96,7 +96,7 @@ async def test_undo_is_confirmed_first_and_refused_when_the_memory_was_changed_a
     assert await post(org, f"/changes/{superseded.change_id}/undo", reason="both") == 303
     log = (await org.sdk.review_actions()).actions[0]
     assert (log.action, log.reason, log.items[0].id) == ("undo_change", "both", old.id)
-    assert "changed back 1" in (await http.get(f"{ROOT}/audit")).text
+    assert "restored 1" in (await http.get(f"{ROOT}/audit")).text
 
 
 async def test_a_conflict_is_settled_from_the_queue_and_shown_on_both_memories(org: Org):
@@ -114,7 +114,7 @@ async def test_a_conflict_is_settled_from_the_queue_and_shown_on_both_memories(o
     settled = await post(org, f"/conflicts/{conflict}/settle", keep="older")
 
     for page in (queue, panel, *pages):
-        assert all(word in page for word in ("Keep newer", "Keep older", "Both hold", "The staging port is 8080"))
+        assert all(word in page for word in ("Keep newer", "Keep older", "Keep both", "The staging port is 8080"))
     assert (wrong, settled) == (422, 303)
     memory = await store_of(org).read(lambda tx: tx.profiles.get(newer.id))
     assert memory is not None
@@ -133,7 +133,7 @@ async def test_both_may_hold_from_the_dashboard(org: Org):
         headers={**SAME_SITE, "HX-Request": "true"},
     )
 
-    assert "Both memories hold." in reply.text
+    assert "Both memories kept." in reply.text
     assert "conflict" not in (await org.sdk.memory_review(include_all_users=True)).signal_counts
 
 
@@ -151,7 +151,7 @@ async def test_a_session_shows_what_it_taught_and_a_memory_leads_back_to_its_tur
     memory = (await http.get(f"{ROOT}/memories/profile/{ref.id}")).text
 
     (turn,) = re.findall(r'<li id="(turn-\d+)"', session)
-    assert "Learned in this session" in session
+    assert "<h2>Learned</h2>" in session
     assert f"/ui/memories/profile/{ref.id}" in session
     assert f'href="#{turn}"' in session
     assert "Refined" in other

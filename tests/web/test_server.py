@@ -149,7 +149,7 @@ async def test_what_is_not_there_is_told_on_a_page(org: Org, path: str):
     reply = await visit(org, org.key).get(ROOT + path)
 
     assert reply.status_code == 404
-    assert "<h1>Nothing here</h1>" in reply.text or reply.headers["content-type"] != "text/html; charset=utf-8"
+    assert "<h1>Page not found</h1>" in reply.text or reply.headers["content-type"] != "text/html; charset=utf-8"
 
 
 @once
@@ -268,10 +268,10 @@ async def test_an_action_is_looked_at_done_and_taken_back(org: Org, memory: Memo
     undo = re.search(r"/ui/actions/(\w+)/undo", done.text)[0]
     undone = await http.post(undo, data=form, headers=asking)
 
-    assert "<strong>1 will change</strong>" in looked.text
+    assert "<strong>1 memory will be archived</strong>" in looked.text
     assert (before, after, await _status(org, memory)) == ("current", "archived", "current")
     assert done.headers["hx-trigger"] == '{"acumen:changed": {"count": 1}}'
-    assert "1 memory put back." in undone.text
+    assert "1 memory restored." in undone.text
 
 
 async def _status(org: Org, ref: MemoryRef) -> str:
@@ -312,7 +312,7 @@ async def test_all_that_a_filter_finds_can_be_acted_on(org: Org):
 
     reply = await http.post(f"{ROOT}/actions/preview?user=ben", data=form, headers={"Origin": HERE})
 
-    assert "60 selected: <strong>60 will change</strong>" in reply.text
+    assert "<strong>60 memories will be archived</strong>" in reply.text
 
 
 async def test_a_reviewer_deletes_one_but_not_many(org: Org, memory: MemoryRef):
@@ -349,11 +349,11 @@ async def test_the_system_tells_what_comes_in_and_of_backups_and_sources_when_th
     system = " ".join((await http.get(f"{ROOT}/system")).text.split())
     settings = (await http.get(f"{ROOT}/settings")).text
 
-    heard = re.search(r'ci</bdi></a> <span class="faint">last heard <time datetime="([^"]+)"', settings)
+    heard = re.search(r'ci</bdi></a> <span class="faint">last seen <time datetime="([^"]+)"', settings)
     assert heard is not None
     assert not heard.group(1).endswith(":00:00Z")  # to the moment, not to the hour
     assert "1 in 24 hours" in system
-    assert re.search(r"none is known of|Postgres is copied with its own tools", system)
+    assert re.search(r"acumen backup FILE|Postgres is backed up with its own tools", system)
 
 
 async def test_a_change_of_scope_asks_for_whom_looks_and_is_done(org: Org):
@@ -363,13 +363,13 @@ async def test_a_change_of_scope_asks_for_whom_looks_and_is_done(org: Org):
     asking = {"Origin": HERE, "HX-Request": "true"}
 
     asked = await http.post(f"{ROOT}/actions/preview", data=form, headers=asking)
-    looked = await http.post(f"{ROOT}/actions/preview", data={**form, "reach": "everyone"}, headers=asking)
-    done = await http.post(f"{ROOT}/actions", data={**form, "reach": "everyone"}, headers=asking)
+    looked = await http.post(f"{ROOT}/actions/preview", data={**form, "scope": "everyone"}, headers=asking)
+    done = await http.post(f"{ROOT}/actions", data={**form, "scope": "everyone"}, headers=asking)
 
-    assert "For whom shall it count?" in asked.text
-    assert "1 will change" in looked.text
-    assert 'name="reach" value="everyone"' in looked.text
-    assert "given another scope" in done.text
+    assert "Change scope of 1 memory" in asked.text
+    assert "1 memory will be moved to another scope" in looked.text
+    assert 'name="scope" value="everyone"' in looked.text
+    assert "moved to another scope" in done.text
     assert "Use uv" in (await http.get(f"{ROOT}/memories?kind=agent_playbook")).text
 
 
@@ -397,10 +397,10 @@ async def test_thresholds_are_tried_kept_and_taken_back(org: Org):
     back = await admin.post(undo.group(1), data=form, headers={"HX-Request": "true", "Origin": HERE})
     again = await admin.get(f"{ROOT}/review?signal=oversized")
 
-    assert "would flag" in tried.text
-    assert ">1</strong>, flags 0 now" in tried.text
+    assert "Preview</h3>" in tried.text
+    assert ">1</strong> memories, now 0" in tried.text
     assert long.content[:40] in flagged.text
-    assert "Put back." in back.text
+    assert "Undone." in back.text
     assert long.content[:40] not in again.text
     assert "thresholds changed" in (await admin.get(f"{ROOT}/audit")).text
 
@@ -430,8 +430,8 @@ async def test_memories_are_tagged_after_a_look(org: Org, memory: MemoryRef):
     await http.post(f"{ROOT}/actions", data={**form, "tags": "home, <i>fr</i>"}, headers=send)
 
     stored = await org.app.store.of(org.id).read(lambda tx: tx.profiles.get(memory.id))
-    assert "Which tags" in asked.text
-    assert "1 will change" in looked.text
+    assert "Edit tags of 1 memory" in asked.text
+    assert "1 memory will be edited" in looked.text
     assert "<del>" not in looked.text
     assert stored.tags == ["home", "<i>fr</i>"]
 
@@ -446,7 +446,7 @@ async def test_an_experiment_is_started_and_stopped_by_an_admin(org: Org):
     stopped = await http.post(f"{ROOT}/experiments/stop", data=form, headers=asking)
 
     assert (started.status_code, stopped.status_code) == (303, 303)
-    assert ">runs<" in running.text
+    assert ">running<" in running.text
     assert ">ended<" in (await http.get(f"{ROOT}/experiments")).text
 
 

@@ -17,10 +17,10 @@ NOW = 1_800_000_000_000
     "before,told",
     [
         (500, "just now"),
-        (59_000, "59 s ago"),
-        (3 * HOUR_MS, "3 h ago"),
-        (40 * DAY_MS, "1 mo ago"),
-        (-2 * DAY_MS, "in 2 d"),
+        (59_000, "59 seconds ago"),
+        (3 * HOUR_MS, "3 hours ago"),
+        (40 * DAY_MS, "1 month ago"),
+        (-2 * DAY_MS, "in 2 days"),
     ],
 )
 def test_a_time_is_told_by_how_long_ago_it_was(before: int, told: str):

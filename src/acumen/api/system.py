@@ -11,21 +11,14 @@ from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.errors import AcumenError
 from acumen.llm.embedding import DIMS
 from acumen.llm.providers import configured
-from acumen.meter.llm_ledger import midnight
+from acumen.meter import system_status
+from acumen.meter.system_status import LEAST_FREE_BYTES, SystemStatus
 from acumen.model.account import ApiKey
-from acumen.model.ids import Kind
-from acumen.model.memories.base import Status
-from acumen.model.memories.search import Filter
+from acumen.model.metering.llm_call import Spent
 from acumen.observe import operations
-from acumen.storage.store import Tx
 from acumen_client.calls import Calls
 from acumen_client.wire import system as wire
 from acumen_client.wire.shapes import Nothing
-
-DEAD_LETTERS_SHOWN = 20
-ALERTS_SHOWN = 20
-# With less room than this the next writes may well fail.
-LEAST_FREE_BYTES = 50 * 1024 * 1024
 
 
 @answers(Calls.whoami)
@@ -50,44 +43,44 @@ async def my_config(_request: Nothing, call: Call) -> wire.MyConfigResponse:
 @answers(Calls.status)
 async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
     await call.app.flush_usage()
-    return await call.deps.store.read(lambda tx: _status(tx, call))
-
-
-def _status(tx: Tx, call: Call) -> wire.StatusResponse:
-    dead = tx.jobs.find_dead_letters(DEAD_LETTERS_SHOWN)
-    counts = tx.jobs.count()
-    meaning, database = call.app.local_models, call.app.store.database
+    state = await system_status.status(call.deps)
+    models = call.app.local_models
     return wire.StatusResponse(
         version=__version__,
         started_at=seconds(call.app.started_at),
         jobs=[
-            wire.JobCount(kind=fact, state=state, count=number)
-            for fact, states in counts.items()
-            for state, number in states.items()
+            wire.JobCount(kind=event, state=name, count=count)
+            for event, states in state.jobs.items()
+            for name, count in states.items()
         ],
         dead_letters=[
             wire.DeadLetter(job_id=str(job.id), kind=job.event, cause=job.last_error or "", attempts=job.attempts)
-            for job in dead
+            for job in state.dead_letters
         ],
-        dead_letter_count=sum(states.get("dead", 0) for states in counts.values()),
+        dead_letter_count=sum(states.get("dead", 0) for states in state.jobs.values()),
         store=wire.StoreStatus(
-            kind=database.name,
+            kind=call.app.store.database.name,
             label=call.app.storage_label,
-            size_bytes=database.size_bytes(tx.scope.conn),
-            detail=database.version(tx.scope.conn),
+            size_bytes=state.size_bytes,
+            detail=state.database,
         ),
         embedder=wire.EmbedderStatus(
-            name=meaning.name, ready=meaning.problem is None, dimensions=DIMS, detail=meaning.problem
+            name=models.name, ready=models.problem is None, dimensions=DIMS, detail=models.problem
         ),
-        model=_model(tx, call),
-        memories=_memories(tx),
-        alerts=[alerts.view(one) for one in tx.alerts.find_latest(ALERTS_SHOWN, only_open=True)],
-        coverage=_coverage(tx, call),
+        model=_model(state.llm_today, call),
+        memories=_memories(state),
+        alerts=[alerts.view(alert) for alert in state.alerts],
+        coverage=wire.Coverage(
+            metering_enabled=call.app.settings.meter.enabled,
+            metered_since=maybe_seconds(state.metered_since),
+            counts_lost=call.app.lost_usage_events,
+            memories_without_vector=state.without_vector,
+        ),
     )
 
 
-def _model(tx: Tx, call: Call) -> wire.ModelStatus:
-    llm, spent = call.deps.llm, tx.llm_calls.get_spent(midnight(call.deps.now()))
+def _model(spent: Spent, call: Call) -> wire.ModelStatus:
+    llm = call.deps.llm
     counted = {
         "calls_today": spent.calls,
         "failed_today": spent.failed,
@@ -108,24 +101,14 @@ def _model(tx: Tx, call: Call) -> wire.ModelStatus:
     )
 
 
-def _memories(tx: Tx) -> list[wire.MemoryCount]:
+def _memories(state: SystemStatus) -> list[wire.MemoryCount]:
     counted = [
-        wire.MemoryCount(kind=str(kind), status=str(state), count=tx.by_kind[kind].count(Filter(statuses=(state,))))
-        for kind in Kind
-        for state in Status
+        wire.MemoryCount(kind=str(kind), status=name, count=count)
+        for kind, counts in state.memories.items()
+        for name, count in counts.items()
+        if count
     ]
-    turns = wire.MemoryCount(kind="interaction", status="stored", count=tx.conversations.count_turns())
-    return [*(one for one in counted if one.count), turns]
-
-
-def _coverage(tx: Tx, call: Call) -> wire.Coverage:
-    name = call.app.local_models.name
-    return wire.Coverage(
-        metering_enabled=call.app.settings.meter.enabled,
-        metered_since=maybe_seconds(tx.usage.get_metered_since()),
-        counts_lost=call.app.lost_usage_events,
-        memories_without_vector=sum(tx.search_rows.count_without_vector(name, kind) for kind in Kind),
-    )
+    return [*counted, wire.MemoryCount(kind="interaction", status="stored", count=state.turns)]
 
 
 # --- keys --------------------------------------------------------------------------------------------------------

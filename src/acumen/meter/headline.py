@@ -1,4 +1,4 @@
-"""The state of memory in one sentence: which memories take most of the tokens without ever being cited. Pure."""
+"""The headline of the overview: memories that cost most of the tokens and were never cited. Pure."""
 
 from collections.abc import Sequence
 
@@ -6,22 +6,22 @@ from msgspec import Struct
 
 from acumen.meter.costs import CostRow
 
-# So many are named at most: a sentence about forty memories names none.
+# The headline counts at most so many memories.
 MOST = 5
-# Enough of what is never cited to be worth a sentence; the rest is a long tail.
+# Of the never cited tokens, the share that the counted memories must have.
 PART = 0.8
 
 
 class Headline(Struct, frozen=True):
-    """`count` memories took `share` of all tokens and were never cited. No count: nothing of the kind."""
+    """`count` memories cost `share` of all tokens and were never cited."""
 
     tokens: int
     count: int = 0
     share: float = 0.0
 
 
-def headline(tags: Sequence[CostRow], all_tokens: int) -> Headline:
-    never = sorted((tag.use.tokens for tag in tags if tag.use.shown and not tag.use.cited_shown), reverse=True)
+def headline(rows: Sequence[CostRow], all_tokens: int) -> Headline:
+    never = sorted((row.use.tokens for row in rows if row.use.shown and not row.use.cited_shown), reverse=True)
     if not all_tokens or not never:
         return Headline(all_tokens)
     taken = count = 0
@@ -33,20 +33,20 @@ def headline(tags: Sequence[CostRow], all_tokens: int) -> Headline:
 
 
 class Bar(Struct, frozen=True):
-    """One memory of the Pareto chart: what it wasted, and how much of all waste it and those before it make."""
+    """One memory of the Pareto chart; `cumulative` is its share and those of the memories before it."""
 
-    tag: CostRow
+    row: CostRow
     share: float
     cumulative: float
 
 
-def pareto(tags: Sequence[CostRow], all_wasted: int, most: int) -> list[Bar]:
-    """The most wasteful first, as the tags come; those that wasted nothing are left out."""
+def pareto(rows: Sequence[CostRow], all_wasted: int, most: int) -> list[Bar]:
+    """In the order of the rows, without those that wasted nothing."""
     bars: list[Bar] = []
     so_far = 0
-    for tag in tags[:most]:
-        if tag.use.wasted_tokens <= 0 or not all_wasted:
+    for row in rows[:most]:
+        if row.use.wasted_tokens <= 0 or not all_wasted:
             break
-        so_far += tag.use.wasted_tokens
-        bars.append(Bar(tag, tag.use.wasted_tokens / all_wasted, so_far / all_wasted))
+        so_far += row.use.wasted_tokens
+        bars.append(Bar(row, row.use.wasted_tokens / all_wasted, so_far / all_wasted))
     return bars

@@ -177,6 +177,15 @@ async def find_after(
     return await deps.store.read(lambda tx: tx.operations.find_after(received_at, op_id, query, limit))
 
 
+async def tail(
+    query: OperationFilter, limit: int, among: int, deps: Deps
+) -> tuple[list[Operation], dict[str, list[tuple[str, int]]]]:
+    """The latest operations that match, and the values to filter by with their counts; both of the last `among`."""
+    return await deps.store.read(
+        lambda tx: (tx.operations.find_latest(query, limit, among), tx.operations.count_facets(among))
+    )
+
+
 async def count(deps: Deps) -> int:
     """All that were ever recorded, expired ones included."""
     return await deps.store.read(lambda tx: tx.hourly_counts.count_all())

@@ -11,7 +11,7 @@ from acumen.model.memories.conflict import OpenConflict
 from acumen.model.metering.usage import Use
 from acumen.model.review.signal import QueueItem, ReviewWindow, Thresholds
 from acumen.model.times import DAY_MS
-from acumen.review.signals import Signal, signals_of
+from acumen.review.signals import Signal, describe
 from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import Tx
 
@@ -100,9 +100,9 @@ def window_of(tx: Tx, days_back: int, at: Millis) -> ReviewWindow:
 
 
 def _candidate(item: QueueItem, title: str, window: ReviewWindow, thresholds: Thresholds) -> Candidate:
-    case, signals = item.case, signals_of(item.case, window, thresholds)
-    times = case.modified_at, case.created_at
-    return Candidate(item.ref, title, item.user_id, item.version, signals, case.use, *times, case.conflicts)
+    evidence, signals = item.evidence, describe(item, window, thresholds)
+    times = evidence.modified_at, evidence.created_at
+    return Candidate(item.ref, title, item.user_id, item.version, signals, evidence.use, *times, evidence.conflicts)
 
 
 def kinds(user: UserId | None) -> Iterable[Kind]:
@@ -130,7 +130,13 @@ async def signals_against(refs: Sequence[MemoryRef], days_back: int, deps: Deps)
         for kind in {ref.kind for ref in refs}:
             ids = [ref.id for ref in refs if ref.kind is kind]
             for item in tx.review_queue.find(kind, ids, QueueFilter([kind], None, window, thresholds)):
-                signals[item.ref] = signals_of(item.case, window, thresholds)
+                signals[item.ref] = describe(item, window, thresholds)
         return signals
 
     return await deps.store.read(read)
+
+
+async def count_sessions(refs: Sequence[MemoryRef], days_back: int, deps: Deps) -> dict[MemoryRef, int]:
+    """In which each was injected."""
+    since = Millis(deps.now() - days_back * DAY_MS)
+    return await deps.store.read(lambda tx: tx.usage.top.count_sessions(refs, since))

@@ -1,4 +1,4 @@
-"""What charts that are drawn on the server show: places, sizes and the sentence beside them. Pure."""
+"""Data of the charts: positions, sizes and levels. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,10 +7,11 @@ from statistics import median
 from msgspec import Struct
 
 from acumen.meter.costs import CostRow
-from acumen.model.ids import Kind, MemoryRef
+from acumen.model.ids import Kind, MemoryRef, Millis
+from acumen.model.metering.usage import Use
 from acumen.model.times import DAY_MS
 
-# A showing that is cited at least every second time is worth its tokens.
+# An injection that is cited at least half the time is worth its tokens.
 CITED_ENOUGH = 0.5
 LEVELS = 5
 WEEKS = 26
@@ -18,7 +19,7 @@ WIDTH, HEIGHT, LARGEST = 600, 240, 14
 
 
 class Dot(Struct, frozen=True):
-    """A memory by what a showing of it costs and how often it is cited; where it lies on the chart, and how large."""
+    """A memory by tokens per injection (x), share of injections cited (y) and injections (radius)."""
 
     ref: MemoryRef
     title: str
@@ -36,53 +37,53 @@ class Dot(Struct, frozen=True):
 
 
 class Scatter(Struct, frozen=True):
-    """`usual` is the tokens of a showing in the middle of all; `middle` is where that lies."""
+    """`median` is of the tokens per injection; `median_x` is its position."""
 
     dots: Sequence[Dot]
-    usual: float
-    middle: float
+    median: float
+    median_x: float
     counts: Mapping[str, int]
 
 
-def scatter(tags: Iterable[CostRow]) -> Scatter | None:
-    """None when nothing was shown."""
-    shown = [tag for tag in tags if tag.use.shown and tag.title is not None]
+def scatter(rows: Iterable[CostRow]) -> Scatter | None:
+    """None when nothing was injected."""
+    shown = [row for row in rows if row.use.shown and row.title is not None]
     if not shown:
         return None
-    each = [tag.use.tokens / tag.use.shown for tag in shown]
-    usual, dearest, most = median(each), max(each) or 1, max(tag.use.shown for tag in shown)
-    dots = [_dot(tag, cost, usual, dearest, most) for tag, cost in zip(shown, each, strict=True)]
-    # The large ones first, so that none hides a smaller one.
+    each = [row.use.tokens / row.use.shown for row in shown]
+    middle, highest, most = median(each), max(each) or 1, max(row.use.shown for row in shown)
+    dots = [_dot(row, cost, middle, highest, most) for row, cost in zip(shown, each, strict=True)]
+    # Large dots first, so that they do not hide small ones.
     dots.sort(key=lambda dot: -dot.radius)
     counts = {name: sum(dot.quadrant == name for dot in dots) for name in QUADRANTS}
-    return Scatter(dots, usual, WIDTH * usual / dearest, counts)
+    return Scatter(dots, middle, WIDTH * middle / highest, counts)
 
 
-QUADRANTS = ("cheap and cited", "dear and cited", "cheap, seldom cited", "dear, seldom cited")
+QUADRANTS = ("cheap, cited", "expensive, cited", "cheap, rarely cited", "expensive, rarely cited")
 
 
-def _dot(tag: CostRow, each: float, usual: float, dearest: float, most: int) -> Dot:
-    use, rate = tag.use, tag.use.cited_shown / tag.use.shown
+def _dot(row: CostRow, each: float, middle: float, highest: float, most: int) -> Dot:
+    use, rate = row.use, row.use.cited_shown / row.use.shown
     return Dot(
-        ref=MemoryRef(Kind(tag.key[0]), tag.key[1]),
-        title=tag.title or "",
+        ref=MemoryRef(Kind(row.key[0]), row.key[1]),
+        title=row.title or "",
         shown=use.shown,
         cited=use.cited_shown,
         tokens=use.tokens,
-        quadrant=QUADRANTS[(each > usual) + 2 * (rate < CITED_ENOUGH)],
-        x=WIDTH * each / dearest,
+        quadrant=QUADRANTS[(each > middle) + 2 * (rate < CITED_ENOUGH)],
+        x=WIDTH * each / highest,
         y=HEIGHT * (1 - rate),
         radius=max(3.0, LARGEST * (use.shown / most) ** 0.5),
     )
 
 
 def level(count: int, most: int) -> int:
-    """How dark a cell is: 0 for none, up to five for the most."""
+    """The shade of a cell: 0 for no count, 5 for the highest."""
     return 0 if not count else 1 + (LEVELS - 1) * (count - 1) // max(1, most - 1)
 
 
 class Cell(Struct, frozen=True):
-    """A day of the calendar; no count where the day is still to come."""
+    """A day of the calendar; `count` is None in the future."""
 
     day: int
     count: int | None
@@ -90,7 +91,7 @@ class Cell(Struct, frozen=True):
 
 
 def calendar(counts: Mapping[int, int], today: int) -> list[list[Cell]]:
-    """Seven rows from Monday to Sunday, a column for each week; days since 1970."""
+    """Seven rows from Monday to Sunday, a column per week; days since 1970."""
     monday = today - _weekday(today) - 7 * (WEEKS - 1)
     most = max(counts.values(), default=1)
     return [[_cell(monday + 7 * week + weekday, counts, today, most) for week in range(WEEKS)] for weekday in range(7)]
@@ -105,10 +106,17 @@ def _weekday(day: int) -> int:
     return datetime.fromtimestamp(day * DAY_MS / 1000, UTC).weekday()
 
 
-def percentiles(values: Sequence[float]) -> tuple[float, float, float] | None:
-    """The 50th, 95th and 99th, each a value that occurred; None without any."""
-    ordered = sorted(values)
-    if not ordered:
-        return None
-    middle, high, highest = (ordered[min(len(ordered) - 1, int(len(ordered) * part))] for part in (0.5, 0.95, 0.99))
-    return middle, high, highest
+class Day(Struct, frozen=True):
+    at: Millis
+    use: Use
+
+
+def counted_days(first: int, today: int, covered: Millis | None) -> list[int]:
+    """Newest first, from the beginning of metering."""
+    start = first if covered is None else max(first, covered // DAY_MS)
+    return list(range(today, min(start, today) - 1, -1))
+
+
+def daily(uses: Mapping[int, Use], days: Sequence[int]) -> list[Day]:
+    """Without today if there is another day: half a day looks like a drop."""
+    return [Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in days[1:] or days]

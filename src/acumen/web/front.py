@@ -1,4 +1,4 @@
-"""Who wants a page and who the API. The pages are loaded by the first who looks: a start does not wait for them."""
+"""Routes between the dashboard and the API. Pages are imported at the first visit, to start the server faster."""
 
 from functools import cache
 
@@ -31,10 +31,10 @@ def with_dashboard(app: App, keys: KeyAuthenticator, api: ASGIApp) -> ASGIApp:
 
 
 def prefers_html(accept: str) -> bool:
-    """Whether pages are named, and JSON is not wanted more."""
+    """Whether HTML is accepted and JSON is not preferred."""
     weights: dict[str, float] = {}
     for part in accept.split(","):
-        kind, _, rest = part.strip().lower().partition(";")
-        weight = rest.strip().removeprefix("q=")
+        kind, _, params = part.strip().lower().partition(";")
+        weight = params.strip().removeprefix("q=")
         weights[kind.strip()] = float(weight) if weight.replace(".", "", 1).isdecimal() else 1.0
     return weights.get("text/html", 0.0) > 0 and weights["text/html"] >= weights.get("application/json", 0.0)

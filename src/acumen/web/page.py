@@ -1,5 +1,6 @@
-"""One visit to a page: what a page is given, how pages are found, and how one is rendered."""
+"""A visit to a page: the request with its caller, and how a page is registered and rendered."""
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from msgspec import Struct, field
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from acumen import __version__
 from acumen.app import App
@@ -23,7 +24,7 @@ from acumen_client.wire.shapes import Role
 
 HERE = Path(__file__).parent
 PER_PAGE = 50
-# No list is leafed through further than this: a filter finds it sooner.
+# Lists end here: use filters to find older entries.
 LAST_PAGE = 10_000
 
 TEMPLATES = Environment(
@@ -38,7 +39,7 @@ TEMPLATES.globals.update(words.GLOBALS, version=__version__, ROOT=ROOT)
 
 
 class Visit(Struct, frozen=True):
-    """A page's request, after it is known who asks."""
+    """A request after authentication."""
 
     app: App
     keys: KeyAuthenticator
@@ -55,37 +56,37 @@ class Visit(Struct, frozen=True):
 
     @property
     def partial(self) -> bool:
-        """Whether a page that is open already asks for a part of itself."""
+        """Whether htmx asks for a part of the page."""
         return self.request.headers.get("hx-request") == "true"
 
     @property
     def path_id(self) -> str:
         return str(self.request.path_params["id"])
 
-    def asked(self, name: str, default: str = "") -> str:
-        return self.query.get(name, default).strip()
+    def param(self, name: str) -> str:
+        return self.query.get(name, "").strip()
 
     def choice(self, name: str, *allowed: str) -> str:
-        """One of the values that a filter has; the first of them when the URL says anything else."""
-        found = self.asked(name)
-        return found if found in allowed else allowed[0]
+        """The parameter, or the first allowed value if it is none of them."""
+        value = self.param(name)
+        return value if value in allowed else allowed[0]
 
     def days(self, default: int) -> int:
-        found = self.asked("days")
-        return min(max(int(found), 1), 365) if found.isdecimal() and len(found) < 6 else default
+        value = self.param("days")
+        return min(max(int(value), 1), 365) if value.isdecimal() and len(value) < 6 else default
 
     @property
     def page(self) -> int:
         """Counted from 1."""
-        found = self.asked("page")
-        return min(max(int(found), 1), LAST_PAGE) if found.isdecimal() and len(found) < 9 else 1
+        value = self.param("page")
+        return min(max(int(value), 1), LAST_PAGE) if value.isdecimal() and len(value) < 9 else 1
 
     @property
     def offset(self) -> int:
         return (self.page - 1) * PER_PAGE
 
     def html(self, template: str, status: int = 200, headers: dict[str, str] | None = None, **values: Any) -> Response:
-        given = {
+        context = {
             "visit": self,
             "path": self.request.url.path,
             "now": self.deps.now(),
@@ -93,14 +94,27 @@ class Visit(Struct, frozen=True):
             "may_rule": self.caller.role.allows(Role.ADMIN),
             **values,
         }
-        return HTMLResponse(TEMPLATES.get_template(template).render(given), status, headers)
+        return HTMLResponse(TEMPLATES.get_template(template).render(context), status, headers)
 
     def url_with(self, **changes: object) -> str:
-        """The same page with other filters; None takes one away. A new filter starts at the first page."""
-        kept = [(name, value) for name, value in self.query.multi_items() if name not in changes and name != "page"]
-        new = [(name, str(value)) for name, value in changes.items() if value is not None]
-        asked = urlencode([*kept, *new])
-        return f"{self.request.url.path}?{asked}" if asked else self.request.url.path
+        """The same page with other filters, at its first page; None removes a filter."""
+        unchanged = [
+            (name, value) for name, value in self.query.multi_items() if name not in changes and name != "page"
+        ]
+        changed = [(name, str(value)) for name, value in changes.items() if value is not None]
+        query = urlencode([*unchanged, *changed])
+        return f"{self.request.url.path}?{query}" if query else self.request.url.path
+
+    def toast(self, message: str, path: str, undo_url: str = "", undo: str = "", count: int = 1) -> Response:
+        """A message with an Undo button, and lists reload; without scripts a redirect to a page of the dashboard."""
+        if not self.partial:
+            return RedirectResponse(f"{ROOT}{path}", 303)
+        headers = {"HX-Trigger": json.dumps({"acumen:changed": {"count": count}})}
+        return self.html("part/toast.html", headers=headers, message=message, undo_url=undo_url, undo=undo)
+
+    def done(self, message: str, path: str, action_id: str, count: int = 1) -> Response:
+        """A toast about an action of the audit log; one without id cannot be undone."""
+        return self.toast(message, path, f"{ROOT}/actions/{action_id}/undo" if action_id else "", "undo", count)
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -117,7 +131,7 @@ PAGES: list[Page] = []
 
 
 def page(path: str, role: Role = Role.READER, method: str = "GET") -> Callable[[Handler], Handler]:
-    """Says where a page is and who may see it."""
+    """Registers a page with the least role that may see it."""
 
     def register(handler: Handler) -> Handler:
         PAGES.append(Page(path, method, role, handler))

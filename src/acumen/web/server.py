@@ -1,4 +1,4 @@
-"""The dashboard in front of the API: `/ui` is ours, and `/` for whoever wants a page; all else is the API's."""
+"""The web application of the dashboard: routing, authentication, errors and static files."""
 
 import mimetypes
 from functools import cache
@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, ExceptionHandler
 
+import acumen.web.pages  # noqa: F401 - registers the pages
 from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
 from acumen.auth.failures import Failure, failure_of
@@ -19,23 +20,6 @@ from acumen.auth.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG
-from acumen.web import (  # noqa: F401 - importing a room is what registers its pages
-    actions,
-    changes,
-    duplicates,
-    failures,
-    login,
-    memories,
-    meter,
-    observe,
-    operations,
-    proposals,
-    recall,
-    review,
-    settings,
-    system,
-    views,
-)
 from acumen.web.form import form_of
 from acumen.web.page import HERE, PAGES, Page, Visit
 from acumen.web.paths import ROOT
@@ -48,7 +32,7 @@ HEADERS = {
     "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # A form that is not told where it comes from says "null", and would be taken for another site's.
+    # With `no-referrer` the Origin of our own forms would be "null".
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Vary": "HX-Request",
@@ -58,7 +42,6 @@ NOBODY = Caller(LOCAL_ORG, Role.PUBLIC)
 
 
 def site(app: App, keys: KeyAuthenticator) -> ASGIApp:
-    """Every page of the dashboard."""
     sessions = Sessions(app.settings.web)
     unrouted = _unrouted(app, keys, sessions)
     return Starlette(routes=_routes(app, keys, sessions), exception_handlers={HTTPException: unrouted})
@@ -74,7 +57,7 @@ def _route(page: Page, app: App, keys: KeyAuthenticator, sessions: Sessions) -> 
         try:
             visit = await _visit(page, app, keys, sessions, request)
             response = await page.handler(visit)
-        except Exception as error:  # noqa: BLE001 - every failure becomes a page, and the unknown ones a log entry
+        except Exception as error:  # noqa: BLE001 - every error becomes a page; unknown ones are logged
             response = await _failed(app, keys, sessions, request, error)
         for name, value in (HEADERS | UNCACHED).items():
             response.headers.setdefault(name, value)
@@ -98,7 +81,7 @@ async def _visit(page: Page, app: App, keys: KeyAuthenticator, sessions: Session
     return Visit(app, keys, sessions, deps, caller, request, visit.token, form)
 
 
-# --- what goes wrong -----------------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------
 
 
 async def _failed(app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request, error: Exception) -> Response:
@@ -106,35 +89,35 @@ async def _failed(app: App, keys: KeyAuthenticator, sessions: Sessions, request:
     if isinstance(error, NotAuthenticated):
         return _to_login(request, partial=partial)
     failure = failure_of(error, request_id_of(request.scope))
-    visit = await _nobodys_visit(app, keys, sessions, request)
+    visit = await _error_visit(app, keys, sessions, request)
     template = "part/notice.html" if partial else "error.html"
-    return visit.html(template, failure.status, failure=failure, title=TITLES.get(failure.status, "Something failed"))
+    return visit.html(template, failure.status, failure=failure, title=TITLES.get(failure.status, "Error"))
 
 
 TITLES = {
     403: "Not allowed",
-    404: "Nothing here",
-    409: "It has changed meanwhile",
-    422: "That cannot be done",
-    503: "Not right now",
-    507: "The disk is full",
+    404: "Page not found",
+    409: "Conflict",
+    422: "Invalid request",
+    503: "Unavailable",
+    507: "Disk full",
 }
 
 
-async def _nobodys_visit(app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request) -> Visit:
-    """For a page about a failure: it shows nobody's data. Whoever is known keeps their forms."""
+async def _error_visit(app: App, keys: KeyAuthenticator, sessions: Sessions, request: Request) -> Visit:
+    """For error pages: without data of an org; a signed-in caller keeps the forms."""
     caller, session = NOBODY, "none"
     deps = app.deps(LOCAL_ORG, OrgConfig())
     try:
         caller, session = await visitor(request.scope, sessions, keys, deps.now())
-    except Exception:  # noqa: BLE001 - the database itself may be what failed
+    except Exception:  # noqa: BLE001 - the database may be the cause
         caller = NOBODY
     return Visit(app, keys, sessions, deps, caller, request, sessions.token(session))
 
 
 def _to_login(request: Request, *, partial: bool) -> Response:
-    asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    where = f"{ROOT}/login?next={quote(asked if request.method == 'GET' and not partial else ROOT)}"
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    where = f"{ROOT}/login?next={quote(target if request.method == 'GET' and not partial else ROOT)}"
     if "cookie" in request.headers:
         where += "&over=1"
     return Response(status_code=401, headers={"HX-Redirect": where}) if partial else RedirectResponse(where, 303)
@@ -145,7 +128,7 @@ def _unrouted(app: App, keys: KeyAuthenticator, sessions: Sessions) -> Exception
         status = error.status_code if isinstance(error, HTTPException) else 500
         missing = NotFound(f"There is no page at {request.url.path[:200]}.")
         failure = failure_of(missing, "") if status == 404 else Failure(status, "not_possible", str(error))
-        visit = await _nobodys_visit(app, keys, sessions, request)
+        visit = await _error_visit(app, keys, sessions, request)
         response = visit.html("error.html", status, failure=failure, title=TITLES.get(status, "Not possible"))
         response.headers.update(HEADERS | UNCACHED)
         return response
@@ -157,12 +140,11 @@ def _unrouted(app: App, keys: KeyAuthenticator, sessions: Sessions) -> Exception
 
 
 async def _asset(request: Request) -> Response:
-    """Our own files, and the two scripts that set-up brings."""
-    found = _read(str(request.path_params["name"]))
-    if found is None:
+    file = _read(str(request.path_params["name"]))
+    if file is None:
         raise HTTPException(404)
-    body, kind = found
-    # Asked for under the version's name, so it may be kept until the next one.
+    body, kind = file
+    # The URL contains the version of the server.
     cached = {"Cache-Control": "public, max-age=86400" if "v" in request.query_params else "no-cache"}
     return Response(body, headers=HEADERS | cached, media_type=kind)
 

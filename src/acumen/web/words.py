@@ -1,4 +1,4 @@
-"""How numbers, times and texts are written on pages. Pure."""
+"""Formats of numbers, times and text, and the words of the UI. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -7,12 +7,13 @@ from typing import Any
 from urllib.parse import quote
 
 from acumen.model.ids import Kind, MemoryRef
+from acumen.model.review.action import ActionKind
 from acumen.model.times import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS
 
 DASH = "–"
 _STEPS = (
-    *((DAY_MS * 365, "y"), (DAY_MS * 30, "mo"), (DAY_MS, "d")),
-    *((HOUR_MS, "h"), (MINUTE_MS, "min"), (SECOND_MS, "s")),
+    *((DAY_MS * 365, "year"), (DAY_MS * 30, "month"), (DAY_MS, "day")),
+    *((HOUR_MS, "hour"), (MINUTE_MS, "minute"), (SECOND_MS, "second")),
 )
 
 KIND_WORDS = {
@@ -20,19 +21,19 @@ KIND_WORDS = {
     Kind.USER_PLAYBOOK: "user playbook",
     Kind.AGENT_PLAYBOOK: "agent playbook",
 }
-# Each signal with the sign that stands beside its name, so that colour is never the only difference, and its meaning.
+# Label, icon (colour alone is not accessible) and explanation of each signal.
 SIGNALS: Mapping[str, tuple[str, str, str]] = {
-    "instruction_like": ("gives orders", "!", "Tries to command the agent's host rather than to inform it."),
-    "harmful": ("harmful", "▼", "Sessions that were shown it succeed less often, beyond chance."),
-    "conflict": ("conflict", "⇄", "Another current memory may disagree with it: keep one of them, or both."),
-    "supersedeable": ("replaceable", "↷", "A newer memory or a shared lesson says what should count instead."),
-    "stale": ("stale", "◷", "Neither shown nor changed within the window."),
-    "high_cost_low_cite": ("costly", "$", "Shown often, for tokens that matter, and rarely cited."),
-    "duplicate": ("duplicate", "≈", "Another memory says nearly the same."),
-    "oversized": ("oversized", "↔", "Its line takes more tokens than is usual."),
+    "instruction_like": ("injection risk", "!", "Looks like an instruction to the agent's host (prompt injection)."),
+    "harmful": ("harmful", "▼", "Sessions with this memory succeed significantly less often."),
+    "conflict": ("conflict", "⇄", "Another current memory may disagree. Keep one of them, or both."),
+    "supersedeable": ("superseded", "↷", "A newer memory or a shared lesson replaces it."),
+    "stale": ("stale", "◷", "Neither injected nor changed in this period."),
+    "high_cost_low_cite": ("costly", "$", "Injected often, for many tokens, and rarely cited."),
+    "duplicate": ("duplicate", "≈", "Another memory is nearly the same."),
+    "oversized": ("oversized", "↔", "Longer than the limit."),
 }
 
-# Each kind of change with its label, the sign next to it, and the style of its chip.
+# Label, icon and style of each kind of change.
 CHANGES: Mapping[str, tuple[str, str, str]] = {
     "learned": ("Learned", "+", "success"),
     "restated": ("Restated", "=", ""),
@@ -52,13 +53,33 @@ CAUSES: Mapping[str, str] = {
     "restated": "The user said it again.",
     "refined": "The user said it in more detail.",
     "correction": "The user corrected it.",
-    "retraction": "The user said that it no longer holds.",
+    "retraction": "The user retracted it.",
     "new_value": "The user gave a new value.",
-    "model": "A language model decided it.",
-    "person": "A person did it.",
+    "model": "A language model decided.",
+    "person": "A person changed it.",
     "forget": "The user asked to forget it.",
-    "expired": "Its time is over.",
+    "expired": "It expired.",
     "conflict": "It may disagree with another memory.",
+}
+
+
+DONE_WORDS = {
+    ActionKind.ARCHIVE: "archived",
+    ActionKind.RESTORE: "restored",
+    ActionKind.EDIT: "edited",
+    ActionKind.SUPERSEDE_BY: "superseded",
+    ActionKind.MERGE: "merged",
+    ActionKind.PIN: "pinned",
+    ActionKind.UNPIN: "unpinned",
+    ActionKind.SNOOZE: "snoozed",
+    ActionKind.MARK_USEFUL: "marked useful",
+    ActionKind.DISMISS: "dismissed",
+    ActionKind.CHANGE_SCOPE: "moved to another scope",
+    ActionKind.DELETE: "deleted",
+    ActionKind.CONFIGURE: "thresholds changed",
+    ActionKind.SETTLE_CONFLICT: "superseded",
+    ActionKind.UNDO_CHANGE: "restored",
+    ActionKind.UNDO: "restored",
 }
 
 
@@ -71,7 +92,7 @@ def times(value: int) -> str:
 
 
 def compact(value: float | None) -> str:
-    """Three digits that matter: 1,234,567 is 1.23M."""
+    """Three significant digits: 1,234,567 is 1.23M."""
     if value is None:
         return DASH
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
@@ -109,12 +130,13 @@ def size(value: float | None) -> str:
 
 
 def ago(at: int, now: int) -> str:
-    """`3 d ago`; what lies ahead is `in 3 d`."""
+    """`3 days ago`, or `in 3 days`."""
     apart = abs(now - at)
     for step, unit in _STEPS:
         if apart >= step:
-            told = f"{apart // step} {unit}"
-            return f"{told} ago" if at <= now else f"in {told}"
+            count = apart // step
+            duration = f"{count} {unit}{'' if count == 1 else 's'}"
+            return f"{duration} ago" if at <= now else f"in {duration}"
     return "just now"
 
 
@@ -141,22 +163,18 @@ def _moment(at: int) -> datetime:
         return datetime.fromtimestamp(0, UTC)
 
 
-# --- text that others wrote ----------------------------------------------------------------------------------------
+# --- untrusted text ----------------------------------------------------------------------------------------
 
-# Control characters, and those that change the direction of text or cannot be seen.
-_UNSEEN = re.compile(
+# Control, bidi and invisible characters.
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
 
 
 def plain(text: object) -> str:
-    """The same text with nothing hidden in it: a character that acts instead of being seen is named."""
-    return _UNSEEN.sub(_named, str(text))
-
-
-def _named(found: re.Match[str]) -> str:
-    return f"⟨U+{ord(found.group()):04X}⟩"
+    """With invisible characters replaced by their code points."""
+    return _INVISIBLE.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", str(text))
 
 
 def shorten(text: object, length: int = 80) -> str:
@@ -168,13 +186,13 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "|", "%")
 
 
 def cell(value: object) -> str:
-    """For a spreadsheet: text that a program would run as a formula is marked as text."""
+    """For a spreadsheet: text that looks like a formula is escaped."""
     text = "" if value is None else plain(value)
     numeric = isinstance(value, int | float)
     return f"'{text}" if text.lstrip().startswith(_FORMULA) and not numeric else text
 
 
-# --- names of things -----------------------------------------------------------------------------------------------
+# --- names and URLs -----------------------------------------------------------------------------------------------
 
 
 def kind_word(kind: str) -> str:
@@ -190,7 +208,6 @@ def session_url(user: str, session: str) -> str:
 
 
 def turn_url(user: str, session: str, turn: int) -> str:
-    """The place of a turn on the page of its session."""
     return f"{session_url(user, session)}#turn-{turn}"
 
 

@@ -2,9 +2,9 @@
 
 from acumen.model.ids import Kind, Millis, PlaybookId, now
 from acumen.model.memories.base import Status
+from acumen.model.memories.listing import MemoryFilter
 from acumen.model.metering.usage import CITED, SHOWN, UsageEvent
 from acumen.model.times import DAY_MS
-from acumen.storage.memories.memory_browser import MemoryFilter
 from acumen.storage.store import OrgStore, Tx
 from tests.world import a_profile, a_request, a_turn, a_user_playbook, an_agent_playbook, keep
 

@@ -98,8 +98,8 @@ async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> w
     by = GroupBy(request.group_by)
     bill = await costs.report(by, request.days_back, request.model, request.limit, request.offset, call.deps)
     return wire.GetMemoryCostsResponse(
-        costs=[_tag(tag, by, bill) for tag in bill.tags],
-        all_together=_cost(bill.all_together, bill.per_million, {}),
+        costs=[_tag(tag, by, bill) for tag in bill.rows],
+        all_together=_cost(bill.use, bill.per_million, {}),
         model=bill.model,
         usd_per_million_tokens=bill.per_million,
         total=bill.total,

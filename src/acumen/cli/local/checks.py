@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from acumen import operate, web
 from acumen.api.openapi import STATIC
-from acumen.api.system import LEAST_FREE_BYTES
 from acumen.auth.authenticator import is_loopback
 from acumen.cli.errors import sentence
 from acumen.cli.output import counted, size
@@ -23,6 +22,7 @@ from acumen.errors import AcumenError, BadSettings, ModelMissing, ModelUnavailab
 from acumen.llm.embedding import load_embedder
 from acumen.llm.ping import ping
 from acumen.llm.tokens import count_tokens
+from acumen.meter.system_status import LEAST_FREE_BYTES
 from acumen.settings import Settings
 from acumen_client.client import DEFAULT_URL, Client, Retry
 from acumen_client.errors import AcumenError as ClientError

@@ -1,4 +1,4 @@
-"""Why a memory may deserve a look: the names, the numbers that decide, and all that speaks for or against one."""
+"""Review signals: their names, what an org may set, and the evidence for one memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,6 @@ from msgspec import Struct
 from acumen.model.ids import MemoryRef, Millis
 from acumen.model.memories.conflict import OpenConflict
 from acumen.model.metering.usage import Use
-from acumen.model.review.action import UNREVIEWED, ReviewState
 from acumen.model.times import DAY_MS
 
 STALE = "stale"
@@ -22,19 +21,6 @@ INSTRUCTION_LIKE = "instruction_like"
 OVERSIZED = "oversized"
 CONFLICT = "conflict"
 SIGNALS = (INSTRUCTION_LIKE, HARMFUL, CONFLICT, SUPERSEDEABLE, STALE, HIGH_COST_LOW_CITE, DUPLICATE, OVERSIZED)
-
-# The score says which to look at first. Stale ones lie between 50 and 99, older ones higher; expensive ones between
-# 30 and 49; then duplicates and oversized ones. What may do harm comes before what only wastes.
-STALE_FLOOR, STALE_CEILING = 50, 99
-COST_FLOOR, COST_CEILING = 30, 49
-DUPLICATE_FLOOR, DUPLICATE_CEILING = 20, 29
-OVERSIZED_SCORE = 10
-SUPERSEDEABLE_SCORE, CONFLICT_SCORE, HARMFUL_SCORE, INSTRUCTION_SCORE = 100, 105, 110, 120
-# Fewer showings prove nothing, and as long as half of them may have been cited, nothing is held against a memory.
-FEWEST_SHOWN = 3
-LOW_CITE = 0.5
-# What was dismissed comes back when its number has grown by half.
-MATERIAL = 1.5
 
 
 @dataclass(frozen=True)  # without slots: what follows from it is worked out once, not for every memory
@@ -99,8 +85,8 @@ class Twin(Struct, frozen=True):
     since: Millis
 
 
-class SignalInput(NamedTuple):
-    """All that speaks for or against one memory."""
+class SignalEvidence(NamedTuple):
+    """What is stored about one memory that a signal may rest on."""
 
     created_at: Millis
     modified_at: Millis
@@ -108,14 +94,23 @@ class SignalInput(NamedTuple):
     replaced: Replaced | None = None
     flags: Sequence[ScannedSignal] = ()
     twins: Sequence[Twin] = ()
-    mark: ReviewState = UNREVIEWED
     conflicts: Sequence[OpenConflict] = ()  # those in which it is the newer memory
 
 
+class ScoredSignal(NamedTuple):
+    """A signal as the database judged it. `saving` is in tokens per day; `measure` is the number it rests on."""
+
+    name: str
+    score: int
+    saving: float
+    measure: float
+
+
 class QueueItem(NamedTuple):
-    """A case, and whose it is."""
+    """A memory of the review queue; `signals` are ordered by score, highest first."""
 
     ref: MemoryRef
     user_id: str | None
     version: int
-    case: SignalInput
+    evidence: SignalEvidence
+    signals: Sequence[ScoredSignal] = ()

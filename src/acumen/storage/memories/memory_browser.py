@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from msgspec import Struct
 
-from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
+from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.memories.base import Status
-from acumen.model.metering.evaluation import SessionKey
+from acumen.model.memories.listing import MemoryEntry, MemoryFilter, SessionEntry
 from acumen.model.metering.usage import CITED, ECHOED
 from acumen.storage.engine.scope import OrgScope, value_of
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
@@ -22,52 +21,6 @@ from acumen.storage.tables import (
 )
 
 _LESSON_COLUMNS = ("name", "trigger", "agent_version")
-
-
-class MemoryFilter(Struct, frozen=True):
-    """Which memories; None means "any". `refs` narrows to memories that are named."""
-
-    text: str | None = None
-    kind: Kind | None = None
-    statuses: tuple[Status, ...] | None = (Status.CURRENT,)
-    user_id: str | None = None
-    agent_version: str | None = None
-    tag: str | None = None
-    length: tuple[int, int | None] | None = None  # characters: at least, and less than
-    refs: tuple[MemoryRef, ...] | None = None
-
-
-class MemoryEntry(Struct, frozen=True):
-    """A memory in a list: enough to name it and to act on it."""
-
-    ref: MemoryRef
-    user_id: str | None
-    name: str
-    content: str
-    status: Status
-    agent_version: str
-    version: int
-    created_at: Millis
-    updated_at: Millis
-
-
-class SessionEntry(Struct, frozen=True):
-    user_id: UserId
-    session_id: SessionId
-    agent_version: str
-    source: str
-    requests: int
-    started_at: Millis
-    last_at: Millis
-    turns: int = 0
-    injections: int = 0
-    tokens: int = 0
-    cited: int = 0
-    echoed: int = 0
-
-    @property
-    def key(self) -> SessionKey:
-        return self.user_id, self.session_id
 
 
 class MemoryBrowser:

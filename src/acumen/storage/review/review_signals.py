@@ -1,4 +1,4 @@
-"""The rules of review as queries: a row for each signal of each memory. `review.signals` tells the same in words."""
+"""The rules of review: a query for each signal. Nothing else decides whether a memory has one, or its score."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,33 +9,32 @@ from acumen.model.memories.conflict import ConflictState
 from acumen.model.metering.intervals import Z95
 from acumen.model.review.signal import (
     CONFLICT,
-    CONFLICT_SCORE,
-    COST_CEILING,
-    COST_FLOOR,
     DUPLICATE,
-    DUPLICATE_CEILING,
-    DUPLICATE_FLOOR,
-    FEWEST_SHOWN,
     HARMFUL,
-    HARMFUL_SCORE,
     HIGH_COST_LOW_CITE,
     INSTRUCTION_LIKE,
-    INSTRUCTION_SCORE,
-    MATERIAL,
     OVERSIZED,
-    OVERSIZED_SCORE,
     STALE,
-    STALE_CEILING,
-    STALE_FLOOR,
     SUPERSEDEABLE,
-    SUPERSEDEABLE_SCORE,
 )
 from acumen.model.times import DAY_MS
 from acumen.storage.engine.database import Database
 from acumen.storage.tables import conflicts, duplicate_pairs, memory_flags
 
+# What may do harm comes before what only costs. Stale ones score between 50 and 99, older ones higher; expensive ones
+# between 30 and 49; then duplicates and oversized ones.
+STALE_FLOOR, STALE_CEILING = 50, 99
+COST_FLOOR, COST_CEILING = 30, 49
+DUPLICATE_FLOOR, DUPLICATE_CEILING = 20, 29
+OVERSIZED_SCORE = 10
+SUPERSEDEABLE_SCORE, CONFLICT_SCORE, HARMFUL_SCORE, INSTRUCTION_SCORE = 100, 105, 110, 120
+# Fewer injections prove nothing.
+FEWEST_SHOWN = 3
+# A dismissed signal returns when its number has grown by half.
+MATERIAL = 1.5
 
-# What a question fills in: building these queries takes longer than running them.
+
+# Parameters, since building these queries takes longer than running them.
 def gap(name: str, kind: Any = sa.BigInteger) -> Any:
     return sa.bindparam(name, type_=kind)
 
@@ -46,7 +45,7 @@ LEAST_WASTED, OVERSIZED_TOKENS = gap("least_wasted_tokens"), gap("oversized_toke
 
 
 def signals(memory: sa.CTE, db: Database, *, covered: bool) -> Iterable[sa.Select[Any]]:
-    """Kind, id, signal, score and saving of what a person has neither pinned nor put off nor seen already."""
+    """Kind, id, signal, score, saving and measure; not of pinned or snoozed memories, nor what was dismissed."""
     rules = _Rules(memory, db)
     if covered:
         yield rules.stale()
@@ -153,7 +152,12 @@ class _Rules:
         new = sa.or_(dismissed_measure.is_(None), measure >= dismissed_measure * MATERIAL)
         if about is not None:
             new = sa.or_(new, ~self._db.json_contains(m.dismissed[(signal, "about")], about))
-        columns = {"signal": sa.literal(signal), "score": sa.cast(score, sa.Integer), "saving": saving}
+        columns = {
+            "signal": sa.literal(signal),
+            "score": sa.cast(score, sa.Integer),
+            "saving": saving,
+            "measure": sa.cast(measure, sa.Float),
+        }
         named = [column.label(name) for name, column in columns.items()]
         return sa.select(m.kind, m.id, *named).where(self._awake, new)
 

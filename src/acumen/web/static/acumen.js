@@ -1,4 +1,4 @@
-// Keyboard, selection, panel, dialogs and toasts. Pages work without it, only less quickly.
+// Keyboard shortcuts, selection, panel, dialogs and toasts. Pages also work without scripts.
 "use strict";
 
 const one = (selector, within = document) => within.querySelector(selector);
@@ -18,9 +18,9 @@ function switchTheme() {
   document.dispatchEvent(new Event("acumen:theme"));
 }
 
-// --- rows: where the person is, and what is selected ----------------------------------------------------------------
+// --- rows: focus and selection ----------------------------------------------------------------
 
-let last = null; // the row that was looked at last, by its name
+let last = null; // name of the row that had focus last
 
 const rows = () => all("tr[data-row]");
 const rowLink = (row) => row && one("a[data-open]", row);
@@ -43,7 +43,7 @@ function markHere() {
 }
 
 const boxes = () => all("tr[data-row] input[name=item]");
-let anchor = null; // where a range of selections begins
+let anchor = null; // start of a range selection
 
 function pick(row, range) {
   const box = row && one("input[name=item]", row);
@@ -56,22 +56,22 @@ function pick(row, range) {
     box.checked = !box.checked;
   }
   anchor = box;
-  told();
+  updateSelection();
 }
 
 function pickAll(on) {
   for (const box of boxes()) box.checked = on;
   const every = one("#every");
   if (every && !on) every.checked = false;
-  told();
+  updateSelection();
 }
 
-function told() {
+function updateSelection() {
   const list = boxes();
   const chosen = list.filter((box) => box.checked).length;
   const every = one("#every");
   const count = one("#chosen");
-  if (count) count.textContent = every?.checked ? `all ${every.dataset.total} selected` : chosen ? `${chosen} selected` : "";
+  if (count) count.textContent = every?.checked ? `All ${every.dataset.total} selected` : chosen ? `${chosen} selected` : "";
   const whole = one("#pickpage");
   if (whole) {
     whole.checked = chosen > 0 && chosen === list.length;
@@ -120,7 +120,7 @@ function step(by) {
 
 // --- keys -----------------------------------------------------------------------------------------------------------
 
-let going = false; // after g, the next key names a page
+let going = false; // after g, the next key selects a page
 
 const writing = (target) => target.closest("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
 const quick = () => localStorage.getItem("acumen-keys") !== "off";
@@ -174,7 +174,7 @@ document.addEventListener("keydown", (event) => {
   if (single(event)) event.preventDefault();
 });
 
-// --- the rest of the page's life ------------------------------------------------------------------------------------
+// --- page events ------------------------------------------------------------------------------------
 
 document.addEventListener("focusin", (event) => {
   const row = event.target.closest("tr[data-row]");
@@ -185,7 +185,7 @@ document.addEventListener("focusin", (event) => {
 
 document.addEventListener("change", (event) => {
   if (event.target.id === "pickpage") pickAll(event.target.checked);
-  else if (event.target.name === "item" || event.target.id === "every") told();
+  else if (event.target.name === "item" || event.target.id === "every") updateSelection();
   else if (event.target.id === "zone") localStorage.setItem("acumen-zone", event.target.value), zonedTimes(document);
   else if (event.target.id === "quick") localStorage.setItem("acumen-keys", event.target.checked ? "on" : "off");
 });
@@ -207,19 +207,19 @@ function keepWhileLooking(toast) {
   wait();
 }
 
-// --- times: in the zone that was chosen here, or the browser's own ----------------------------------------------------
+// --- times in the chosen time zone ----------------------------------------------------
 
 const zone = () => localStorage.getItem("acumen-zone") || Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 function zonedTimes(within) {
   const chosen = zone();
-  // The Swedes write a moment as the server does: 2026-11-16 09:00:00.
+  // The Swedish locale formats like the server: 2026-11-16 09:00:00.
   const moment = new Intl.DateTimeFormat("sv-SE", { timeZone: chosen, dateStyle: "short", timeStyle: "medium" });
   for (const time of all("time[datetime]", within)) {
-    const told = moment.format(new Date(time.dateTime));
+    const text = moment.format(new Date(time.dateTime));
     time.dataset.utc ??= time.title;
-    time.title = chosen === "UTC" ? time.dataset.utc : `${told} ${chosen} · ${time.dataset.utc}`;
-    if (time.dataset.shows) time.textContent = { date: told.slice(0, 10), clock: told.slice(11), exact: told }[time.dataset.shows];
+    time.title = chosen === "UTC" ? time.dataset.utc : `${text} ${chosen} · ${time.dataset.utc}`;
+    if (time.dataset.shows) time.textContent = { date: text.slice(0, 10), clock: text.slice(11), exact: text }[time.dataset.shows];
   }
 }
 
@@ -230,11 +230,11 @@ function offerZones() {
   offered.value = localStorage.getItem("acumen-zone") || "";
 }
 
-// --- what arrives ---------------------------------------------------------------------------------------------------
+// --- after loading ---------------------------------------------------------------------------------------------------
 
 function arrived(within) {
   zonedTimes(within);
-  told();
+  updateSelection();
   markHere();
   for (const toast of all(".toast:not([data-kept])")) {
     toast.dataset.kept = "";
@@ -266,22 +266,21 @@ document.addEventListener("htmx:afterSwap", (event) => {
   if (target.id === "notices") target.scrollIntoView({ block: "nearest" });
 });
 
-// A list that is being loaded when something else is done (an undo on the heels of its action) is loaded once more.
+// An action while the list is loading makes it load again.
 let late = false;
 document.addEventListener("acumen:changed", () => (late = !!one("#list.htmx-request")), true);
 document.addEventListener("htmx:afterSettle", (event) => {
   if (late && event.target.id === "list") htmx.trigger(document.body, "acumen:changed");
 });
 
-// What was done is done: the dialog has nothing more to ask.
 document.addEventListener("acumen:changed", () => one("#dialog")?.close());
 document.addEventListener("htmx:responseError", () => one("#dialog")?.close());
 
 document.addEventListener("htmx:sendError", () => {
   const notices = one("#notices");
-  const told = document.createElement("p");
-  told.className = "banner bad";
-  told.textContent = "The server does not answer. Nothing was changed; try again in a moment.";
-  notices.replaceChildren(told);
+  const notice = document.createElement("p");
+  notice.className = "banner bad";
+  notice.textContent = "The server did not respond. Nothing was changed. Try again in a moment.";
+  notices.replaceChildren(notice);
   one("#dialog")?.close();
 });

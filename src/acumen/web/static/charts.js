@@ -1,12 +1,12 @@
-// Charts drawn from the tables that stand beside them: the first column is the day, the others are lines.
+// Charts from the tables next to them: the first column is the day, the others are lines.
 "use strict";
 
-// Whole numbers only: nothing is shown half a time.
+// Whole numbers only.
 const STEPS = [1, 2, 5].flatMap((digit) => [...Array(12).keys()].map((power) => digit * 10 ** power)).sort((a, b) => a - b);
 const DAY = 86_400;
 const DASHES = [[], [6, 4], [2, 3]];
 
-// A canvas wants a colour, not a name of one that depends on the theme.
+// A canvas needs the resolved colour of a CSS variable.
 function css(name) {
   const probe = document.body.appendChild(document.createElement("i"));
   probe.style.color = `var(${name})`;
@@ -65,7 +65,7 @@ function draw(figure) {
       height: 210,
       legend: { show: false },
       cursor: { y: false, points: { size: 7 } },
-      // A first day stands alone in the middle.
+      // A single day is centred.
       scales: { x: { range: (_, first, last) => (first === last ? [first - DAY, last + DAY] : [first, last]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.08, 1)] } },
       axes: [axis(44), { ...axis(46), incrs: STEPS, values: (_, ticks) => ticks.map(short) }],
       series: [{}, ...series],
@@ -92,7 +92,7 @@ document.addEventListener("DOMContentLoaded", () => {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 });
 document.addEventListener("acumen:theme", drawAll);
-// A part of the page that was loaded again brings its chart as a table only.
+// A reloaded part of the page has only the table of its chart.
 document.addEventListener("htmx:afterSwap", () => {
   for (const figure of document.querySelectorAll("figure.chart")) if (!figure.querySelector(".plot > *")) draw(figure);
 });

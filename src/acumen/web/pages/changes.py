@@ -1,4 +1,4 @@
-"""The change feed with its undo, and settling conflicts."""
+"""The change feed with undo, and settling conflicts."""
 
 from datetime import UTC, datetime
 
@@ -10,9 +10,9 @@ from acumen.model.memories.change import ChangeFilter, ChangeKind
 from acumen.model.memories.conflict import Keep
 from acumen.review import changes, conflicts
 from acumen.review.changes import Change
-from acumen.web.actions import LONGEST_REASON, done
 from acumen.web.diff import words_changed
 from acumen.web.page import PER_PAGE, Visit, page
+from acumen.web.pages.actions import LONGEST_REASON, done
 from acumen_client.wire.shapes import Role
 
 # Digits that always fit a 64-bit number.
@@ -21,54 +21,53 @@ LONGEST_ID = 18
 
 @page("/changes")
 async def feed(visit: Visit) -> Response:
-    cursor = visit.asked("cursor")
-    listed = await changes.page(_wanted(visit), PER_PAGE, int(cursor) if _is_id(cursor) else None, visit.deps)
+    cursor = visit.param("cursor")
+    listed = await changes.page(_query(visit), PER_PAGE, int(cursor) if _is_id(cursor) else None, visit.deps)
     return visit.html(
         "changes.html",
         changes=listed.changes,
         diffs={change.id: words_changed(change.before or "", change.after or "") for change in listed.changes},
         next=listed.next,
-        filters={name: visit.asked(name) for name in ("user", "kind", "since", "session", "cursor")},
+        filters={name: visit.param(name) for name in ("user", "kind", "since", "session", "cursor")},
     )
 
 
-def _wanted(visit: Visit) -> ChangeFilter:
-    """The filters of the URL; those that it does not have are left open."""
-    kind, user, session = visit.asked("kind"), visit.asked("user"), visit.asked("session")
+def _query(visit: Visit) -> ChangeFilter:
+    kind, user, session = visit.param("kind"), visit.param("user"), visit.param("session")
     return ChangeFilter(
         user=UserId(user) if user else None,
         kinds=(ChangeKind(kind),) if kind in set(ChangeKind) else None,
-        since=_day(visit.asked("since")),
+        since=_day(visit.param("since")),
         session=SessionId(session) if session else None,
     )
 
 
 def _day(text: str) -> Millis | None:
-    """The first moment of a day (UTC)."""
+    """The start of a day (UTC)."""
     try:
         return Millis(int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)) if text else None
     except ValueError:
-        raise BadInput(f"{text[:40]!r} is not a date: write it like 2026-01-31.") from None
+        raise BadInput(f"{text[:40]!r} is not a date. Use the format 2026-01-31.") from None
 
 
 def _is_id(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= LONGEST_ID
 
 
-# --- undoing one change --------------------------------------------------------------------------------------------
+# --- undo --------------------------------------------------------------------------------------------
 
 
 @page("/changes/{id}/undo", Role.REVIEWER)
 async def confirm(visit: Visit) -> Response:
-    """What would change, before it does."""
+    """A preview of the undo."""
     change = await changes.get(_change_id(visit), visit.deps)
     if change.refusal is not None:
         raise Conflict(f"Change {change.id} cannot be undone. {change.refusal}")
-    return visit.html("undo.html", change=change, pieces=_restored(change))
+    return visit.html("undo.html", change=change, pieces=_diff(change))
 
 
-def _restored(change: Change) -> object:
-    """How the text changes; None where it stays the same."""
+def _diff(change: Change) -> object:
+    """None when the text stays the same."""
     both = change.before and change.after
     return words_changed(change.after or "", change.before or "") if both and change.before != change.after else None
 

@@ -1,4 +1,4 @@
-"""Signing in with a key, and out again."""
+"""Sign in with an API key, and sign out."""
 
 from urllib.parse import urlsplit
 
@@ -10,12 +10,12 @@ from acumen.web.paths import ROOT
 from acumen.web.session import COOKIE
 from acumen_client.wire.shapes import Role
 
-OVER = "Your session is over, or your key no longer counts: sign in again."
+EXPIRED = "Your session has expired or your key was revoked. Sign in again."
 
 
 @page("/login", Role.PUBLIC)
 async def ask(visit: Visit) -> Response:
-    return _asked(visit, _inside(visit.asked("next")), OVER if visit.asked("over") else "")
+    return _form(visit, _inside(visit.param("next")), EXPIRED if visit.param("over") else "")
 
 
 @page("/login", Role.PUBLIC, "POST")
@@ -23,8 +23,8 @@ async def sign_in(visit: Visit) -> Response:
     following = _inside(visit.form.get("next"))
     try:
         caller = await _holder(visit)
-    except AcumenError as wrong:
-        return _asked(visit, following, str(wrong), status=401)
+    except AcumenError as error:
+        return _form(visit, following, str(error), status=401)
     reply = RedirectResponse(following, 303)
     reply.set_cookie(
         COOKIE,
@@ -39,9 +39,11 @@ async def sign_in(visit: Visit) -> Response:
 
 
 async def _holder(visit: Visit) -> str:
-    """The id of the key that was shown."""
+    """The id of the key."""
     if not await visit.keys.keys_exist():
-        raise NotAuthenticated("There are no keys, so only this machine is served: make one with `acumen keys create`.")
+        raise NotAuthenticated(
+            "There are no API keys; only this machine has access. Create a key with `acumen keys create`."
+        )
     caller = await visit.keys.holder_of(visit.form.get("key"))
     return caller.key_id or ""
 
@@ -53,12 +55,12 @@ async def sign_out(_visit: Visit) -> Response:
     return reply
 
 
-def _asked(visit: Visit, following: str, why: str, status: int = 200) -> Response:
+def _form(visit: Visit, following: str, why: str, status: int = 200) -> Response:
     return visit.html("login.html", status, next=following, why=why)
 
 
-def _inside(asked: str) -> str:
-    """Only a page of ours: nobody is led elsewhere by a link to our login."""
-    where = urlsplit(asked)
+def _inside(target: str) -> str:
+    """Only a page of the dashboard: no open redirect."""
+    where = urlsplit(target)
     ours = not where.scheme and not where.netloc and (where.path == ROOT or where.path.startswith(f"{ROOT}/"))
-    return asked if ours and "\\" not in asked and not asked.startswith("//") else ROOT
+    return target if ours and "\\" not in target and not target.startswith("//") else ROOT

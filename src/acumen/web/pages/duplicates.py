@@ -1,4 +1,4 @@
-"""Memories that say nearly the same, all that hang together at a time, with the words that differ."""
+"""Clusters of duplicate memories, with the words that differ."""
 
 from starlette.responses import Response
 
@@ -13,19 +13,19 @@ CLUSTERS_PER_PAGE = 20
 
 @page("/duplicates")
 async def duplicates(visit: Visit) -> Response:
-    being_counted = await memory_scan.scan_pending(visit.deps)
-    user = UserId(visit.asked("user")) if visit.asked("user") else None
+    scanning = await memory_scan.scan_pending(visit.deps)
+    user = UserId(visit.param("user")) if visit.param("user") else None
     offset = (visit.page - 1) * CLUSTERS_PER_PAGE
     clusters, total = await duplicate_clusters.clusters(user, CLUSTERS_PER_PAGE, offset, visit.deps)
-    texts = [[searchable(member.memory) for member in one.members] for one in clusters]
+    texts = [[searchable(member.memory) for member in cluster.members] for cluster in clusters]
     return visit.html(
         "duplicates.html",
         clusters=clusters,
         texts=texts,
-        # Each of the others beside the one that is shown most.
-        diffs=[[words_changed(first, other) for other in others] for first, *others in texts],
+        # Each compared with the most injected member.
+        diffs=[[words_changed(first, text) for text in others] for first, *others in texts],
         total=total,
         per_page=CLUSTERS_PER_PAGE,
-        user=visit.asked("user"),
-        being_counted=being_counted,
+        user=visit.param("user"),
+        scanning=scanning,
     )

@@ -1,28 +1,33 @@
 """What the overview makes of the counters."""
 
+from acumen.meter.memory_health import MemoryHealth
 from acumen.model.handles import memory_handle
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.metering.usage import Use
-from acumen.web.meter import funnel
+from acumen.web.pages.overview import funnel
 from acumen_client import AsyncSession
 from tests.web.test_server import visit
 from tests.world import Org, playbook, profile
 
 
+def health(sessions: int, successes: int) -> MemoryHealth:
+    return MemoryHealth(0, 0, sessions, successes, (), {})
+
+
 def test_each_step_from_question_to_success_tells_how_many_of_how_many():
     use = Use(searches=10, zero_hits=4, shown=8, cited_shown=2)
 
-    parts = [(part.count, part.of) for part in funnel(use, ended=5, well=3)]
+    parts = [(part.count, part.of) for part in funnel(use, health(5, 3))]
 
     assert parts == [(6, 10), (2, 8), (3, 5)]
 
 
 def test_where_nothing_is_known_no_share_is_told():
-    assert [(part.of, part.share) for part in funnel(Use(), 0, 0)] == [(0, 0.0)] * 3
+    assert [(part.of, part.share) for part in funnel(Use(), health(0, 0))] == [(0, 0.0)] * 3
 
 
 def test_where_no_agent_cites_nothing_is_known_of_citations():
-    cited = funnel(Use(searches=1, shown=8), 0, 0, cites=False)[1]
+    cited = funnel(Use(searches=1, shown=8), health(0, 0), cites=False)[1]
 
     assert (cited.of, cited.unknown) == (0, "no agent has cited a memory")
 
@@ -76,7 +81,7 @@ async def test_questions_that_found_nothing_are_listed_and_those_that_did_are_no
 
     page = (await visit(org, org.key).get("/ui")).text
 
-    _, _, listed = page.partition("nothing was found")
+    _, _, listed = page.partition("Unanswered searches")
     assert "how tall is &lt;the&gt; tower" in listed
     assert "where do we deploy" not in listed
     assert '<td class="num">2</td>' in listed

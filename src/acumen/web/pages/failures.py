@@ -1,9 +1,8 @@
-"""Failures that are one and the same: the list of their groups, and all about one of them."""
+"""Failure groups, and one of them."""
 
-import json
 from urllib.parse import quote
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from acumen.errors import BadInput
 from acumen.model.operations.failure import FailureGroupFilter, GroupState
@@ -14,32 +13,25 @@ from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role
 
 STATES = ("open", *GroupState, "any")
-# What is done, in the past tense, and what takes it back.
+# The past tense of an action, and the action that undoes it.
 DONE = {
     "merge": ("merged", "unmerge"),
-    "unmerge": ("taken out of the merge", ""),
+    "unmerge": ("unmerged", ""),
     "resolve": ("resolved", "reopen"),
     "archive": ("archived until it escalates", "reopen"),
-    "reopen": ("open again", ""),
+    "reopen": ("reopened", ""),
 }
 
 
 @page("/failures")
 async def groups(visit: Visit) -> Response:
     state = visit.choice("state", *STATES)
-    source, endpoint = visit.asked("source") or None, visit.asked("endpoint") or None
+    source, endpoint = visit.param("source") or None, visit.param("endpoint") or None
     states = OPEN if state == "open" else None if state == "any" else (GroupState(state),)
     query = FailureGroupFilter(states=states, source=source, endpoint=endpoint)
-
     rows, total = await failures.page_with_trends(query, PER_PAGE, visit.offset, visit.deps)
     return visit.html(
-        "failures.html",
-        rows=rows,
-        total=total,
-        state=state,
-        states=STATES,
-        source=source,
-        endpoint=endpoint,
+        "failures.html", rows=rows, total=total, state=state, states=STATES, source=source, endpoint=endpoint
     )
 
 
@@ -51,13 +43,10 @@ async def group(visit: Visit) -> Response:
 
 @page("/failures/{id}", Role.REVIEWER, "POST")
 async def change(visit: Visit) -> Response:
-    doing = visit.form.get("action")
-    if doing not in DONE:
-        raise BadInput(f"{doing[:40]!r} is nothing that can be done to a group of failures.")
-    await failures.change(visit.path_id, doing, visit.form.get("into") or None, visit.caller.actor, visit.deps)
-    here = f"{ROOT}/failures/{quote(visit.path_id, safe='')}"
-    if not visit.partial:
-        return RedirectResponse(here, 303)
-    word, back = DONE[doing]
-    headers = {"HX-Trigger": json.dumps({"acumen:changed": {"count": 1}})}
-    return visit.html("part/done.html", headers=headers, said=f"The group is {word}.", url=here, back=back)
+    action = visit.form.get("action")
+    if action not in DONE:
+        raise BadInput(f"{action[:40]!r} is not an action on failure groups.")
+    await failures.change(visit.path_id, action, visit.form.get("into") or None, visit.caller.actor, visit.deps)
+    path = f"/failures/{quote(visit.path_id, safe='')}"
+    word, undo = DONE[action]
+    return visit.toast(f"Failure group {word}.", path, f"{ROOT}{path}" if undo else "", undo)
