@@ -74,6 +74,17 @@ def test_a_brief_for_a_text_is_material_and_not_about_the_user():
     assert contents(brief) == []
 
 
+def test_a_list_that_the_user_introduces_as_their_own_is_read():
+    assert contents("My rules:\n- always use tabs\n- I'm allergic to nuts") == [
+        "Always use tabs",
+        "I'm allergic to nuts",
+    ]
+
+
+def test_an_answer_without_its_question_is_not_kept():
+    assert contents("What is the capital?", "agent: Sydney.", "No, it's Canberra.") == []
+
+
 def test_one_sentence_makes_one_memory_whatever_it_says():
     (note,) = notes("Always answer in German, because I live in Vienna.")
 

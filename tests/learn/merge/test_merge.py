@@ -76,6 +76,7 @@ IN_CONFLICT = [
     ("My flight is at 5pm.", "My flight is at 7am."),
     ("I like coffee.", "I don't like coffee."),
     ("My brother is Tom.", "My brother is Jim."),
+    ("Our CI is GitHub Actions.", "We migrated from GitHub Actions to Buildkite."),
 ]
 
 
@@ -204,6 +205,7 @@ ENDS_NOTHING = [
     ("My dog is a beagle.", "Forget my dog's name"),
     ("I have a wife and two sons.", "I got divorced last month."),
     ("I keep 100 browser tabs open.", "Forget the rule about tabs."),
+    ("Never store my credit card.", "Forget my credit card."),
     ("I'm allergic to penicillin.", "Turns out I'm not allergic to penicillin after all."),
 ]
 

@@ -217,7 +217,10 @@ def _type(value: str) -> ValueType:
         return ValueType.TIME
     if re.search(r"\d", value) or re.search(r"[@/_]|\w\.\w", value):
         return ValueType.NUMBER
-    return ValueType.NAME if value[:1].isupper() else ValueType.WORD
+    return ValueType.NAME if value[:1].isupper() or _TITLE.match(value) else ValueType.WORD
+
+
+_TITLE = lazy_regex(r"(?:dr|mrs?|ms|prof)\b")
 
 
 def _normal(text: str) -> str:

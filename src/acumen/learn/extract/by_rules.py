@@ -40,6 +40,12 @@ _BRIEF = lazy_regex(
 _MATERIAL = lazy_regex(r":[ \t]*\n")
 
 
+# "My rules:", "Please remember these:", "Some things about me:" open a list of the user's own.
+_OWN_LIST = lazy_regex(
+    r"\b(?:remember|rules|preferences|about (?:me|us)|keep in mind|from now on)\b[^\n]*$", re.IGNORECASE
+)
+
+
 class _Place(Struct, frozen=True):
     """A sentence in its conversation: the agent's turn before it, and the request which that turn answered."""
 
@@ -102,6 +108,8 @@ _BARE_DENIAL = lazy_regex(r"(?:no|nope|wrong|that's wrong|not quite)[.!]*", re.I
 def _own_sentences(text: str) -> Iterator[Sentence]:
     """What the user says in their own words: not what follows a brief, or a line that ends with a colon."""
     brief, material = _BRIEF.match(text), _MATERIAL.search(text)
+    if material and _OWN_LIST.search(text[: material.start()]):
+        material = None
     for number, sentence in enumerate(sentences(text)):
         middle = len(text) > LONG_TURN and sentence.start > OWN_WORDS and sentence.end < len(text) - OWN_WORDS
         if (brief and number) or middle or (material and sentence.start >= material.end()):
@@ -125,7 +133,9 @@ def _read(place: _Place) -> Note | Ending | None:
         return _rule_note(place, taught)
     explicit = bool(request or (amendment and not _OF_USER.match(text.lower())))
     stated = _statement(place, taught.content if taught else text, explicit=explicit or taught is not None)
-    return None if stated is None else replace(_fact_note(place, stated, explicit=explicit), amends=bool(amendment))
+    if stated is None or (_IT.match(stated.text.lower()) and not (request or _answered(place, stated.text))):
+        return None  # "It's Canberra." says nothing without the question
+    return replace(_fact_note(place, stated, explicit=explicit), amends=bool(amendment))
 
 
 _STATES = lazy_regex(r"(?:it's|it is|that's|the|my|our|his|her|i|we live|we are)\b")

@@ -218,7 +218,7 @@ _IS_A = lazy_regex(
     r"uses?|runs?) "
 )
 _SPECIFIC = lazy_regex(
-    r"\b(?:just|recently|already|ago|last|since|every|first|never|always|years?|months?|weeks?|\d[\d.,:]*)\b|[$€£]\d"
+    r"\b(?:just|recently|already|ago|last|since|every|first|never|always|years?|months?|weeks?)\b|\b\d|[$€£]\d"
 )
 _PROPER = lazy_regex(r"(?<=[a-z,] )[A-Z][\w'’-]+")
 

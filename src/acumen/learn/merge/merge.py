@@ -112,8 +112,7 @@ class _Merge(Struct):
 
     def end(self, ending: Ending) -> None:
         entries = [entry for entry in self.entries if entry.status is not Status.FORGOTTEN and not entry.ended]
-        if ending.only_rules:
-            entries = [entry for entry in entries if entry.category is Category.RULE]
+        entries = [entry for entry in entries if _may_mean(ending, entry)]
         verb = "forget" if ending.cause is Cause.FORGET else "end"
         because = _because(ending.cause, ending, f'The user asked to {verb} it: "{ending.evidence.text}"')
         for entry in self._meant(ending, entries):
@@ -132,6 +131,14 @@ class _Merge(Struct):
     def _end(self, entry: Entry, because: Because, successor: Target | None) -> None:
         entry.ended = True
         self.ended.append(Ended(entry.target, because, successor))
+
+
+def _may_mean(ending: Ending, entry: Entry) -> bool:
+    """A rule that forbids something outlives the thing: "forget my card" leaves "never store my card" alone."""
+    if ending.reach is not Reach.NAMED or ending.ends is not None:
+        return True
+    is_rule = entry.category is Category.RULE
+    return is_rule if ending.only_rules else not (is_rule and entry.words.negated)
 
 
 def _because(cause: Cause, item: Note | Ending, reason: str) -> Because:
@@ -217,7 +224,11 @@ def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
         return False
     if _same_attribute(entry, earlier):
         return entry.value != earlier.value
-    if not earlier.ends or not (entry.words.about_same(earlier.words) or entry.words.subject == "it"):
+    if not earlier.ends:
+        return False
+    if note.corrects and earlier.value and words(earlier.value).plain == words(note.corrects).plain:
+        return True
+    if not (entry.words.about_same(earlier.words) or entry.words.subject == "it"):
         return False
     if note.corrects and not earlier.words.negated and _mentions(earlier, words(note.corrects)):
         return True
