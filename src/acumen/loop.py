@@ -46,7 +46,8 @@ from acumen.model.jobs.job import Job
 from acumen.observe import operations
 from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
-from acumen.review import alerts, memory_scan, webhook
+from acumen.review import memory_scan
+from acumen.review.operations import alerts, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
 

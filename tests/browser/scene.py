@@ -109,7 +109,7 @@ async def fill(folder: Path, many: int = 0) -> None:
 async def _set(deps: Deps, at: Millis) -> None:
     await deps.store.write(_metered_long_ago)
     await _use(deps, await _memories(deps, at), at)
-    await _deeds(deps, at)
+    await _operations(deps, at)
     await deps.store.write(_changes)
     await deps.store.write(lambda tx: learn(tx, a_profile("Is fond of tricks.", "mallory"), HOSTILE[0]))
     await memory_scan.scan(Hour(), deps)
@@ -281,7 +281,7 @@ FAILURES = (
 )
 
 
-async def _deeds(deps: Deps, at: Millis) -> None:
+async def _operations(deps: Deps, at: Millis) -> None:
     """Calls that worked, calls that failed in two sessions or more, and calls that mean harm."""
     worked = [_deed(f"ok-{n}", at, endpoint="read_file", session_id=f"s{n % 4}", duration_ms=12.0) for n in range(40)]
     failed = [

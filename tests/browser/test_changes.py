@@ -29,13 +29,13 @@ def test_a_supersession_is_undone_by_keyboard_and_the_conflict_that_comes_of_it_
     expect(dialog).to_contain_text("The two will be in conflict until you settle it.")
     violations = Axe().run(page).response["violations"]
     page.keyboard.press("Enter")
-    expect(page.locator(".toast")).to_contain_text("1 memory changed back.")
+    expect(page.locator(".toast")).to_contain_text("1 memory restored.")
     expect(page.locator("tr[data-row]")).to_contain_text("undone")
 
     page.goto(f"{site.url}/ui/review?signal=conflict&sort=score")
     expect(page.locator("tr[data-row]")).to_have_count(2)
     row = page.locator("tr[data-row]", has_text="I live in Bergen.")
-    expect(row).to_contain_text("may disagree with I live in Oslo.")
+    expect(row).to_contain_text("may disagree with “I live in Oslo.”")
     row.get_by_role("button", name="Keep older").click()
     expect(page.locator(".toast")).to_contain_text("1 memory superseded.")
     expect(page.locator("tr[data-row]")).to_have_count(1)
@@ -51,10 +51,10 @@ def test_both_memories_of_a_conflict_may_hold(own_site: Site, open_page: Open):
     panel = page.locator("#panel")
     expect(panel).to_contain_text("or was it 9090?")
 
-    panel.get_by_role("button", name="Both hold").click()
+    panel.get_by_role("button", name="Keep both").click()
 
-    expect(page.locator(".toast")).to_contain_text("Both memories hold.")
-    expect(page.locator("#list")).to_contain_text("No memory fits this filter")
+    expect(page.locator(".toast")).to_contain_text("Both memories kept.")
+    expect(page.locator("#list")).to_contain_text("No results")
     page.goto(f"{own_site.url}/ui/audit")
     expect(page.locator("tbody tr").first).to_contain_text("conflict settled")
 
@@ -66,6 +66,6 @@ def test_a_memory_leads_to_the_turn_that_taught_it_and_the_session_back_to_the_m
 
     page.wait_for_url(re.compile(r"id=mira-dentist#turn-\d+$"))
     expect(page.locator("li:target")).to_contain_text("My dentist is Dr. Molar.")
-    expect(page.locator(".card", has_text="Learned in this session")).to_contain_text("My dentist is Dr. Molar")
-    page.locator(".card", has_text="Learned in this session").get_by_role("link", name="dentist").click()
+    expect(page.locator(".card", has_text="Learned")).to_contain_text("My dentist is Dr. Molar")
+    page.locator(".card", has_text="Learned").get_by_role("link", name="dentist").click()
     expect(page.locator("h1")).to_contain_text("dentist")

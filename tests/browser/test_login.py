@@ -33,7 +33,7 @@ def _key(folder: Path, role: str) -> str:
 
 
 def _sign_in(page: Page, key: str) -> None:
-    page.get_by_label("Key").fill(key)
+    page.get_by_label("API key").fill(key)
     page.get_by_role("button", name="Sign in").click()
 
 

@@ -93,7 +93,7 @@ def test_the_panel_and_the_dialog_keep_nobody_out(site: Site, open_page: Open):
     page = open_page(f"{site.url}/ui/review")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
-    expect(page.locator("#panel")).to_contain_text("Why it is flagged")
+    expect(page.locator("#panel")).to_contain_text("Review signals")
     opened = Axe().run(page).response["violations"]
     page.keyboard.press("Escape")
     page.keyboard.press("e")
@@ -170,7 +170,7 @@ def test_with_ten_thousand_memories_no_page_is_heavy(big_scene: Path, open_page:
         assert {path: weight for path, weight in weights.items() if weight > MOST_BYTES} == {}
         page.goto(f"{site.url}/ui/memories")
         expect(page.locator("tr[data-row]")).to_have_count(50)
-        expect(page.locator(".pager")).to_contain_text("10,032 in all")
+        expect(page.locator(".pager")).to_contain_text("10,032 total")
 
 
 @pytest.mark.parametrize("system,chosen", list(product(("light", "dark"), repeat=2)))
@@ -187,7 +187,7 @@ def test_a_theme_that_was_chosen_stays_chosen(system: str, chosen: str, site: Si
 
 def test_times_are_told_in_the_zone_that_was_chosen_and_in_utc(site: Site, open_page: Open):
     page = open_page(f"{site.url}/ui/settings")
-    page.get_by_label("Time zone of these pages").select_option("Asia/Tokyo")
+    page.get_by_label("Time zone").select_option("Asia/Tokyo")
 
     page.goto(f"{site.url}/ui/memories/user_playbook/1")
 

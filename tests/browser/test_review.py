@@ -34,7 +34,7 @@ def test_stale_memories_are_found_compared_archived_and_brought_back_by_keyboard
 
     keys.press("j")
     keys.press("Enter")
-    expect(page.locator("#panel")).to_contain_text("not shown in the last 60 days")
+    expect(page.locator("#panel")).to_contain_text("not injected in the last 60 days")
     keys.press("]")
     expect(page.locator("#panel h2")).to_contain_text(page.locator("tr[data-row] a").nth(1).inner_text()[:30])
     keys.press("Escape")
@@ -44,13 +44,13 @@ def test_stale_memories_are_found_compared_archived_and_brought_back_by_keyboard
     keys.press("Control+a")
     expect(page.locator("#chosen")).to_have_text("3 selected")
     keys.press("e")
-    expect(page.locator("#dialog")).to_contain_text("3 selected: 3 will change")
+    expect(page.locator("#dialog")).to_contain_text("3 memories will be archived")
     keys.press("Enter")
     expect(page.locator(".toast")).to_contain_text("3 memories archived.")
-    expect(page.locator("#list")).to_contain_text("No memory fits this filter")
+    expect(page.locator("#list")).to_contain_text("No results")
 
     keys.press("u")
-    expect(page.locator("#toasts")).to_contain_text("3 memories put back.")
+    expect(page.locator("#toasts")).to_contain_text("3 memories restored.")
     expect(page.locator("tr[data-row]")).to_have_count(len(STALE))
 
 
@@ -62,7 +62,7 @@ def test_duplicates_are_merged_into_the_one_that_is_kept(own_site: Site, open_pa
     other = pair.locator("input[name=successor]").nth(0).get_attribute("value")
 
     pair.get_by_role("button", name="Merge").click()
-    expect(page.locator("#dialog")).to_contain_text("1 will change, 1 will not")
+    expect(page.locator("#dialog")).to_contain_text("1 memory will be merged, 1 unchanged")
     page.locator("#dialog").get_by_role("button", name="Merge").click()
 
     expect(page.locator(".toast")).to_contain_text("1 memory merged.")
@@ -91,8 +91,8 @@ def test_whichever_is_chosen_in_the_look_before_a_merge_stays(own_site: Site, op
 
 def test_filters_are_saved_under_a_name_used_again_and_removed(own_site: Site, open_page: Open):
     page = open_page(f"{own_site.url}/ui/memories?user=jonas")
-    page.get_by_text("Save these filters").click()
-    page.get_by_label("Name of the view").fill("Jonas <b>only</b>")
+    page.get_by_text("Save view").click()
+    page.get_by_label("View name").fill("Jonas <b>only</b>")
     page.get_by_role("button", name="Save", exact=True).click()
     page.goto(f"{own_site.url}/ui/memories")
     every = page.locator("tr[data-row]").count()
@@ -100,7 +100,7 @@ def test_filters_are_saved_under_a_name_used_again_and_removed(own_site: Site, o
     page.get_by_role("link", name="Jonas <b>only</b>").click()
     page.wait_for_url("**user=jonas")
     some = page.locator("tr[data-row]").count()
-    page.get_by_role("button", name="Remove the view").click()
+    page.get_by_role("button", name="Remove view").click()
 
     page.wait_for_url("**/ui/memories")
     assert 0 < some < every
@@ -112,7 +112,7 @@ def test_a_second_reviewer_is_told_that_somebody_was_faster(own_site: Site, open
     for page in (slow, quick):
         page.keyboard.press("j")
         page.keyboard.press("e")
-        expect(page.locator("#dialog")).to_contain_text("1 will change")
+        expect(page.locator("#dialog")).to_contain_text("1 memory will be archived")
 
     quick.keyboard.press("Enter")
     expect(quick.locator(".toast")).to_contain_text("1 memory archived.")
@@ -134,15 +134,15 @@ def test_what_was_done_can_be_taken_back_from_the_audit_log(own_site: Site, open
     expect(page.locator("tbody tr").first).to_contain_text("it is the law here")
     page.get_by_role("button", name="Undo").first.click()
 
-    expect(page.locator("tbody tr").nth(1)).to_contain_text("taken back")
-    expect(page.locator("tbody tr").nth(0)).to_contain_text("put back 1")
+    expect(page.locator("tbody tr").nth(1)).to_contain_text("Undone")
+    expect(page.locator("tbody tr").nth(0)).to_contain_text("restored 1")
 
 
 def test_words_are_edited_after_a_look_at_what_changes(own_site: Site, open_page: Open):
     page = open_page(f"{own_site.url}/ui/memories/user_playbook/3")
     page.get_by_text("Edit", exact=True).click()
-    page.get_by_label("Do", exact=True).fill("Always deploy production to eu-west-1, never to us-east-1.")
-    page.get_by_role("button", name="Look what would change").click()
+    page.get_by_label("Instruction", exact=True).fill("Always deploy production to eu-west-1, never to us-east-1.")
+    page.get_by_role("button", name="Preview changes").click()
     expect(page.locator("#dialog ins")).to_contain_text("west")
 
     page.locator("#dialog").get_by_role("button", name="Edit").click()
@@ -183,12 +183,12 @@ def test_a_threshold_is_tried_before_it_is_kept_and_taken_back(own_site: Site, o
 
     field.fill("1")
     field.press("Tab")
-    expect(page.locator("#would")).to_contain_text("would flag 0, flags 4 now")
+    expect(page.locator("#would")).to_contain_text("0 memories, now 4")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator(".toast")).to_contain_text("The thresholds are changed.")
-    expect(page.locator("#would")).to_contain_text("flags 0")
+    expect(page.locator(".toast")).to_contain_text("Thresholds saved.")
+    expect(page.locator("#would")).to_contain_text("0 memories")
     page.get_by_role("heading", name="Settings").click()
     page.keyboard.press("u")
 
-    expect(page.locator(".toast")).to_contain_text("Put back.")
-    expect(page.locator("#would")).to_contain_text("flags 4")
+    expect(page.locator(".toast")).to_contain_text("Undone.")
+    expect(page.locator("#would")).to_contain_text("4 memories")

@@ -88,20 +88,20 @@ def resolve(
     }
     by_name = {key: _by_names(cite, of_session, injected) for key, cite in named.items()}
     refs = {ref for key, cite in named.items() for ref in (*cite.refs, *by_name[key].values())}
-    known = frozenset(existing(tx, refs, user))
-    return {key: _cited(cite, by_name[key], known) for key, cite in named.items()}
+    present = frozenset(existing(tx, refs, user))
+    return {key: _cited(cite, by_name[key], present) for key, cite in named.items()}
 
 
 def _by_names(
     cite: Named, of_session: Mapping[SessionId, Sequence[MemoryRef]], of_user: Sequence[MemoryRef]
 ) -> dict[str, MemoryRef]:
     """The memories of some names: of the session's injections, or else of the user's."""
-    wanted = cite.names | cite.handles
-    if not wanted:
+    names = cite.names | cite.handles
+    if not names:
         return {}
     in_session = of_session.get(cite.session, ()) if cite.session else ()
-    known = _named_refs({*in_session, *of_user}) | _named_refs(in_session)
-    return {name: known[name] for name in wanted if name in known}
+    by_name = _named_refs({*in_session, *of_user}) | _named_refs(in_session)
+    return {name: by_name[name] for name in names if name in by_name}
 
 
 def _named_refs(refs: Iterable[MemoryRef]) -> dict[str, MemoryRef]:
@@ -113,9 +113,9 @@ def _named_refs(refs: Iterable[MemoryRef]) -> dict[str, MemoryRef]:
     return {name: same[0] for name, same in ids.items() if len(same) == 1} | by_handle(refs)
 
 
-def _cited(cite: Named, by_name: Mapping[str, MemoryRef], known: frozenset[MemoryRef]) -> Cited:
-    memories = (cite.refs | {*by_name.values()}) & known
-    no_memory = {f"{ref.kind}:{ref.id}" for ref in cite.refs - known}
+def _cited(cite: Named, by_name: Mapping[str, MemoryRef], present: frozenset[MemoryRef]) -> Cited:
+    memories = (cite.refs | {*by_name.values()}) & present
+    no_memory = {f"{ref.kind}:{ref.id}" for ref in cite.refs - present}
     no_memory |= {name for name in cite.names if by_name.get(name) not in memories}
     return Cited(memories, frozenset(no_memory))
 

@@ -1,4 +1,4 @@
-"""What was said, learned and judged, day by day and against the time before."""
+"""Interactions, memories and session outcomes per day, compared with the previous period."""
 
 from collections.abc import Mapping
 
@@ -51,9 +51,11 @@ def _stats(tx: Tx, period: ReportPeriod) -> Dashboard:
         tx.session_statistics.count_memories_per_day([Kind.PROFILE], both),
         tx.session_statistics.count_memories_per_day(PLAYBOOKS, both),
     )
-    interactions, profiles, playbooks = ({day: n for day, n in one.items() if period.holds(day)} for one in counts)
+    interactions, profiles, playbooks = (
+        {day: n for day, n in per_day.items() if period.holds(day)} for per_day in counts
+    )
     ended = dict(tx.session_statistics.get_buckets(period, DAY_MS, 0))
-    # Days before anything happened say nothing.
+    # The series starts on the first day with data.
     first = min((*interactions, *profiles, *playbooks, *ended), default=period.until + 1)
     return Dashboard(
         now=_sums(tx, period, counts),
@@ -67,5 +69,5 @@ def _stats(tx: Tx, period: ReportPeriod) -> Dashboard:
 
 
 def _sums(tx: Tx, period: ReportPeriod, counts: tuple[PerDay, PerDay, PerDay]) -> PeriodTotals:
-    said, profiles, playbooks = (sum(n for day, n in one.items() if period.holds(day)) for one in counts)
-    return PeriodTotals(said, profiles, playbooks, tx.session_statistics.get_totals(period))
+    turns, profiles, playbooks = (sum(n for day, n in per_day.items() if period.holds(day)) for per_day in counts)
+    return PeriodTotals(turns, profiles, playbooks, tx.session_statistics.get_totals(period))

@@ -1,4 +1,4 @@
-"""Does a lesson help? Sessions that were shown it, against those that were not, and before against after."""
+"""The impact of a lesson: sessions with and without it, and before and after its approval."""
 
 from msgspec import Struct
 
@@ -9,12 +9,12 @@ from acumen.model.memories.playbook import Approval
 from acumen.model.metering.intervals import Interval, newcombe, wilson
 from acumen.storage.store import Tx
 
-# With fewer sessions in an arm a share says nothing.
+# A comparison needs so many sessions in each group.
 LEAST_SESSIONS = 20
 
 
 class Rate(Struct, frozen=True):
-    """Of the sessions that made the call, those in which it failed in this way."""
+    """Sessions that made the call, and those of them in which it failed this way."""
 
     sessions: int
     failed: int
@@ -40,12 +40,12 @@ class Effect(Struct, frozen=True):
 
     @property
     def difference(self) -> tuple[float, Interval] | None:
-        """Shown less not shown; None where there are too few of either."""
-        shown, other = self.shown, self.not_shown
+        """With the lesson minus without it; None with too few sessions."""
+        shown, not_shown = self.shown, self.not_shown
         if not self.enough:
             return None
-        interval = newcombe(shown.failed, shown.sessions, other.failed, other.sessions)
-        return shown.failed / shown.sessions - other.failed / other.sessions, interval
+        interval = newcombe(shown.failed, shown.sessions, not_shown.failed, not_shown.sessions)
+        return shown.failed / shown.sessions - not_shown.failed / not_shown.sessions, interval
 
     @property
     def verdict(self) -> str:
@@ -64,7 +64,7 @@ def _effect(tx: Tx, playbook_id: int) -> Effect:
     playbook = tx.agent_playbooks.get(str(playbook_id))
     if proposal is None or playbook is None:
         raise NotFound(f"There is no proposed lesson {playbook_id}.")
-    groups = tuple(one.id for one in tx.failures.find_members(proposal.group_id)) if proposal.group_id else ()
+    groups = tuple(group.id for group in tx.failures.find_members(proposal.group_id)) if proposal.group_id else ()
     endpoints = tuple(proposal.detail.get("endpoints") or (proposal.endpoint,))
     sessions = tx.operations.find_sessions_of_call(proposal.source, endpoints, groups)
     shown = tx.usage.find_sessions(Kind.AGENT_PLAYBOOK, str(playbook_id))
@@ -76,8 +76,8 @@ def compare(sessions: dict[str, tuple[Millis, bool]], shown: set[str], decided_a
     """By session: when it first made the call, and whether that failed in this way. Pure."""
 
     def rate(ids: set[str]) -> Rate:
-        return Rate(len(ids), sum(sessions[one][1] for one in ids))
+        return Rate(len(ids), sum(sessions[session][1] for session in ids))
 
     every = set(sessions)
-    early = {one for one, (at, _) in sessions.items() if decided_at is None or at < decided_at}
+    early = {session for session, (at, _) in sessions.items() if decided_at is None or at < decided_at}
     return Effect(rate(every & shown), rate(every - shown), rate(early), rate(every - early))

@@ -1,4 +1,4 @@
-"""Did it help: compare how sessions ended, for one memory when asked, for all of them every hour."""
+"""The impact of memories on session outcomes: of one memory on request, of all every hour."""
 
 from collections.abc import Iterable
 
@@ -11,12 +11,13 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.jobs.events import Hour
 from acumen.model.memories.base import Status
 from acumen.model.memories.memory import Memory, owner
+from acumen.model.metering.intervals import Interval
 from acumen.model.times import DAY_MS
 from acumen.storage.review.memory_flags import MemoryFlag
 from acumen.storage.store import Tx
 
 HARMFUL = "harmful"
-# What the hourly look goes back to: long enough for twenty sessions, short enough to speak of today's agent.
+# Of the hourly check: long enough for twenty sessions, short enough to describe the current agent.
 DAYS_BACK = 90
 
 
@@ -45,50 +46,49 @@ def _of_memory(tx: Tx, ref: MemoryRef, since: Millis, at: Millis) -> Helped:
 
 
 async def propose_harmful(_event: Hour, deps: Deps) -> None:
-    """Memories that surely harm are flagged for a person; nothing is done to them."""
+    """Flags memories that are harmful with 95 % confidence; they stay in use until a person acts."""
     at = deps.now()
-    found = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))
+    harmful = await deps.store.read(lambda tx: list(_harmful(tx, Millis(at - DAYS_BACK * DAY_MS), at)))
 
     def store(tx: Tx) -> None:
-        tx.memory_flags.clear(HARMFUL, keep=[(flag.kind, flag.id) for flag in found])
+        tx.memory_flags.clear(HARMFUL, keep=[(flag.kind, flag.id) for flag in harmful])
         for kind in Kind:
-            own = [flag for flag in found if flag.kind == kind]
-            tx.memory_flags.replace(kind, [flag.id for flag in own], [HARMFUL], own)
+            flags = [flag for flag in harmful if flag.kind == kind]
+            tx.memory_flags.replace(kind, [flag.id for flag in flags], [HARMFUL], flags)
 
     await deps.store.write(store)
 
 
 def _harmful(tx: Tx, since: Millis, at: Millis) -> Iterable[MemoryFlag]:
-    for ref, (memory, seen) in lifts(tx, since, at).items():
-        if seen.harms and seen.interval is not None and memory.status is Status.CURRENT:
-            yield MemoryFlag(ref.kind, ref.id, HARMFUL, owner(memory) or None, _numbers(seen, seen.interval.low))
+    for ref, (memory, impact) in lifts(tx, since, at).items():
+        if impact.harms and impact.interval is not None and memory.status is Status.CURRENT:
+            yield MemoryFlag(ref.kind, ref.id, HARMFUL, owner(memory) or None, _numbers(impact, impact.interval))
 
 
-def _numbers(seen: Lift, low: float) -> dict[str, float]:
-    high = seen.interval.high if seen.interval else 0.0
+def _numbers(impact: Lift, interval: Interval) -> dict[str, float]:
     return {
-        "with_rate": seen.here.rate or 0.0,
-        "with_n": seen.here.cases,
-        "without_rate": seen.there.rate or 0.0,
-        "without_n": seen.there.cases,
-        "low": low,
-        "high": high,
+        "with_rate": impact.here.rate or 0.0,
+        "with_n": impact.here.cases,
+        "without_rate": impact.there.rate or 0.0,
+        "without_n": impact.there.cases,
+        "low": interval.low,
+        "high": interval.high,
     }
 
 
 def lifts(tx: Tx, since: Millis, at: Millis) -> dict[MemoryRef, tuple[Memory, Lift]]:
-    """With and without, for every memory that was shown in that time and still exists."""
+    """Of every memory that was injected in that period and still exists."""
     by_user = tx.outcomes.count_by_user(since, at)
     everyone = OutcomeCounts(sum(n for n, _ in by_user.values()), sum(good for _, good in by_user.values()))
     if everyone.cases < ENOUGH:
         return {}
     by_memory = tx.outcomes.count_by_memory(since, at)
-    found: dict[MemoryRef, tuple[Memory, Lift]] = {}
+    impacts: dict[MemoryRef, tuple[Memory, Lift]] = {}
     for kind in Kind:
         ids = [ref.id for ref in by_memory if ref.kind == kind]
         for name, memory in tx.by_kind[kind].get_many(ids).items():
             ref, user = MemoryRef(kind, name), owner(memory)
             shown = OutcomeCounts(*by_memory[ref])
             every = OutcomeCounts(*by_user.get(user, (0, 0))) if user else everyone
-            found[ref] = (memory, lift(shown, every.without(shown)))
-    return found
+            impacts[ref] = (memory, lift(shown, every.without(shown)))
+    return impacts

@@ -107,14 +107,14 @@ def _part(tx: Tx, period: ReportPeriod, bucket: str, sources: Sequence[str] | No
     buckets = figures.get_buckets(period, width, origin, sources)
     cited = figures.get_attribution(period, MOST_RULES, sources)
     titles = tx.memories.get_titles(attribution.ref for attribution in cited)
-    sessions = {one.ref: figures.find_sessions_citing(one.ref, period, MOST_SESSIONS, sources) for one in cited}
+    sessions = {rule.ref: figures.find_sessions_citing(rule.ref, period, MOST_SESSIONS, sources) for rule in cited}
     return OverviewPart(
         now=figures.get_totals(period, sources),
         before=figures.get_totals(period.before, sources),
         buckets=[Bucket(at, totals, compared.get(at, Wins()).compared) for at, totals in buckets],
         corrections=figures.count_corrections(period, sources),
         corrections_before=figures.count_corrections(period.before, sources),
-        rules=[CitedRule(replace(one, sessions=sessions[one.ref]), titles.get(one.ref, "")) for one in cited],
+        rules=[CitedRule(replace(rule, sessions=sessions[rule.ref]), titles.get(rule.ref, "")) for rule in cited],
     )
 
 

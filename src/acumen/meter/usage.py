@@ -1,4 +1,4 @@
-"""Count what was shown, echoed and cited."""
+"""Count what was injected, echoed and cited."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -65,7 +65,7 @@ def _event(
     detail: dict[str, int],
 ) -> UsageEvent:
     return UsageEvent(
-        # A search sent twice under one request id is one showing.
+        # A search sent twice under one request id is one injection.
         id=_event_id(name, injection.request_id or injection.id, ref),
         name=name,
         at=injection.created_at,
@@ -84,18 +84,18 @@ def _event(
 
 
 def _event_id(name: str, cause: str, ref: MemoryRef | None) -> str:
-    """The cause first: what was counted for one search lies together in the index, and takes fewer writes."""
+    """Starts with the cause: events of one search are adjacent in the index, which takes fewer writes."""
     return f"{cause}:{name}:{ref.kind}:{ref.id}" if ref else f"{cause}:{name}"
 
 
 async def read_back(event: Published, deps: Deps) -> None:
-    """Find in what was published the memories that were shown before: repeated in words, or named as the reason."""
+    """Finds echoes and citations of injected memories in published turns."""
     while await _read_some(event.user_id, deps):
         await deps.stand_back()
 
 
 async def _read_some(user: UserId, deps: Deps) -> bool:
-    """Where nothing was shown and nothing is named, one transaction passes the turns by."""
+    """Turns without injections and citations need a single transaction."""
     unread = await deps.store.write(lambda tx: _pass_by(tx, user, deps.now()))
     if unread.to_find:
         events = [event for turn in unread.turns for event in _events_of(turn, unread)]
@@ -111,14 +111,14 @@ def _pass_by(tx: Tx, user: UserId, at: Millis) -> "_Unread":
 
 
 def _count(tx: Tx, user: UserId, unread: "_Unread", events: Sequence[UsageEvent]) -> None:
-    tx.bookmarks.move(user, READER, unread.seen, unread.turns[-1].id)
+    tx.bookmarks.move(user, READER, unread.bookmark, unread.turns[-1].id)
     tx.usage.add(events)
 
 
 class _Unread(Struct, frozen=True):
-    """Turns that were not looked through yet, and what is needed to understand them."""
+    """Turns that were not read yet, with the injections and citations they may refer to."""
 
-    seen: InteractionId
+    bookmark: InteractionId
     turns: Sequence[Interaction]
     shown: Sequence[RenderedMemory] = ()
     cited: Mapping[InteractionId, Cited] = field(default_factory=dict)
@@ -131,21 +131,21 @@ class _Unread(Struct, frozen=True):
 
 
 def _unread(tx: Tx, user: UserId, at: Millis) -> _Unread:
-    seen = tx.bookmarks.get(user, READER)
-    turns = tx.conversations.find_after(user, seen, TURNS_AT_ONCE)
+    bookmark = tx.bookmarks.get(user, READER)
+    turns = tx.conversations.find_after(user, bookmark, TURNS_AT_ONCE)
     if not turns:
-        return _Unread(seen, turns)
+        return _Unread(bookmark, turns)
     requests = tx.conversations.get_requests(sorted({turn.request_id for turn in turns}))
     shown = tx.injections.find_recent_memories(user, at)
     named = {turn.id: named_by(turn) for turn in turns}
     cited = resolve(tx, user, named, [memory.ref for memory in shown], at)
     retrieved = {ref for turn in turns for ref in _retrieved(turn)}
-    return _Unread(seen, turns, shown, cited, frozenset(existing(tx, retrieved, user)), requests)
+    return _Unread(bookmark, turns, shown, cited, frozenset(existing(tx, retrieved, user)), requests)
 
 
 def _retrieved(turn: Interaction) -> set[MemoryRef]:
-    """What its caller says was in the agent's context; that it was used, nobody says."""
-    return {MemoryRef(Kind(one["kind"]), str(one["learning_id"]).strip()) for one in turn.retrieved_learnings}
+    """Reported as part of the agent's context, which does not mean that it was used."""
+    return {MemoryRef(Kind(memory["kind"]), str(memory["learning_id"]).strip()) for memory in turn.retrieved_learnings}
 
 
 def _events_of(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
@@ -162,7 +162,7 @@ def _events_of(turn: Interaction, unread: _Unread) -> Iterable[UsageEvent]:
 
 
 def _like(turn: Interaction, request: Request | None) -> UsageEvent:
-    """What all events of a turn share."""
+    """The fields that all events of a turn share."""
     return UsageEvent(
         id="",
         name="",
@@ -176,7 +176,7 @@ def _like(turn: Interaction, request: Request | None) -> UsageEvent:
 
 
 class Stats(Struct, frozen=True):
-    """A page of memories by how often they were shown, with the titles of those that exist."""
+    """A page of memories by injections, with the titles of those that exist."""
 
     stats: Sequence[InjectionUsage]
     total: int
@@ -185,13 +185,13 @@ class Stats(Struct, frozen=True):
 
 
 async def stats(days_back: int, limit: int, offset: int, deps: Deps) -> Stats:
-    """Per memory, the most shown first; how many there are; since when counting is complete."""
+    """Most injections first."""
     since = Millis(deps.now() - days_back * DAY_MS)
 
     def read(tx: Tx) -> Stats:
-        found, total = tx.usage.top.page_injected(since, limit, offset)
-        titles = tx.memories.get_titles(MemoryRef(Kind(one.kind), one.id) for one in found)
-        return Stats(found, total, titles, tx.usage.get_metered_since())
+        rows, total = tx.usage.top.page_injected(since, limit, offset)
+        titles = tx.memories.get_titles(MemoryRef(Kind(row.kind), row.id) for row in rows)
+        return Stats(rows, total, titles, tx.usage.get_metered_since())
 
     return await deps.store.read(read)
 
@@ -213,18 +213,18 @@ async def citations(days_back: int, limit: int, offset: int, deps: Deps) -> Cita
     since = Millis(deps.now() - days_back * DAY_MS)
 
     def read(tx: Tx) -> Citations:
-        found, total = tx.usage.top.page_cited(since, limit, offset)
-        titles = tx.memories.get_titles(MemoryRef(Kind(one.kind), one.id) for one in found)
+        rows, total = tx.usage.top.page_cited(since, limit, offset)
+        titles = tx.memories.get_titles(MemoryRef(Kind(row.kind), row.id) for row in rows)
         unresolved, retrieved = (tx.usage.count(name, since) for name in (UNRESOLVED, RETRIEVED))
-        return Citations(found, total, titles, unresolved, retrieved, tx.usage.get_cited_since())
+        return Citations(rows, total, titles, unresolved, retrieved, tx.usage.get_cited_since())
 
     return await deps.store.read(read)
 
 
 async def expire(_event: Hour, deps: Deps) -> None:
-    """Old counts are removed, whole days at a time; from when on they are complete is remembered."""
+    """Deletes old counts by whole days, and records since when counts are complete."""
     before = Millis(deps.now() - deps.settings.meter.keep_days * DAY_MS)
-    # Millions are counted for this, so it is asked apart: nobody waits to write meanwhile.
+    # A slow query: in a read transaction it does not block writers.
     start = await deps.store.read(lambda tx: tx.usage.find_retention_start(before, deps.settings.meter.keep_rows))
     if start is not None:
         await deps.store.write(lambda tx: tx.usage.expire(start))

@@ -11,7 +11,7 @@ from acumen.model.jobs.events import SessionQuiet
 from acumen.model.memories.search import TURN, Filter
 from acumen.model.metering.evaluation import SessionKey, items_of
 from acumen.model.operations.operation import OperationFilter
-from acumen.review.purge import remove
+from acumen.review.operations.purge import remove
 from acumen.storage.store import Tx
 
 

@@ -91,6 +91,10 @@ def times(value: int) -> str:
     return "once" if value == 1 else f"{value:,} times"
 
 
+def count_of(value: int, noun: str) -> str:
+    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+
+
 def compact(value: float | None) -> str:
     """Three significant digits: 1,234,567 is 1.23M."""
     if value is None:
@@ -219,6 +223,7 @@ FILTERS: dict[str, Any] = {
     "ago": ago,
     "clock": clock,
     "compact": compact,
+    "count_of": count_of,
     "date": date,
     "dollars": dollars,
     "exact": exact,

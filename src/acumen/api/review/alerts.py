@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from acumen.api.call import Call, answers
 from acumen.api.views import maybe_seconds, seconds, shaped
 from acumen.model.operations.alert import Alert, Delivery
-from acumen.review import alerts
+from acumen.review.operations import alerts
 from acumen_client.calls import Calls
 from acumen_client.wire import alerts as wire
 

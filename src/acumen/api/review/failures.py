@@ -11,9 +11,9 @@ from acumen.api.views import seconds, shaped
 from acumen.errors import NotFound
 from acumen.model.operations.failure import FailureGroupFilter, GroupState
 from acumen.model.operations.proposal import Analysis
-from acumen.review import failures
-from acumen.review import proposals as review
-from acumen.review.failures import OPEN, FailureGroupDetail, MergedGroup
+from acumen.review.operations import failures
+from acumen.review.operations import proposals as review
+from acumen.review.operations.failures import OPEN, FailureGroupDetail, MergedGroup
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 

@@ -15,7 +15,8 @@ from acumen.model.memories.base import Category, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile, TimeToLive
 from acumen.model.memories.search import Filter
-from acumen.review import memories, memory_queries, proposals
+from acumen.review import memories, memory_queries
+from acumen.review.operations import proposals
 from acumen_client.calls import Calls
 from acumen_client.wire import memories as wire
 from acumen_client.wire.shapes import NEVER, Nothing, PlaybookStatus, Role

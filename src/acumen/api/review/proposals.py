@@ -6,9 +6,9 @@ from acumen.meter import lessons
 from acumen.meter.lessons import Rate
 from acumen.model.memories.playbook import Approval
 from acumen.model.operations.operation import OperationFilter
-from acumen.review import proposals
-from acumen.review.proposals import ProposalFilter, Proposed
-from acumen.review.purge import purge
+from acumen.review.operations import proposals
+from acumen.review.operations.proposals import ProposalFilter, Proposed
+from acumen.review.operations.purge import purge
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse

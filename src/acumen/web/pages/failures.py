@@ -6,8 +6,8 @@ from starlette.responses import Response
 
 from acumen.errors import BadInput
 from acumen.model.operations.failure import FailureGroupFilter, GroupState
-from acumen.review import failures
-from acumen.review.failures import OPEN
+from acumen.review.operations import failures
+from acumen.review.operations.failures import OPEN
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.paths import ROOT
 from acumen_client.wire.shapes import Role

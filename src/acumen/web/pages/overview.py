@@ -13,8 +13,9 @@ from acumen.meter.memory_health import MemoryHealth
 from acumen.model.metering.usage import GroupBy, Use
 from acumen.model.operations.failure import FailureGroupFilter
 from acumen.model.times import DAY_MS
-from acumen.review import failures, queue
-from acumen.review.failures import OPEN
+from acumen.review import queue
+from acumen.review.operations import failures
+from acumen.review.operations.failures import OPEN
 from acumen.review.queue import ReviewQuery
 from acumen.web import charts
 from acumen.web.page import Visit, page

@@ -9,8 +9,8 @@ from acumen.model.memories.playbook import Approval
 from acumen.model.operations.operation import OperationFilter
 from acumen.model.operations.proposal import About
 from acumen.observe import operations
-from acumen.review import proposals
-from acumen.review.proposals import ProposalFilter
+from acumen.review.operations import proposals
+from acumen.review.operations.proposals import ProposalFilter
 from acumen.web.diff import words_changed
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen_client.wire.shapes import Role

@@ -81,8 +81,11 @@ def _row(settings: Settings, path: str) -> Row:
     section, name = path.split(".")
     part = getattr(settings, section)
     field, value = type(part).model_fields[name], getattr(part, name)
-    shown = str(value) if field.repr else "set" if value else "not set"
-    return Row(path, f"{PREFIX}{section}__{name}".upper(), shown, field.description or "")
+    if isinstance(value, bool):
+        text = "on" if value else "off"
+    else:
+        text = str(value) if field.repr else "set" if value else "not set"
+    return Row(path, f"{PREFIX}{section}__{name}".upper(), text, field.description or "")
 
 
 def _thresholds(visit: Visit, now: Thresholds, tried: Thresholds) -> list[Threshold]:

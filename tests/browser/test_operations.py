@@ -17,15 +17,15 @@ def test_a_proposal_is_read_approved_and_taken_back_by_keyboard_alone(own_site: 
     keys.press("j")
     keys.press("Enter")
     page.wait_for_url("**/ui/proposals/*")
-    expect(page.locator("main")).to_contain_text("What it rests on")
+    expect(page.locator("main")).to_contain_text("Evidence summary")
     keys.press("a")
-    expect(page.locator(".toast")).to_contain_text("The lesson is approved")
+    expect(page.locator(".toast")).to_contain_text("Lesson approved")
     expect(page.locator("h1 + p")).to_contain_text("approved")
     assert _approvals(own_site) == ["approved", "pending"]
 
     keys.press("u")
 
-    expect(page.locator("#toasts")).to_contain_text("1 memory put back.")
+    expect(page.locator("#toasts")).to_contain_text("1 memory restored.")
     expect(page.locator("h1 + p")).to_contain_text("pending")
     assert _approvals(own_site) == ["pending", "pending"]
 
@@ -39,8 +39,8 @@ def test_a_lesson_gets_better_words_and_waits_on(own_site: Site, open_page: Open
     page = open_page(f"{own_site.url}/ui/proposals")
     page.locator("td.title a").first.click()
     page.get_by_text("Edit", exact=True).click()
-    page.get_by_label("Do", exact=True).fill("Deploy one service at a time.")
-    page.get_by_role("button", name="Save these words").click()
+    page.get_by_label("Instruction", exact=True).fill("Deploy one service at a time.")
+    page.get_by_role("button", name="Save", exact=True).click()
 
     expect(page.locator("h1")).to_contain_text("Deploy one service at a time.")
     expect(page.locator("h1 + p")).to_contain_text("pending")
@@ -64,13 +64,13 @@ def test_two_groups_become_one_and_two_again(own_site: Site, open_page: Open):
     page = open_page(f"{own_site.url}/ui/failures?source=mcp")
     names = [row.get_attribute("data-row") for row in page.locator("tr[data-row]").all()]
     page.goto(f"{own_site.url}/ui/failures/{names[0]}")
-    page.get_by_label("Merge into the group").fill(str(names[1]))
+    page.get_by_label("Merge into").fill(str(names[1]))
     page.get_by_role("button", name="Merge").click()
-    expect(page.locator("main")).to_contain_text("It is merged into another group")
+    expect(page.locator("main")).to_contain_text("Merged into another group")
 
-    page.get_by_role("button", name="Take the merge back").click()
+    page.get_by_role("button", name="Unmerge").click()
 
-    expect(page.get_by_label("Merge into the group")).to_be_visible()
+    expect(page.get_by_label("Merge into")).to_be_visible()
 
 
 def test_the_tail_shows_what_comes_and_only_what_was_asked_for(own_site: Site, open_page: Open):
@@ -86,4 +86,4 @@ def test_the_tail_shows_what_comes_and_only_what_was_asked_for(own_site: Site, o
     expect(page.locator("tr[data-row=fresh]")).to_be_visible()
     expect(page.locator("tr[data-row=fine]")).to_have_count(0)
     page.get_by_role("link", name="Pause").click()
-    expect(page.get_by_role("link", name="Follow")).to_be_visible()
+    expect(page.get_by_role("link", name="Resume")).to_be_visible()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from acumen.review import proposals
+from acumen.review.operations import proposals
 from tests.observe.test_operations import done, record
 from tests.world import Org
 

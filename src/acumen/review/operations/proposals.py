@@ -112,7 +112,7 @@ def _matches(proposal: Proposal, playbook: AgentPlaybook, query: ProposalFilter)
 
 def _proposed(tx: Tx, proposal: Proposal, playbook: AgentPlaybook) -> Proposed:
     same_call = tx.proposals.find_by_endpoint(proposal.source, proposal.endpoint)
-    similar = tuple(other.playbook_id for other in same_call if other.key != proposal.key)
+    similar = tuple(lesson.playbook_id for lesson in same_call if lesson.key != proposal.key)
     parts = (playbook.lesson.content, playbook.lesson.trigger, playbook.lesson.rationale, playbook.lesson.pitfall)
     risks = dict.fromkeys(name for part in parts if part for name in detect(part))
     return Proposed(proposal, playbook, tuple(risks), similar)

@@ -1,0 +1,1 @@
+"""Review of what was learned from operations: failure groups, proposed lessons, alerts."""
