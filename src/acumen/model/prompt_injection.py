@@ -191,6 +191,9 @@ _OTHERS = r"(?:previous|prior|above|earlier|all|any|other|system|safety|your)"
 _LESSON_RULES = r"(?:instructions?|prompts?|rules|guidelines|guardrails|polic(?:y|ies)|restrictions)"
 _OVERRIDE = (
     rf"\b(?:ignore|disregard|forget|override|bypass)\b[^.\n]{{0,40}}\b{_OTHERS}\b[^.\n]{{0,30}}\b{_LESSON_RULES}"
+    r"|\b(?:ignor\w+|vergiss|vergessen|oubli\w+|olvid\w+|esque\w+)\b[^.\n]{0,40}"
+    r"\b(?:anweisungen|vorgaben|instructions|consignes|instrucciones|instruções|istruzioni)\b"
+    r"|(?:忽略|无视|忘记|無視)[^。\n]{0,20}(?:指令|指示|规则|ルール)"
 )
 _ASK = r"\b(?:reveal|print|output|show|repeat|leak|disclose|dump|expose|tell me|share)\b"
 _SEND = r"\b(?:send|post|upload|forward|exfiltrate|transmit|e-?mail|copy|leak|append|encode)\b"

@@ -20,12 +20,14 @@ from acumen.learn.extract.transcript import QUOTED, Transcript, is_marked
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor
 from acumen.model.conversation import Turn
+from acumen.model.fence import one_line
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.memories.base import Category, Cause, EvidenceSpan
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.memories.playbook import Lesson
 from acumen.model.memories.profile import Profile
+from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.secrets import redact
 
 # More edits than this from one window are a model that copies, and longer ones are one that repeats itself. The bounds
@@ -386,23 +388,9 @@ def _names_it(edit: Edit, known: Memory, turn: Turn, place: EvidenceSpan, shown:
 
 # --- what is believed ----------------------------------------------------------------------------------------------
 
-# Words addressed to the reader of a memory rather than said about its subject.
-_INJECTION = lazy_regex(
-    r"\b(?:ignore|disregard|forget|override)\b[^.]{0,40}\b(?:previous|prior|above|earlier|all|system|other)\b[^.]{0,30}"
-    r"\b(?:instructions?|prompts?|rules?|messages?)\b|\bsystem prompt\b|\byou are now\b|"
-    r"\b(?:ignor\w+|vergiss|vergessen|oubli\w+|olvid\w+|esque\w+)\b[^.]{0,40}"
-    r"\b(?:anweisungen|vorgaben|instructions|consignes|instrucciones|instruções|istruzioni)\b|"
-    r"(?:忽略|无视|忘记|無視)[^。]{0,20}(?:指令|指示|规则|ルール)|"
-    r"<\|?/?(?:system|im_start|im_end)\b",
-    re.IGNORECASE,
-)
-# Characters that hide, reorder or control text.
-_UNSEEN = lazy_regex(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-
-
 def _clean(text: str) -> str:
     """One line, no hidden characters, no secret."""
-    return redact(" ".join(_UNSEEN.sub(" ", text).split()))[:MOST_CHARACTERS]
+    return redact(one_line(text))[:MOST_CHARACTERS]
 
 
 def _usable(lesson: Lesson) -> bool:
@@ -411,8 +399,8 @@ def _usable(lesson: Lesson) -> bool:
 
 
 def _is_hostile(text: str) -> bool:
-    """Whether it contains a secret or addresses its reader."""
-    return bool(_INJECTION.search(text)) or "[redacted" in text
+    """Whether it contains a secret or addresses its reader rather than saying something of its subject."""
+    return detect_in_lesson(text) is not None or "[redacted" in text
 
 
 def _tags(tags: Sequence[str], extractor: Extractor) -> tuple[str, ...]:
