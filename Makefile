@@ -83,7 +83,7 @@ dist: install ## Build wheels and sources of server and client into dist/
 
 clean: ## Delete everything that make creates; nothing that git tracks
 	rm -rf .venv .tools .cache dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache .schemathesis
-	rm -rf $(MODEL) $(SWAGGER)
+	rm -rf $(MODEL) $(SWAGGER) $(VENDOR)
 	find src tests bench scripts tools -name __pycache__ -prune -exec rm -rf {} +
 
 # --------------------------------------------------------------------------------------------------------- the steps

@@ -38,7 +38,7 @@ async def test_a_holdout_search_finds_nothing_and_says_why(org: Org):
 
     assert (nothing.profiles, nothing.context, profiles.user_profiles) == ([], "", [])
     assert (nothing.experiment.experiment_id, nothing.experiment.arm) == ("e1", "holdout")
-    assert "holdout of experiment 'e1'" in nothing.msg
+    assert "holdout group of experiment 'e1'" in nothing.msg
     assert (len(something.profiles), something.experiment.arm) == (1, "treatment")
     assert (len(looked.profiles), looked.experiment) == (1, None)
     await org.app.flush_usage()
