@@ -35,6 +35,14 @@ _FORWARDED = lazy_regex(
     r"date|to|subject): )",
     re.MULTILINE | re.IGNORECASE,
 )
+# A letter that is shown: from a greeting on a line of its own to the line after "Best regards,", or, further down in
+# a turn, to its end.
+_GREETING = r"(?:dear|hi|hello|to whom it may concern)\b[^\n.!?]{0,60},?[ \t]*\n"
+_SIGNED = r"(?:best|kind|warm|regards|cheers|sincerely|many thanks|thanks|yours)\b[^\n]{0,30},?[ \t]*\n[^\n]{0,40}"
+_LETTER = lazy_regex(
+    rf"^{_GREETING}(?:[^\n]*\n){{1,60}}?{_SIGNED}$|(?<=\n)dear\b[^\n.!?]{{0,60}},[ \t]*\n[\s\S]*",
+    re.MULTILINE | re.IGNORECASE,
+)
 _CODE_LINE = lazy_regex(
     r"(?:\$ |# ?include|import \w+\s*$|from [\w.]+ import |def \w+\(|class \w+[:({]|function \w*\(|return\b.*;|"
     r"(?:const|let|var) \w+ ?=|@\w+\(|//|/\*|\*/|#!|</?\w+|SELECT .* FROM |INSERT INTO |at [\w.$<>]+\(.*\)|"
@@ -78,6 +86,7 @@ def _own_words(text: str) -> str:
     """The text at the same length, with all that its writer did not say left blank."""
     text = _without_fences(text)
     text = _without_elements(text)
+    text = _LETTER.sub(lambda letter: _gap(len(letter[0])), text)
     forwarded = _FORWARDED.search(text)
     if forwarded:
         text = text[: forwarded.start()] + _gap(len(text) - forwarded.start())

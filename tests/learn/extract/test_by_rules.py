@@ -114,6 +114,12 @@ def test_two_sentences_are_understood_like_one_with_a_comma():
     assert note.lesson.content == "Never push to main. Always open a pull request."
 
 
+def test_a_sentence_that_says_what_to_do_instead_belongs_to_the_rule_before_it():
+    assert contents("Never delete ledger rows. Archive them instead.") == [
+        "Never delete ledger rows. Archive them instead."
+    ]
+
+
 def test_a_rule_names_the_situation_that_its_own_words_give():
     whenever, before = notes("When you write SQL, always use upper case.", "Always ask me before you delete a file.")
 

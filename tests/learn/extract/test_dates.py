@@ -52,6 +52,32 @@ def test_a_stated_end_is_the_end_of_its_day(words: str, day: date):
     assert datetime.fromtimestamp(end / 1000, UTC).date() == day
 
 
-@pytest.mark.parametrize("words", ["I went there last week.", "My flight is on Friday.", "I waited until now."])
-def test_events_and_plans_have_no_end(words: str):
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I went there last week.",
+        "My flight is on Friday.",
+        "I waited until now.",
+        "Our support hours are Monday until Friday.",
+        "My son is at school until Friday every week.",
+        "Always wait until Monday before you send invoices.",
+    ],
+)
+def test_events_plans_and_what_comes_again_have_no_end(words: str):
     assert end_in(words, MONDAY) is None
+
+
+@pytest.mark.parametrize(
+    "words, past, first",
+    [
+        ("I've lived here since September.", False, date(2022, 9, 1)),
+        ("I started the job in September.", True, date(2022, 9, 1)),
+        ("I booked a trip for September.", True, date(2023, 9, 1)),
+        ("I start in September.", False, date(2023, 9, 1)),
+    ],
+)
+def test_a_month_of_the_past_is_the_last_one(words: str, past: bool, first: date):
+    period = period_in(words, MONDAY, past=past)
+
+    assert period is not None
+    assert period.first == first

@@ -5,7 +5,10 @@ import pytest
 from acumen.learn.extract.by_rules import extract
 from acumen.learn.merge.changes import Changes
 from acumen.learn.merge.merge import merge
+from acumen.model.conversation import Window
+from acumen.model.ids import Millis, UserId
 from acumen.model.memories.base import Cause
+from acumen.model.times import DAY_MS
 from tests.learn.talk import MONDAY, changes, days
 
 
@@ -39,6 +42,9 @@ EXPLICIT = [
     (("I eat meat every day.", "I don't eat meat anymore."), Cause.RETRACTION),
     (("We use Jenkins for the mobile app.", "We switched from Jenkins to Buildkite."), Cause.CORRECTION),
     (("My dentist is Dr. Molar.", "agent: Dr. Molar, yes.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
+    (("My dentist is Dr. Molar.", "agent: Noted.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
+    (("My dentist is Dr. Molar.", "My dentist is not Dr. Molar but Dr. Chen."), Cause.CORRECTION),
+    (("Our standup is at 9:30.", "We moved our standup from 9:30 to 10:00."), Cause.CORRECTION),
 ]
 
 
@@ -76,6 +82,12 @@ IN_CONFLICT = [
     ("My flight is at 5pm.", "My flight is at 7am."),
     ("I like coffee.", "I don't like coffee."),
     ("My brother is Tom.", "My brother is Jim."),
+    ("I live in Oslo.", "I don't live in Oslo."),
+    ("I live in Oslo with my wife Anna and our two kids.", "I live in Bergen now."),
+    ("I like tea and coffee.", "I don't like tea anymore."),
+    ("We use Jenkins for builds and Grafana for dashboards.", "We no longer use Jenkins."),
+    ("Our port is 8080.", "Our port is 9090 on staging."),
+    ("My manager is Lena.", "My manager is Paul's wife."),
     ("Our CI is GitHub Actions.", "We migrated from GitHub Actions to Buildkite."),
 ]
 
@@ -167,13 +179,14 @@ def test_forgetting_a_thing_leaves_what_only_shares_its_word():
     assert texts(changed) == ["I have a dog walker named Sam."]
 
 
-def test_a_rule_that_forbids_is_ended_by_the_rule_that_takes_back_its_value():
+def test_a_rule_of_two_parts_is_in_conflict_with_the_rule_that_takes_back_one_of_them():
     changed = changes(
         "We never deploy production to us-east-1, always use us-west-2.",
         "We no longer deploy production to us-west-2, always use eu-central-1.",
     )
 
-    assert [ended.because.cause for ended in changed.ended] == [Cause.RETRACTION]
+    assert not changed.ended
+    assert len(changed.conflicts) == 1
 
 
 ENDS_NOTHING = [
@@ -206,6 +219,13 @@ ENDS_NOTHING = [
     ("I have a wife and two sons.", "I got divorced last month."),
     ("I keep 100 browser tabs open.", "Forget the rule about tabs."),
     ("Never store my credit card.", "Forget my credit card."),
+    ("I live in Oslo.", "We moved the server from Oslo to Frankfurt."),
+    ("We use Jenkins for releases.", "I switched my side project from Jenkins to GitHub Actions."),
+    ("We use Postgres 14 for billing.", "We upgraded analytics from Postgres 14 to 16."),
+    ("I live in Oslo.", "I live in Slack all day"),
+    ("I live in Oslo.", "I live in Bergen until June."),
+    ("I'm allergic to nuts.", "Scenario: I'm not allergic to nuts anymore."),
+    ("I live in Oslo.", "Check this.\n\nDear team,\nI live in Bergen now.\nRegards"),
     ("I'm allergic to penicillin.", "Turns out I'm not allergic to penicillin after all."),
 ]
 
@@ -236,6 +256,46 @@ def test_forgetting_ends_the_attribute_or_thing_that_is_named_and_leaves_the_oth
     before = texts(changes(*known))
 
     assert texts(changes(*known, request_text)) == before[1:]
+
+
+def test_a_correction_of_what_the_agent_did_ends_no_fact():
+    changed = changes("I live in Oslo.", "Book a flight.", "agent: Booking a flight to Oslo.", "No, to Rome, not Oslo.")
+
+    assert "I live in Oslo." in texts(changed)
+
+
+def test_each_statement_of_a_sentence_ends_by_itself():
+    known = ("I live in Oslo and I'm allergic to nuts.", "My email is a@x.com and my phone is 22334455.")
+
+    changed = changes(*known, "Forget where I live", "My email is b@x.com")
+
+    assert texts(changed) == ["I'm allergic to nuts.", "My phone is 22334455.", "My email is b@x.com"]
+
+
+def test_what_is_stated_and_forgotten_in_one_window_is_stored_as_forgotten():
+    changed = changes("My dog's name is Rex.", "Forget my dog's name.")
+
+    assert len(changed.added) == 1
+    assert [ended.forgotten for ended in changed.ended] == [True]
+
+
+def test_an_older_statement_that_arrives_late_is_stored_as_superseded():
+    late, early = days("I live in Bergen.", "I live in Oslo.").turns
+    first, second = (extract(Window(UserId("ann"), (each,))) for each in (early, late))
+    said_at = {early.id: Millis(MONDAY + 30 * DAY_MS), late.id: MONDAY}
+
+    changed = merge([], [*first.notes, *second.notes], [], said_at)
+
+    assert len(changed.added) == 2
+    assert texts(changed) == ["I live in Oslo."]
+
+
+def test_a_request_to_forget_leaves_what_was_said_after_it():
+    later, request = days("I live in Oslo.", "Forget where I live.").turns
+    known, asked = (extract(Window(UserId("ann"), (each,))) for each in (later, request))
+    said_at = {later.id: Millis(MONDAY + 30 * DAY_MS), request.id: MONDAY}
+
+    assert texts(merge([], known.notes, asked.endings, said_at)) == ["I live in Oslo."]
 
 
 def test_a_lifted_prohibition_is_kept_and_linked_to_it():

@@ -86,6 +86,16 @@ def _unlimited(match: re.Match[str]) -> bool:
     return bool(_UNLIMITED.match(_tail(match)))
 
 
+# Only capitals: "I live in Oslo", not "I live in Slack all day" or "in Bergen until June".
+_PLACE = re.compile(
+    r"(?:[A-Z][\w'’.-]*|of|the|de|del|la|le|am|upon)(?: (?:[A-Z][\w'’.-]*|of|the|de|del|la|le|am|upon))*"
+)
+
+
+def _lives_there(match: re.Match[str]) -> bool:
+    return bool(_PLACE.fullmatch(_TRAILING.sub("", match["value"].strip()))) and _unlimited(match)
+
+
 _DWELLING = lazy_regex(r"\b(?:house|home|flat|apartment|neighbou?rhood|city|town|village|country|street|suburbs?)\b")
 _REGION = lazy_regex(r", [A-Z]\w+")
 _AREAS = ("Africa", "America", "Asia", "Atlantic", "Australia", "Europe", "Indian", "Pacific")
@@ -117,7 +127,7 @@ _FRAMES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], bool]], ...
             rf"(?P<value>[A-Z]{_OF})"
         ),
         HOME,
-        _unlimited,
+        _lives_there,
     ),
     (
         lazy_regex(rf"(?:i|we)(?:'ve| have)? (?:\w+ly |just |now )*moved (?:from {_OF} )?to (?P<value>[A-Z]{_OF})"),
@@ -139,7 +149,7 @@ _FRAMES: tuple[tuple[re.Pattern[str], str, Callable[[re.Match[str]], bool]], ...
         NAME,
         bool,
     ),
-    (lazy_regex(r"i(?:'m| am)(?: now)? (?P<value>\d{1,3})(?: years old)?(?=[.!,]|$| now)"), AGE, bool),
+    (lazy_regex(r"i(?:'m| am)(?: now)? (?P<value>\d{1,3})(?: years old)?(?=[!,]|\.(?!\d)|$| now)"), AGE, bool),
     (lazy_regex(r"i(?: just| recently| finally)? turned (?P<value>\d{1,3})(?=[.!,]|$| [a-z])"), AGE, bool),
     (
         lazy_regex(rf"(?:i|we)(?: now)? have (?P<value>\d+|{'|'.join(NUMBERS)}) (?P<scope>[a-z]+)(?: now)?(?=[.!,]|$)"),
@@ -191,9 +201,9 @@ def attribute(text: str) -> Attribute | None:
 
 
 def _copula(match: re.Match[str]) -> Attribute | None:
-    whole, value = _normal(match["subject"]), _TRAILING.sub("", match["value"].strip())
-    subject = whole.removesuffix("'s name")
-    named = bool(match["named"] or match["now"] or match["new"] or subject != whole)
+    phrase, value = _normal(match["subject"]), _TRAILING.sub("", match["value"].strip())
+    subject = phrase.removesuffix("'s name")
+    named = bool(match["named"] or match["now"] or match["new"] or subject != phrase)
     subject = subject.replace(" new ", " ", 1)
     kind = _type(value)
     one_at_a_time = bool(_ONE_AT_A_TIME.search(subject))
@@ -204,7 +214,9 @@ def _copula(match: re.Match[str]) -> Attribute | None:
     )
     measured = re.fullmatch(r"[\d.,:]+((?: [a-z]+)+)", value)  # "12 weeks" and "30 years" measure different things
     unit = measured[1] if measured else ""
-    single = single and not _SEVERAL.search(subject) and not subject.startswith("the ")
+    # "Our port is 9090 on staging", "my manager is Paul's wife": a value for one purpose, or of somebody else.
+    whole = _unlimited(match) and "'s " not in value.replace("’", "'")
+    single = single and whole and not _SEVERAL.search(subject) and not subject.startswith("the ")
     return Attribute(f"{subject} ({kind}{unit})", _normal(value), single=single)
 
 
@@ -272,10 +284,11 @@ _NO_LONGER = (
 _OLD, _NEW = rf"(?P<old>{_PHRASE}{{2,50}}?)", rf"(?P<new>{_PHRASE}{{2,60}}?)"
 _CHANGED = (
     lazy_regex((
-        rf"\b(?:moved|switched|changed|migrated|upgraded)(?: \w+){{0,3}}? from {_OLD} to {_NEW}(?:[.,;!]|$| and| but)"
+        rf"\b(?:moved|switched|changed|migrated|upgraded)(?P<what>(?: [\w'-]+){{0,5}}?) from {_OLD} to "
+        rf"{_NEW}(?:[.,;!]|$| and| but)"
     ), re.IGNORECASE),
-    lazy_regex(rf"\b{_NEW},? (?:and )?not {_OLD}[.!]*\s*$", re.IGNORECASE),
     lazy_regex(rf"\bnot {_OLD},? but {_NEW}(?:[.,;!]|$)", re.IGNORECASE),
+    lazy_regex(rf"\b{_NEW},? (?:and )?not {_OLD}[.!]*\s*$", re.IGNORECASE),
     lazy_regex(rf"\b{_NEW} (?:instead of|rather than) {_OLD}(?:[.,;!]|$| for| because)", re.IGNORECASE),
 )  # fmt: skip
 
@@ -286,10 +299,17 @@ def retracted(text: str) -> str:
 
 
 def replaced(text: str) -> str:
-    """What "from X to Y", "not X but Y", "Y, not X", "Y instead of X" says was replaced: X."""
+    """What "from X to Y", "not X but Y", "Y, not X", "Y instead of X" says was replaced: X.
+
+    What was moved from X is part of it: "we moved the server from Oslo" says nothing of who lives in Oslo.
+    """
     return _first(text, _CHANGED)
 
 
 def _first(text: str, patterns: tuple[re.Pattern[str], ...]) -> str:
     matches = (pattern.search(text.replace("’", "'")) for pattern in patterns)
-    return next((match["old"].strip() for match in matches if match), "")
+    return next((_replaced_words(match) for match in matches if match), "")
+
+
+def _replaced_words(match: re.Match[str]) -> str:
+    return f"{match.groupdict().get('what') or ''} {match['old']}".strip()

@@ -8,9 +8,10 @@ from msgspec.structs import replace
 
 from acumen.learn.extract.agent_turns import agent_notes
 from acumen.learn.extract.attributes import IDENTITY, attribute, replaced, retracted
+from acumen.learn.extract.clauses import clauses
 from acumen.learn.extract.dates import end_in, period_in
 from acumen.learn.extract.explicit import Cue, Explicit, explicit_cue
-from acumen.learn.extract.instructions import Rule, amended, forget, remembered, rule
+from acumen.learn.extract.instructions import Rule, amended, directs, forget, remembered, rule
 from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement, with_apostrophes
 from acumen.model.conversation import Turn, Window
@@ -33,9 +34,11 @@ CONFIDENCE = {True: 0.9, False: 0.7}  # explicit or not
 _BRIEF = lazy_regex(
     r"\s*(?:please |can you |could you |i want you to )*(?:act as|pretend|role-?play|you are (?:an?|the|now)|write|"
     r"rewrite|generate|create|compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|"
-    r"analy[sz]e|classify|continue|respond to)\b",
+    r"analy[sz]e|classify|continue|respond to|imagine|suppose|let's (?:say|pretend|play|do))\b",
     re.IGNORECASE,
 )
+# "Scenario: I live in Texas."
+_LABEL = lazy_regex(r"\s*(?:scenario|prompt|example|sample|context|persona)\s*:", re.IGNORECASE)
 # "Summarize:", "Here is my friend's letter:" on a line of its own; what follows is pasted.
 _MATERIAL = lazy_regex(r":[ \t]*\n")
 
@@ -68,7 +71,9 @@ def extract(window: Window) -> Extraction:
         result = _read(place)
         if isinstance(result, Ending):
             endings.append(result)
-        elif result is not None and not _has_secret(result):
+        elif result is None:
+            _extend(notes, place)
+        elif not _has_secret(result):
             _append(notes, result)
     return Extraction([*notes, *agent_notes(window)], endings, BY_RULES)
 
@@ -107,6 +112,8 @@ _BARE_DENIAL = lazy_regex(r"(?:no|nope|wrong|that's wrong|not quite)[.!]*", re.I
 
 def _own_sentences(text: str) -> Iterator[Sentence]:
     """What the user says in their own words: not what follows a brief, or a line that ends with a colon."""
+    if _LABEL.match(text):
+        return
     brief, material = _BRIEF.match(text), _MATERIAL.search(text)
     if material and _OWN_LIST.search(text[: material.start()]):
         material = None
@@ -114,7 +121,7 @@ def _own_sentences(text: str) -> Iterator[Sentence]:
         middle = len(text) > LONG_TURN and sentence.start > OWN_WORDS and sentence.end < len(text) - OWN_WORDS
         if (brief and number) or middle or (material and sentence.start >= material.end()):
             continue
-        yield sentence
+        yield from clauses(sentence)
 
 
 def _read(place: _Place) -> Note | Ending | None:
@@ -130,12 +137,18 @@ def _read(place: _Place) -> Note | Ending | None:
     text = amendment or request or text
     taught = rule(f"No, {text}" if place.denied else text, after_agent=bool(place.agent))
     if taught is not None and not (taught.correction and _states_fact(taught.content)):
-        return _rule_note(place, taught)
+        return None if taught.correction and not _is_about_work(place, taught) else _rule_note(place, taught)
     explicit = bool(request or (amendment and not _OF_USER.match(text.lower())))
     stated = _statement(place, taught.content if taught else text, explicit=explicit or taught is not None)
     if stated is None or (_IT.match(stated.text.lower()) and not (request or _answered(place, stated.text))):
         return None  # "It's Canberra." says nothing without the question
     return replace(_fact_note(place, stated, explicit=explicit), amends=bool(amendment))
+
+
+def _is_about_work(place: _Place, taught: Rule) -> bool:
+    """Not "Bergen, not Oslo" in reply to what the agent said about a statement of the user."""
+    asked = next(reversed(sentences(place.request)), None)
+    return directs(taught.content) or asked is None or statement(asked.text) is None
 
 
 _STATES = lazy_regex(r"(?:it's|it is|that's|the|my|our|his|her|i|we live|we are)\b")
@@ -173,7 +186,7 @@ _OF_USER = lazy_regex(r"(?:i|we|my|our|she|he|they)\b")
 
 def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
     at = place.turn.at
-    period, end = period_in(stated.text, at), end_in(stated.text, at)
+    period, end = period_in(stated.text, at, past=stated.category is Category.EVENT), end_in(stated.text, at)
     named = attribute(stated.text)
     identity = named is not None and named.single and named.subject in IDENTITY
     return Note(
@@ -186,7 +199,8 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
         subject=_subject(named.subject, single=named.single) if named else "",
         value=named.value if named else "",
         corrects=retracted(stated.text) or replaced(stated.text),
-        valid_from=period.begin if period else None,
+        # "Until January" names an end, not a beginning.
+        valid_from=period.begin if period and period.end != end else None,
         # The end of an event is when it happened; of anything else, when it stops to hold.
         valid_until=period.end if period and stated.category is Category.EVENT else end,
         expires_at=end,
@@ -198,13 +212,12 @@ _IT = lazy_regex(r"(?:it's|it is|that's|that is)\b")
 
 
 def _answered(place: _Place, text: str) -> str:
-    """The agent's sentence that "It's Dr. Chen, not Dr. Molar." corrects: without it the words say nothing."""
+    """The sentence before that "It's Dr. Chen, not Dr. Molar." corrects: without it the words say nothing."""
     low, old = text.lower().replace("’", "'"), replaced(text)
     if not _IT.match(low) or not old:
         return ""
-    corrected = next(
-        (sentence.text for sentence in sentences(place.agent[:LONG_TURN]) if old.lower() in sentence.text.lower()), ""
-    )
+    before = [*sentences(place.agent[:LONG_TURN]), *sentences(place.request[:LONG_TURN])]
+    corrected = next((sentence.text for sentence in before if old.lower() in sentence.text.lower()), "")
     return f' (in reply to "{redact(corrected)}")' if corrected and len(corrected) <= MAX_CONTEXT else ""
 
 
@@ -273,19 +286,36 @@ def _texts(note: Note) -> Sequence[str | None]:
     return (note.lesson.content, note.lesson.trigger, note.lesson.pitfall, note.evidence.text)
 
 
+# "Never delete ledger rows. Archive them instead."
+_INSTEAD = lazy_regex(r"[^,.;!?]{3,80} instead[.!]*", re.IGNORECASE)
+
+
+def _extend(notes: list[Note], place: _Place) -> None:
+    """A sentence that says what to do instead belongs to the rule before it."""
+    before, evidence = notes[-1] if notes else None, place.evidence()
+    if before is None or before.category is not Category.RULE or not _INSTEAD.fullmatch(place.sentence.text):
+        return
+    if _follows(before, evidence) and _FORBIDS.search(before.lesson.content):
+        notes[-1] = _joined(before, evidence, place.sentence.text)
+
+
 def _append(notes: list[Note], note: Note) -> None:
     """Two sentences of one turn may be one rule, as in "Never do X. Always use Y", and then make one note."""
     before = notes[-1] if notes else None
     if before is None or not _continues(before, note):
         notes.append(note)
         return
-    content = f"{before.lesson.content} {note.lesson.content}"
-    start, end = before.evidence.start, note.evidence.end
-    evidence = EvidenceSpan(before.evidence.interaction_id, start, end, f"{before.evidence.text} {note.evidence.text}")
-    lesson = replace(before.lesson, content=content, pitfall=before.lesson.pitfall or note.lesson.pitfall)
-    if lesson.pitfall and not distinct(lesson.pitfall, content):
-        lesson = replace(lesson, pitfall=None)
-    notes[-1] = replace(before, lesson=lesson, evidence=evidence, corrects=before.corrects or note.corrects)
+    joined = _joined(before, note.evidence, note.lesson.content, note.lesson.pitfall)
+    notes[-1] = replace(joined, corrects=before.corrects or note.corrects)
+
+
+def _joined(before: Note, evidence: EvidenceSpan, content: str, pitfall: str | None = None) -> Note:
+    content, pitfall = f"{before.lesson.content} {content}", before.lesson.pitfall or pitfall
+    if pitfall and not distinct(pitfall, content):
+        pitfall = None
+    first = before.evidence
+    whole = EvidenceSpan(first.interaction_id, first.start, evidence.end, f"{first.text} {evidence.text}")
+    return replace(before, lesson=replace(before.lesson, content=content, pitfall=pitfall), evidence=whole)
 
 
 _FORBIDS = lazy_regex(r"\b(?:never|don't|do not|stop|avoid|no longer)\b", re.IGNORECASE)
@@ -294,8 +324,11 @@ _GAP = 3
 
 
 def _continues(before: Note, note: Note) -> bool:
-    same_turn = before.evidence.interaction_id == note.evidence.interaction_id
     rules = before.category is note.category is Category.RULE and before.kind is note.kind
-    adjacent = 0 <= note.evidence.start - before.evidence.end <= _GAP
     opposite = bool(_FORBIDS.search(before.lesson.content)) != bool(_FORBIDS.search(note.lesson.content))
-    return same_turn and rules and adjacent and opposite and not note.lesson.trigger
+    return rules and opposite and _follows(before, note.evidence) and not note.lesson.trigger
+
+
+def _follows(before: Note, evidence: EvidenceSpan) -> bool:
+    same_turn = before.evidence.interaction_id == evidence.interaction_id
+    return same_turn and 0 <= evidence.start - before.evidence.end <= _GAP

@@ -40,22 +40,44 @@ class Period(Struct, frozen=True):
         return Millis(_millis(self.last) + DAY_MS - 1)
 
 
-def period_in(text: str, at: Millis) -> Period | None:
-    """The first period that the words name, absolute or relative to the moment `at` when they were said."""
+def period_in(text: str, at: Millis, *, past: bool = False) -> Period | None:
+    """The first period that the words name, absolute or relative to the moment `at` when they were said.
+
+    `past`: what the words tell has happened, so a month without a year is the last one.
+    """
     today = datetime.fromtimestamp(at / 1000, UTC).date()
     matches = [(match, read) for pattern, read in _PERIODS for match in [pattern.search(text.lower())] if match]
     for match, read in sorted(matches, key=lambda pair: pair[0].start()):
         period = _read(read, match, today)
         if period is not None:
-            return period
+            is_past = _names_month_alone(match) and (past or bool(_SINCE.search(match.string, 0, match.end())))
+            return _year_before(period) if is_past and period.first > today else period
     return None
 
 
+_SINCE = lazy_regex(r"\bsince\b[^,.;]{0,20}$")
+_AHEAD = lazy_regex(r"\b(?:for|by|until|till?)\b[^,.;]{0,12}$")
+
+
+def _names_month_alone(match: re.Match[str]) -> bool:
+    """A month without a year or "next", and not "for December", which may be ahead of what has happened."""
+    named = match.groupdict()
+    alone = named.get("month") and not (named.get("year") or named.get("which"))
+    return bool(alone) and not _AHEAD.search(match.string, 0, match.end())
+
+
+def _year_before(period: Period) -> Period:
+    return Period(_shift(period.first, -1, "year"), _shift(period.last, -1, "year"))
+
+
 def end_in(text: str, at: Millis) -> Millis | None:
-    """When the statement ends by its own words: "until Friday", "for the next two weeks", "this week only"."""
+    """When the statement ends by its own words: "until Friday", "for the next two weeks", "this week only".
+
+    What comes again and again has no end: "open from Tuesday until Saturday", "at school until Friday every week".
+    """
     low, today = text.lower(), datetime.fromtimestamp(at / 1000, UTC).date()
     until = _UNTIL.search(low)
-    if until:
+    if until and not _RECURS.search(low):
         named = low[until.end() : until.end() + 60].strip()
         period = period_in(f"next {named}" if named.startswith(tuple(_WEEKDAYS)) else f"in {named}", at)
         return period.end if period and period.last >= today else None
@@ -68,6 +90,10 @@ def end_in(text: str, at: Millis) -> Millis | None:
 
 
 _UNTIL = lazy_regex(r"\b(?:until|till|til|through)\b(?! now| recently| last| yesterday)")
+_RECURS = lazy_regex(
+    rf"\b(?:every|each|usually|wait|hold off|(?:on )?(?:{_WEEKDAY})s\b|weekends|weekdays|hours|shift|open|"
+    rf"closed)\b|\b(?:{_WEEKDAY}|[ap]m|\d{{1,2}}(?::\d\d)?) (?:until|till?|through)\b"
+)
 _FOR_SPAN = lazy_regex(rf"\bfor the (?:next|coming) {_COUNT} (?P<unit>day|week|month|year)s?\b")
 _LIMITED = lazy_regex(
     r"\b(?:just |only )(?:for )?(?:today|this (?:week|month|quarter|year))\b|\b(?:today|this (?:week|month|quarter|"

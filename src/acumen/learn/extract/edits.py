@@ -388,6 +388,7 @@ def _names_it(edit: Edit, known: Memory, turn: Turn, place: EvidenceSpan, shown:
 
 # --- what is believed ----------------------------------------------------------------------------------------------
 
+
 def _clean(text: str) -> str:
     """One line, no hidden characters, no secret."""
     return redact(one_line(text))[:MOST_CHARACTERS]

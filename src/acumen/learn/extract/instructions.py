@@ -39,7 +39,7 @@ class Forget(Struct, frozen=True):
 _POLITE = lazy_regex(
     r"(?:please|pls|kindly|no(?=,)|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|"
     r"make sure(?: (?:to|you|that you))?|note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|"
-    r"i want you to|i need you to|you (?:must|need to|have to)|(?:can|could|would|will) you(?= (?:please )?(?:stop|"
+    r"i want you to|i need you to|you (?:must|should(?= always| never)|need to|have to)|(?:can|could|would|will) you(?= (?:please )?(?:stop|"
     r"always|never|not)\b))(?:\s*[,:!-]\s*|\s+)"
 )
 _LASTING = (
@@ -62,7 +62,7 @@ _FOR_A_TIME = lazy_regex(
     r"(?:this (?:week|month|year)|today|until [^,.]{3,30}|for the next [^,.]{3,20}|for now)(?:\s*,\s*|\s+)(?:only\s+)?"
 )
 _OPENS_LASTING = lazy_regex(rf"{_LASTING}\b[,:]?\s*")
-_HAS_LASTING = lazy_regex(r"\b(?:from now on|going forward|henceforth|at all times)\b")
+_HAS_LASTING = lazy_regex(r"\b(?:from now on|going forward|henceforth|at all times)\b|\balways[.!]*$")
 _POLICY = lazy_regex(
     r"we (?:always|never|only(?: ever)?|must(?: not| never| always)?|require|use [^,.]{2,40} (?:here|"
     r"only)\b)(?! (?:have|had|got|know|knew|think|feel|see|saw|live|like|love|want|need|get|been|understand|remember|"
@@ -120,6 +120,11 @@ _DIRECTS = lazy_regex(
     r"should)\b"
 )
 _INSTEAD = lazy_regex(r"\b(?:instead(?: of)?|rather than|, not |not .{1,60} but )\b")
+
+
+def directs(text: str) -> bool:
+    """Whether it tells the agent what to do."""
+    return bool(_DIRECTS.match(text.lower().replace("’", "'")))
 
 
 def rule(sentence: str, *, after_agent: bool) -> Rule | None:

@@ -131,10 +131,11 @@ _MENTAL = (
 )
 _IDENTITY = lazy_regex(
     r"(?:my (?:full |first |last )?name(?:'s| is)\b|i'm called\b|i go by\b|my pronouns are\b|"
-    rf"{_I} {_ADVERBS}(?:live|work|study|teach)s? (?:in|at|for|as|with|near|on|from)\b|i(?:'m|"
+    rf"{_I} (?:(?:don't|do not|no longer) )?{_ADVERBS}(?:live|work|study|teach) (?:in|at|for|as|with|near|on|from)\b|"
+    r"i(?:'m|"
     rf" am) (?:originally )?(?:from|based in)\b|"
     r"i(?:'m| am) (?:an?|the) (?!bit|little|lot|tad|fan|big fan|huge fan|idiot|mess|fool|beginner like)|i was born\b|"
-    r"i(?:'m| am) \d{1,3}(?: years old)?\b(?! (?:minutes|hours|days|weeks|months|pages|%|miles))|i speak\b|"
+    r"i(?:'m| am) \d{1,3}(?= years old\b| now\b|[.!]*$|,)|i speak\b|"
     r"i grew up\b|i(?:'m| am) (?:not )?(?:\w+ly )?(?:married|single|divorced|engaged|pregnant|retired|vegan|"
     r"vegetarian|pescatarian|allergic|diabetic|celiac|coeliac|lactose|left-handed|colou?r-?blind|deaf|blind|dyslexic|"
     r"unemployed|self-employed)\b|(?:my|our) (?:native|first|mother) (?:language|tongue)\b|my (?:job|role|occupation|"

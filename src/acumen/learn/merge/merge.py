@@ -8,7 +8,6 @@ forget it. Anything weaker is a conflict: both stay current.
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from acumen.learn.extract.attributes import retracted
 from acumen.learn.extract.notes import Ending, Note, Reach
@@ -62,19 +61,10 @@ class _Merge(Struct):
     conflicts: list[InConflict] = field(default_factory=list)
 
     def changes(self) -> Changes:
-        """Without what was added and forgotten in the same pass."""
+        """What was added and forgotten in the same pass is stored as forgotten, so that its words leave search."""
         ended = {change.target for change in self.ended}
-        dropped = {change.target for change in self.ended if change.forgotten and isinstance(change.target, int)}
-        return Changes(
-            tuple(change for change in self.added if change.place not in dropped),
-            tuple(change for change in self.restated if change.target not in dropped),
-            tuple(
-                replace(change, successor=None) if change.successor in dropped else change
-                for change in self.ended
-                if change.target not in dropped
-            ),
-            tuple(change for change in self.conflicts if not {change.older, change.newer} & ended),
-        )
+        conflicts = tuple(change for change in self.conflicts if not {change.older, change.newer} & ended)
+        return Changes(tuple(self.added), tuple(self.restated), tuple(self.ended), conflicts)
 
     # --- notes -----------------------------------------------------------------------------------------------------
 
@@ -90,12 +80,15 @@ class _Merge(Struct):
             again.turns |= entry.turns
             self._relate(note, again)
             return
-        if any(earlier.live and _newer(earlier, entry) and _new_value(entry, earlier) for earlier in self.entries):
-            return  # an older turn that arrived late; the newer value holds, the turn stays searchable
         entry.target = place
         self.added.append(Added(note, place, _because(Cause.LEARNED, note, "Stated by the user")))
-        self._relate(note, entry)
         self.entries.append(entry)
+        newer = next((known for known in self.entries if _newer(known, entry) and _replaces(known, entry)), None)
+        if newer is not None:  # an older turn that arrived late: the newer value holds
+            reason = f'"{newer.text}", said later, replaces "{note.lesson.content}"'
+            self._end(entry, _because(Cause.NEW_VALUE, note, reason), newer.target)
+            return
+        self._relate(note, entry)
 
     def _relate(self, note: Note, entry: Entry) -> None:
         """What the note ends, and what it may disagree with."""
@@ -111,8 +104,9 @@ class _Merge(Struct):
     # --- endings ---------------------------------------------------------------------------------------------------
 
     def end(self, ending: Ending) -> None:
+        at = self.said_at.get(ending.evidence.interaction_id, Millis(0))
         entries = [entry for entry in self.entries if entry.status is not Status.FORGOTTEN and not entry.ended]
-        entries = [entry for entry in entries if _may_mean(ending, entry)]
+        entries = [entry for entry in entries if _may_mean(ending, entry) and not entry.said_at > at > 0]
         verb = "forget" if ending.cause is Cause.FORGET else "end"
         because = _because(ending.cause, ending, f'The user asked to {verb} it: "{ending.evidence.text}"')
         for entry in self._meant(ending, entries):
@@ -159,7 +153,16 @@ def _same(entry: Entry, earlier: Entry) -> bool:
 
 
 def _newer(entry: Entry, earlier: Entry) -> bool:
-    return entry.said_at > earlier.said_at and not entry.turns & earlier.turns
+    return entry.live and entry.said_at > earlier.said_at and not entry.turns & earlier.turns
+
+
+def _replaces(entry: Entry, earlier: Entry) -> bool:
+    return _new_value(entry, earlier) and _says_the_rest(entry, earlier, words(f"{earlier.subject} {earlier.value}"))
+
+
+def _says_the_rest(entry: Entry, earlier: Entry, old: Words) -> bool:
+    """A memory of several things does not end because one of them has: the others would be lost."""
+    return not earlier.words.compound or (earlier.words.stems - old.stems) <= entry.words.stems
 
 
 def _ending_cause(note: Note, entry: Entry, earlier: Entry) -> Cause | None:
@@ -167,11 +170,13 @@ def _ending_cause(note: Note, entry: Entry, earlier: Entry) -> Cause | None:
         return Cause.REFINED if entry.words.contains(earlier.words) else Cause.MODEL
     if not earlier.ends or entry.turns & earlier.turns or earlier.said_at > entry.said_at:
         return None
-    if _new_value(entry, earlier):
+    if entry.category is Category.RULE and earlier.category is not Category.RULE:
+        return None  # "No, to Bergen, not Oslo" corrects what the agent did, not where the user lives
+    if _replaces(entry, earlier):
         return Cause.NEW_VALUE
     if note.amends and _same_attribute(entry, earlier) and _differ(entry, earlier):
         return Cause.CORRECTION
-    if note.corrects and _is_corrected(note, entry, earlier):
+    if note.corrects and _is_corrected(note, entry, earlier) and _says_the_rest(entry, earlier, words(note.corrects)):
         return Cause.RETRACTION if _retracts(note) else Cause.CORRECTION
     return None
 
@@ -205,7 +210,9 @@ def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
     old = words(note.corrects)
     if not earlier.words.contains(old) or (earlier.words.negated and earlier.category is not Category.RULE):
         return False
-    same = entry.words.about_same(earlier.words)
+    # "We moved our standup from 9:30" names what was moved.
+    named = earlier.words.subject.startswith("my ") and old.has_phrase(words(earlier.words.subject))
+    same = named or entry.words.about_same(earlier.words)
     if earlier.value and words(earlier.value).plain == old.plain:
         return same or entry.words.subject in ("", "it")
     if not same:
@@ -230,7 +237,8 @@ def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
         return True
     if not (entry.words.about_same(earlier.words) or entry.words.subject == "it"):
         return False
-    if note.corrects and not earlier.words.negated and _mentions(earlier, words(note.corrects)):
+    unclear = earlier.words.negated and earlier.category is not Category.RULE
+    if note.corrects and not unclear and _mentions(earlier, words(note.corrects)):
         return True
     needed = 0 if note.amends else DENIAL_OVERLAP
     denies = entry.words.negated != earlier.words.negated

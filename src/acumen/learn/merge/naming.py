@@ -38,7 +38,8 @@ def _of_another(phrase: Words, entry: Entry) -> bool:
 def _agrees(phrase: Words, entry: Entry) -> bool:
     """Another wording counts only when it is about the same person, or has the thing without naming its owner."""
     if not phrase.subject.startswith("my "):
-        return phrase.about_same(entry.words) or not phrase.subject
+        whole = phrase.subject.startswith("the ") and len(phrase.stems) > 1  # "the red bike" is "a red bike" of before
+        return whole or phrase.about_same(entry.words) or not phrase.subject
     head = stem(phrase.subject.rsplit(" ", 1)[-1])
     return phrase.about_same(entry.words) or _possesses(head, entry.text)
 

@@ -13,6 +13,7 @@ _NEGATED = lazy_regex(
     r"\b(?:not|no|never|n't|don't|doesn't|didn't|isn't|aren't|wasn't|can't|cannot|won't|no longer|without|stop|"
     r"stopped|quit|avoid|hate|dislike)\b"
 )
+_JOINED = lazy_regex(r"\w(?:,|;)? (?:and|but|or|plus|while) \w|\w[,;] \w")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:['.:-][^\W_]+)*")
 # "My" in the languages in which requests to forget are read: whoever speaks, it means the user.
@@ -34,6 +35,7 @@ class Words(Struct, frozen=True):
     stems: frozenset[str]  # of the words that carry meaning
     numbers: frozenset[str]
     negated: bool
+    compound: bool  # says several things: "tea and coffee", "in Oslo, with my wife"
     subject: str  # USER, "it", "my sister", "the port"; empty when it names nobody, as a rule does
 
     def contains(self, phrase: "Words") -> bool:
@@ -74,6 +76,7 @@ def words(text: str) -> Words:
         stems - STOP_WORDS,
         frozenset(_NUMBER.findall(low)),
         bool(_NEGATED.search(low)),
+        bool(_JOINED.search(low)),
         _subject(_TOKEN.findall(straight)),
     )
 
