@@ -342,9 +342,36 @@ async def test_what_a_user_asked_to_forget_is_not_quoted(org: Org):
     await org.sdk.update_profile(user_id="ada", profile_id=known.profile_id, status="archived")
     deps = await org.app.deps_for(org.id)
     turns = [turn.interaction_id for turn in (await org.sdk.interactions(user_id="ada")).interactions]
-    await deps.store.write(lambda tx: tx.hidden_turns._hide("ada", turns))
+    await deps.store.write(lambda tx: tx.hidden_turns._put("ada", turns, gone=True))
 
     assert await context(org, "zebra") == ""
+
+
+async def test_forgetting_takes_its_own_words_and_leaves_the_rest_of_the_turn(org: Org):
+    await org.sdk.publish(**said("My zebra's name is Zoe. The zoo opens on 12 October."))
+    await org.learn()
+    await org.sdk.publish(**said("Forget my zebra's name. The zoo is run by Otto."))
+    await org.learn()
+
+    opening, director = await context(org, "zoo opens zebra"), await context(org, "who runs the zoo, Zoe?")
+    listed = [turn.content for turn in (await org.sdk.search_interactions(user_id="ada", query="zoo")).interactions]
+
+    assert "The zoo opens on 12 October." in opening
+    assert "The zoo is run by Otto." in director
+    assert "Zoe" not in opening + director
+    assert sorted(listed) == ["The zoo is run by Otto.", "The zoo opens on 12 October."]
+
+
+async def test_undoing_a_forget_brings_its_words_back(org: Org):
+    await org.sdk.publish(**said("My zebra's name is Zoe. The zoo opens on 12 October."))
+    await org.learn()
+    await org.sdk.publish(**said("Forget my zebra's name."))
+    await org.learn()
+    (forgotten,) = (await org.sdk.memory_changes(user_id="ada", kinds=["forgotten"])).changes
+
+    await org.sdk.undo_memory_change(change_id=forgotten.change_id)
+
+    assert "zebra's name is Zoe" in await context(org, "zebra")
 
 
 async def test_a_deleted_turn_is_quoted_no_more_and_leaves_the_record_of_what_was_injected(org: Org):

@@ -96,7 +96,8 @@ class TurnIndex:
         """The pieces of turns that can be quoted; cut once, for turns do not change."""
         missing = [InteractionId(int(key)) for key in keys if key not in self._excerpts]
         if missing:
-            made = excerpts(tx, self._user, tx.conversations.get_many(missing))
+            turns = tx.hidden_turns.blank(self._user, tx.conversations.get_many(missing))
+            made = excerpts(tx, self._user, turns)
             self._excerpts |= {str(excerpt.turn): excerpt for excerpt in made}
         used = {key: self._excerpts.pop(key) for key in keys if key in self._excerpts}
         self._excerpts |= used
@@ -110,7 +111,7 @@ class TurnIndex:
         if version.generation != self._version.generation:
             self.rows, self._last = TurnPartition(), InteractionId(0)
             self._version, self._excerpts = IndexVersion(version.generation, 0), {}
-        for turn in tx.conversations.find_after(self._user, self._last):
+        for turn in tx.hidden_turns.blank(self._user, tx.conversations.find_after(self._user, self._last)):
             self._put(turn)
             self._last = turn.id
         if version.seq > self._version.seq:
@@ -131,7 +132,7 @@ class TurnIndex:
         self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
 
     def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
-        self._restore(tx, [row.entity_id for row, _, gone in changed if not gone and row.entity_id not in self.rows])
+        self._read_again(tx, [row for row, _, gone in changed if not gone])
         for row, _, gone in changed:
             vector = vector_of(row, model)
             if gone:
@@ -140,10 +141,13 @@ class TurnIndex:
             elif vector is not None:
                 self.rows.set_vector(row.entity_id, vector)
 
-    def _restore(self, tx: Tx, ids: Sequence[str]) -> None:
-        """Turns that were hidden and are shown again; deleted ones are not found."""
-        for turn in tx.conversations.get_many([InteractionId(int(turn_id)) for turn_id in ids]) if ids else ():
+    def _read_again(self, tx: Tx, rows: Sequence[SearchRow]) -> None:
+        """Turns that are shown again, or without words that were forgotten; deleted ones are not found."""
+        ids = [row.entity_id for row in rows if row.vector is None or row.entity_id not in self.rows]
+        turns = tx.conversations.get_many([InteractionId(int(turn_id)) for turn_id in ids]) if ids else []
+        for turn in tx.hidden_turns.blank(self._user, turns):
             self._put(turn)
+            self._excerpts.pop(str(turn.id), None)
 
 
 def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:

@@ -43,7 +43,7 @@ async def _next_turns(user: UserId, deps: Deps) -> bool:
 
 def _unindexed(tx: Tx, user: UserId) -> tuple[InteractionId, list[Interaction]]:
     last = tx.bookmarks.get(user, BOOKMARK)
-    return last, tx.conversations.find_after(user, last, TURNS_AT_ONCE)
+    return last, tx.hidden_turns.blank(user, tx.conversations.find_after(user, last, TURNS_AT_ONCE))
 
 
 def _document(turn: Interaction) -> Document:
@@ -85,5 +85,11 @@ def _documents(tx: Tx, kind: str, ids: Sequence[str]) -> dict[str, Document]:
     if kind == TURN:
         turn_ids = {InteractionId(int(turn_id)) for turn_id in ids}
         visible = tx.conversations.get_many(sorted(turn_ids - tx.hidden_turns.find_hidden(turn_ids)))
-        return {str(turn.id): _document(turn) for turn in visible}
+        users = {turn.user_id for turn in visible}
+        shown = [turn for user in users for turn in tx.hidden_turns.blank(user, _of_user(visible, user))]
+        return {str(turn.id): _document(turn) for turn in shown}
     return {key: Document.of(Kind(kind), memory) for key, memory in tx.by_kind[Kind(kind)].get_many(ids).items()}
+
+
+def _of_user(turns: Sequence[Interaction], user: UserId) -> list[Interaction]:
+    return [turn for turn in turns if turn.user_id == user]

@@ -212,11 +212,12 @@ def _turns(tx: Tx, ask: AskTurns, understood: _Understood, deps: Deps) -> list[T
             ask.user_id, ask.most_recent or ask.top_k, ask.filter.since, ask.filter.until, ask.filter.request_id
         )
         hidden = tx.hidden_turns.find_hidden([turn.id for turn in listed])
-        return [TurnHit(turn, None) for turn in listed if turn.id not in hidden]
+        shown = [turn for turn in listed if turn.id not in hidden]
+        return [TurnHit(turn, None) for turn in tx.hidden_turns.blank(ask.user_id, shown)]
     index = deps.index.cache.turns(tx, ask.user_id)
     matches = _rank(tx, index, ask.filter, understood.query, ask.top_k, ask.threshold, deps)
     ids = [InteractionId(int(match.entity_id)) for match in matches]
-    stored = {str(turn.id): turn for turn in tx.conversations.get_many(ids)}
+    stored = {str(turn.id): turn for turn in tx.hidden_turns.blank(ask.user_id, tx.conversations.get_many(ids))}
     hits = [TurnHit(stored[match.entity_id], match) for match in matches if match.entity_id in stored]
     if ask.most_recent:
         hits = sorted(hits, key=lambda hit: hit.turn.id, reverse=True)[: ask.most_recent]
