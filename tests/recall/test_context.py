@@ -154,13 +154,28 @@ def of(name: str, words: int, score: float = 0.5, **more) -> ContextCandidate:
     return ContextCandidate(MemoryRef(Kind.PROFILE, name), f"- {text}", score, **{"text": text, **more})
 
 
-def test_the_standing_part_takes_no_more_than_its_share_and_lists_what_did_not_fit():
-    context = compose([of(name, 20) for name in "abcdefgh"], [], None, 200, count_tokens, SHARES)
+def test_the_standing_part_takes_no_more_than_its_share_and_the_rest_comes_last_in_what_is_left():
+    standing = [of(name, 20) for name in "abcdefgh"]
+
+    context = compose(standing, [of("relevant", 20, 0.9)], None, 200, count_tokens, SHARES)
 
     assert count_tokens(context.standing) <= 50
-    assert [line.ref.id for line in context.shown] == ["a", "b"]
+    shown = [line.ref.id for line in context.shown]
+    assert shown[:3] == ["g", "h", "relevant"]
+    assert len(shown) > 3
     assert {line.left_out_because for line in context.left_out} == {OVER_BUDGET}
-    assert len(context.left_out) == 6
+    assert len(shown) + len(context.left_out) == 9
+
+
+def test_where_not_all_standing_memories_fit_rules_go_before_preferences_and_the_newest_first():
+    items = [("identity", Category.IDENTITY, 1), ("old rule", Category.RULE, 2), ("new rule", Category.RULE, 3)]
+    memories = [a_profile(f"The {name} says how to write", id=name, category=category, said_at=at) for name, category, at in items]
+    order = by_stability((MemoryRef(Kind.PROFILE, memory.id), memory) for memory in memories)
+
+    context = compose([candidate(memory, ref, 0) for ref, memory in order], [], None, 100, count_tokens, SHARES)
+
+    assert "new rule" in context.standing
+    assert "identity" not in context.standing
 
 
 def test_the_standing_part_does_not_depend_on_the_other_parts():

@@ -38,8 +38,8 @@ Choose = Callable[[int, Sequence[RenderedMemory]], list[Quote]]
 class Shares(Struct, frozen=True):
     """How much of the budget each part may take. A part with a share of 0 is left out.
 
-    What a part does not use flows to the next, and at the end back to `relevant`; never to `standing`, which would
-    then depend on the question.
+    What a part does not use flows to the next, and at the end back to `relevant`, where the standing memories that had
+    no room come last; never to `standing`, which would then depend on the question.
     """
 
     standing: float = 0.25
@@ -78,7 +78,7 @@ def compose(
     """`standing` in its order; `relevant` in any."""
     page = _Page(budget, count, cite=cite)
     standing, repeated = dedupe_lines(standing)
-    page.fill_standing(_blocks(standing), _tokens(budget, shares.standing))
+    page.fill_standing(standing, _tokens(budget, shares.standing))
     relevant = [item for item in sorted(relevant, key=lambda item: -item.score) if item.ref not in page.shown]
     fresh, more = dedupe_lines([item for item in relevant if not item.waits], page.standing)
     blocks = _blocks(_newest_first(fresh)) if shares.relevant else []
@@ -89,7 +89,9 @@ def compose(
     if choose is not None and shares.quoted:
         page.fill_quotes(choose, total - page.relevant_tokens)
     if total - page.quoted_tokens - page.relevant_tokens >= LEAST_ROOM:
-        page.fill_relevant([block for block in blocks if not page.says(block)], total - page.quoted_tokens)
+        more_standing = _most_binding_first(standing) if shares.standing and shares.relevant else []
+        unsaid = [block for block in (*blocks, *more_standing) if not page.says(block)]
+        page.fill_relevant(unsaid, total - page.quoted_tokens)
     duplicates = dict.fromkeys((item.ref for item in (*repeated, *more)), DUPLICATE)
     waiting = dict.fromkeys((item.ref for item in relevant if item.waits), UNAPPROVED)
     return page.context([*relevant, *standing, *repeated], {**duplicates, **waiting})
@@ -119,6 +121,11 @@ def _newest_first(candidates: Sequence[ContextCandidate]) -> list[ContextCandida
         for place, item in zip(same, newest, strict=True):
             ordered[place] = replace(item, score=candidates[place].score)
     return ordered
+
+
+def _most_binding_first(standing: Sequence[ContextCandidate]) -> list[Block]:
+    """Rules before preferences before identity, the newest first: the reverse of the order they are rendered in."""
+    return _blocks(standing)[::-1]
 
 
 def _blocks(candidates: Sequence[ContextCandidate]) -> list[Block]:
@@ -153,14 +160,15 @@ class _Page:
     def room(self) -> int:
         return self._budget - self._frame - self.standing_tokens - self.relevant_tokens - self.quoted_tokens
 
-    def fill_standing(self, blocks: Sequence[Block], share: int) -> None:
-        for block in blocks:
-            opens = 0 if self._standing else self._count(f"{STANDING}\n")
+    def fill_standing(self, candidates: Sequence[ContextCandidate], share: int) -> None:
+        """Rendered in their order; where not all fit, rules go first."""
+        for block in _most_binding_first(candidates):
+            opens = 0 if self.shown else self._count(f"{STANDING}\n")
             cost = opens + self._cost(block)
             if self.standing_tokens + cost <= share and cost <= self.room:
-                self._standing += block
                 self.shown |= {item.ref for item in block}
                 self.standing_tokens += cost
+        self._standing = [item for item in candidates if item.ref in self.shown]
 
     def fill_relevant(self, blocks: Sequence[Block], share: int) -> None:
         """`share` is what the part may have in all."""

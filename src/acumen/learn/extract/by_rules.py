@@ -37,7 +37,7 @@ _BRIEF = lazy_regex(
     r"analy[sz]e|classify|continue|respond to|imagine|suppose|let's (?:say|pretend|play|do))\b",
     re.IGNORECASE,
 )
-# "Scenario: I live in Texas."
+# The sentence after "Scenario:" or "Example:" is made up.
 _LABEL = lazy_regex(r"\s*(?:scenario|prompt|example|sample|context|persona)\s*:", re.IGNORECASE)
 # "Summarize:", "Here is my friend's letter:" on a line of its own; what follows is pasted.
 _MATERIAL = lazy_regex(r":[ \t]*\n")

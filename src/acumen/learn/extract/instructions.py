@@ -39,7 +39,8 @@ class Forget(Struct, frozen=True):
 _POLITE = lazy_regex(
     r"(?:please|pls|kindly|no(?=,)|ok|okay|so|and|also|but|hey|oh|well|yes|thanks|thank you|remember(?: to)?|"
     r"make sure(?: (?:to|you|that you))?|note(?: that)?|just|i(?:'d| would) (?:like|prefer|want) (?:you to|that you)|"
-    r"i want you to|i need you to|you (?:must|should(?= always| never)|need to|have to)|(?:can|could|would|will) you(?= (?:please )?(?:stop|"
+    r"i want you to|i need you to|you (?:must|should(?= always| never)|need to|have to)|(?:can|could|"
+    r"would|will) you(?= (?:please )?(?:stop|"
     r"always|never|not)\b))(?:\s*[,:!-]\s*|\s+)"
 )
 _LASTING = (
