@@ -32,7 +32,7 @@ from acumen_client.wire.sections import (
     ToolUseConfig,
     UserPlaybookExtractorConfig,
 )
-from acumen_client.wire.shapes import Done, NonEmpty, Text, WireModel, modern, plain_json
+from acumen_client.wire.shapes import Done, NonEmpty, NullsSent, Text, WireModel, modern, plain_json
 
 
 def _default_profile_extractor() -> ProfileExtractorConfig:
@@ -107,7 +107,7 @@ def _unless_said() -> Any:
     return Field(default=None, exclude_if=lambda value: value is None)
 
 
-class Config(ConfigSection):
+class Config(NullsSent, ConfigSection):
     """Everything an org can set. A null extractor is switched off; other nulls mean the default."""
 
     storage_config: Optional[StorageConfig]
@@ -267,7 +267,7 @@ class ConfigUpdate(WireModel):
         return Config.model_validate({**kept, **self.changes})
 
 
-class SetConfigResponse(Done):
+class SetConfigResponse(NullsSent, Done):
     msg: Optional[str] = None
 
 

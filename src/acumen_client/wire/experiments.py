@@ -5,7 +5,7 @@ from typing import Annotated, Optional
 from pydantic import Field
 
 from acumen_client.wire.sections import ExperimentId, RetrievalExperimentRecord
-from acumen_client.wire.shapes import AnswerModel, ExperimentArm, RequestModel
+from acumen_client.wire.shapes import AnswerModel, ExperimentArm, NullsSent, RequestModel
 
 
 class StartRetrievalExperimentRequest(RequestModel):
@@ -17,7 +17,7 @@ class StopRetrievalExperimentRequest(RequestModel):
     experiment_id: ExperimentId
 
 
-class RetrievalExperimentListResponse(AnswerModel):
+class RetrievalExperimentListResponse(NullsSent, AnswerModel):
     """The latest first."""
 
     active_experiment: Optional[RetrievalExperimentRecord] = None
@@ -44,7 +44,7 @@ class RetrievalExperimentArmMetrics(AnswerModel):
     output_token_session_count: int = 0
 
 
-class RetrievalExperimentResultsResponse(AnswerModel):
+class RetrievalExperimentResultsResponse(NullsSent, AnswerModel):
     """The lift is treatment less holdout. Its interval takes the sessions of one user for one thing, and is null with
     fewer than two evaluated users in an arm.
     """

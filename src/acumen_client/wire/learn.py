@@ -16,6 +16,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     MemoryKind,
+    NullsSent,
     RequestModel,
     Source,
     Tags,
@@ -292,5 +293,5 @@ class ProfileChangeLogView(AnswerModel):
     reasons: list[str] = Field(default_factory=list)
 
 
-class ProfileChangeLogViewResponse(Done):
+class ProfileChangeLogViewResponse(NullsSent, Done):
     profile_change_logs: list[ProfileChangeLogView] = Field(default_factory=list)

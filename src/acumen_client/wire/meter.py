@@ -15,6 +15,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     MemoryKind,
+    NullsSent,
     Offset,
     PageModel,
     RequestModel,
@@ -202,7 +203,7 @@ class Comparison(AnswerModel):
     verdict: str
 
 
-class GetMemoryLiftResponse(Done):
+class GetMemoryLiftResponse(NullsSent, Done):
     """Sessions in which it was shown against the others, and all sessions since it was learned against those before.
 
     Both compare what happened; only an experiment can tell why.

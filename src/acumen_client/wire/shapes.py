@@ -237,6 +237,10 @@ class AnswerModel(BaseModel):
     model_config = ConfigDict(defer_build=True, extra="ignore")
 
 
+class NullsSent:
+    """Marks a reply in which null fields are sent; all others leave them out."""
+
+
 class Done(AnswerModel):
     """It worked; a failure is an error with a status of its own, never `success=False`."""
 
