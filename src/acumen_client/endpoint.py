@@ -216,6 +216,7 @@ def _in_query(shape: type[BaseModel]) -> frozenset[str]:
 class More(TypedDict, total=False):
     """What only some endpoints say of themselves; see `Endpoint`."""
 
+    method: Method
     path: str
     shape: type[BaseModel]
     where: Where

@@ -189,20 +189,18 @@ def _regeneration(status: RunStatus) -> wire.RegenerateStatusResponse:
         wire.RegenerateFailure(session_id=key_of(item.item)[1], reason=item.error or "")
         for item in status.failed[:FAILURES_SHOWN]
     ]
-    return wire.RegenerateStatusResponse.model_validate(
-        {
-            "job_id": run.id,
-            "status": _STATUSES[run.state],
-            "total": progress.total,
-            "completed": progress.done,
-            "failed": progress.failed,
-            "failures": failures,
-            "started_at": (run.started_at or run.created_at) / 1000,
-            "finished_at": None if run.finished_at is None else run.finished_at / 1000,
-            "total_candidates": run.request.get("candidates", progress.total),
-            "sampled_count": progress.total,
-            "concurrency_limit": 1,
-        }
+    return shaped(
+        wire.RegenerateStatusResponse,
+        progress,
+        job_id=run.id,
+        status=_STATUSES[run.state],
+        completed=progress.done,
+        failures=failures,
+        started_at=(run.started_at or run.created_at) / 1000,
+        finished_at=None if run.finished_at is None else run.finished_at / 1000,
+        total_candidates=run.request.get("candidates", progress.total),
+        sampled_count=progress.total,
+        concurrency_limit=1,
     )
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
 from acumen.api.learn.evaluations import result
-from acumen.api.views import moments, seconds
+from acumen.api.views import moments, seconds, shaped
 from acumen.learn.evaluate.shadow import COMPARE
 from acumen.meter import dashboard, overview
 from acumen.meter.dashboard import Dashboard, PeriodTotals
@@ -118,26 +118,20 @@ def _trend(report: Overview) -> wire.ShadowWinRateTrend:
     total = sum((wins for _, wins in report.wins), Wins())
     compared = total.compared
     return wire.ShadowWinRateTrend(
-        daily=[
-            wire.ShadowWinRateTrendPoint(
-                date=datetime.fromtimestamp(seconds(at), UTC).date().isoformat(),
-                n=wins.compared,
-                wins=wins.wins,
-                losses=wins.losses,
-                ties=wins.ties,
-            )
-            for at, wins in report.wins
-        ],
-        window_total=wire.ShadowWinRateTrendWindowTotal(
+        daily=[shaped(wire.ShadowWinRateTrendPoint, wins, date=_date(at), n=wins.compared) for at, wins in report.wins],
+        window_total=shaped(
+            wire.ShadowWinRateTrendWindowTotal,
+            total,
             n=compared,
-            wins=total.wins,
-            losses=total.losses,
-            ties=total.ties,
             win_rate=total.wins / compared if compared else 0.0,
             net_win=(total.wins - total.losses) / compared if compared else 0.0,
         ),
         judge_prompt_version=COMPARE.hash,
     )
+
+
+def _date(at: Millis) -> str:
+    return datetime.fromtimestamp(seconds(at), UTC).date().isoformat()
 
 
 def _comparison_of_sources(report: Overview) -> wire.SourceSetComparison:

@@ -125,22 +125,19 @@ def _tag(tag: CostRow, by: GroupBy, bill: CostReport) -> wire.MemoryCost:
 
 def _cost(use: Use, per_million: float | None, named: dict[str, Any], *, searches: bool = True) -> wire.MemoryCost:
     dollars = None if per_million is None else per_million / MILLION
-    return wire.MemoryCost.model_validate(
-        {
-            **named,
-            "shown_count": use.shown,
-            "shown_tokens": use.tokens,
-            "echoed_count": use.echoed_shown,
-            "echoed_tokens": use.echoed_tokens,
-            "cited_count": use.cited_shown,
-            "cited_tokens": use.cited_tokens,
-            "wasted_tokens": use.wasted_tokens,
-            "wasted_share": use.wasted_tokens / use.tokens if use.tokens else None,
-            "usd": None if dollars is None else use.tokens * dollars,
-            "wasted_usd": None if dollars is None else use.wasted_tokens * dollars,
-            "search_count": use.searches if searches else None,
-            "zero_hit_count": use.zero_hits if searches else None,
-        }
+    return shaped(
+        wire.MemoryCost,
+        use,
+        **named,
+        shown_count=use.shown,
+        shown_tokens=use.tokens,
+        echoed_count=use.echoed_shown,
+        cited_count=use.cited_shown,
+        wasted_share=use.wasted_tokens / use.tokens if use.tokens else None,
+        usd=None if dollars is None else use.tokens * dollars,
+        wasted_usd=None if dollars is None else use.wasted_tokens * dollars,
+        search_count=use.searches if searches else None,
+        zero_hit_count=use.zero_hits if searches else None,
     )
 
 
@@ -161,15 +158,7 @@ async def get_memory_lift(request: wire.GetMemoryLiftRequest, call: Call) -> wir
 
 
 def _compared(lift: Lift) -> wire.Comparison:
-    interval = lift.interval
-    return wire.Comparison(
-        here=_group(lift.here),
-        there=_group(lift.there),
-        difference=lift.difference,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        verdict=lift.verdict,
-    )
+    return shaped(wire.Comparison, lift, lift.interval, here=_group(lift.here), there=_group(lift.there))
 
 
 def _group(counts: OutcomeCounts) -> wire.SessionGroup:

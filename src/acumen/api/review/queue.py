@@ -15,7 +15,6 @@ from acumen.review.duplicate_clusters import DuplicateCluster, Member
 from acumen.review.queue import Candidate, CandidatePage, ReviewQuery
 from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
-from acumen_client.wire.shapes import MemoryKind
 
 SNOOZE_DAYS = 30
 # Of an action on many memories, the log tells so many.
@@ -59,30 +58,26 @@ def _message(page: CandidatePage, days_back: int, being_counted: int) -> str:
 
 
 def _candidate(candidate: Candidate) -> wire.MemoryReviewCandidate:
-    return wire.MemoryReviewCandidate.model_validate(
-        {
-            "entity_type": candidate.ref.kind,
-            "entity_id": candidate.ref.id,
-            "title": candidate.title,
-            "user_id": candidate.user_id,
-            "version": candidate.version,
-            "signals": [signal.name for signal in candidate.signals],
-            "reasons": {signal.name: signal.why for signal in candidate.signals},
-            "since": {signal.name: seconds(signal.since) for signal in candidate.signals if signal.since is not None},
-            "score": candidate.score,
-            "injection_count": candidate.use.shown,
-            "citation_count": candidate.use.citations,
-            "cited_injection_count": candidate.use.cited_shown,
-            "echoed_injection_count": candidate.use.echoed_shown,
-            "total_prompt_tokens": candidate.use.tokens,
-            "wasted_tokens": candidate.use.wasted_tokens,
-            "saving_tokens_per_day": round(candidate.saving, 1),
-            "related_ids": candidate.related,
-            "conflict_ids": [pair.conflict.id for pair in candidate.conflicts],
-            "last_injected_at": maybe_seconds(candidate.use.last_at),
-            "last_cited_at": maybe_seconds(candidate.use.last_cited_at),
-            "last_modified_at": seconds(candidate.modified_at),
-        }
+    use, signals = candidate.use, candidate.signals
+    return shaped(
+        wire.MemoryReviewCandidate,
+        candidate,
+        use,
+        entity_type=candidate.ref.kind,
+        entity_id=candidate.ref.id,
+        signals=[signal.name for signal in signals],
+        reasons={signal.name: signal.why for signal in signals},
+        since={signal.name: seconds(signal.since) for signal in signals if signal.since is not None},
+        injection_count=use.shown,
+        citation_count=use.citations,
+        cited_injection_count=use.cited_shown,
+        echoed_injection_count=use.echoed_shown,
+        total_prompt_tokens=use.tokens,
+        saving_tokens_per_day=round(candidate.saving, 1),
+        related_ids=candidate.related,
+        conflict_ids=[pair.conflict.id for pair in candidate.conflicts],
+        last_injected_at=maybe_seconds(use.last_at),
+        last_modified_at=seconds(candidate.modified_at),
     )
 
 
@@ -171,7 +166,7 @@ def _entry(done: Action) -> wire.ReviewActionEntry:
 
 def _item(item: ActionItem) -> wire.ReviewedItem:
     changes = _difference(item.before or {}, item.after or {})
-    return shaped(wire.ReviewedItem, item, kind=item.ref.kind, id=item.ref.id, changes=changes)
+    return shaped(wire.ReviewedItem, item.ref, item, changes=changes)
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -208,7 +203,7 @@ def _conflict(pair: OpenConflict) -> wire.MemoryConflict:
 
 
 def _side(side: ConflictSide) -> wire.ConflictSideView:
-    return shaped(wire.ConflictSideView, side, kind=side.ref.kind, id=side.ref.id, at=seconds(side.at))
+    return shaped(wire.ConflictSideView, side.ref, side, at=seconds(side.at))
 
 
 # --- duplicates ----------------------------------------------------------------------------------------------------
@@ -230,24 +225,11 @@ async def get_memory_duplicates(request: wire.GetDuplicatesRequest, call: Call) 
 
 def _pair(cluster: DuplicateCluster) -> wire.DuplicatePair:
     (pair,) = cluster.pairs
-    return wire.DuplicatePair(
-        kind=MemoryKind(pair.kind),
-        user_id=pair.user_id,
-        similarity=pair.similarity,
-        found_by=pair.found_by,
-        since=seconds(pair.since),
-        left=_brief(cluster.member(pair.left)),
-        right=_brief(cluster.member(pair.right)),
-    )
+    sides = {"left": _brief(cluster.member(pair.left)), "right": _brief(cluster.member(pair.right))}
+    return shaped(wire.DuplicatePair, pair, since=seconds(pair.since), **sides)
 
 
 def _brief(member: Member) -> wire.MemoryBrief:
     memory = member.memory
-    return wire.MemoryBrief(
-        id=member.id,
-        title=title(memory),
-        content=searchable(memory),
-        version=memory.version,
-        created_at=seconds(memory.created_at),
-        injection_count=member.shown,
-    )
+    texts = {"title": title(memory), "content": searchable(memory)}
+    return shaped(wire.MemoryBrief, member, memory, **texts, injection_count=member.shown)
