@@ -39,14 +39,13 @@ def _percent(rate: float) -> float:
 
 
 def _hero(report: Overview) -> wire.HeroBlock:
-    return wire.HeroBlock.model_validate(
-        {
-            "state": report.state,
-            "regular_success_rate_pp": _percent(report.part.now.success_rate),
-            "shadow_success_rate_pp": None,
-            "delta_pp": None,
-            "buckets": _buckets(report.part),
-        }
+    return shaped(
+        wire.HeroBlock,
+        report,
+        regular_success_rate_pp=_percent(report.part.now.success_rate),
+        shadow_success_rate_pp=None,
+        delta_pp=None,
+        buckets=_buckets(report.part),
     )
 
 
@@ -96,16 +95,15 @@ def _behaviour(now: Totals, past: Totals) -> wire.BehaviorSuccessMetric:
 
 def _rule(rule: CitedRule) -> wire.RuleAttributionRow:
     cited = rule.attribution
-    return wire.RuleAttributionRow.model_validate(
-        {
-            "rule_id": cited.ref.id,
-            "kind": str(cited.ref.kind),
-            "title": rule.title,
-            "successes_with": cited.successes,
-            "failures_with": cited.failures,
-            "net_sessions": cited.net,
-            "cited_session_ids": cited.sessions,
-        }
+    return shaped(
+        wire.RuleAttributionRow,
+        rule,
+        rule_id=cited.ref.id,
+        kind=str(cited.ref.kind),
+        successes_with=cited.successes,
+        failures_with=cited.failures,
+        net_sessions=cited.net,
+        cited_session_ids=cited.sessions,
     )
 
 

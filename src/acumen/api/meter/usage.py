@@ -26,26 +26,25 @@ async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call
     await call.app.flush_usage()
     usage_stats = await usage.stats(request.days_back, request.limit, request.offset, call.deps)
     stats = [
-        wire.InjectionStat.model_validate(
-            {
-                "entity_type": stat.kind,
-                "entity_id": stat.id,
-                "title": usage_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id)),
-                "surfaced_count": stat.shown,
-                "distinct_session_count": stat.sessions,
-                "total_prompt_tokens": stat.tokens,
-                "first_injected_at": seconds(stat.first_at),
-                "last_injected_at": seconds(stat.last_at),
-                "last_session_id": stat.last_session,
-            }
+        shaped(
+            wire.InjectionStat,
+            entity_type=stat.kind,
+            entity_id=stat.id,
+            title=usage_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id)),
+            surfaced_count=stat.shown,
+            distinct_session_count=stat.sessions,
+            total_prompt_tokens=stat.tokens,
+            first_injected_at=seconds(stat.first_at),
+            last_injected_at=seconds(stat.last_at),
+            last_session_id=stat.last_session,
         )
         for stat in usage_stats.stats
     ]
-    return wire.GetInjectionStatsResponse(
+    return shaped(
+        wire.GetInjectionStatsResponse,
+        usage_stats,
+        request,
         stats=stats,
-        total=usage_stats.total,
-        limit=request.limit,
-        offset=request.offset,
         covered_since=maybe_seconds(usage_stats.covered_since),
         msg=f"Found {usage_stats.total} memory(ies) injected in the last {request.days_back} day(s)",
     )
@@ -77,11 +76,11 @@ async def get_playbook_application_stats(
         )
         for stat in citation_stats.stats
     ]
-    return wire.GetPlaybookApplicationStatsResponse(
+    return shaped(
+        wire.GetPlaybookApplicationStatsResponse,
+        citation_stats,
+        request,
         stats=stats,
-        total=citation_stats.total,
-        limit=request.limit,
-        offset=request.offset,
         unresolved_count=citation_stats.unresolved,
         retrieved_count=citation_stats.retrieved,
         covered_since=maybe_seconds(citation_stats.covered_since),
@@ -97,14 +96,13 @@ async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> w
     await call.app.flush_usage()
     by = GroupBy(request.group_by)
     bill = await costs.report(by, request.days_back, request.model, request.limit, request.offset, call.deps)
-    return wire.GetMemoryCostsResponse(
+    return shaped(
+        wire.GetMemoryCostsResponse,
+        bill,
+        request,
         costs=[_tag(tag, by, bill) for tag in bill.rows],
         all_together=_cost(bill.use, bill.per_million, {}),
-        model=bill.model,
         usd_per_million_tokens=bill.per_million,
-        total=bill.total,
-        limit=request.limit,
-        offset=request.offset,
         since=seconds(bill.since),
         covered_since=maybe_seconds(bill.covered_since),
         cited_since=maybe_seconds(bill.cited_since),

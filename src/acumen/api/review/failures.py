@@ -22,7 +22,7 @@ async def get_failures(request: wire.GetFailuresRequest, call: Call) -> wire.Get
     query = FailureGroupFilter(states=states, source=request.source, endpoint=request.endpoint)
     groups, total = await failures.page(query, request.limit, request.offset, call.deps)
     views = [_group(group) for group in groups]
-    return wire.GetFailuresResponse(groups=views, total=total, limit=request.limit, offset=request.offset)
+    return shaped(wire.GetFailuresResponse, request, groups=views, total=total)
 
 
 @answers(Calls.failure)

@@ -31,12 +31,12 @@ async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) ->
     signals = None if request.signal_filter is None else [str(signal) for signal in request.signal_filter]
     query = ReviewQuery(user, request.days_back, signals, by_waste=request.sort is wire.ReviewOrder.WASTED_TOKENS)
     page = await queue.candidates(query, request.limit, request.offset, call.deps)
-    return wire.GetMemoryReviewResponse(
+    return shaped(
+        wire.GetMemoryReviewResponse,
+        page,
+        request,
         candidates=[_candidate(candidate) for candidate in page.candidates],
-        total=page.total,
-        limit=request.limit,
-        offset=request.offset,
-        signal_counts={wire.ReviewSignal(name): count for name, count in page.by_signal.items()},
+        signal_counts=page.by_signal,
         saving_tokens_per_day=round(page.saving, 1),
         covered_since=maybe_seconds(page.covered_since),
         insufficient_history=not page.enough_history,
@@ -131,9 +131,8 @@ async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.Revie
 async def get_review_actions(request: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
     ref = MemoryRef(Kind(request.kind), request.id) if request.kind and request.id else None
     actions, total = await audit_log.page(request.limit, request.offset, ref, call.deps)
-    return wire.GetReviewActionsResponse(
-        actions=[_entry(action) for action in actions], total=total, limit=request.limit, offset=request.offset
-    )
+    entries = [_entry(action) for action in actions]
+    return shaped(wire.GetReviewActionsResponse, request, actions=entries, total=total)
 
 
 def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
@@ -184,9 +183,7 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 async def get_memory_conflicts(request: wire.GetConflictsRequest, call: Call) -> wire.GetConflictsResponse:
     user = None if request.include_all_users else UserId(request.user_id or "")
     page, total = await conflicts.listed(user, request.limit, request.offset, call.deps)
-    return wire.GetConflictsResponse(
-        conflicts=[_conflict(pair) for pair in page], total=total, limit=request.limit, offset=request.offset
-    )
+    return shaped(wire.GetConflictsResponse, request, conflicts=[_conflict(pair) for pair in page], total=total)
 
 
 @answers(Calls.settle_conflict)
@@ -214,13 +211,8 @@ async def get_memory_duplicates(request: wire.GetDuplicatesRequest, call: Call) 
     being_counted = await memory_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
     clusters, total = await duplicate_clusters.pairs(user, request.limit, request.offset, call.deps)
-    return wire.GetDuplicatesResponse(
-        pairs=[_pair(cluster) for cluster in clusters],
-        total=total,
-        limit=request.limit,
-        offset=request.offset,
-        being_counted=being_counted,
-    )
+    pairs = [_pair(cluster) for cluster in clusters]
+    return shaped(wire.GetDuplicatesResponse, request, pairs=pairs, total=total, being_counted=being_counted)
 
 
 def _pair(cluster: DuplicateCluster) -> wire.DuplicatePair:
