@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from acumen_client import legacy
 from acumen_client.endpoint import Endpoint, delete, get, post, put
 from acumen_client.wire import (
     aggregation,
@@ -120,10 +121,10 @@ class Calls:
         "record_operations", AGENT, "Record up to 1,000 operations. Reports for each whether it was stored, or why not."
     )(operation_shapes.RecordOperationsRequest, operation_shapes.RecordOperationsResponse)
     event = post("event", AGENT, "Record one operation in the legacy format.", path="/event", repeatable=False)(
-        operation_shapes.EventRequest, operation_shapes.EventResponse
+        legacy.EventRequest, legacy.EventResponse
     )
     stats = get("stats", READER, "Count operations by source and show the latest.", path="/stats")(
-        Nothing, operation_shapes.StatsResponse
+        Nothing, legacy.StatsResponse
     )
     operations = post("get_operations", READER, "List operations, or follow them live.")(
         operation_shapes.GetOperationsRequest, operation_shapes.GetOperationsResponse

@@ -157,6 +157,11 @@ class Endpoint(Generic[P, A]):
         return self.where == "body" and not self.takes_nothing
 
     @property
+    def exclude_none(self) -> bool:
+        """Whether the reply leaves null fields out."""
+        return not issubclass(self.answer_model, NullsSent)
+
+    @property
     def path_fields(self) -> frozenset[str]:
         """Names of the fields that stand in the path, as `{name}`."""
         return _in_path(self.path)
@@ -199,7 +204,7 @@ class Endpoint(Generic[P, A]):
 
     def dump(self, answer: BaseModel) -> bytes:
         """The reply as JSON."""
-        return answer.model_dump_json(exclude_none=not issubclass(self.answer_model, NullsSent), by_alias=True).encode()
+        return answer.model_dump_json(exclude_none=self.exclude_none, by_alias=True).encode()
 
 
 @cache

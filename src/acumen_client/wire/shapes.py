@@ -146,6 +146,9 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 HowMany = Annotated[int, Field(gt=0, le=1_000_000)]
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Days = Annotated[int, Field(gt=0, le=36_500)]
+Positive = Annotated[int, Field(gt=0, le=2**31 - 1)]
+NotNegative = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Labels = Annotated[list[Label], Field(max_length=1_000)]
 
 
 # --- base models ---------------------------------------------------------------------------------------------------

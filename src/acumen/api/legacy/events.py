@@ -18,8 +18,9 @@ from acumen.model.operations.operation import (
 )
 from acumen.observe import operations
 from acumen.observe.operations import SentOperation
+from acumen_client import legacy as wire
 from acumen_client.calls import Calls
-from acumen_client.wire import operations as wire
+from acumen_client.wire.operations import fresh_operation_id
 from acumen_client.wire.shapes import Nothing
 
 RECENT = 10
@@ -42,7 +43,7 @@ def _event(request: wire.EventRequest, at: Millis) -> SentOperation:
     body = request.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
     started = None if request.timestamp is None else Millis(int(request.timestamp * 1000))
     # The same words at the same moment are the same event; without a moment nobody can tell.
-    op_id = request.op_id or (f"evt_{body_hash(body)[:32]}" if started is not None else wire.fresh_operation_id())
+    op_id = request.op_id or (f"evt_{body_hash(body)[:32]}" if started is not None else fresh_operation_id())
     operation = Operation(
         id=OperationId(op_id),
         source=request.source,

@@ -9,7 +9,6 @@ from acumen.recall import experiments
 from acumen.recall.experiments import Arm
 from acumen_client.calls import Calls
 from acumen_client.wire import experiments as wire
-from acumen_client.wire.sections import RetrievalExperimentRecord
 from acumen_client.wire.shapes import ExperimentArm, Nothing
 
 POINTS = 100
@@ -65,8 +64,8 @@ def _listed(listed: Sequence[Experiment]) -> wire.RetrievalExperimentListRespons
     )
 
 
-def record(experiment: Experiment) -> RetrievalExperimentRecord:
-    return shaped(RetrievalExperimentRecord, experiment, experiment_id=experiment.id)
+def record(experiment: Experiment) -> wire.RetrievalExperimentRecord:
+    return shaped(wire.RetrievalExperimentRecord, experiment, experiment_id=experiment.id)
 
 
 def _arm(arm: Arm) -> wire.RetrievalExperimentArmMetrics:
