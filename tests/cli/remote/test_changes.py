@@ -74,7 +74,7 @@ def test_a_change_is_undone_and_the_conflict_that_comes_of_it_settled(ask: Run, 
 
     assert "stays current and in conflict with it" in undone.out.replace("\n", " ")
     assert "acumen memory-review settle con_" in undone.out
-    assert (again.code, "undone before" in again.err) == (1, True)
+    assert (again.code, "already undone" in again.err) == (1, True)
     assert len(conflicts) == 2
     assert "The staging port is 8080" in listed.out.replace("\n", " ")
     assert (settled["changed_count"], settled["items"][0]["changes"]["status"]) == (1, ["current", "superseded"])
