@@ -75,10 +75,8 @@ class CiteResponse(Done):
     unresolved: list[str] = Field(default_factory=list)
 
 
-class GetPlaybookApplicationStatsRequest(RequestModel):
-    days_back: Days = 30
-    limit: HowMany = 1_000
-    offset: Offset = 0
+class GetPlaybookApplicationStatsRequest(GetInjectionStatsRequest):
+    pass
 
 
 class PlaybookApplicationStat(AnswerModel):

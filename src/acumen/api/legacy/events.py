@@ -4,7 +4,7 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.observe.operations import body_hash
-from acumen.api.views import seconds
+from acumen.api.views import seconds, shaped
 from acumen.errors import Conflict
 from acumen.model.ids import Millis
 from acumen.model.operations.operation import (
@@ -96,12 +96,7 @@ async def stats(_request: Nothing, call: Call) -> wire.StatsResponse:
         failures=sum(count.failures for count in counts),
         by_source={count.source: count.total for count in counts},
         sources={
-            count.source: wire.SourceStats(
-                total=count.total,
-                successes=count.successes,
-                failures=count.failures,
-                last_hour=seconds(count.last_hour or Millis(0)),
-            )
+            count.source: shaped(wire.SourceStats, count, last_hour=seconds(count.last_hour or Millis(0)))
             for count in counts
         },
         recent=[_recent(operation) for operation in recent],

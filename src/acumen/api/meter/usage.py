@@ -16,7 +16,6 @@ from acumen.recall import replay
 from acumen.recall.replay import Then
 from acumen_client.calls import Calls
 from acumen_client.wire import meter as wire
-from acumen_client.wire.shapes import MemoryKind
 
 MILLION = 1_000_000
 
@@ -56,7 +55,7 @@ async def cite(request: wire.CiteRequest, call: Call) -> wire.CiteResponse:
     session = SessionId(request.session_id) if request.session_id else None
     named = [citation.model_dump() for citation in request.citations]
     cited = await citations.cite(UserId(request.user_id), session, RequestId(request.request_id), named, call.deps)
-    memories = [wire.CitedMemory(kind=MemoryKind(ref.kind), id=ref.id) for ref in sorted(cited.memories)]
+    memories = [shaped(wire.CitedMemory, ref) for ref in sorted(cited.memories)]
     return wire.CiteResponse(cited=memories, unresolved=sorted(cited.unresolved))
 
 
@@ -66,9 +65,10 @@ async def get_playbook_application_stats(
 ) -> wire.GetPlaybookApplicationStatsResponse:
     citation_stats = await usage.citations(request.days_back, request.limit, request.offset, call.deps)
     stats = [
-        wire.PlaybookApplicationStat(
+        shaped(
+            wire.PlaybookApplicationStat,
             real_id=stat.id,
-            kind=MemoryKind(stat.kind),
+            kind=stat.kind,
             title=citation_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id), ""),
             applied_count=stat.cited,
             last_applied_at=seconds(stat.last_at),
@@ -209,11 +209,11 @@ def _then(recalled: Then) -> wire.RecalledThen:
         context=recalled.context.text,
         context_tokens=recalled.context.tokens,
         memories=[
-            wire.InjectedMemory(
-                kind=MemoryKind(ref.kind),
-                id=ref.id,
+            shaped(
+                wire.InjectedMemory,
+                ref,
+                hit,
                 score=round(hit.score, 4),
-                reasons=hit.reasons,
                 shown=ref in shown,
                 line=lines[ref].text,
                 tokens=lines[ref].tokens,
