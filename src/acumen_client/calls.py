@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from acumen_client.endpoint import Endpoint, get, post
+from acumen_client import legacy
+from acumen_client.endpoint import Endpoint, delete, get, post, put
 from acumen_client.wire import (
     aggregation,
     changes,
@@ -44,9 +45,9 @@ class Calls:
     publish = post("publish_interaction", AGENT, "Publish turns of a session. Returns once they are stored on disk.")(
         observe.PublishUserInteractionRequest, observe.PublishUserInteractionResponse
     )
-    finalize_session = post(
-        "finalize_session", AGENT, "End a session, so that it is learned from now.", exclude_none=False
-    )(observe.FinalizeSessionRequest, observe.FinalizeSessionResponse)
+    finalize_session = post("finalize_session", AGENT, "End a session, so that it is learned from now.")(
+        observe.FinalizeSessionRequest, observe.FinalizeSessionResponse
+    )
     learning_status = get("learning_status", READER, "Show whether a published request has been learned from.")(
         observe.LearningStatusRequest, observe.LearningStatusResponse
     )
@@ -111,24 +112,19 @@ class Calls:
         path="/api/get_learning_provenance",
     )(learn.GetLearningProvenanceRequest, learn.LearningProvenanceViewResponse)
     profile_change_log = get(
-        "profile_change_log",
-        READER,
-        "List profiles that were added, removed or mentioned again, and why.",
-        exclude_none=False,
+        "profile_change_log", READER, "List profiles that were added, removed or mentioned again, and why."
     )(learn.ProfileChangeLogRequest, learn.ProfileChangeLogViewResponse)
 
     # --- operations ------------------------------------------------------------------------------------------------
 
     record_operations = post(
-        "record_operations",
-        AGENT,
-        "Record up to 1,000 operations. Reports for each whether it was stored, or why not.",
+        "record_operations", AGENT, "Record up to 1,000 operations. Reports for each whether it was stored, or why not."
     )(operation_shapes.RecordOperationsRequest, operation_shapes.RecordOperationsResponse)
     event = post("event", AGENT, "Record one operation in the legacy format.", path="/event", repeatable=False)(
-        operation_shapes.EventRequest, operation_shapes.EventResponse
+        legacy.EventRequest, legacy.EventResponse
     )
     stats = get("stats", READER, "Count operations by source and show the latest.", path="/stats")(
-        Nothing, operation_shapes.StatsResponse
+        Nothing, legacy.StatsResponse
     )
     operations = post("get_operations", READER, "List operations, or follow them live.")(
         operation_shapes.GetOperationsRequest, operation_shapes.GetOperationsResponse
@@ -216,63 +212,63 @@ class Calls:
     add_agent_playbooks = post("add_agent_playbook", AGENT, "Add agent playbooks by hand.", repeatable=False)(
         memories.AddAgentPlaybookRequest, memories.AddedResponse
     )
-    update_profile = post("update_user_profile", REVIEWER, "Change a profile.", method="PUT")(
+    update_profile = put("update_user_profile", REVIEWER, "Change a profile.")(
         memories.UpdateUserProfileRequest, memories.UpdatedResponse
     )
-    update_user_playbook = post("update_user_playbook", REVIEWER, "Change a user playbook.", method="PUT")(
+    update_user_playbook = put("update_user_playbook", REVIEWER, "Change a user playbook.")(
         memories.UpdateUserPlaybookRequest, memories.UpdatedResponse
     )
-    update_agent_playbook = post("update_agent_playbook", REVIEWER, "Change an agent playbook.", method="PUT")(
+    update_agent_playbook = put("update_agent_playbook", REVIEWER, "Change an agent playbook.")(
         memories.UpdateAgentPlaybookRequest, memories.UpdatedResponse
     )
-    update_agent_playbook_status = post(
-        "update_agent_playbook_status", REVIEWER, "Approve or reject an agent playbook.", method="PUT"
+    update_agent_playbook_status = put(
+        "update_agent_playbook_status", REVIEWER, "Approve or reject an agent playbook."
     )(memories.UpdatePlaybookStatusRequest, memories.UpdatedResponse)
-    delete_profile = post(
-        "delete_profile", REVIEWER, "Delete a profile, or the profiles of a user that match a query.", method="DELETE"
+    delete_profile = delete(
+        "delete_profile", REVIEWER, "Delete a profile, or the profiles of a user that match a query."
     )(erasure.DeleteUserProfileRequest, erasure.DeletedResponse)
-    delete_interaction = post("delete_interaction", REVIEWER, "Delete a turn.", method="DELETE")(
+    delete_interaction = delete("delete_interaction", REVIEWER, "Delete a turn.")(
         erasure.DeleteUserInteractionRequest, erasure.DeletedResponse
     )
-    delete_request = post("delete_request", REVIEWER, "Delete a request with its turns.", method="DELETE")(
+    delete_request = delete("delete_request", REVIEWER, "Delete a request with its turns.")(
         erasure.DeleteRequestRequest, erasure.DeletedResponse
     )
-    delete_session = post("delete_session", REVIEWER, "Delete a session with its requests and turns.", method="DELETE")(
+    delete_session = delete("delete_session", REVIEWER, "Delete a session with its requests and turns.")(
         erasure.DeleteSessionRequest, erasure.DeleteSessionResponse
     )
-    delete_agent_playbook = post("delete_agent_playbook", REVIEWER, "Delete an agent playbook.", method="DELETE")(
+    delete_agent_playbook = delete("delete_agent_playbook", REVIEWER, "Delete an agent playbook.")(
         erasure.DeleteAgentPlaybookRequest, erasure.DeletedResponse
     )
-    delete_user_playbook = post("delete_user_playbook", REVIEWER, "Delete a user playbook.", method="DELETE")(
+    delete_user_playbook = delete("delete_user_playbook", REVIEWER, "Delete a user playbook.")(
         erasure.DeleteUserPlaybookRequest, erasure.DeletedResponse
     )
-    delete_requests = post(
-        "delete_requests_by_ids", REVIEWER, "Delete several requests with their turns.", method="DELETE"
-    )(erasure.DeleteRequestsByIdsRequest, erasure.BulkDeleteResponse)
-    delete_profiles = post("delete_profiles_by_ids", REVIEWER, "Delete several profiles.", method="DELETE")(
+    delete_requests = delete("delete_requests_by_ids", REVIEWER, "Delete several requests with their turns.")(
+        erasure.DeleteRequestsByIdsRequest, erasure.BulkDeleteResponse
+    )
+    delete_profiles = delete("delete_profiles_by_ids", REVIEWER, "Delete several profiles.")(
         erasure.DeleteProfilesByIdsRequest, erasure.BulkDeleteResponse
     )
-    delete_agent_playbooks = post(
-        "delete_agent_playbooks_by_ids", REVIEWER, "Delete several agent playbooks.", method="DELETE"
-    )(erasure.DeleteAgentPlaybooksByIdsRequest, erasure.BulkDeleteResponse)
-    delete_user_playbooks = post(
-        "delete_user_playbooks_by_ids", REVIEWER, "Delete several user playbooks.", method="DELETE"
-    )(erasure.DeleteUserPlaybooksByIdsRequest, erasure.BulkDeleteResponse)
-    delete_all_interactions = post("delete_all_interactions", ADMIN, "Delete every request and turn.", method="DELETE")(
+    delete_agent_playbooks = delete("delete_agent_playbooks_by_ids", REVIEWER, "Delete several agent playbooks.")(
+        erasure.DeleteAgentPlaybooksByIdsRequest, erasure.BulkDeleteResponse
+    )
+    delete_user_playbooks = delete("delete_user_playbooks_by_ids", REVIEWER, "Delete several user playbooks.")(
+        erasure.DeleteUserPlaybooksByIdsRequest, erasure.BulkDeleteResponse
+    )
+    delete_all_interactions = delete("delete_all_interactions", ADMIN, "Delete every request and turn.")(
         Nothing, erasure.BulkDeleteResponse
     )
-    delete_all_profiles = post("delete_all_profiles", ADMIN, "Delete every profile.", method="DELETE")(
+    delete_all_profiles = delete("delete_all_profiles", ADMIN, "Delete every profile.")(
         Nothing, erasure.BulkDeleteResponse
     )
-    delete_all_playbooks = post(
-        "delete_all_playbooks", ADMIN, "Delete every user and agent playbook.", method="DELETE"
-    )(Nothing, erasure.BulkDeleteResponse)
-    delete_all_user_playbooks = post(
-        "delete_all_user_playbooks", ADMIN, "Delete every user playbook.", method="DELETE"
-    )(Nothing, erasure.BulkDeleteResponse)
-    delete_all_agent_playbooks = post(
-        "delete_all_agent_playbooks", ADMIN, "Delete every agent playbook.", method="DELETE"
-    )(Nothing, erasure.BulkDeleteResponse)
+    delete_all_playbooks = delete("delete_all_playbooks", ADMIN, "Delete every user and agent playbook.")(
+        Nothing, erasure.BulkDeleteResponse
+    )
+    delete_all_user_playbooks = delete("delete_all_user_playbooks", ADMIN, "Delete every user playbook.")(
+        Nothing, erasure.BulkDeleteResponse
+    )
+    delete_all_agent_playbooks = delete("delete_all_agent_playbooks", ADMIN, "Delete every agent playbook.")(
+        Nothing, erasure.BulkDeleteResponse
+    )
     clear_user_data = post("clear_user_data", ADMIN, "Erase all data of a user.")(
         erasure.ClearUserDataRequest, erasure.ClearUserDataResponse
     )
@@ -292,7 +288,6 @@ class Calls:
         REVIEWER,
         "Start an aggregation in the background. Idempotent per request_id.",
         path="/api/playbook_aggregation_operations",
-        exclude_none=False,
         status=202,
     )(aggregation.SubmitPlaybookAggregationRequest, aggregation.PlaybookAggregationOperation)
     playbook_aggregation_operation = get(
@@ -300,13 +295,11 @@ class Calls:
         READER,
         "Show the progress of an aggregation.",
         path="/api/playbook_aggregation_operations/{operation_id}",
-        exclude_none=False,
     )(aggregation.GetPlaybookAggregationOperationRequest, aggregation.PlaybookAggregationOperation)
     playbook_aggregation_changes = get(
         "playbook_aggregation_change_logs",
         READER,
         "List the agent playbooks that aggregations added, updated and removed.",
-        exclude_none=False,
     )(aggregation.PlaybookAggregationChangeLogRequest, aggregation.PlaybookAggregationChangeLogResponse)
 
     # --- meter and review ------------------------------------------------------------------------------------------
@@ -314,9 +307,9 @@ class Calls:
     injection_stats = post("get_injection_stats", READER, "Count injections and injected tokens per memory.")(
         meter.GetInjectionStatsRequest, meter.GetInjectionStatsResponse
     )
-    memory_review = post(
-        "get_memory_review", READER, "List the memories that need review, and why.", exclude_none=False
-    )(review.GetMemoryReviewRequest, review.GetMemoryReviewResponse)
+    memory_review = post("get_memory_review", READER, "List the memories that need review, and why.")(
+        review.GetMemoryReviewRequest, review.GetMemoryReviewResponse
+    )
 
     # --- outcomes and evaluation -------------------------------------------------------------------------------------
 
@@ -330,11 +323,7 @@ class Calls:
         "get_agent_success_evaluation_results", READER, "List evaluated session outcomes with reasons, newest first."
     )(evaluations.GetAgentSuccessEvaluationResultsRequest, evaluations.GetEvaluationResultsViewResponse)
     grade_on_demand = post(
-        "grade_on_demand",
-        AGENT,
-        "Evaluate a session now.",
-        path="/api/evaluations/grade_on_demand",
-        exclude_none=False,
+        "grade_on_demand", AGENT, "Evaluate a session now.", path="/api/evaluations/grade_on_demand"
     )(evaluations.GradeOnDemandRequest, evaluations.GradeOnDemandResponse)
     regenerate_evaluations = post(
         "regenerate_evaluations",
@@ -348,14 +337,12 @@ class Calls:
         READER,
         "Show the progress of a regeneration.",
         path="/api/evaluations/regenerate/{job_id}",
-        exclude_none=False,
     )(evaluations.RegenerationRequest, evaluations.RegenerateStatusResponse)
-    cancel_evaluation_regeneration = post(
+    cancel_evaluation_regeneration = delete(
         "cancel_evaluation_regeneration",
         REVIEWER,
         "Cancel a regeneration before its next session.",
         path="/api/evaluations/regenerate/{job_id}",
-        method="DELETE",
         where="query",
     )(evaluations.RegenerationRequest, evaluations.CancelRegenerationResponse)
     recent_shadow_comparisons = get(
@@ -363,13 +350,11 @@ class Calls:
         READER,
         "List shadow comparisons, newest first.",
         path="/api/evaluations/shadow_comparisons/recent",
-        exclude_none=False,
     )(evaluations.RecentShadowComparisonsRequest, evaluations.GetRecentShadowComparisonsResponse)
     evaluation_overview = post(
         "get_evaluation_overview",
         READER,
         "Summarize session outcomes, compared with the previous period and by cited memory.",
-        exclude_none=False,
     )(overview.GetEvaluationOverviewRequest, overview.GetEvaluationOverviewResponse)
     dashboard_stats = post("get_dashboard_stats", READER, "Count interactions, memories and evaluations per day.")(
         overview.GetDashboardStatsRequest, overview.GetDashboardStatsResponse
@@ -428,10 +413,7 @@ class Calls:
         meter.GetMemoryCostsRequest, meter.GetMemoryCostsResponse
     )
     memory_lift = post(
-        "get_memory_lift",
-        READER,
-        "Compare outcomes of sessions with and without a memory, and before and after it.",
-        exclude_none=False,
+        "get_memory_lift", READER, "Compare outcomes of sessions with and without a memory, and before and after it."
     )(meter.GetMemoryLiftRequest, meter.GetMemoryLiftResponse)
     injection = post("get_injection", READER, "Show a past injection: query, results and rendered context.")(
         meter.GetInjectionRequest, meter.GetInjectionResponse
@@ -443,18 +425,13 @@ class Calls:
     # --- experiments -----------------------------------------------------------------------------------------------
 
     retrieval_experiments = get(
-        "list_retrieval_experiments",
-        READER,
-        "List holdout experiments.",
-        path="/api/retrieval_experiments",
-        exclude_none=False,
+        "list_retrieval_experiments", READER, "List holdout experiments.", path="/api/retrieval_experiments"
     )(Nothing, experiments.RetrievalExperimentListResponse)
     start_retrieval_experiment = post(
         "start_retrieval_experiment",
         ADMIN,
         "Start a holdout: the given percentage of users receives no memories.",
         path="/api/retrieval_experiments",
-        exclude_none=False,
         repeatable=False,
     )(experiments.StartRetrievalExperimentRequest, experiments.RetrievalExperimentListResponse)
     stop_retrieval_experiment = post(
@@ -462,7 +439,6 @@ class Calls:
         ADMIN,
         "Stop the running holdout.",
         path="/api/retrieval_experiments/stop",
-        exclude_none=False,
         repeatable=False,
     )(experiments.StopRetrievalExperimentRequest, experiments.RetrievalExperimentListResponse)
     retrieval_experiment_results = get(
@@ -470,24 +446,17 @@ class Calls:
         READER,
         "Compare users who receive memories with the holdout.",
         path="/api/retrieval_experiments/{experiment_id}/results",
-        exclude_none=False,
     )(experiments.GetRetrievalExperimentResultsRequest, experiments.RetrievalExperimentResultsResponse)
 
     # --- configuration ---------------------------------------------------------------------------------------------
 
-    config = get("get_config", READER, "Read the configuration. Secrets are masked.", exclude_none=False)(
-        Nothing, Config
+    config = get("get_config", READER, "Read the configuration. Secrets are masked.")(Nothing, Config)
+    set_config = post("set_config", ADMIN, "Replace the configuration. Masked secrets are kept.", shape=Config)(
+        _whole, SetConfigResponse
     )
-    set_config = post(
-        "set_config",
-        ADMIN,
-        "Replace the configuration. Masked secrets are kept.",
-        shape=Config,
-        exclude_none=False,
-    )(_whole, SetConfigResponse)
-    update_config = post(
-        "update_config", ADMIN, "Change the given fields of the configuration.", shape=ConfigUpdate, exclude_none=False
-    )(_some, SetConfigResponse)
+    update_config = post("update_config", ADMIN, "Change the given fields of the configuration.", shape=ConfigUpdate)(
+        _some, SetConfigResponse
+    )
 
     # --- system ----------------------------------------------------------------------------------------------------
 
@@ -504,10 +473,10 @@ class Calls:
     create_key = post(
         "create_key", ADMIN, "Create an API key. Its secret is shown once.", path="/api/keys", repeatable=False
     )(system.CreateKeyRequest, system.CreateKeyResponse)
-    revoke_key = post("revoke_key", ADMIN, "Revoke an API key immediately.", path="/api/keys", method="DELETE")(
+    revoke_key = delete("revoke_key", ADMIN, "Revoke an API key immediately.", path="/api/keys")(
         system.RevokeKeyRequest, system.RevokeKeyResponse
     )
-    version = get("version", PUBLIC, "Show the versions of server and API.", path="/meta/version", exclude_none=False)(
+    version = get("version", PUBLIC, "Show the versions of server and API.", path="/meta/version")(
         Nothing, system.VersionResponse
     )
     welcome = get("welcome", PUBLIC, "Show a welcome message.", path="/")(Nothing, system.WelcomeResponse)

@@ -30,7 +30,7 @@ from pydantic.fields import FieldInfo
 from typing_extensions import ParamSpec, Self, Unpack
 
 from acumen_client.errors import BadInput, in_words
-from acumen_client.wire.shapes import InQuery, Nothing, Role
+from acumen_client.wire.shapes import InQuery, Nothing, NullsSent, Role
 
 if TYPE_CHECKING:
     from acumen_client.client import AsyncClient, Client
@@ -97,8 +97,6 @@ class Endpoint(Generic[P, A]):
     shape: type[BaseModel] | None = None
     # Where the parameters travel; fields marked `InQuery` always go in the query string.
     where: Where = "body"
-    # Whether the reply leaves null fields out.
-    exclude_none: bool = True
     # Whether sending it twice is the same as sending it once.
     repeatable: bool = True
     # What a success is answered with: 202 where the work is only begun.
@@ -157,6 +155,11 @@ class Endpoint(Generic[P, A]):
     @property
     def reads_body(self) -> bool:
         return self.where == "body" and not self.takes_nothing
+
+    @property
+    def exclude_none(self) -> bool:
+        """Whether the reply leaves null fields out."""
+        return not issubclass(self.answer_model, NullsSent)
 
     @property
     def path_fields(self) -> frozenset[str]:
@@ -222,7 +225,6 @@ class More(TypedDict, total=False):
     path: str
     shape: type[BaseModel]
     where: Where
-    exclude_none: bool
     repeatable: bool
     status: Literal[200, 202]
 
@@ -236,6 +238,16 @@ class Shapes(Protocol):
 def post(name: str, role: Role, summary: str, **more: Unpack[More]) -> Shapes:
     """An endpoint at `/api/NAME` that reads a body."""
     return _endpoint(name, role, summary, {"method": "POST", "path": f"/api/{name}", **more})
+
+
+def put(name: str, role: Role, summary: str, **more: Unpack[More]) -> Shapes:
+    """An endpoint at `/api/NAME` that reads a body with the changes."""
+    return _endpoint(name, role, summary, {"method": "PUT", "path": f"/api/{name}", **more})
+
+
+def delete(name: str, role: Role, summary: str, **more: Unpack[More]) -> Shapes:
+    """An endpoint at `/api/NAME` that reads a body with what is to be deleted."""
+    return _endpoint(name, role, summary, {"method": "DELETE", "path": f"/api/{name}", **more})
 
 
 def get(name: str, role: Role, summary: str, **more: Unpack[More]) -> Shapes:

@@ -2,11 +2,11 @@
 
 import pytest
 
+from acumen.api.config_merge import MASK
 from acumen.learn.share.stance import MIN_COSINE
 from acumen.model.memories.aggregation import UNSAID_SIMILARITIES
 from acumen_client import Config
-from acumen_client.wire import sections
-from acumen_client.wire.config import MASK
+from acumen_client.wire import config
 from tests.world import Org, join, once
 
 SECRET = "sk-the-secret"
@@ -233,5 +233,5 @@ async def test_an_extractors_stride_does_not_exceed_its_window(org: Org, window:
 
 
 def test_the_likeness_of_lessons_that_is_shown_is_the_one_that_was_measured():
-    assert sections.MEASURED_SIMILARITY == MIN_COSINE
-    assert {sections.MEASURED_SIMILARITY, sections.UNSAID_SIMILARITY} == UNSAID_SIMILARITIES
+    assert config.MEASURED_SIMILARITY == MIN_COSINE
+    assert {config.MEASURED_SIMILARITY, config.UNSAID_SIMILARITY} == UNSAID_SIMILARITIES

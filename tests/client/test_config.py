@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from acumen_client.wire.config import MASK, Config, ConfigUpdate, agreed, masked, shown, unmasked
-from acumen_client.wire.sections import MEASURED_SIMILARITY, StorageConfigPostgres
+from acumen_client.legacy import StorageConfigPostgres
+from acumen_client.wire.config import MEASURED_SIMILARITY, Config, ConfigUpdate
 
 PROMPT = "Note what matters."
 
@@ -88,55 +88,6 @@ def test_two_extractors_of_one_name_are_refused():
         config(profile_extractor_configs=[named("a"), named("a")])
 
 
-@pytest.mark.parametrize(
-    "sent, after",
-    [
-        ({"profile_extractor_config": named("c")}, ["c", "b"]),
-        ({"profile_extractor_config": named("c"), "profile_extractor_configs": None}, ["c", "b"]),
-        ({"profile_extractor_config": None}, []),
-        ({"profile_extractor_configs": [named("c")]}, ["c"]),
-        ({"profile_extractor_config": named("c"), "profile_extractor_configs": [named("a"), named("b")]}, ["c", "b"]),
-        ({"profile_extractor_config": named("a"), "profile_extractor_configs": [named("d")]}, ["d"]),
-        ({"profile_extractor_config": None, "profile_extractor_configs": [named("a"), named("b")]}, []),
-    ],
-)
-def test_whoever_changes_one_or_many_is_understood(sent: dict[str, Any], after: list[str]):
-    stored = config(profile_extractor_configs=[named("a"), named("b")])
-
-    whole = agreed(config(**sent), stored)
-
-    names = [one.extractor_name for one in whole.profile_extractor_configs or ()]
-    assert names == after
-    assert (whole.profile_extractor_config.extractor_name if whole.profile_extractor_config else None) == (
-        after[0] if after else None
-    )
-
-
-def test_one_and_many_that_contradict_each_other_are_refused():
-    stored = config(profile_extractor_configs=[named("a"), named("b")])
-
-    with pytest.raises(ValueError, match="profile_extractor_config and the first of profile_extractor_configs differ"):
-        agreed(config(profile_extractor_config=named("c"), profile_extractor_configs=[named("d")]), stored)
-
-
-def test_an_update_of_the_one_keeps_the_others_and_an_update_of_many_replaces_all():
-    stored = config(profile_extractor_configs=[named("a"), named("b")])
-
-    first = ConfigUpdate.model_validate({"profile_extractor_config": named("c")}).applied_to(stored)
-    every = ConfigUpdate.model_validate({"profile_extractor_configs": [named("d")]}).applied_to(stored)
-
-    assert [one.extractor_name for one in first.profile_extractor_configs or ()] == ["c", "b"]
-    assert [one.extractor_name for one in every.profile_extractor_configs or ()] == ["d"]
-
-
-def test_a_reader_is_shown_many_only_where_there_are_many():
-    one, two = config(), config(profile_extractor_configs=[named("a"), named("b")])
-
-    assert "profile_extractor_configs" not in shown(one).model_dump()
-    assert len(shown(two).model_dump()["profile_extractor_configs"]) == 2
-    assert Config.model_validate(shown(two).model_dump()) == two
-
-
 def test_todays_name_wins_over_an_older_one():
     assert config(batch_size=30, window_size=20).window_size == 20
 
@@ -207,62 +158,6 @@ def test_a_storage_that_lacks_a_field_is_not_taken_for_another():
         config(storage_config={"url": "https://x", "key": "k"})
 
 
-def test_an_update_replaces_only_what_it_names():
-    before = config(agent_context_prompt="We sell tea.", window_size=20)
-
-    after = ConfigUpdate.model_validate({"batch_interval": 2}).applied_to(before)
-
-    assert (after.agent_context_prompt, after.window_size, after.stride_size) == ("We sell tea.", 20, 2)
-
-
-def test_an_update_to_a_preset_sets_window_and_stride():
-    after = ConfigUpdate.model_validate({"extraction_preset": "quick_chat"}).applied_to(config(window_size=40))
-
-    assert (after.window_size, after.stride_size) == (5, 3)
-
-
 def test_an_update_names_what_it_does_not_know():
     with pytest.raises(ValidationError, match="windowsize"):
         ConfigUpdate.model_validate({"windowsize": 3})
-
-
-def test_an_update_is_checked_as_a_whole():
-    with pytest.raises(ValidationError, match="stride_size"):
-        ConfigUpdate.model_validate({"window_size": 2}).applied_to(config(stride_size=3))
-
-
-SECRET = {
-    "storage_config": {"db_url": "postgresql://ada:pw@host/db"},
-    "api_key_config": {"openai": {"api_key": "sk-1"}, "custom_endpoint": None},
-    "pending_tool_call_config": {"hmac_secrets": ["hush-1", "hush-2"]},
-}
-
-
-def test_masked_shows_no_secret():
-    shown = masked(config(**SECRET)).model_dump_json()
-
-    assert not any(secret in shown for secret in ("pw@host", "sk-1", "hush-1", "hush-2"))
-
-
-def test_what_was_masked_returns_when_it_is_sent_back():
-    stored = config(**SECRET)
-
-    assert unmasked(masked(stored), stored) == stored
-
-
-def test_a_new_secret_replaces_the_stored_one():
-    stored = config(**SECRET)
-    changed = masked(stored).model_dump()
-    changed["api_key_config"]["openai"]["api_key"] = "sk-2"
-
-    after = unmasked(Config.model_validate(changed), stored)
-
-    assert after.api_key_config
-    assert after.api_key_config.openai
-    assert after.api_key_config.openai.api_key == "sk-2"
-
-
-def test_a_mask_with_nothing_behind_it_stays():
-    sent = config(api_key_config={"anthropic": {"api_key": MASK}})
-
-    assert unmasked(sent, config()) == sent

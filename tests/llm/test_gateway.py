@@ -580,7 +580,7 @@ async def test_one_who_is_told_to_stop_stops_and_the_call_is_still_written_down(
     assert door.call.prompt_tokens > 0
 
 
-# --- the breaker and the budget ------------------------------------------------------------------------------------
+# --- the circuit breaker and the budget ----------------------------------------------------------------------------
 
 
 async def test_a_model_that_fails_again_and_again_is_left_alone_then_tried_by_one_question(

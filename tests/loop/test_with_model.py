@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
+from acumen.api.config_merge import MASK
 from acumen.llm.scripted import Script
 from acumen.model.metering.llm_call import ModelRole
-from acumen_client.wire.config import MASK
 from tests.model_server import model_server, refuses, says, waits_for
 from tests.world import Org, Start, local, said
 

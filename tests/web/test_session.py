@@ -1,15 +1,13 @@
-"""Cookies and forms: what is ours, and what is not."""
+"""Cookies: what is ours, and what is not."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acumen.auth.headers import Scope
-from acumen.errors import NotAllowed
 from acumen.model.ids import Millis
 from acumen.model.times import HOUR_MS
 from acumen.settings import Web
-from acumen.web.session import Sessions, cookie_of, from_own_page
+from acumen.web.session import Sessions, cookie_of
 
 AT = Millis(1_800_000_000_000)
 
@@ -48,32 +46,6 @@ def test_a_changed_cookie_is_none():
     said, _, signature = sessions.open("key_1", AT).rpartition(".")
 
     assert sessions.key_of(f"{said.replace('key_1', 'key_2')}.{signature}", AT) is None
-
-
-@pytest.mark.parametrize(
-    "headers,own",
-    [
-        ({"origin": "http://127.0.0.1:8061"}, True),
-        ({"sec_fetch_site": "same-origin"}, True),
-        ({"origin": "http://evil.example"}, False),
-        ({"origin": "http://127.0.0.1:9000"}, False),
-        ({"origin": "null", "sec_fetch_site": "same-origin"}, False),
-        ({"sec_fetch_site": "cross-site"}, False),
-        ({}, False),
-    ],
-)
-def test_only_the_browsers_own_word_makes_a_form_ours(headers: dict[str, str], own: bool):
-    assert from_own_page(_scope(**headers)) is own
-
-
-def test_a_form_needs_the_token_of_its_own_session():
-    sessions = Sessions(Web())
-    scope = _scope(origin="http://127.0.0.1:8061")
-
-    sessions.check_form(scope, "mine", sessions.token("mine"))
-
-    with pytest.raises(NotAllowed):
-        sessions.check_form(scope, "mine", sessions.token("another's"))
 
 
 def test_our_cookie_is_found_among_others():

@@ -6,12 +6,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from acumen.api.call import Call, answers
+from acumen.api.config_merge import KeyMoved, agreed, shown, unmasked, updated
 from acumen.api.recall.experiments import record
 from acumen.errors import BadInput, Conflict
 from acumen.model.account import StoredConfig
 from acumen_client.calls import Calls
-from acumen_client.wire.config import Config, ConfigUpdate, KeyMoved, SetConfigResponse, agreed, shown, unmasked
-from acumen_client.wire.sections import RetrievalExperimentConfig, RetrievalExperimentRecord
+from acumen_client.wire.config import Config, ConfigUpdate, SetConfigResponse
+from acumen_client.wire.experiments import RetrievalExperimentConfig, RetrievalExperimentRecord
 from acumen_client.wire.shapes import Nothing
 
 
@@ -30,7 +31,7 @@ async def set_config(request: Config, call: Call) -> SetConfigResponse:
 @answers(Calls.update_config)
 async def update_config(request: ConfigUpdate, call: Call) -> SetConfigResponse:
     stored, before = await _read(call)
-    return await _write(_unmasked(_agreed(request.applied_to(before), before), before), before, stored, call)
+    return await _write(_unmasked(_agreed(updated(before, request), before), before), before, stored, call)
 
 
 def _agreed(request: Config, before: Config) -> Config:

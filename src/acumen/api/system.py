@@ -81,24 +81,22 @@ async def status(_request: Nothing, call: Call) -> wire.StatusResponse:
 
 def _model(spent: Spent, call: Call) -> wire.ModelStatus:
     llm = call.deps.llm
-    counted = {
-        "calls_today": spent.calls,
-        "failed_today": spent.failed,
-        "tokens_today": spent.tokens,
-        "cost_today_usd": None if spent.cost_usd is None else round(spent.cost_usd, 6),
-    }
-    if llm is None:
-        return wire.ModelStatus.model_validate(counted)
-    return wire.ModelStatus.model_validate(
-        {
-            **counted,
-            "configured": True,
-            "endpoint": llm.route.endpoint.host,
-            "models": {str(role): name for role, name in llm.route.models.items() if name},
-            "daily_tokens": llm.route.daily_tokens or None,
-            "degraded": llm.over_budget(spent.tokens) or llm.problem,
-        }
+    counted = wire.ModelStatus(
+        calls_today=spent.calls,
+        failed_today=spent.failed,
+        tokens_today=spent.tokens,
+        cost_today_usd=None if spent.cost_usd is None else round(spent.cost_usd, 6),
     )
+    if llm is None:
+        return counted
+    configured_model = {
+        "configured": True,
+        "endpoint": llm.route.endpoint.host,
+        "models": {str(role): name for role, name in llm.route.models.items() if name},
+        "daily_tokens": llm.route.daily_tokens or None,
+        "degraded": llm.over_budget(spent.tokens) or llm.problem,
+    }
+    return counted.model_copy(update=configured_model)
 
 
 def _memories(state: SystemStatus) -> list[wire.MemoryCount]:

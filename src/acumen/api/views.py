@@ -1,6 +1,7 @@
 """From what we think to what we promise: memories and turns as the wire shows them."""
 
 from datetime import datetime
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -8,21 +9,39 @@ from pydantic import BaseModel
 from acumen.model.conversation import Interaction, Request
 from acumen.model.ids import Millis, UserId
 from acumen.model.memories.base import Status
-from acumen.model.memories.memory import Memory
 from acumen.model.memories.playbook import AgentPlaybook, UserPlaybook
 from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import Filter, Found
-from acumen_client.wire.memories import AgentPlaybookView, BlockingIssue, ProfileView, UserPlaybookView
+from acumen_client.wire.memories import AgentPlaybookView, ProfileView, UserPlaybookView
 from acumen_client.wire.observe import InteractionView, RequestView
 
 A = TypeVar("A", bound=BaseModel)
 
 
-def shaped(shape: type[A], thing: object, /, **fields: Any) -> A:
-    """What the wire shows of a thing: fields of the same name are the thing's own, times (`…_at`) in seconds."""
-    same = {name: getattr(thing, name) for name in shape.model_fields.keys() - fields.keys() if hasattr(thing, name)}
-    times = {name: maybe_seconds(value) for name, value in same.items() if name.endswith("_at")}
-    return shape.model_validate({**same, **times, **fields})
+def shaped(shape: type[A], /, *things: object, **fields: Any) -> A:
+    """What the wire shows of some things. A field that is not given is that of the first thing which has one of the
+    same name; times (`…_at`) become seconds.
+    """
+    for name, place, is_time in _sources(shape, tuple(map(type, things))):
+        if name not in fields:
+            value = getattr(things[place], name)
+            fields[name] = maybe_seconds(value) if is_time else value
+    return shape.model_validate(fields)
+
+
+@cache
+def _sources(shape: type[BaseModel], kinds: tuple[type, ...]) -> list[tuple[str, int, bool]]:
+    """For each field the place of the thing that has it, and whether it is a time. Methods are no fields."""
+    return [
+        (name, place, name.endswith("_at"))
+        for name in shape.model_fields
+        for place in [next((i for i, kind in enumerate(kinds) if _has_field(kind, name)), None)]
+        if place is not None
+    ]
+
+
+def _has_field(kind: type, name: str) -> bool:
+    return hasattr(kind, name) and not callable(getattr(kind, name))
 
 
 def user(user_id: str | None) -> UserId | None:
@@ -73,120 +92,64 @@ def moments(since: int, until: int) -> tuple[Millis, Millis]:
     return Millis(since * 1000), Millis(until * 1000 + 999)
 
 
-def _shared(memory: Memory, match: Found | None) -> dict[str, object]:
-    return {
-        "status": shown_status(memory.status),
-        "tags": memory.tags,
-        "updated_at": seconds(memory.updated_at),
-        "engine": memory.origin.engine,
-        "confidence": memory.origin.confidence,
-        "notes": getattr(memory, "notes", None),
-        "score": match and match.score,
-        "reasons": match and match.reasons,
-        "superseded_by": memory.superseded_by,
-        "merged_into": memory.merged_into,
-        "version": memory.version,
-    }
-
-
-def _statement(memory: Profile | UserPlaybook) -> dict[str, object]:
-    return {
-        "said_at": maybe_seconds(memory.said_at),
-        "valid_from": maybe_seconds(memory.valid_from),
-        "valid_until": maybe_seconds(memory.valid_until),
-        "category": str(memory.category),
-        "standing": memory.standing,
-    }
-
-
 def profile(memory: Profile, match: Found | None = None) -> ProfileView:
-    return ProfileView.model_validate(
-        {
-            **_shared(memory, match),
-            **_statement(memory),
-            "profile_id": memory.id,
-            "user_id": memory.user_id,
-            "content": memory.content,
-            "last_modified_timestamp": seconds(memory.updated_at),
-            "generated_from_request_id": memory.request_id,
-            "created_at": seconds(memory.created_at),
-            "profile_time_to_live": memory.ttl,
-            "expiration_timestamp": seconds(memory.expires_at),
-            "custom_features": memory.custom_features,
-            "source": memory.source,
-            "extractor_names": memory.extractors or None,
-            "source_span": memory.source_span,
-            "source_interaction_ids": memory.interaction_ids,
-            "mentions": memory.mentions,
-        }
+    return shaped(
+        ProfileView,
+        memory,
+        memory.origin,
+        match,
+        **_statement(memory),
+        profile_id=memory.id,
+        last_modified_timestamp=seconds(memory.updated_at),
+        generated_from_request_id=memory.request_id,
+        profile_time_to_live=memory.ttl,
+        expiration_timestamp=seconds(memory.expires_at),
+        extractor_names=memory.extractors or None,
     )
-
-
-def _lesson(memory: UserPlaybook | AgentPlaybook) -> dict[str, object]:
-    issue = memory.lesson.blocking_issue
-    return {
-        "agent_version": memory.agent_version,
-        "playbook_name": memory.name,
-        "created_at": seconds(memory.created_at),
-        "content": memory.lesson.content,
-        "trigger": memory.lesson.trigger,
-        "rationale": memory.lesson.rationale,
-        "pitfall": memory.lesson.pitfall,
-        "scoped_version": memory.scoped_version,
-        "blocking_issue": issue and BlockingIssue.model_validate(issue),
-    }
 
 
 def user_playbook(memory: UserPlaybook, match: Found | None = None) -> UserPlaybookView:
-    return UserPlaybookView.model_validate(
-        {
-            **_shared(memory, match),
-            **_lesson(memory),
-            **_statement(memory),
-            "user_playbook_id": memory.id,
-            "user_id": memory.user_id,
-            "request_id": memory.request_id,
-            "source": memory.source,
-            "source_interaction_ids": memory.interaction_ids,
-            "source_span": memory.source_span,
-            "playbook_metadata": memory.metadata or None,
-            "mentions": memory.mentions,
-        }
+    return shaped(
+        UserPlaybookView,
+        memory,
+        memory.lesson,
+        memory.origin,
+        match,
+        **_statement(memory),
+        user_playbook_id=memory.id,
+        playbook_name=memory.name,
+        playbook_metadata=memory.metadata or None,
     )
 
 
+def _statement(memory: Profile | UserPlaybook) -> dict[str, Any]:
+    return {
+        "status": shown_status(memory.status),
+        "valid_from": maybe_seconds(memory.valid_from),
+        "valid_until": maybe_seconds(memory.valid_until),
+        "category": str(memory.category),
+        "source_interaction_ids": memory.interaction_ids,
+    }
+
+
 def agent_playbook(memory: AgentPlaybook, match: Found | None = None) -> AgentPlaybookView:
-    return AgentPlaybookView.model_validate(
-        {
-            **_shared(memory, match),
-            **_lesson(memory),
-            "agent_playbook_id": memory.id,
-            "playbook_status": str(memory.approval),
-            "playbook_metadata": memory.metadata,
-        }
+    return shaped(
+        AgentPlaybookView,
+        memory,
+        memory.lesson,
+        memory.origin,
+        match,
+        status=shown_status(memory.status),
+        agent_playbook_id=memory.id,
+        playbook_name=memory.name,
+        playbook_status=str(memory.approval),
+        playbook_metadata=memory.metadata,
     )
 
 
 def turn(interaction: Interaction, match: Found | None = None) -> InteractionView:
-    return InteractionView.model_validate(
-        {
-            "interaction_id": interaction.id,
-            "user_id": interaction.user_id,
-            "request_id": interaction.request_id,
-            "created_at": seconds(interaction.created_at),
-            "role": interaction.role,
-            "content": interaction.content,
-            "user_action": interaction.user_action,
-            "user_action_description": interaction.user_action_description,
-            "interacted_image_url": interaction.image_url,
-            "shadow_content": interaction.shadow_content,
-            "expert_content": interaction.expert_content,
-            "tools_used": interaction.tools_used,
-            "retrieved_learnings": interaction.retrieved_learnings,
-            "score": match and match.score,
-            "reasons": match and match.reasons,
-        }
-    )
+    about = {"interaction_id": interaction.id, "interacted_image_url": interaction.image_url}
+    return shaped(InteractionView, interaction, match, **about)
 
 
 def request(stored: Request) -> RequestView:

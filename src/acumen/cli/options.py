@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from msgspec import Struct
@@ -28,6 +28,7 @@ AgentVersion = Annotated[str | None, typer.Option(help="Filter by agent version.
 Limit = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of results.")]
 Days = Annotated[int, typer.Option(min=1, help="Days to look back.")]
 Reason = Annotated[str, typer.Option(help="Reason, for the audit log.")]
+Approval = Annotated[Literal["pending", "approved", "rejected"] | None, typer.Option(help="Filter by approval.")]
 Wait = Annotated[bool, typer.Option("--wait", "-w", help="Wait for the end and show the result.")]
 
 # A server lets a publish wait a minute for its learning; its answer must still arrive.
@@ -59,7 +60,10 @@ class Reply(Struct, frozen=True):
 
 
 def remote(command: Callable[..., Reply | None]) -> Callable[..., None]:
-    """Adds --url, --key and --json. The command takes a `client` first, and `as_json` only if it prints by itself."""
+    """Adds --url, --key and --json. The command takes a `client` first, and `as_json` only if it prints by itself.
+
+    A command that has subcommands does not run when one of them is called.
+    """
     parameters = list(inspect.signature(command).parameters.values())[1:]
     prints = any(parameter.name == "as_json" for parameter in parameters)
     options = [
@@ -67,11 +71,11 @@ def remote(command: Callable[..., Reply | None]) -> Callable[..., None]:
         for name, default, annotation in (("url", None, Url), ("key", None, Key), ("as_json", False, AsJson))
         if not (prints and name == "as_json")
     ]
+    options.append(inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
 
     @wraps(command)
-    def run(*, url: str | None, key: str | None, as_json: bool, **arguments: Any) -> None:
-        context = arguments.get("context")
-        if context is not None and context.invoked_subcommand is not None:
+    def run(*, context: typer.Context, url: str | None, key: str | None, as_json: bool, **arguments: Any) -> None:
+        if context.invoked_subcommand is not None:
             return
         from acumen_client.client import Client  # noqa: PLC0415 - a command that only shows its help needs none
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from pydantic import BaseModel
 
 from acumen.errors import ModelFailed, ModelOverBudget, ModelResting, ModelUnavailable
-from acumen.llm.breaker import Breaker
+from acumen.llm.circuit_breaker import CircuitBreaker
 from acumen.llm.prices import Prices
 from acumen.llm.prompt import ModelQuestion
 from acumen.llm.providers import ModelEndpoint, Route, check, route
@@ -72,7 +72,7 @@ class Gateway:
         self._connect = connect
         self._clock = clock
         self._lines: dict[tuple[ModelEndpoint, str, ModelRole], Any] = {}
-        self._breakers: dict[ModelEndpoint, Breaker] = {}
+        self._circuit_breakers: dict[ModelEndpoint, CircuitBreaker] = {}
         self._turns: dict[ModelEndpoint, asyncio.Semaphore] = {}
         self._connecting = asyncio.Lock()
         self._loading: asyncio.Task[ModuleType] | None = None
@@ -109,11 +109,11 @@ class Gateway:
             await (await self.load(None)).hang_up(line)
         self._lines.clear()
 
-    def breaker(self, endpoint: ModelEndpoint) -> Breaker:
-        if endpoint not in self._breakers:
+    def circuit_breaker(self, endpoint: ModelEndpoint) -> CircuitBreaker:
+        if endpoint not in self._circuit_breakers:
             allowed, rest = self.settings.breaker_failures, self.settings.breaker_seconds
-            self._breakers[endpoint] = Breaker(allowed, rest, self._clock)
-        return self._breakers[endpoint]
+            self._circuit_breakers[endpoint] = CircuitBreaker(allowed, rest, self._clock)
+        return self._circuit_breakers[endpoint]
 
     @property
     def problem(self) -> str | None:
@@ -123,7 +123,7 @@ class Gateway:
 
     def problem_of(self, endpoint: ModelEndpoint) -> str | None:
         """How the last questions failed, and when it is tried again; None while it answers."""
-        breaker = self.breaker(endpoint)
+        breaker = self.circuit_breaker(endpoint)
         if not breaker.failures:
             return None
         failed = f"{endpoint.host} failed {breaker.failures} time(s) in a row ({breaker.why})"
@@ -194,12 +194,12 @@ class Llm(Struct, frozen=True):
     async def _admit(self) -> None:
         if self.route.daily_tokens and self.over_budget(await self.ledger.spent_today()):
             raise ModelOverBudget(f"The {self.route.daily_tokens} tokens of this day are spent.")
-        if not self.gateway.breaker(self.route.endpoint).admits():
+        if not self.gateway.circuit_breaker(self.route.endpoint).admits():
             raise ModelResting(f"The language model is left alone for now: {self.problem}.")
 
     async def _settle(self, question: ModelQuestion[T], tally: Tally, duration_ms: float) -> None:
-        """The breaker learns how it went, and the call is written down, also when we are told to stop meanwhile."""
-        breaker = self.gateway.breaker(self.route.endpoint)
+        """Report the outcome to the circuit breaker and log the call, also when it is cancelled meanwhile."""
+        breaker = self.gateway.circuit_breaker(self.route.endpoint)
         if tally.outcome is CallOutcome.ANSWERED:
             breaker.worked()
         elif tally.outcome is CallOutcome.STOPPED or not tally.attempts:

@@ -6,6 +6,7 @@ import numpy as np
 from msgspec import Struct
 
 from acumen.deps import Deps
+from acumen.index.similar_pairs import Pair, similar_vectors, similar_words
 from acumen.llm.tokens import count_tokens
 from acumen.model.ids import Kind
 from acumen.model.jobs.events import Hour, ReviewOpened
@@ -14,7 +15,6 @@ from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import SearchRow
 from acumen.model.prompt_injection import detect_in_lesson
 from acumen.model.review.signal import INSTRUCTION_LIKE, LOOKED_AT_SIMILARITY, LOOKED_AT_TOKENS, OVERSIZED
-from acumen.review.similarity import Pair, similar_vectors, similar_words
 from acumen.storage.memories.search_rows import IndexVersion
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair
 from acumen.storage.store import Tx

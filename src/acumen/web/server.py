@@ -20,6 +20,7 @@ from acumen.auth.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG
+from acumen.web.csrf import check_csrf
 from acumen.web.form import form_of
 from acumen.web.page import HERE, PAGES, Page, Visit
 from acumen.web.paths import ROOT
@@ -73,11 +74,11 @@ async def _visit(page: Page, app: App, keys: KeyAuthenticator, sessions: Session
         caller, session = await visitor(request.scope, sessions, keys, at)
         require(caller, page.role)
     deps = await app.deps_for(caller.org)
-    visit = Visit(app, keys, sessions, deps, caller, request, sessions.token(session))
+    visit = Visit(app, keys, sessions, deps, caller, request, sessions.csrf_token(session))
     if page.method == "GET":
         return visit
     form = await form_of(request)
-    sessions.check_form(request.scope, session, form.get("token"))
+    check_csrf(request.scope, sessions, session, form.get("token"))
     return Visit(app, keys, sessions, deps, caller, request, visit.token, form)
 
 
@@ -112,7 +113,7 @@ async def _error_visit(app: App, keys: KeyAuthenticator, sessions: Sessions, req
         caller, session = await visitor(request.scope, sessions, keys, deps.now())
     except Exception:  # noqa: BLE001 - the database may be the cause
         caller = NOBODY
-    return Visit(app, keys, sessions, deps, caller, request, sessions.token(session))
+    return Visit(app, keys, sessions, deps, caller, request, sessions.csrf_token(session))
 
 
 def _to_login(request: Request, *, partial: bool) -> Response:

@@ -1,13 +1,12 @@
-"""Sessions by signed cookie, and CSRF protection of forms."""
+"""Sessions by signed cookie, and the key that signs the CSRF tokens of their forms."""
 
 import hashlib
 import hmac
 import secrets
-from urllib.parse import urlsplit
 
 from acumen.auth.authenticator import Caller, KeyAuthenticator
 from acumen.auth.headers import Scope, headers_of
-from acumen.errors import NotAllowed, NotAuthenticated
+from acumen.errors import NotAuthenticated
 from acumen.model.ids import Millis
 from acumen.model.times import HOUR_MS
 from acumen.settings import Web
@@ -32,23 +31,22 @@ class Sessions:
     def key_of(self, cookie: str, at: Millis) -> str | None:
         """The id of its key; None when the signature is wrong or the session has expired."""
         payload, _, signature = cookie.rpartition(".")
-        if not _same(signature, self._signed("session", payload)):
+        if not same_signature(signature, self._signed("session", payload)):
             return None
         key_id, until, _ = payload.split(".")
         return key_id if int(until) > at else None
 
-    def token(self, session: str) -> str:
-        """The CSRF token of a session's forms."""
+    def csrf_token(self, session: str) -> str:
+        """Goes into every form of a session."""
         return self._signed("form", session)
-
-    def check_form(self, scope: Scope, session: str, token: str) -> None:
-        if not from_own_page(scope):
-            raise NotAllowed("This form was sent from another site. Nothing was changed.")
-        if not _same(token, self.token(session)):
-            raise NotAllowed("This page is out of date. Reload it and try again.")
 
     def _signed(self, purpose: str, text: str) -> str:
         return hmac.new(self._secret, f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()
+
+
+def same_signature(left: str, right: str) -> bool:
+    """In constant time."""
+    return hmac.compare_digest(left.encode(), right.encode())
 
 
 async def visitor(scope: Scope, sessions: Sessions, keys: KeyAuthenticator, at: Millis) -> tuple[Caller, str]:
@@ -69,19 +67,3 @@ def cookie_of(scope: Scope) -> str:
         if name == COOKIE:
             return value
     return ""
-
-
-def from_own_page(scope: Scope) -> bool:
-    """By the Origin or Sec-Fetch-Site header; False without both."""
-    headers = headers_of(scope)
-    origin = headers.get("origin")
-    if origin is None:
-        return headers.get("sec-fetch-site") == "same-origin"
-    try:
-        return urlsplit(origin).netloc == headers.get("host", "")
-    except ValueError:
-        return False
-
-
-def _same(left: str, right: str) -> bool:
-    return hmac.compare_digest(left.encode(), right.encode())

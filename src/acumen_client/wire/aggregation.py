@@ -5,7 +5,17 @@ from typing import Annotated, Literal, Optional
 from pydantic import BeforeValidator, Field, StringConstraints
 
 from acumen_client.wire.memories import BlockingIssue
-from acumen_client.wire.shapes import AnswerModel, Done, HowMany, Id, Label, PlaybookStatus, RequestModel, storable
+from acumen_client.wire.shapes import (
+    AnswerModel,
+    Done,
+    HowMany,
+    Id,
+    Label,
+    NullsSent,
+    PlaybookStatus,
+    RequestModel,
+    storable,
+)
 
 # What stands for "none given", as older clients say it.
 DEFAULT_VERSION = "agent-v0"
@@ -59,7 +69,7 @@ class GetPlaybookAggregationOperationRequest(RequestModel):
     operation_id: Id
 
 
-class PlaybookAggregationOperation(AnswerModel):
+class PlaybookAggregationOperation(NullsSent, AnswerModel):
     """Times are epoch seconds. `done` of `total` pieces of work are done; how many there are is found on the way."""
 
     operation_id: str
@@ -116,7 +126,7 @@ class PlaybookAggregationChangeLog(AnswerModel):
     operation_id: str = ""
 
 
-class PlaybookAggregationChangeLogResponse(Done):
+class PlaybookAggregationChangeLogResponse(NullsSent, Done):
     """The newest first; aggregations that changed nothing are not in it."""
 
     change_logs: list[PlaybookAggregationChangeLog] = Field(default_factory=list)

@@ -1,38 +1,226 @@
-"""The configuration of an org as a whole: what may be set, how one and many agree, and what is masked."""
+"""The configuration of an org: what may be set, within which bounds, and the older names it is still known by."""
 
+import re
 from collections.abc import Sequence
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, ClassVar, Optional
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 from typing_extensions import Self
 
-from acumen_client.wire.sections import (
-    WINDOW_AND_STRIDE,
-    AgentSuccessConfig,
-    APIKeyConfig,
-    ConfigSection,
-    ExpiryReclamationConfig,
-    ExtractionPreset,
-    GovernanceRetentionConfig,
-    LineageGCConfig,
-    LLMConfig,
-    MemoryReviewConfig,
-    NamedExtractor,
+from acumen_client.compat import StrEnum
+from acumen_client.legacy import DeduplicationConfig, PeerConfig, StorageConfig
+from acumen_client.wire.experiments import RetrievalExperimentConfig, RetrievalExperimentRecord
+from acumen_client.wire.shapes import (
+    Done,
+    Labels,
+    NonEmpty,
     NotNegative,
-    PendingToolCallConfig,
-    PlaybookOptimizerConfig,
+    NullsSent,
     Positive,
-    ProfileExtractorConfig,
-    ReflectionConfig,
-    RetrievalExperimentConfig,
-    RetrievalExperimentRecord,
-    RetrievalFloorConfig,
-    StorageConfig,
-    StorageConfigTest,
-    ToolUseConfig,
-    UserPlaybookExtractorConfig,
+    RequestModel,
+    Share,
+    Str,
+    Text,
+    WebUrl,
+    WireModel,
+    modern,
+    plain_json,
+    storable,
 )
-from acumen_client.wire.shapes import Done, NonEmpty, Text, WireModel, modern, plain_json
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def _without_control(value: Any) -> Any:
+    return _CONTROL.sub("", value) if isinstance(value, str) else value
+
+
+# Control characters have no place in a prompt; they are taken out rather than refused.
+Prompt = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=1_000_000),
+    BeforeValidator(storable),
+    BeforeValidator(_without_control),
+]
+
+
+class AzureOpenAIConfig(RequestModel):
+    api_key: NonEmpty
+    endpoint: WebUrl
+    api_version: Str = "2024-02-15-preview"
+    deployment_name: Optional[Str] = None
+
+
+class OpenAIConfig(RequestModel):
+    api_key: Optional[Str] = None
+    azure_config: Optional[AzureOpenAIConfig] = None
+
+    @model_validator(mode="after")
+    def _has_a_way_in(self) -> Self:
+        if not (self.api_key or "").strip() and self.azure_config is None:
+            raise ValueError("give api_key or azure_config")
+        return self
+
+
+class KeyOnly(RequestModel):
+    """A provider that needs nothing but a key."""
+
+    api_key: NonEmpty
+
+
+class DashScopeConfig(KeyOnly):
+    api_base: Optional[WebUrl] = None
+
+
+class CustomEndpointConfig(KeyOnly):
+    """Any server that speaks the OpenAI protocol; it goes before all other providers."""
+
+    model: NonEmpty
+    api_base: WebUrl
+
+
+class APIKeyConfig(RequestModel):
+    custom_endpoint: Optional[CustomEndpointConfig] = None
+    openai: Optional[OpenAIConfig] = None
+    anthropic: Optional[KeyOnly] = None
+    openrouter: Optional[KeyOnly] = None
+    gemini: Optional[KeyOnly] = None
+    minimax: Optional[KeyOnly] = None
+    deepseek: Optional[KeyOnly] = None
+    dashscope: Optional[DashScopeConfig] = None
+    zai: Optional[KeyOnly] = None
+    moonshot: Optional[KeyOnly] = None
+    xai: Optional[KeyOnly] = None
+
+
+class LLMConfig(RequestModel):
+    """Which model does what, and what it may use in a day (UTC); null leaves the choice to the server."""
+
+    should_run_model_name: Optional[Str] = None
+    generation_model_name: Optional[Str] = None
+    embedding_model_name: Optional[Str] = None
+    pre_retrieval_model_name: Optional[Str] = None
+    generation_timeout_seconds: Optional[Positive] = None
+    daily_token_budget: Optional[NotNegative] = None
+
+
+_OLDER_OVERRIDES = {
+    "batch_size_override": "window_size_override",
+    "batch_interval_override": "stride_size_override",
+    "extraction_window_size_override": "window_size_override",
+    "extraction_window_stride_override": "stride_size_override",
+    "metadata_definition_prompt": "tagging_definition_prompt",
+}
+
+
+class ExtractorSection(RequestModel):
+    """What all extractors share: where they look, and how much at a time."""
+
+    older_names: ClassVar[dict[str, str]] = _OLDER_OVERRIDES
+
+    tagging_definition_prompt: Optional[Text] = None
+    request_sources_enabled: Optional[Labels] = None
+    window_size_override: Optional[Positive] = None
+    stride_size_override: Optional[Positive] = None
+
+
+class NamedExtractor(ExtractorSection):
+    """One of the extractors of its kind. Its name is what its memories carry and its bookmarks are kept under."""
+
+    extractor_name: Optional[NonEmpty] = None
+    extraction_definition_prompt: Prompt
+    context_prompt: Optional[Text] = None
+    # Reads only when somebody asks for it.
+    manual_trigger: bool = False
+    # With a model: a correction, a rule or "remember …" is read at once, not with the next four user turns.
+    read_corrections_at_once: Optional[bool] = Field(default=None, exclude_if=lambda value: value is None)
+
+
+class ProfileExtractorConfig(NamedExtractor):
+    older_names: ClassVar[dict[str, str]] = {
+        **_OLDER_OVERRIDES,
+        "profile_content_definition_prompt": "extraction_definition_prompt",
+    }
+
+    should_extract_profile_prompt_override: Optional[Text] = None
+
+
+# The least cosine that was measured to be good, and what older clients say in its place when nobody has said anything.
+MEASURED_SIMILARITY, UNSAID_SIMILARITY = 0.4, 0.3
+
+
+def _measured(similarity: float) -> float:
+    return MEASURED_SIMILARITY if similarity == UNSAID_SIMILARITY else similarity
+
+
+class PlaybookAggregatorConfig(RequestModel):
+    """When similar user playbooks become one for all. `clustering_similarity` is a cosine; higher is stricter."""
+
+    older_names: ClassVar[dict[str, str]] = {
+        "min_feedback_threshold": "min_cluster_size",
+        "refresh_count": "reaggregation_trigger_count",
+        "similarity_threshold": "clustering_similarity",
+    }
+
+    min_cluster_size: Positive = 2
+    reaggregation_trigger_count: Positive = 2
+    # A number rather than null: clients up to 0.2.14 cannot read a null here.
+    clustering_similarity: Annotated[Share, AfterValidator(_measured)] = MEASURED_SIMILARITY
+    direction_overlap_threshold: Share = 0.6
+
+
+class UserPlaybookExtractorConfig(NamedExtractor):
+    older_names: ClassVar[dict[str, str]] = {
+        **_OLDER_OVERRIDES,
+        "feedback_definition_prompt": "extraction_definition_prompt",
+        "playbook_definition_prompt": "extraction_definition_prompt",
+        "feedback_aggregator_config": "aggregation_config",
+        "playbook_aggregator_config": "aggregation_config",
+        "feedback_name": "extractor_name",
+        "playbook_name": "extractor_name",
+    }
+
+    aggregation_config: PlaybookAggregatorConfig = Field(default_factory=PlaybookAggregatorConfig)
+    deduplication_config: Optional[DeduplicationConfig] = None
+
+
+class AgentSuccessConfig(ExtractorSection):
+    """What counts as success, and which share of sessions is judged by it."""
+
+    evaluation_name: Optional[NonEmpty] = None
+    success_definition_prompt: Prompt
+    sampling_rate: Share = 0.05
+    evaluation_only_sampling_rate: Optional[Share] = None
+    retrieved_learning_sampling_rate: Optional[Share] = None
+
+
+class ExtractionPreset(StrEnum):
+    """A window and a stride that suit a way of talking."""
+
+    QUICK_CHAT = "quick_chat"
+    STANDARD = "standard"
+    LONG_FORM = "long_form"
+    HIGH_VOLUME = "high_volume"
+
+
+WINDOW_AND_STRIDE = {
+    ExtractionPreset.QUICK_CHAT: (5, 3),
+    ExtractionPreset.STANDARD: (10, 8),
+    ExtractionPreset.LONG_FORM: (25, 10),
+    ExtractionPreset.HIGH_VOLUME: (15, 8),
+}
+
+
+class MemoryReviewConfig(RequestModel):
+    """From which numbers on a memory deserves a look; null leaves one to the server."""
+
+    least_wasted_tokens: Optional[NotNegative] = None
+    grace_days: Optional[Annotated[int, Field(ge=0, le=3_650)]] = None
+    oversized_tokens: Optional[Positive] = None
+    similarity: Optional[Annotated[float, Field(gt=0, le=1)]] = None
+
+
+# --- the whole -----------------------------------------------------------------------------------------------------
 
 
 def _default_profile_extractor() -> ProfileExtractorConfig:
@@ -70,6 +258,7 @@ ONE_AND_MANY = {
     "profile_extractor_config": "profile_extractor_configs",
     "user_playbook_extractor_config": "user_playbook_extractor_configs",
 }
+
 _OLDER_NAMES = {
     "batch_size": "window_size",
     "batch_interval": "stride_size",
@@ -107,13 +296,11 @@ def _unless_said() -> Any:
     return Field(default=None, exclude_if=lambda value: value is None)
 
 
-class Config(ConfigSection):
+class Config(NullsSent, PeerConfig):
     """Everything an org can set. A null extractor is switched off; other nulls mean the default."""
 
     storage_config: Optional[StorageConfig]
-    storage_config_test: StorageConfigTest = StorageConfigTest.UNKNOWN
     agent_context_prompt: Optional[Text] = None
-    tool_can_use: Annotated[Optional[list[ToolUseConfig]], Field(max_length=1_000)] = None
     profile_extractor_config: Optional[ProfileExtractorConfig] = Field(default_factory=_default_profile_extractor)
     profile_extractor_configs: Annotated[Optional[list[ProfileExtractorConfig]], Field(max_length=100)] = _unless_said()
     user_playbook_extractor_config: Optional[UserPlaybookExtractorConfig] = Field(
@@ -132,20 +319,9 @@ class Config(ConfigSection):
     llm_config: Optional[LLMConfig] = None
     retrieval_experiment_config: Optional[RetrievalExperimentConfig] = None
     retrieval_experiment_history: list[RetrievalExperimentRecord] = Field(default_factory=list)
-    retrieval_floor: RetrievalFloorConfig = Field(default_factory=RetrievalFloorConfig)
-    playbook_optimizer_config: PlaybookOptimizerConfig = Field(default_factory=PlaybookOptimizerConfig)
-    lineage_gc: LineageGCConfig = Field(default_factory=LineageGCConfig)
-    expiry_reclamation: ExpiryReclamationConfig = Field(default_factory=ExpiryReclamationConfig)
-    governance_retention: GovernanceRetentionConfig = Field(default_factory=GovernanceRetentionConfig)
     memory_review_config: Optional[MemoryReviewConfig] = _unless_said()
-    pending_tool_call_config: PendingToolCallConfig = Field(default_factory=PendingToolCallConfig)
     skip_should_run_check: bool = False
-    enable_document_expansion: bool = False
-    shadow_mode_enabled: bool = False
     eval_sample_n_per_stratum: Positive = 200
-    eval_concurrency_limit: Positive = 10
-    shadow_comparison_judge_prompt_version: NonEmpty = "v1.1.0"
-    reflection_config: Optional[ReflectionConfig] = Field(default=None, exclude=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -183,52 +359,6 @@ def _refuse_twins(field: str, extractors: Sequence[NamedExtractor]) -> None:
         raise ValueError(f"{field}: two extractors are called {twins[0][:64]!r}; give each a name of its own")
 
 
-def agreed(config: Config, stored: Config) -> Config:
-    """One and many told alike, where a caller may have changed either.
-
-    Who knows only the one changes the first and keeps the others. Who sends both has changed the one that differs from
-    what is stored. Raises `ValueError` when both differ, and from each other, or when an extractor would wait for more
-    than it reads at a time.
-    """
-    told = config.model_dump()
-    for one, many in ONE_AND_MANY.items():
-        if many not in config.model_fields_set or told[many] is None:
-            told[many] = _with_first(told[one], getattr(stored, many))
-        elif one in config.model_fields_set:
-            told[one], told[many] = _settled(one, many, told, stored.model_dump())
-    settled = Config.model_validate(told)
-    for many in ONE_AND_MANY.values():
-        _refuse_long_strides(many, settled)
-    return settled
-
-
-def _refuse_long_strides(field: str, config: Config) -> None:
-    """Only what is newly set is refused: what was stored before can still be read."""
-    for place, one in enumerate(getattr(config, field)):
-        window, stride = one.window_size_override or config.window_size, one.stride_size_override
-        if stride is not None and stride > window:
-            name = repr(one.extractor_name[:64]) if one.extractor_name else f"number {place + 1}"
-            raise ValueError(
-                f"{field}: stride_size_override of extractor {name} must not exceed its window of {window}"
-            )
-
-
-def _with_first(first: Any, stored: Sequence[NamedExtractor]) -> list[Any]:
-    return [] if first is None else [first, *(one.model_dump() for one in stored[1:])]
-
-
-def _settled(one: str, many: str, told: dict[str, Any], stored: dict[str, Any]) -> tuple[Any, list[Any]]:
-    only, listed = told[one], told[many]
-    first = listed[0] if listed else None
-    if only == first:
-        return only, listed
-    if listed == stored[many]:
-        return only, [] if only is None else [only, *listed[1:]]
-    if only == stored[one]:
-        return first, listed
-    raise ValueError(f"{one} and the first of {many} differ: send only one of the two")
-
-
 class ConfigUpdate(WireModel):
     """Some fields of the configuration; each replaces the stored one whole."""
 
@@ -254,74 +384,6 @@ class ConfigUpdate(WireModel):
     def changes(self) -> dict[str, Any]:
         return self.model_extra or {}
 
-    def applied_to(self, config: Config) -> Config:
-        """The configuration afterwards, checked as a whole. A new preset sets window and stride anew."""
-        kept = config.model_dump()
-        for one, many in ONE_AND_MANY.items():
-            if many in self.changes and one not in self.changes:
-                del kept[one]
-            elif one in self.changes and many not in self.changes:
-                kept[many] = _with_first(self.changes[one], getattr(config, many))
-        if self.changes.get("extraction_preset") is not None:
-            kept = {name: value for name, value in kept.items() if name not in {"window_size", "stride_size"}}
-        return Config.model_validate({**kept, **self.changes})
 
-
-class SetConfigResponse(Done):
+class SetConfigResponse(NullsSent, Done):
     msg: Optional[str] = None
-
-
-# --- secrets -------------------------------------------------------------------------------------------------------
-
-# What a reader sees in place of a secret, and may send back to leave the secret as it is.
-MASK = "********"
-_SECRET_FIELDS = frozenset(
-    {"api_key", "key", "read_key", "db_url", "read_db_url", "webhook_auth_header", "hmac_secrets"}
-)
-
-
-def masked(config: Config) -> Config:
-    """The configuration as anyone may see it."""
-    return Config.model_validate(_hide(config.model_dump()))
-
-
-def shown(config: Config) -> Config:
-    """Masked, and with the many only where there is more than one: older clients know only one."""
-    told = masked(config)
-    return told.model_copy(update={many: None for many in ONE_AND_MANY.values() if len(getattr(told, many)) <= 1})
-
-
-def _hide(value: Any, *, secret: bool = False) -> Any:
-    if isinstance(value, dict):
-        return {name: _hide(inner, secret=name in _SECRET_FIELDS) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_hide(inner, secret=secret) for inner in value]
-    return MASK if secret and isinstance(value, str) and value else value
-
-
-class KeyMoved(Exception):
-    """A masked key beside another address than the one it was stored with."""
-
-
-def unmasked(config: Config, stored: Config) -> Config:
-    """The configuration with every mask replaced by the secret stored in the same place.
-
-    A mask with no secret behind it stays, for there is nothing to put in its place. KeyMoved when the address that a
-    secret is for has changed: whoever may not read a secret may not have it sent elsewhere either.
-    """
-    return Config.model_validate(_restore(config.model_dump(), stored.model_dump()))
-
-
-_ADDRESSES = ("api_base", "endpoint", "url")
-
-
-def _restore(value: Any, stored: Any) -> Any:
-    if isinstance(value, dict):
-        known = stored if isinstance(stored, dict) else {}
-        if known and MASK in value.values() and any(value.get(name) != known.get(name) for name in _ADDRESSES):
-            raise KeyMoved("The address has changed: give its key anew, not masked.")
-        return {name: _restore(inner, known.get(name)) for name, inner in value.items()}
-    if isinstance(value, list):
-        known_items = stored if isinstance(stored, list) else []
-        return [_restore(item, known_items[i] if i < len(known_items) else None) for i, item in enumerate(value)]
-    return stored if value == MASK and isinstance(stored, str) else value

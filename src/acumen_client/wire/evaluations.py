@@ -16,6 +16,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     NonEmpty,
+    NullsSent,
     Offset,
     RequestModel,
     Seconds,
@@ -173,7 +174,7 @@ class GradeOnDemandRequest(RequestModel):
     evaluation_name: Optional[NonEmpty] = None
 
 
-class GradeOnDemandResponse(AnswerModel):
+class GradeOnDemandResponse(NullsSent, AnswerModel):
     """`cached`: judged within a day, and nothing was said since. `skipped_reason` says why there is no result."""
 
     session_id: str
@@ -214,7 +215,7 @@ class RegenerateFailure(AnswerModel):
     reason: str
 
 
-class RegenerateStatusResponse(AnswerModel):
+class RegenerateStatusResponse(NullsSent, AnswerModel):
     """`completed` counts sessions; of those, `failed` are not part. `finished_at` is null while it runs."""
 
     job_id: str
@@ -267,7 +268,7 @@ class ShadowComparisonVerdict(AnswerModel):
     engine: str = ""
 
 
-class GetRecentShadowComparisonsResponse(AnswerModel):
+class GetRecentShadowComparisonsResponse(NullsSent, AnswerModel):
     """Newest first."""
 
     verdicts: list[ShadowComparisonVerdict] = Field(default_factory=list)

@@ -2,22 +2,41 @@
 
 from typing import Annotated, Optional
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from typing_extensions import Self
 
-from acumen_client.wire.sections import ExperimentId, RetrievalExperimentRecord
-from acumen_client.wire.shapes import AnswerModel, ExperimentArm, RequestModel
+from acumen_client.wire.shapes import AnswerModel, ExperimentArm, NullsSent, RequestModel, Seconds, storable
+
+ExperimentId = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=128), BeforeValidator(storable)
+]
 
 
-class StartRetrievalExperimentRequest(RequestModel):
+class RetrievalExperimentConfig(RequestModel):
     experiment_id: ExperimentId
     holdout_percentage: Annotated[float, Field(gt=0, lt=100)]
+
+
+class RetrievalExperimentRecord(RetrievalExperimentConfig):
+    started_at: Seconds
+    ended_at: Optional[Seconds] = None
+
+    @model_validator(mode="after")
+    def _ends_after_it_starts(self) -> Self:
+        if self.ended_at is not None and self.ended_at < self.started_at:
+            raise ValueError("ended_at must not lie before started_at")
+        return self
+
+
+class StartRetrievalExperimentRequest(RetrievalExperimentConfig):
+    pass
 
 
 class StopRetrievalExperimentRequest(RequestModel):
     experiment_id: ExperimentId
 
 
-class RetrievalExperimentListResponse(AnswerModel):
+class RetrievalExperimentListResponse(NullsSent, AnswerModel):
     """The latest first."""
 
     active_experiment: Optional[RetrievalExperimentRecord] = None
@@ -44,7 +63,7 @@ class RetrievalExperimentArmMetrics(AnswerModel):
     output_token_session_count: int = 0
 
 
-class RetrievalExperimentResultsResponse(AnswerModel):
+class RetrievalExperimentResultsResponse(NullsSent, AnswerModel):
     """The lift is treatment less holdout. Its interval takes the sessions of one user for one thing, and is null with
     fewer than two evaluated users in an arm.
     """

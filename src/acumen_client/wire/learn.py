@@ -16,6 +16,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     MemoryKind,
+    NullsSent,
     RequestModel,
     Source,
     Tags,
@@ -28,8 +29,8 @@ MaybeLabel = Annotated[Optional[Label], BeforeValidator(blank_is_none)]
 # --- making memories anew ------------------------------------------------------------------------------------------
 
 
-class RerunProfileGenerationRequest(TimeRange):
-    """All that was said, or what the filters admit. Times are those at which requests arrived."""
+class ManualProfileGenerationRequest(RequestModel):
+    """Each user's last window, or that of one user."""
 
     user_id: MaybeId = None
     source: Optional[Source] = None
@@ -38,23 +39,8 @@ class RerunProfileGenerationRequest(TimeRange):
     wait_for_response: Annotated[bool, InQuery()] = False
 
 
-class RerunPlaybookGenerationRequest(TimeRange):
-    """The same for lessons. `agent-v0` is the version of all agents whose callers name none."""
-
-    user_id: MaybeId = None
-    agent_version: MaybeLabel = None
-    playbook_name: MaybeLabel = None
-    source: Optional[Source] = None
-    wait_for_response: Annotated[bool, InQuery()] = False
-
-
-class ManualProfileGenerationRequest(RequestModel):
-    """Each user's last window, or that of one user."""
-
-    user_id: MaybeId = None
-    source: Optional[Source] = None
-    extractor_names: Optional[Tags] = None
-    wait_for_response: Annotated[bool, InQuery()] = False
+class RerunProfileGenerationRequest(ManualProfileGenerationRequest, TimeRange):
+    """All that was said, or what the filters admit. Times are those at which requests arrived."""
 
 
 class ManualPlaybookGenerationRequest(RequestModel):
@@ -63,6 +49,10 @@ class ManualPlaybookGenerationRequest(RequestModel):
     playbook_name: MaybeLabel = None
     source: Optional[Source] = None
     wait_for_response: Annotated[bool, InQuery()] = False
+
+
+class RerunPlaybookGenerationRequest(ManualPlaybookGenerationRequest, TimeRange):
+    """The same for lessons. `agent-v0` is the version of all agents whose callers name none."""
 
 
 class GenerationStarted(Done):
@@ -292,5 +282,5 @@ class ProfileChangeLogView(AnswerModel):
     reasons: list[str] = Field(default_factory=list)
 
 
-class ProfileChangeLogViewResponse(Done):
+class ProfileChangeLogViewResponse(NullsSent, Done):
     profile_change_logs: list[ProfileChangeLogView] = Field(default_factory=list)

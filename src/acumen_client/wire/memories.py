@@ -197,16 +197,21 @@ class StorageStatsResponse(Done):
     msg: Optional[str] = None
 
 
-class GetUserPlaybooksRequest(TimeRange):
+class GetPlaybooks(TimeRange):
+    """What the lists of both kinds of playbook share."""
+
     limit: HowMany = 100
-    user_playbook_id: Optional[RowId] = None
-    user_id: MaybeId = None
     request_id: MaybeId = None
     query: Optional[Text] = None
     playbook_name: Optional[Label] = None
     agent_version: Optional[Label] = None
     status_filter: Optional[StatusFilter] = None
     tags: Optional[Tags] = None
+
+
+class GetUserPlaybooksRequest(GetPlaybooks):
+    user_playbook_id: Optional[RowId] = None
+    user_id: MaybeId = None
 
 
 class GetUserPlaybooksResponse(Done):
@@ -214,16 +219,9 @@ class GetUserPlaybooksResponse(Done):
     msg: Optional[str] = None
 
 
-class GetAgentPlaybooksRequest(TimeRange):
-    limit: HowMany = 100
+class GetAgentPlaybooksRequest(GetPlaybooks):
     agent_playbook_id: Optional[RowId] = None
-    query: Optional[Text] = None
-    playbook_name: Optional[Label] = None
-    agent_version: Optional[Label] = None
-    status_filter: Optional[StatusFilter] = None
     playbook_status_filter: Optional[ApprovalFilter] = None
-    tags: Optional[Tags] = None
-    request_id: MaybeId = None
     session_id: MaybeId = None
 
 

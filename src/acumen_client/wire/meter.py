@@ -15,6 +15,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     MemoryKind,
+    NullsSent,
     Offset,
     PageModel,
     RequestModel,
@@ -74,10 +75,8 @@ class CiteResponse(Done):
     unresolved: list[str] = Field(default_factory=list)
 
 
-class GetPlaybookApplicationStatsRequest(RequestModel):
-    days_back: Days = 30
-    limit: HowMany = 1_000
-    offset: Offset = 0
+class GetPlaybookApplicationStatsRequest(GetInjectionStatsRequest):
+    pass
 
 
 class PlaybookApplicationStat(AnswerModel):
@@ -202,7 +201,7 @@ class Comparison(AnswerModel):
     verdict: str
 
 
-class GetMemoryLiftResponse(Done):
+class GetMemoryLiftResponse(NullsSent, Done):
     """Sessions in which it was shown against the others, and all sessions since it was learned against those before.
 
     Both compare what happened; only an experiment can tell why.

@@ -19,6 +19,7 @@ from acumen_client.wire.shapes import (
     JsonObject,
     Label,
     MaybeId,
+    NullsSent,
     Offset,
     RequestModel,
     Seconds,
@@ -246,7 +247,7 @@ class FinalizeSessionRequest(RequestModel):
     session_id: Id
 
 
-class FinalizeSessionResponse(Done):
+class FinalizeSessionResponse(NullsSent, Done):
     accepted: bool = False
     message: str = ""
 

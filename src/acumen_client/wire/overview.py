@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 from typing_extensions import Self
 
 from acumen_client.wire.evaluations import EvaluationResultView
-from acumen_client.wire.shapes import AnswerModel, Days, Done, NonEmpty, RequestModel, Seconds, Source
+from acumen_client.wire.shapes import AnswerModel, Days, Done, NonEmpty, NullsSent, RequestModel, Seconds, Source
 
 # --- overview ------------------------------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class SourceSetComparison(AnswerModel):
     unmatched_session_count: int = 0
 
 
-class GetEvaluationOverviewResponse(AnswerModel):
+class GetEvaluationOverviewResponse(NullsSent, AnswerModel):
     hero: HeroBlock
     context_tiles: ContextTile
     rule_attribution: list[RuleAttributionRow]

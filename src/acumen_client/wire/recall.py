@@ -146,23 +146,23 @@ class SearchUserProfileRequest(SearchOneKind):
     extractor_name: Optional[Label] = None
 
 
-class SearchUserPlaybookRequest(SearchOneKind):
+class SearchPlaybooks(SearchOneKind):
+    """What the searches of both kinds of playbook share."""
+
     user_id: MaybeId = None
     agent_version: Optional[Label] = None
     agent_version_only: bool = False
     playbook_name: Optional[Label] = None
     status_filter: Optional[StatusFilter] = None
+
+
+class SearchUserPlaybookRequest(SearchPlaybooks):
     top_k: TopOfHundred = 10
 
 
-class SearchAgentPlaybookRequest(SearchOneKind):
+class SearchAgentPlaybookRequest(SearchPlaybooks):
     """`user_id` filters nothing: it tells who will see the result."""
 
-    user_id: MaybeId = None
-    agent_version: Optional[Label] = None
-    agent_version_only: bool = False
-    playbook_name: Optional[Label] = None
-    status_filter: Optional[StatusFilter] = None
     playbook_status_filter: Optional[ApprovalFilter] = None
     top_k: HowMany = 10
 

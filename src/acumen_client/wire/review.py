@@ -15,6 +15,7 @@ from acumen_client.wire.shapes import (
     Label,
     MaybeId,
     MemoryKind,
+    NullsSent,
     Offset,
     PageModel,
     RequestModel,
@@ -98,7 +99,7 @@ class MemoryReviewCandidate(AnswerModel):
     last_modified_at: Optional[int] = None
 
 
-class GetMemoryReviewResponse(PageModel):
+class GetMemoryReviewResponse(NullsSent, PageModel):
     """Highest score first. Before `covered_since` nothing was metered, so nothing can be called stale."""
 
     candidates: list[MemoryReviewCandidate] = Field(default_factory=list)

@@ -146,6 +146,9 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 HowMany = Annotated[int, Field(gt=0, le=1_000_000)]
 Offset = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Days = Annotated[int, Field(gt=0, le=36_500)]
+Positive = Annotated[int, Field(gt=0, le=2**31 - 1)]
+NotNegative = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Labels = Annotated[list[Label], Field(max_length=1_000)]
 
 
 # --- base models ---------------------------------------------------------------------------------------------------
@@ -235,6 +238,10 @@ class AnswerModel(BaseModel):
     """What we reply. A client skips fields that a newer server added."""
 
     model_config = ConfigDict(defer_build=True, extra="ignore")
+
+
+class NullsSent:
+    """Marks a reply in which null fields are sent; all others leave them out."""
 
 
 class Done(AnswerModel):

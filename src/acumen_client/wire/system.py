@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Optional
 from pydantic import AfterValidator, Field
 
 from acumen_client.wire.alerts import AlertView
-from acumen_client.wire.shapes import AnswerModel, Done, Id, NonEmpty, RequestModel, Role, Seconds, When
+from acumen_client.wire.shapes import AnswerModel, Done, Id, NonEmpty, NullsSent, RequestModel, Role, Seconds, When
 
 
 class WhoamiResponse(Done):
@@ -24,7 +24,7 @@ class MyConfigResponse(Done):
     message: str = ""
 
 
-class VersionResponse(AnswerModel):
+class VersionResponse(NullsSent, AnswerModel):
     server_version: str
     api_version: str = "v1"
     min_client_version: str = "0.1.0"

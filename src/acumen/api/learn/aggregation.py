@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from acumen.api.call import Call, answers
-from acumen.api.views import maybe_seconds, seconds, shaped
+from acumen.api.views import maybe_seconds, shaped
 from acumen.errors import Conflict, Unavailable
 from acumen.learn.runs import runs
 from acumen.learn.runs.runs import RunStatus
@@ -89,23 +89,18 @@ def _change(change: AggregationChange) -> wire.PlaybookAggregationChangeLog:
 
 def _operation(operation: RunStatus) -> wire.PlaybookAggregationOperation:
     run = operation.run
-    return wire.PlaybookAggregationOperation.model_validate(
-        {
-            "operation_id": run.id,
-            "request_id": run.request.get("request_id", ""),
-            "agent_version": run.request.get("agent_version", ""),
-            "status": _status(operation),
-            "created_at": seconds(run.created_at),
-            "updated_at": seconds(run.updated_at),
-            "started_at": maybe_seconds(run.started_at),
-            "completed_at": maybe_seconds(run.finished_at),
-            "attempts": operation.attempts,
-            "next_attempt_at": maybe_seconds(operation.job.run_at) if _status(operation) == "retrying" else None,  # type: ignore[union-attr]
-            "error": operation.error,
-            "result": _result(operation) if operation.over else None,
-            "total": operation.progress.total,
-            "done": operation.progress.done,
-        }
+    return shaped(
+        wire.PlaybookAggregationOperation,
+        run,
+        operation.progress,
+        operation,
+        operation_id=run.id,
+        request_id=run.request.get("request_id", ""),
+        agent_version=run.request.get("agent_version", ""),
+        status=_status(operation),
+        completed_at=maybe_seconds(run.finished_at),
+        next_attempt_at=maybe_seconds(operation.job.run_at) if _status(operation) == "retrying" else None,  # type: ignore[union-attr]
+        result=_result(operation) if operation.over else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from datetime import UTC, datetime
+from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, shaped, user
@@ -44,16 +45,8 @@ async def state_outcome(request: wire.SetSessionOutcomeRequest, call: Call) -> w
     stated = await outcomes.state(report, call.deps)
     call.app.wake_worker()
     ignored = request.unknown_fields()
-    return wire.SetSessionOutcomeResponse(
-        recorded=True,
-        message="Session outcome recorded" + (f"; ignored unknown field(s) {', '.join(ignored)}" if ignored else ""),
-        user_id=stated.user_id,
-        source=stated.source,
-        outcome_id=_outcome_id(stated),
-        outcome_revision=stated.revision,
-        outcome_contract_digest=stated.contract_digest,
-        finalized_trajectory_digest=stated.trajectory_digest,
-    )
+    message = "Session outcome recorded" + (f"; ignored unknown field(s) {', '.join(ignored)}" if ignored else "")
+    return shaped(wire.SetSessionOutcomeResponse, stated, **_identity(stated), recorded=True, message=message)
 
 
 @answers(Calls.session_outcomes)
@@ -73,19 +66,22 @@ async def get_outcomes(request: wire.GetSessionOutcomesRequest, call: Call) -> w
     )
 
 
-def _outcome_id(stated: Stated) -> str:
-    """The same for every revision of a session's outcome."""
-    return "out_" + hashlib.sha256(f"{stated.user_id}\0{stated.session_id}".encode()).hexdigest()[:24]
+def _identity(stated: Stated) -> dict[str, Any]:
+    """The id is the same for every revision of a session's outcome."""
+    session = hashlib.sha256(f"{stated.user_id}\0{stated.session_id}".encode()).hexdigest()
+    return {
+        "outcome_id": f"out_{session[:24]}",
+        "outcome_revision": stated.revision,
+        "outcome_contract_digest": stated.contract_digest,
+        "finalized_trajectory_digest": stated.trajectory_digest,
+    }
 
 
 def _outcome(stated: Stated) -> wire.SessionOutcomeRecord:
     return shaped(
         wire.SessionOutcomeRecord,
         stated,
-        outcome_id=_outcome_id(stated),
-        outcome_revision=stated.revision,
-        outcome_contract_digest=stated.contract_digest,
-        finalized_trajectory_digest=stated.trajectory_digest,
+        **_identity(stated),
         created_at=seconds(stated.stated_at),
         trajectory_through_request_id=stated.through_request,
     )
@@ -189,20 +185,18 @@ def _regeneration(status: RunStatus) -> wire.RegenerateStatusResponse:
         wire.RegenerateFailure(session_id=key_of(item.item)[1], reason=item.error or "")
         for item in status.failed[:FAILURES_SHOWN]
     ]
-    return wire.RegenerateStatusResponse.model_validate(
-        {
-            "job_id": run.id,
-            "status": _STATUSES[run.state],
-            "total": progress.total,
-            "completed": progress.done,
-            "failed": progress.failed,
-            "failures": failures,
-            "started_at": (run.started_at or run.created_at) / 1000,
-            "finished_at": None if run.finished_at is None else run.finished_at / 1000,
-            "total_candidates": run.request.get("candidates", progress.total),
-            "sampled_count": progress.total,
-            "concurrency_limit": 1,
-        }
+    return shaped(
+        wire.RegenerateStatusResponse,
+        progress,
+        job_id=run.id,
+        status=_STATUSES[run.state],
+        completed=progress.done,
+        failures=failures,
+        started_at=(run.started_at or run.created_at) / 1000,
+        finished_at=None if run.finished_at is None else run.finished_at / 1000,
+        total_candidates=run.request.get("candidates", progress.total),
+        sampled_count=progress.total,
+        concurrency_limit=1,
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
 from acumen.learn.runs import generation, runs, versions
@@ -87,31 +89,19 @@ def _started(what: str, run: Run) -> dict[str, Any]:
 @answers(Calls.upgrade_profiles)
 async def upgrade_profiles(request: wire.UpgradeProfilesRequest, call: Call) -> wire.UpgradeProfilesResponse:
     done = await versions.upgrade(PROFILES, _profiles(request), call.deps)
-    return wire.UpgradeProfilesResponse(
-        profiles_promoted=done.promoted,
-        profiles_archived=done.archived,
-        profiles_deleted=done.deleted,
-        message=_upgraded(done),
-    )
+    return wire.UpgradeProfilesResponse.model_validate(_counts("profiles", done, _upgraded(done)))
 
 
 @answers(Calls.downgrade_profiles)
 async def downgrade_profiles(request: wire.DowngradeProfilesRequest, call: Call) -> wire.DowngradeProfilesResponse:
     done = await versions.downgrade(PROFILES, _profiles(request), call.deps)
-    return wire.DowngradeProfilesResponse(
-        profiles_demoted=done.demoted, profiles_restored=done.restored, message=_downgraded(done)
-    )
+    return wire.DowngradeProfilesResponse.model_validate(_counts("profiles", done, _downgraded(done)))
 
 
 @answers(Calls.upgrade_user_playbooks)
 async def upgrade_playbooks(request: wire.UpgradeUserPlaybooksRequest, call: Call) -> wire.UpgradeUserPlaybooksResponse:
-    done = await versions.upgrade(PLAYBOOKS, _playbooks(request, request.archive_current), call.deps)
-    return wire.UpgradeUserPlaybooksResponse(
-        user_playbooks_promoted=done.promoted,
-        user_playbooks_archived=done.archived,
-        user_playbooks_deleted=done.deleted,
-        message=_upgraded(done),
-    )
+    done = await versions.upgrade(PLAYBOOKS, _playbooks(request), call.deps)
+    return wire.UpgradeUserPlaybooksResponse.model_validate(_counts("user_playbooks", done, _upgraded(done)))
 
 
 @answers(Calls.downgrade_user_playbooks)
@@ -119,9 +109,12 @@ async def downgrade_playbooks(
     request: wire.DowngradeUserPlaybooksRequest, call: Call
 ) -> wire.DowngradeUserPlaybooksResponse:
     done = await versions.downgrade(PLAYBOOKS, _playbooks(request), call.deps)
-    return wire.DowngradeUserPlaybooksResponse(
-        user_playbooks_demoted=done.demoted, user_playbooks_restored=done.restored, message=_downgraded(done)
-    )
+    return wire.DowngradeUserPlaybooksResponse.model_validate(_counts("user_playbooks", done, _downgraded(done)))
+
+
+def _counts(kind: str, done: Upgraded | Downgraded, message: str) -> dict[str, Any]:
+    """`profiles_promoted` and the like."""
+    return {**{f"{kind}_{what}": count for what, count in asdict(done).items()}, "message": message}
 
 
 def _profiles(request: wire.UpgradeProfilesRequest) -> VersionFilter:
@@ -129,13 +122,13 @@ def _profiles(request: wire.UpgradeProfilesRequest) -> VersionFilter:
     return VersionFilter(user_id=user(request.user_id), ids=ids, only_affected_users=request.only_affected_users)
 
 
-def _playbooks(request: wire.DowngradeUserPlaybooksRequest, archive_current: bool = True) -> VersionFilter:  # noqa: FBT001, FBT002 - as asked
+def _playbooks(request: wire.DowngradeUserPlaybooksRequest) -> VersionFilter:
     return VersionFilter(
         user_id=user(request.user_id),
         agent_version=request.agent_version,
         name=request.playbook_name,
         only_affected_users=request.only_affected_users,
-        archive_current=archive_current,
+        archive_current=getattr(request, "archive_current", True),
     )
 
 
@@ -225,22 +218,20 @@ async def provenance(request: wire.GetLearningProvenanceRequest, call: Call) -> 
 
 def _provenance(ref: MemoryRef, provenance: Provenance) -> wire.LearningProvenanceViewResponse:
     origin = provenance.memory.origin
-    return wire.LearningProvenanceViewResponse.model_validate(
-        {
-            "target_kind": ref.kind,
-            "target_id": ref.id,
-            "provenance_status": provenance.status,
-            "trigger_request_id": getattr(provenance.memory, "request_id", None) or None,
-            "interactions": [turn(interaction) for interaction in provenance.turns],
-            "source_user_playbooks": [_source(source) for source in provenance.sources],
-            "evidence": [_evidence(span) for span in provenance.spans],
-            "lineage": [_event(event) for event in provenance.lineage],
-            "engine": origin.engine,
-            "model": origin.model or None,
-            "prompt_hash": origin.prompt_hash or None,
-            "confidence": origin.confidence,
-            "msg": f"Learned from {len(provenance.turns)} interaction(s)",
-        }
+    return shaped(
+        wire.LearningProvenanceViewResponse,
+        origin,
+        target_kind=ref.kind,
+        target_id=ref.id,
+        provenance_status=provenance.status,
+        trigger_request_id=getattr(provenance.memory, "request_id", None) or None,
+        interactions=[turn(interaction) for interaction in provenance.turns],
+        source_user_playbooks=[_source(source) for source in provenance.sources],
+        evidence=[_evidence(span) for span in provenance.spans],
+        lineage=[_event(event) for event in provenance.lineage],
+        model=origin.model or None,
+        prompt_hash=origin.prompt_hash or None,
+        msg=f"Learned from {len(provenance.turns)} interaction(s)",
     )
 
 

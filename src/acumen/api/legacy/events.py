@@ -4,7 +4,7 @@ from typing import Any
 
 from acumen.api.call import Call, answers
 from acumen.api.observe.operations import body_hash
-from acumen.api.views import seconds
+from acumen.api.views import seconds, shaped
 from acumen.errors import Conflict
 from acumen.model.ids import Millis
 from acumen.model.operations.operation import (
@@ -18,8 +18,9 @@ from acumen.model.operations.operation import (
 )
 from acumen.observe import operations
 from acumen.observe.operations import SentOperation
+from acumen_client import legacy as wire
 from acumen_client.calls import Calls
-from acumen_client.wire import operations as wire
+from acumen_client.wire.operations import fresh_operation_id
 from acumen_client.wire.shapes import Nothing
 
 RECENT = 10
@@ -42,7 +43,7 @@ def _event(request: wire.EventRequest, at: Millis) -> SentOperation:
     body = request.model_dump_json(exclude={"op_id"}, exclude_defaults=True)
     started = None if request.timestamp is None else Millis(int(request.timestamp * 1000))
     # The same words at the same moment are the same event; without a moment nobody can tell.
-    op_id = request.op_id or (f"evt_{body_hash(body)[:32]}" if started is not None else wire.fresh_operation_id())
+    op_id = request.op_id or (f"evt_{body_hash(body)[:32]}" if started is not None else fresh_operation_id())
     operation = Operation(
         id=OperationId(op_id),
         source=request.source,
@@ -95,12 +96,7 @@ async def stats(_request: Nothing, call: Call) -> wire.StatsResponse:
         failures=sum(count.failures for count in counts),
         by_source={count.source: count.total for count in counts},
         sources={
-            count.source: wire.SourceStats(
-                total=count.total,
-                successes=count.successes,
-                failures=count.failures,
-                last_hour=seconds(count.last_hour or Millis(0)),
-            )
+            count.source: shaped(wire.SourceStats, count, last_hour=seconds(count.last_hour or Millis(0)))
             for count in counts
         },
         recent=[_recent(operation) for operation in recent],

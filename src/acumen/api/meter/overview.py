@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from acumen.api.call import Call, answers
 from acumen.api.learn.evaluations import result
-from acumen.api.views import moments, seconds
+from acumen.api.views import moments, seconds, shaped
 from acumen.learn.evaluate.shadow import COMPARE
 from acumen.meter import dashboard, overview
 from acumen.meter.dashboard import Dashboard, PeriodTotals
@@ -39,14 +39,13 @@ def _percent(rate: float) -> float:
 
 
 def _hero(report: Overview) -> wire.HeroBlock:
-    return wire.HeroBlock.model_validate(
-        {
-            "state": report.state,
-            "regular_success_rate_pp": _percent(report.part.now.success_rate),
-            "shadow_success_rate_pp": None,
-            "delta_pp": None,
-            "buckets": _buckets(report.part),
-        }
+    return shaped(
+        wire.HeroBlock,
+        report,
+        regular_success_rate_pp=_percent(report.part.now.success_rate),
+        shadow_success_rate_pp=None,
+        delta_pp=None,
+        buckets=_buckets(report.part),
     )
 
 
@@ -96,16 +95,15 @@ def _behaviour(now: Totals, past: Totals) -> wire.BehaviorSuccessMetric:
 
 def _rule(rule: CitedRule) -> wire.RuleAttributionRow:
     cited = rule.attribution
-    return wire.RuleAttributionRow.model_validate(
-        {
-            "rule_id": cited.ref.id,
-            "kind": str(cited.ref.kind),
-            "title": rule.title,
-            "successes_with": cited.successes,
-            "failures_with": cited.failures,
-            "net_sessions": cited.net,
-            "cited_session_ids": cited.sessions,
-        }
+    return shaped(
+        wire.RuleAttributionRow,
+        rule,
+        rule_id=cited.ref.id,
+        kind=str(cited.ref.kind),
+        successes_with=cited.successes,
+        failures_with=cited.failures,
+        net_sessions=cited.net,
+        cited_session_ids=cited.sessions,
     )
 
 
@@ -118,26 +116,20 @@ def _trend(report: Overview) -> wire.ShadowWinRateTrend:
     total = sum((wins for _, wins in report.wins), Wins())
     compared = total.compared
     return wire.ShadowWinRateTrend(
-        daily=[
-            wire.ShadowWinRateTrendPoint(
-                date=datetime.fromtimestamp(seconds(at), UTC).date().isoformat(),
-                n=wins.compared,
-                wins=wins.wins,
-                losses=wins.losses,
-                ties=wins.ties,
-            )
-            for at, wins in report.wins
-        ],
-        window_total=wire.ShadowWinRateTrendWindowTotal(
+        daily=[shaped(wire.ShadowWinRateTrendPoint, wins, date=_date(at), n=wins.compared) for at, wins in report.wins],
+        window_total=shaped(
+            wire.ShadowWinRateTrendWindowTotal,
+            total,
             n=compared,
-            wins=total.wins,
-            losses=total.losses,
-            ties=total.ties,
             win_rate=total.wins / compared if compared else 0.0,
             net_win=(total.wins - total.losses) / compared if compared else 0.0,
         ),
         judge_prompt_version=COMPARE.hash,
     )
+
+
+def _date(at: Millis) -> str:
+    return datetime.fromtimestamp(seconds(at), UTC).date().isoformat()
 
 
 def _comparison_of_sources(report: Overview) -> wire.SourceSetComparison:

@@ -16,7 +16,6 @@ from acumen.recall import replay
 from acumen.recall.replay import Then
 from acumen_client.calls import Calls
 from acumen_client.wire import meter as wire
-from acumen_client.wire.shapes import MemoryKind
 
 MILLION = 1_000_000
 
@@ -26,26 +25,25 @@ async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call
     await call.app.flush_usage()
     usage_stats = await usage.stats(request.days_back, request.limit, request.offset, call.deps)
     stats = [
-        wire.InjectionStat.model_validate(
-            {
-                "entity_type": stat.kind,
-                "entity_id": stat.id,
-                "title": usage_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id)),
-                "surfaced_count": stat.shown,
-                "distinct_session_count": stat.sessions,
-                "total_prompt_tokens": stat.tokens,
-                "first_injected_at": seconds(stat.first_at),
-                "last_injected_at": seconds(stat.last_at),
-                "last_session_id": stat.last_session,
-            }
+        shaped(
+            wire.InjectionStat,
+            entity_type=stat.kind,
+            entity_id=stat.id,
+            title=usage_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id)),
+            surfaced_count=stat.shown,
+            distinct_session_count=stat.sessions,
+            total_prompt_tokens=stat.tokens,
+            first_injected_at=seconds(stat.first_at),
+            last_injected_at=seconds(stat.last_at),
+            last_session_id=stat.last_session,
         )
         for stat in usage_stats.stats
     ]
-    return wire.GetInjectionStatsResponse(
+    return shaped(
+        wire.GetInjectionStatsResponse,
+        usage_stats,
+        request,
         stats=stats,
-        total=usage_stats.total,
-        limit=request.limit,
-        offset=request.offset,
         covered_since=maybe_seconds(usage_stats.covered_since),
         msg=f"Found {usage_stats.total} memory(ies) injected in the last {request.days_back} day(s)",
     )
@@ -57,7 +55,7 @@ async def cite(request: wire.CiteRequest, call: Call) -> wire.CiteResponse:
     session = SessionId(request.session_id) if request.session_id else None
     named = [citation.model_dump() for citation in request.citations]
     cited = await citations.cite(UserId(request.user_id), session, RequestId(request.request_id), named, call.deps)
-    memories = [wire.CitedMemory(kind=MemoryKind(ref.kind), id=ref.id) for ref in sorted(cited.memories)]
+    memories = [shaped(wire.CitedMemory, ref) for ref in sorted(cited.memories)]
     return wire.CiteResponse(cited=memories, unresolved=sorted(cited.unresolved))
 
 
@@ -67,9 +65,10 @@ async def get_playbook_application_stats(
 ) -> wire.GetPlaybookApplicationStatsResponse:
     citation_stats = await usage.citations(request.days_back, request.limit, request.offset, call.deps)
     stats = [
-        wire.PlaybookApplicationStat(
+        shaped(
+            wire.PlaybookApplicationStat,
             real_id=stat.id,
-            kind=MemoryKind(stat.kind),
+            kind=stat.kind,
             title=citation_stats.titles.get(MemoryRef(Kind(stat.kind), stat.id), ""),
             applied_count=stat.cited,
             last_applied_at=seconds(stat.last_at),
@@ -77,11 +76,11 @@ async def get_playbook_application_stats(
         )
         for stat in citation_stats.stats
     ]
-    return wire.GetPlaybookApplicationStatsResponse(
+    return shaped(
+        wire.GetPlaybookApplicationStatsResponse,
+        citation_stats,
+        request,
         stats=stats,
-        total=citation_stats.total,
-        limit=request.limit,
-        offset=request.offset,
         unresolved_count=citation_stats.unresolved,
         retrieved_count=citation_stats.retrieved,
         covered_since=maybe_seconds(citation_stats.covered_since),
@@ -97,14 +96,13 @@ async def get_memory_costs(request: wire.GetMemoryCostsRequest, call: Call) -> w
     await call.app.flush_usage()
     by = GroupBy(request.group_by)
     bill = await costs.report(by, request.days_back, request.model, request.limit, request.offset, call.deps)
-    return wire.GetMemoryCostsResponse(
+    return shaped(
+        wire.GetMemoryCostsResponse,
+        bill,
+        request,
         costs=[_tag(tag, by, bill) for tag in bill.rows],
         all_together=_cost(bill.use, bill.per_million, {}),
-        model=bill.model,
         usd_per_million_tokens=bill.per_million,
-        total=bill.total,
-        limit=request.limit,
-        offset=request.offset,
         since=seconds(bill.since),
         covered_since=maybe_seconds(bill.covered_since),
         cited_since=maybe_seconds(bill.cited_since),
@@ -125,22 +123,19 @@ def _tag(tag: CostRow, by: GroupBy, bill: CostReport) -> wire.MemoryCost:
 
 def _cost(use: Use, per_million: float | None, named: dict[str, Any], *, searches: bool = True) -> wire.MemoryCost:
     dollars = None if per_million is None else per_million / MILLION
-    return wire.MemoryCost.model_validate(
-        {
-            **named,
-            "shown_count": use.shown,
-            "shown_tokens": use.tokens,
-            "echoed_count": use.echoed_shown,
-            "echoed_tokens": use.echoed_tokens,
-            "cited_count": use.cited_shown,
-            "cited_tokens": use.cited_tokens,
-            "wasted_tokens": use.wasted_tokens,
-            "wasted_share": use.wasted_tokens / use.tokens if use.tokens else None,
-            "usd": None if dollars is None else use.tokens * dollars,
-            "wasted_usd": None if dollars is None else use.wasted_tokens * dollars,
-            "search_count": use.searches if searches else None,
-            "zero_hit_count": use.zero_hits if searches else None,
-        }
+    return shaped(
+        wire.MemoryCost,
+        use,
+        **named,
+        shown_count=use.shown,
+        shown_tokens=use.tokens,
+        echoed_count=use.echoed_shown,
+        cited_count=use.cited_shown,
+        wasted_share=use.wasted_tokens / use.tokens if use.tokens else None,
+        usd=None if dollars is None else use.tokens * dollars,
+        wasted_usd=None if dollars is None else use.wasted_tokens * dollars,
+        search_count=use.searches if searches else None,
+        zero_hit_count=use.zero_hits if searches else None,
     )
 
 
@@ -161,15 +156,7 @@ async def get_memory_lift(request: wire.GetMemoryLiftRequest, call: Call) -> wir
 
 
 def _compared(lift: Lift) -> wire.Comparison:
-    interval = lift.interval
-    return wire.Comparison(
-        here=_group(lift.here),
-        there=_group(lift.there),
-        difference=lift.difference,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        verdict=lift.verdict,
-    )
+    return shaped(wire.Comparison, lift, lift.interval, here=_group(lift.here), there=_group(lift.there))
 
 
 def _group(counts: OutcomeCounts) -> wire.SessionGroup:
@@ -222,11 +209,11 @@ def _then(recalled: Then) -> wire.RecalledThen:
         context=recalled.context.text,
         context_tokens=recalled.context.tokens,
         memories=[
-            wire.InjectedMemory(
-                kind=MemoryKind(ref.kind),
-                id=ref.id,
+            shaped(
+                wire.InjectedMemory,
+                ref,
+                hit,
                 score=round(hit.score, 4),
-                reasons=hit.reasons,
                 shown=ref in shown,
                 line=lines[ref].text,
                 tokens=lines[ref].tokens,

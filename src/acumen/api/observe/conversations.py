@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from acumen.api.call import Call, answers
-from acumen.api.views import before, millis, user
+from acumen.api.views import before, millis, shaped, user
 from acumen.api.views import request as request_view
 from acumen.api.views import turn as turn_view
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES, Interaction, Request
@@ -95,7 +95,7 @@ async def finalize(body: wire.FinalizeSessionRequest, call: Call) -> wire.Finali
 @answers(Calls.learning_status)
 async def learning_status(body: wire.LearningStatusRequest, call: Call) -> wire.LearningStatusResponse:
     progress = await _progress(RequestId(body.request_id), call)
-    return wire.LearningStatusResponse.model_validate(asdict(progress))
+    return shaped(wire.LearningStatusResponse, progress)
 
 
 @answers(Calls.requests)

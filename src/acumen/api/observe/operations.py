@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from acumen.api.call import Call, answers
+from acumen.api.views import shaped
 from acumen.errors import BadInput
 from acumen.model.ids import Millis
 from acumen.model.operations.operation import (
@@ -25,9 +26,6 @@ from acumen_client.calls import Calls
 from acumen_client.errors import in_words
 from acumen_client.wire import operations as wire
 
-# Fields that mean the same on the wire and inside.
-_OTHERWISE = ("kind", "status", "started_at")
-_SAME = tuple(name for name in Operation._fields if name in wire.NewOperation.model_fields and name not in _OTHERWISE)
 _KINDS = {str(kind): kind for kind in OperationKind}
 _STATUSES = {str(status): status for status in OperationStatus}
 
@@ -153,14 +151,13 @@ def _cursor(text: str) -> tuple[Millis, str]:
 
 
 def view(operation: Operation) -> wire.OperationView:
-    same = {name: getattr(operation, name) for name in _SAME}
-    return wire.OperationView(
+    return shaped(
+        wire.OperationView,
+        operation,
         op_id=operation.id,
         kind=operation.kind.value,
         status=operation.status.value,
         received_at=operation.received_at / 1000,
         started_at=None if operation.started_at is None else operation.started_at / 1000,
         clock_skew_ms=operation.skew_ms,
-        group_id=operation.group_id,
-        **same,
     )

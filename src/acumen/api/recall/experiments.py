@@ -9,8 +9,7 @@ from acumen.recall import experiments
 from acumen.recall.experiments import Arm
 from acumen_client.calls import Calls
 from acumen_client.wire import experiments as wire
-from acumen_client.wire.sections import RetrievalExperimentRecord
-from acumen_client.wire.shapes import ExperimentArm, Nothing
+from acumen_client.wire.shapes import Nothing
 
 POINTS = 100
 
@@ -65,18 +64,19 @@ def _listed(listed: Sequence[Experiment]) -> wire.RetrievalExperimentListRespons
     )
 
 
-def record(experiment: Experiment) -> RetrievalExperimentRecord:
-    return shaped(RetrievalExperimentRecord, experiment, experiment_id=experiment.id)
+def record(experiment: Experiment) -> wire.RetrievalExperimentRecord:
+    return shaped(wire.RetrievalExperimentRecord, experiment, experiment_id=experiment.id)
 
 
 def _arm(arm: Arm) -> wire.RetrievalExperimentArmMetrics:
-    return wire.RetrievalExperimentArmMetrics(
-        arm=ExperimentArm(arm.name),
+    return shaped(
+        wire.RetrievalExperimentArmMetrics,
+        arm,
+        arm=arm.name,
         assigned_user_count=arm.assigned_users,
         published_session_count=arm.published_sessions,
         evaluated_user_count=len(arm.clusters),
         evaluated_session_count=arm.evaluated_sessions,
-        success_rate=arm.success_rate,
         average_corrections=arm.corrections,
         average_turns_to_resolution=arm.turns_to_resolution,
         average_output_tokens=arm.output_tokens,

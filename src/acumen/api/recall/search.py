@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from acumen.api.call import Call, answers
-from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, turn, user, user_playbook
+from acumen.api.views import agent_playbook, before, millis, playbooks_like, profile, shaped, turn, user, user_playbook
 from acumen.model.ids import Kind, UserId
 from acumen.model.memories.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.memories.profile import Profile
@@ -17,7 +17,7 @@ from acumen.recall.reformulate import standalone
 from acumen.recall.search import Ask, AskTurns, Recalled, search_memories, search_turns
 from acumen_client.calls import Calls
 from acumen_client.wire import recall as wire
-from acumen_client.wire.shapes import ExperimentArm, ExperimentAssignment, MemoryKind
+from acumen_client.wire.shapes import ExperimentAssignment
 
 # Turns come in twos and threes around what they are about, so more of them make one answer.
 TURNS_BY_DEFAULT = 10
@@ -59,10 +59,7 @@ async def search(request: wire.UnifiedSearchRequest, call: Call) -> wire.Unified
         context_tokens=recalled.context.tokens,
         standing=recalled.context.standing,
         left_out=[
-            wire.LeftOut(
-                kind=MemoryKind(line.ref.kind), id=line.ref.id, tokens=line.tokens, reason=line.left_out_because
-            )
-            for line in recalled.context.left_out
+            shaped(wire.LeftOut, line.ref, line, reason=line.left_out_because) for line in recalled.context.left_out
         ],
     )
 
@@ -159,7 +156,7 @@ def _has_feature(memory: Profile, feature: str | None) -> bool:
     return not feature or feature.casefold() in str(memory.custom_features or "").casefold()
 
 
-def _any_version(request: wire.SearchUserPlaybookRequest | wire.SearchAgentPlaybookRequest) -> Filter:
+def _any_version(request: wire.SearchPlaybooks) -> Filter:
     """Of every agent version unless only one is asked for; never what a person scoped to another."""
     query = replace(playbooks_like(request), asking_version=request.agent_version or "")
     return query if request.agent_version_only else replace(query, agent_version=None)
@@ -240,10 +237,7 @@ def _told(recalled: Recalled) -> dict[str, Any]:
         "injection_id": recalled.injection_id,
         "degraded": recalled.degraded is not None,
         "search_mode_effective": str(recalled.mode),
-        "experiment": recalled.assignment
-        and ExperimentAssignment(
-            experiment_id=recalled.assignment.experiment_id, arm=ExperimentArm(recalled.assignment.arm)
-        ),
+        "experiment": recalled.assignment and shaped(ExperimentAssignment, recalled.assignment),
     }
 
 

@@ -1,7 +1,7 @@
 """Endpoints of the change feed."""
 
 from acumen.api.call import Call, answers
-from acumen.api.views import millis, seconds, user
+from acumen.api.views import millis, seconds, shaped, user
 from acumen.model.ids import SessionId
 from acumen.model.memories.change import ChangeFilter, ChangeKind
 from acumen.review import changes
@@ -36,41 +36,21 @@ async def undo_memory_change(request: wire.UndoMemoryChangeRequest, call: Call) 
 
 
 def _change(change: Change) -> wire.MemoryChange:
-    return wire.MemoryChange.model_validate(
-        {
-            "change_id": change.id,
-            "at": seconds(change.at),
-            "change": change.kind,
-            "kind": change.ref.kind,
-            "id": change.ref.id,
-            "user_id": change.user_id,
-            "before": change.before,
-            "after": change.after,
-            "other": _other(change.related),
-            "cause": change.cause,
-            "reason": change.reason,
-            "quote": change.quote,
-            "session_id": change.session[1] if change.session else None,
-            "interaction_id": change.turn,
-            "actor": change.actor,
-            "conflict_id": change.conflict and change.conflict.id,
-            "conflict_state": change.conflict and change.conflict.state,
-            "undoable": change.refusal is None,
-            "refusal": change.refusal,
-            "undone_by": change.undone_by,
-        }
+    return shaped(
+        wire.MemoryChange,
+        change.ref,
+        change,
+        change_id=change.id,
+        at=seconds(change.at),
+        change=change.kind,
+        other=_other(change.related),
+        session_id=change.session[1] if change.session else None,
+        interaction_id=change.turn,
+        conflict_id=change.conflict and change.conflict.id,
+        conflict_state=change.conflict and change.conflict.state,
+        undoable=change.refusal is None,
     )
 
 
 def _other(memory: OtherMemory | None) -> wire.RelatedMemoryView | None:
-    if memory is None:
-        return None
-    return wire.RelatedMemoryView.model_validate(
-        {
-            "relation": memory.relation,
-            "kind": memory.ref.kind,
-            "id": memory.ref.id,
-            "text": memory.text,
-            "status": memory.status,
-        }
-    )
+    return None if memory is None else shaped(wire.RelatedMemoryView, memory.ref, memory)

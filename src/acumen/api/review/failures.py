@@ -2,8 +2,6 @@
 
 from contextlib import suppress
 
-from msgspec.structs import asdict
-
 from acumen.api.call import Call, answers
 from acumen.api.observe.operations import view
 from acumen.api.review import proposals
@@ -24,7 +22,7 @@ async def get_failures(request: wire.GetFailuresRequest, call: Call) -> wire.Get
     query = FailureGroupFilter(states=states, source=request.source, endpoint=request.endpoint)
     groups, total = await failures.page(query, request.limit, request.offset, call.deps)
     views = [_group(group) for group in groups]
-    return wire.GetFailuresResponse(groups=views, total=total, limit=request.limit, offset=request.offset)
+    return shaped(wire.GetFailuresResponse, request, groups=views, total=total)
 
 
 @answers(Calls.failure)
@@ -58,11 +56,10 @@ def _failure(detail: FailureGroupDetail) -> wire.FailureResponse:
 def _group(merged: MergedGroup) -> wire.FailureGroupView:
     return shaped(
         wire.FailureGroupView,
+        merged,
         merged.group,
         group_id=merged.group.id,
         state=merged.group.state.value,
-        count=merged.count,
-        sessions=merged.sessions,
         first_seen=seconds(merged.first_seen),
         last_seen=seconds(merged.last_seen),
         merged=[group.id for group in merged.merged],
@@ -71,4 +68,4 @@ def _group(merged: MergedGroup) -> wire.FailureGroupView:
 
 
 def _analysis(analysis: Analysis) -> wire.AnalysisView:
-    return shaped(wire.AnalysisView, analysis, analysis_id=analysis.id, **asdict(analysis.origin))
+    return shaped(wire.AnalysisView, analysis, analysis.origin, analysis_id=analysis.id)

@@ -36,19 +36,9 @@ async def lesson_effect(request: wire.LessonEffectRequest, call: Call) -> wire.L
     await call.app.flush_usage()
     effect = await lessons.effect(request.agent_playbook_id, call.deps)
     difference, interval = effect.difference or (None, None)
-    return wire.LessonEffectResponse.model_validate(
-        {
-            "enough_data": effect.enough,
-            "shown": _rate(effect.shown),
-            "not_shown": _rate(effect.not_shown),
-            "before": _rate(effect.before),
-            "after": _rate(effect.after),
-            "difference": difference,
-            "low": interval and interval.low,
-            "high": interval and interval.high,
-            "verdict": effect.verdict,
-        }
-    )
+    rates = {name: _rate(getattr(effect, name)) for name in ("shown", "not_shown", "before", "after")}
+    about = {"enough_data": effect.enough, "difference": difference, "verdict": effect.verdict}
+    return shaped(wire.LessonEffectResponse, interval, **rates, **about)
 
 
 @answers(Calls.purge_operations)
@@ -61,14 +51,7 @@ async def purge_operations(request: PurgeOperationsRequest, call: Call) -> Purge
 
 
 def _rate(rate: Rate) -> wire.RateView:
-    interval = rate.interval
-    return wire.RateView(
-        sessions=rate.sessions,
-        failed=rate.failed,
-        rate=rate.share,
-        low=None if interval is None else interval.low,
-        high=None if interval is None else interval.high,
-    )
+    return shaped(wire.RateView, rate, rate.interval, rate=rate.share)
 
 
 def view(proposed: Proposed) -> wire.ProposalView:
@@ -76,11 +59,11 @@ def view(proposed: Proposed) -> wire.ProposalView:
     return shaped(
         wire.ProposalView,
         proposal,
-        **{name: getattr(playbook.lesson, name) for name in ("content", "trigger", "rationale", "pitfall")},
+        playbook.lesson,
+        playbook.origin,
         agent_playbook_id=playbook.id,
         approval=playbook.approval,
         distinct_sessions=len(proposal.scopes),
-        engine=playbook.origin.engine,
         hazards=list(proposed.hazards),
         similar=list(proposed.similar),
     )

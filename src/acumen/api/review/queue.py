@@ -15,7 +15,6 @@ from acumen.review.duplicate_clusters import DuplicateCluster, Member
 from acumen.review.queue import Candidate, CandidatePage, ReviewQuery
 from acumen_client.calls import Calls
 from acumen_client.wire import review as wire
-from acumen_client.wire.shapes import MemoryKind
 
 SNOOZE_DAYS = 30
 # Of an action on many memories, the log tells so many.
@@ -32,12 +31,12 @@ async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) ->
     signals = None if request.signal_filter is None else [str(signal) for signal in request.signal_filter]
     query = ReviewQuery(user, request.days_back, signals, by_waste=request.sort is wire.ReviewOrder.WASTED_TOKENS)
     page = await queue.candidates(query, request.limit, request.offset, call.deps)
-    return wire.GetMemoryReviewResponse(
+    return shaped(
+        wire.GetMemoryReviewResponse,
+        page,
+        request,
         candidates=[_candidate(candidate) for candidate in page.candidates],
-        total=page.total,
-        limit=request.limit,
-        offset=request.offset,
-        signal_counts={wire.ReviewSignal(name): count for name, count in page.by_signal.items()},
+        signal_counts=page.by_signal,
         saving_tokens_per_day=round(page.saving, 1),
         covered_since=maybe_seconds(page.covered_since),
         insufficient_history=not page.enough_history,
@@ -59,30 +58,26 @@ def _message(page: CandidatePage, days_back: int, being_counted: int) -> str:
 
 
 def _candidate(candidate: Candidate) -> wire.MemoryReviewCandidate:
-    return wire.MemoryReviewCandidate.model_validate(
-        {
-            "entity_type": candidate.ref.kind,
-            "entity_id": candidate.ref.id,
-            "title": candidate.title,
-            "user_id": candidate.user_id,
-            "version": candidate.version,
-            "signals": [signal.name for signal in candidate.signals],
-            "reasons": {signal.name: signal.why for signal in candidate.signals},
-            "since": {signal.name: seconds(signal.since) for signal in candidate.signals if signal.since is not None},
-            "score": candidate.score,
-            "injection_count": candidate.use.shown,
-            "citation_count": candidate.use.citations,
-            "cited_injection_count": candidate.use.cited_shown,
-            "echoed_injection_count": candidate.use.echoed_shown,
-            "total_prompt_tokens": candidate.use.tokens,
-            "wasted_tokens": candidate.use.wasted_tokens,
-            "saving_tokens_per_day": round(candidate.saving, 1),
-            "related_ids": candidate.related,
-            "conflict_ids": [pair.conflict.id for pair in candidate.conflicts],
-            "last_injected_at": maybe_seconds(candidate.use.last_at),
-            "last_cited_at": maybe_seconds(candidate.use.last_cited_at),
-            "last_modified_at": seconds(candidate.modified_at),
-        }
+    use, signals = candidate.use, candidate.signals
+    return shaped(
+        wire.MemoryReviewCandidate,
+        candidate,
+        use,
+        entity_type=candidate.ref.kind,
+        entity_id=candidate.ref.id,
+        signals=[signal.name for signal in signals],
+        reasons={signal.name: signal.why for signal in signals},
+        since={signal.name: seconds(signal.since) for signal in signals if signal.since is not None},
+        injection_count=use.shown,
+        citation_count=use.citations,
+        cited_injection_count=use.cited_shown,
+        echoed_injection_count=use.echoed_shown,
+        total_prompt_tokens=use.tokens,
+        saving_tokens_per_day=round(candidate.saving, 1),
+        related_ids=candidate.related,
+        conflict_ids=[pair.conflict.id for pair in candidate.conflicts],
+        last_injected_at=maybe_seconds(use.last_at),
+        last_modified_at=seconds(candidate.modified_at),
     )
 
 
@@ -136,9 +131,8 @@ async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.Revie
 async def get_review_actions(request: wire.GetReviewActionsRequest, call: Call) -> wire.GetReviewActionsResponse:
     ref = MemoryRef(Kind(request.kind), request.id) if request.kind and request.id else None
     actions, total = await audit_log.page(request.limit, request.offset, ref, call.deps)
-    return wire.GetReviewActionsResponse(
-        actions=[_entry(action) for action in actions], total=total, limit=request.limit, offset=request.offset
-    )
+    entries = [_entry(action) for action in actions]
+    return shaped(wire.GetReviewActionsResponse, request, actions=entries, total=total)
 
 
 def _told(done: Action, *, dry_run: bool) -> wire.ReviewMemoriesResponse:
@@ -171,7 +165,7 @@ def _entry(done: Action) -> wire.ReviewActionEntry:
 
 def _item(item: ActionItem) -> wire.ReviewedItem:
     changes = _difference(item.before or {}, item.after or {})
-    return shaped(wire.ReviewedItem, item, kind=item.ref.kind, id=item.ref.id, changes=changes)
+    return shaped(wire.ReviewedItem, item.ref, item, changes=changes)
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -189,9 +183,7 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str
 async def get_memory_conflicts(request: wire.GetConflictsRequest, call: Call) -> wire.GetConflictsResponse:
     user = None if request.include_all_users else UserId(request.user_id or "")
     page, total = await conflicts.listed(user, request.limit, request.offset, call.deps)
-    return wire.GetConflictsResponse(
-        conflicts=[_conflict(pair) for pair in page], total=total, limit=request.limit, offset=request.offset
-    )
+    return shaped(wire.GetConflictsResponse, request, conflicts=[_conflict(pair) for pair in page], total=total)
 
 
 @answers(Calls.settle_conflict)
@@ -208,7 +200,7 @@ def _conflict(pair: OpenConflict) -> wire.MemoryConflict:
 
 
 def _side(side: ConflictSide) -> wire.ConflictSideView:
-    return shaped(wire.ConflictSideView, side, kind=side.ref.kind, id=side.ref.id, at=seconds(side.at))
+    return shaped(wire.ConflictSideView, side.ref, side, at=seconds(side.at))
 
 
 # --- duplicates ----------------------------------------------------------------------------------------------------
@@ -219,35 +211,17 @@ async def get_memory_duplicates(request: wire.GetDuplicatesRequest, call: Call) 
     being_counted = await memory_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
     clusters, total = await duplicate_clusters.pairs(user, request.limit, request.offset, call.deps)
-    return wire.GetDuplicatesResponse(
-        pairs=[_pair(cluster) for cluster in clusters],
-        total=total,
-        limit=request.limit,
-        offset=request.offset,
-        being_counted=being_counted,
-    )
+    pairs = [_pair(cluster) for cluster in clusters]
+    return shaped(wire.GetDuplicatesResponse, request, pairs=pairs, total=total, being_counted=being_counted)
 
 
 def _pair(cluster: DuplicateCluster) -> wire.DuplicatePair:
     (pair,) = cluster.pairs
-    return wire.DuplicatePair(
-        kind=MemoryKind(pair.kind),
-        user_id=pair.user_id,
-        similarity=pair.similarity,
-        found_by=pair.found_by,
-        since=seconds(pair.since),
-        left=_brief(cluster.member(pair.left)),
-        right=_brief(cluster.member(pair.right)),
-    )
+    sides = {"left": _brief(cluster.member(pair.left)), "right": _brief(cluster.member(pair.right))}
+    return shaped(wire.DuplicatePair, pair, since=seconds(pair.since), **sides)
 
 
 def _brief(member: Member) -> wire.MemoryBrief:
     memory = member.memory
-    return wire.MemoryBrief(
-        id=member.id,
-        title=title(memory),
-        content=searchable(memory),
-        version=memory.version,
-        created_at=seconds(memory.created_at),
-        injection_count=member.shown,
-    )
+    texts = {"title": title(memory), "content": searchable(memory)}
+    return shaped(wire.MemoryBrief, member, memory, **texts, injection_count=member.shown)

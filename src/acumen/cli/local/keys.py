@@ -2,8 +2,10 @@
 
 import asyncio
 import re
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -14,7 +16,6 @@ from acumen.cli.output import show, table, when
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.account import ApiKey
 from acumen.model.ids import LOCAL_ORG, Millis, OrgId, now
-from acumen.settings import Settings
 from acumen_client.wire.shapes import Role
 
 app = typer.Typer()
@@ -22,6 +23,7 @@ keys = typer.Typer(help="Create, list and revoke API keys, in the database of th
 app.add_typer(keys, name="keys")
 
 UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+T = TypeVar("T")
 RoleName = Literal["reader", "agent", "reviewer", "admin"]
 
 
@@ -47,8 +49,8 @@ def create(
     if not name.strip():
         raise BadInput("The name of the key is empty: give it a name.")
     expires_at = None if expires is None else expiry(expires, now())
-    creation = _create(settings_of(data, config), name.strip(), Role(role), OrgId(org or LOCAL_ORG), expires_at)
-    key, secret = asyncio.run(creation)
+    org_id = OrgId(org or LOCAL_ORG)
+    key, secret = _with_keys(data, config, lambda keys: keys.create(org_id, name.strip(), Role(role), expires_at))
     text = (
         f"{secret}\n\nKey {key.name!r} ({key.id}): role {key.role}, org {key.org_id}, {_expires(key)}.\n"
         "The secret cannot be shown again. From now on the server requires a key; a running server applies this\n"
@@ -57,26 +59,22 @@ def create(
     show(as_json, {**_fields(key), "secret": secret}, text)
 
 
-async def _create(
-    settings: Settings, name: str, role: Role, org: OrgId, expires_at: Millis | None
-) -> tuple[ApiKey, str]:
-    async with opened(settings) as parts:
-        return await KeyAuthenticator(parts.store, parts.open_org).create(org, name, role, expires_at)
+def _with_keys(data: Path | None, config: str | None, step: Callable[[KeyAuthenticator], Coroutine[Any, Any, T]]) -> T:
+    async def run() -> T:
+        async with opened(settings_of(data, config)) as parts:
+            return await step(KeyAuthenticator(parts.store, parts.open_org))
+
+    return asyncio.run(run())
 
 
 @keys.command("list", epilog=examples("acumen keys list", "acumen keys list --json"))
 def list_keys(data: Data = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """List the keys of all organizations, revoked ones included."""
-    stored = asyncio.run(_all(settings_of(data, config)))
+    stored = _with_keys(data, config, lambda keys: keys.all_keys())
     rows = [[k.id, k.name, k.role, k.org_id, f"{k.hint}…", _status(k), _time(k.created_at)] for k in stored]
     text = table(["id", "name", "role", "org", "prefix", "status", "created"], rows)
     none = "No keys. Only programs on this machine may call the server."
     show(as_json, {"keys": [_fields(key) for key in stored]}, text if stored else none)
-
-
-async def _all(settings: Settings) -> list[ApiKey]:
-    async with opened(settings) as parts:
-        return await KeyAuthenticator(parts.store, parts.open_org).all_keys()
 
 
 @keys.command(epilog=examples("acumen keys revoke key_0006…"))
@@ -87,21 +85,19 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke a key permanently."""
-    key = asyncio.run(_revoke(settings_of(data, config), key_id))
+    key = _with_keys(data, config, lambda keys: _revoke(keys, key_id))
     text = f"Revoked key {key.name!r} ({key.id}). A running server applies this within two seconds."
     show(as_json, {"revoked": key.id, "name": key.name}, text)
 
 
-async def _revoke(settings: Settings, key_id: str) -> ApiKey:
-    async with opened(settings) as parts:
-        authenticator = KeyAuthenticator(parts.store, parts.open_org)
-        key = next((key for key in await authenticator.all_keys() if key.id == key_id), None)
-        if key is None:
-            raise NotFound(f"No key {key_id!r}; `acumen keys list` shows the ids.")
-        if key.revoked_at is not None:
-            raise Conflict(f"Key {key.name!r} ({key.id}) was already revoked on {_time(key.revoked_at)}.")
-        await authenticator.revoke(key.org_id, key.id)
-        return key
+async def _revoke(keys: KeyAuthenticator, key_id: str) -> ApiKey:
+    key = next((key for key in await keys.all_keys() if key.id == key_id), None)
+    if key is None:
+        raise NotFound(f"No key {key_id!r}; `acumen keys list` shows the ids.")
+    if key.revoked_at is not None:
+        raise Conflict(f"Key {key.name!r} ({key.id}) was already revoked on {_time(key.revoked_at)}.")
+    await keys.revoke(key.org_id, key.id)
+    return key
 
 
 def expiry(text: str, at: Millis) -> Millis:

@@ -6,8 +6,7 @@ import typer
 
 from acumen.cli.options import Limit, Reason, Reply, User, examples, remote
 from acumen.cli.output import short, table, when
-from acumen.cli.remote.input import moment
-from acumen.errors import BadInput
+from acumen.cli.remote.input import member_of, moment
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.changes import MemoryChange, MemoryChangeKind
@@ -29,7 +28,6 @@ app.add_typer(group, name="changes")
 @remote
 def changes(
     client: Client,
-    context: typer.Context,  # noqa: ARG001 - read by `remote`
     user: User = None,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Filter by kind, such as superseded.")] = None,
     since: Annotated[str | None, typer.Option(help="From this date or time on, such as 2026-01-31 (UTC).")] = None,
@@ -41,7 +39,7 @@ def changes(
     """List changes to memories, or undo one. Learned, refined, superseded, in conflict, forgotten, expired."""
     page = client.memory_changes(
         user_id=user,
-        kinds=[_kind(name) for name in kind or []] or None,
+        kinds=[member_of(MemoryChangeKind, name, "kind of change") for name in kind or []] or None,
         since=moment(since) if since else None,
         until=moment(until) if until else None,
         session_id=session,
@@ -52,13 +50,6 @@ def changes(
     rows = [_row(change) for change in page.changes]
     older = f"\n\nOlder changes: --cursor {page.next_cursor}" if page.next_cursor else ""
     return Reply(page, table(headings, rows) + older if rows else "No changes.")
-
-
-def _kind(name: str) -> MemoryChangeKind:
-    try:
-        return MemoryChangeKind(name)
-    except ValueError:
-        raise BadInput(f"Unknown kind of change {name!r}; use one of {', '.join(MemoryChangeKind)}.") from None
 
 
 def _row(change: MemoryChange) -> list[object]:

@@ -1,11 +1,12 @@
-"""Input of commands: turns from arguments, a file or standard input; and times."""
+"""Input of commands: turns from arguments, a file or standard input; names; and times."""
 
 import json
 import re
 import sys
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from acumen.errors import BadInput
 
@@ -15,6 +16,7 @@ ROLE_AND_TEXT = re.compile(r"\s*(\w+)\s*:\s*(.*)", re.DOTALL)
 
 Turn = dict[str, Any]
 Body = dict[str, Any]
+E = TypeVar("E", bound=StrEnum)
 
 
 def bodies(turns: list[str], file: Path | None, *, stdin: bool) -> list[Body]:
@@ -84,6 +86,13 @@ def _read(file: Path) -> str:
 
 def _body(turns: list[Turn]) -> Body:
     return {"interaction_data_list": turns}
+
+
+def member_of(names: type[E], name: str, what: str) -> E:
+    try:
+        return names(name)
+    except ValueError:
+        raise BadInput(f"Unknown {what} {name!r}; use one of {', '.join(names)}.") from None
 
 
 def moment(text: str) -> datetime:

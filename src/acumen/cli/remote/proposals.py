@@ -1,10 +1,10 @@
 """`acumen proposals`: lessons that were proposed from tool calls."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from acumen.cli.options import Limit, Reply, examples, remote
+from acumen.cli.options import Approval, Limit, Reply, examples, remote
 from acumen.cli.output import counted, listed
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
@@ -24,10 +24,7 @@ LessonId = Annotated[int, typer.Argument(metavar="ID", min=1, help="Id from `acu
 @remote
 def proposals(
     client: Client,
-    context: typer.Context,  # noqa: ARG001 - read by `remote`
-    approval: Annotated[
-        Literal["pending", "approved", "rejected"] | None, typer.Option(help="Filter by approval.")
-    ] = None,
+    approval: Approval = None,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only flagged ones.")] = False,
     limit: Limit = 50,
 ) -> Reply:

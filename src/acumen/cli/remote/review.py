@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from acumen.cli.options import AllUsers, Days, Limit, Reason, Reply, User, examples, remote
 from acumen.cli.output import TITLE, listed, table, when
+from acumen.cli.remote.input import member_of
 from acumen.errors import BadInput
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
@@ -29,20 +30,6 @@ group = typer.Typer()
 app.add_typer(group, name="memory-review")
 
 DAY_SECONDS = 86_400
-ActionName = Literal[
-    "archive",
-    "restore",
-    "edit",
-    "supersede_by",
-    "merge",
-    "pin",
-    "unpin",
-    "snooze",
-    "mark_useful",
-    "dismiss",
-    "change_scope",
-    "delete",
-]
 
 
 # --- the queue ------------------------------------------------------------------------------------------------------
@@ -61,7 +48,6 @@ ActionName = Literal[
 @remote
 def memory_review(
     client: Client,
-    context: typer.Context,  # noqa: ARG001 - read by `remote`
     user: User = None,
     all_users: AllUsers = False,
     days: Days = 60,
@@ -74,7 +60,7 @@ def memory_review(
         user_id=user,
         include_all_users=all_users,
         days_back=days,
-        signal_filter=[_signal(name) for name in signal or []] or None,
+        signal_filter=[member_of(ReviewSignal, name, "signal") for name in signal or []] or None,
         limit=limit,
     )
     headings = ["score", "memory", "user", "text", "signals", "injections", "cited", "wasted", "saved/day", "reason"]
@@ -86,13 +72,6 @@ def memory_review(
 def _require_scope(user: str | None, *, all_users: bool) -> None:
     if user is None and not all_users:
         raise BadInput("Name a user with --user NAME, or pass --all-users.")
-
-
-def _signal(name: str) -> ReviewSignal:
-    try:
-        return ReviewSignal(name)
-    except ValueError:
-        raise BadInput(f"Unknown signal {name!r}; use one of {', '.join(ReviewSignal)}.") from None
 
 
 def _candidate(candidate: MemoryReviewCandidate) -> list[object]:
@@ -124,7 +103,7 @@ def _candidate(candidate: MemoryReviewCandidate) -> list[object]:
 @remote
 def apply(
     client: Client,
-    action: Annotated[ActionName, typer.Argument(help="Action.")],
+    action: Annotated[ReviewAction, typer.Argument(help="Action.")],
     memories: Annotated[list[str], typer.Argument(metavar="[KIND:]ID...", help="Memories, as the review lists them.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Preview; change nothing.")] = False,
     reason: Reason = "",
@@ -140,20 +119,21 @@ def apply(
 ) -> Reply:
     """Act on memories. Prints what changed and why others did not. Everything but `delete` can be undone."""
     confirmation = f"delete {len(memories)}"
-    if action == "delete" and not confirm:
+    if action is ReviewAction.DELETE and not confirm:
         confirm = confirmation if dry_run else _prompt(confirmation)
+    scope = {"everyone": everyone, "agent_version": agent_version}
     fields: dict[str, Any] = {
         "dry_run": dry_run,
         "reason": reason,
         "into": into,
         "superseded_by": by,
-        "until": int(time.time()) + days * DAY_SECONDS if action == "snooze" else None,
+        "until": int(time.time()) + days * DAY_SECONDS if action is ReviewAction.SNOOZE else None,
         "changes": {"content": content} if content is not None else None,
-        "scope": {"everyone": everyone, "agent_version": agent_version} if action == "change_scope" else None,
+        "scope": scope if action is ReviewAction.CHANGE_SCOPE else None,
         "confirm": confirm,
     }
     options = {name: value for name, value in fields.items() if value not in (None, "")}
-    answer = client.review_memories(action=ReviewAction(action), items=[_item(name) for name in memories], **options)
+    answer = client.review_memories(action=action, items=[_item(name) for name in memories], **options)
     return _reply(answer, failed=not any(item.changed for item in answer.items))
 
 
@@ -242,8 +222,8 @@ def _conflict(conflict: MemoryConflict) -> list[object]:
 def settle(
     client: Client,
     conflict: Annotated[str, typer.Argument(metavar="CONFLICT", help="Id from `conflicts`.")],
-    keep: Annotated[Literal["newer", "older", "both"], typer.Argument(help="Memory to keep.")],
+    keep: Annotated[ConflictChoice, typer.Argument(help="Memory to keep.")],
     reason: Reason = "",
 ) -> Reply:
     """Settle a conflict: keep the newer memory, the older one, or both. It can be undone."""
-    return _reply(client.settle_conflict(conflict_id=conflict, keep=ConflictChoice(keep), reason=reason))
+    return _reply(client.settle_conflict(conflict_id=conflict, keep=keep, reason=reason))

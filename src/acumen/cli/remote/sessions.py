@@ -1,7 +1,7 @@
 """`acumen sessions` and `acumen outcome`: the outcomes of sessions, and reporting one."""
 
 import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -51,7 +51,7 @@ def _reason(result: EvaluationResultView) -> str:
 def outcome(
     client: Client,
     session: Annotated[str, typer.Argument(help="Session id.")],
-    result: Annotated[Literal["success", "failure", "unknown"], typer.Argument(help="Outcome.")],
+    result: Annotated[SessionOutcomeKind, typer.Argument(help="Outcome.")],
     user: User = None,
     label: Annotated[str | None, typer.Option(help="Short description.")] = None,
     value: Annotated[float | None, typer.Option(help="Numeric value.")] = None,
@@ -59,8 +59,6 @@ def outcome(
     """Report the outcome of a session. It takes precedence over automatic grading."""
     fields: dict[str, Any] = {"user_id": user, "label": label, "value": value}
     details = {name: field for name, field in fields.items() if field is not None}
-    answer = client.state_outcome(
-        session_id=session, outcome=SessionOutcomeKind(result), occurred_at=int(time.time()), **details
-    )
+    answer = client.state_outcome(session_id=session, outcome=result, occurred_at=int(time.time()), **details)
     revision = f" (revision {answer.outcome_revision})" if (answer.outcome_revision or 1) > 1 else ""
     return Reply(answer, f"Recorded outcome {result} for session {session} of user {answer.user_id}{revision}.")

@@ -3,11 +3,11 @@
 import sys
 import time
 import uuid
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from acumen.cli.options import AgentVersion, Limit, Reply, Wait, examples, remote
+from acumen.cli.options import AgentVersion, Approval, Limit, Reply, Wait, examples, remote
 from acumen.cli.output import table, when
 from acumen.cli.remote.publish_search import line_of
 from acumen_client.client import Client
@@ -91,10 +91,7 @@ def _summary(run: PlaybookAggregationOperation) -> str:
 @remote
 def shared_lessons(
     client: Client,
-    context: typer.Context,  # noqa: ARG001 - read by `remote`
-    approval: Annotated[
-        Literal["pending", "approved", "rejected"] | None, typer.Option(help="Filter by approval.")
-    ] = None,
+    approval: Approval = None,
     agent_version: AgentVersion = None,
     limit: Limit = 100,
 ) -> Reply:

@@ -1,7 +1,7 @@
 """`acumen stats` and `acumen explain`: what injected memories cost, and what a past search injected."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -43,13 +43,13 @@ def _injected(stat: InjectionStat) -> list[object]:
 @remote
 def costs(
     client: Client,
-    by: Annotated[Literal["memory", "user", "agent_version", "day"], typer.Option(help="Group by.")] = "memory",
+    by: Annotated[CostGroup, typer.Option(help="Group by.")] = CostGroup.MEMORY,
     days: Days = 30,
     model: Annotated[str | None, typer.Option(show_default="server setting", help="Model whose price is used.")] = None,
     limit: Limit = 20,
 ) -> Reply:
     """List what injected memories cost, and how much of it was never cited."""
-    page = client.memory_costs(group_by=CostGroup(by), days_back=days, model=model, limit=limit)
+    page = client.memory_costs(group_by=by, days_back=days, model=model, limit=limit)
     rows = [[_group(cost), *_cost(cost)] for cost in [*page.costs, page.all_together]]
     headings = [by, "injections", "tokens", "echoed", "cited", "wasted", "wasted share", "US$", "wasted US$"]
     priced = f"At {page.usd_per_million_tokens} US$ per million tokens ({page.model})."

@@ -64,7 +64,9 @@ class Conversations:
         added = []
         for request, _ in published:
             first = stored.setdefault(request.id, request)
-            added.append(first is request or _same_again(request, first))
+            if first is not request:
+                _require_idempotent_retry(request, first)
+            added.append(first is request)
         fresh = [pair for pair, is_new in zip(published, added, strict=True) if is_new]
         if fresh:
             self._insert(fresh)
@@ -218,10 +220,10 @@ class Conversations:
         return self._scope.count(interactions)
 
 
-def _same_again(request: Request, stored: Request | None) -> bool:
-    if stored is None or stored.body_hash != request.body_hash:
+def _require_idempotent_retry(request: Request, stored: Request) -> None:
+    """A request that is sent again with the same content is the same success."""
+    if stored.body_hash != request.body_hash:
         raise Conflict(f"request_id {request.id!r} is taken by another request; send this one under a new id.")
-    return False
 
 
 @cache

@@ -21,7 +21,7 @@ from acumen.review import memory_scan, queue, thresholds
 from acumen.review.queue import ReviewQuery
 from acumen.settings import PREFIX, Settings
 from acumen.web.page import Visit, page
-from acumen_client.wire.sections import MemoryReviewConfig
+from acumen_client.wire.config import MemoryReviewConfig
 from acumen_client.wire.shapes import Role
 
 # Settings of the server by subject.

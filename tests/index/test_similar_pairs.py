@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from acumen.review import similarity
-from acumen.review.similarity import similar_vectors, similar_words
+from acumen.index import similar_pairs
+from acumen.index.similar_pairs import similar_vectors, similar_words
 
 
 def planted(count: int, pairs: int, seed: int = 1) -> tuple[np.ndarray, set[tuple[int, int]]]:
@@ -34,7 +34,7 @@ def test_only_pairs_of_which_one_changed_are_looked_for():
 
 def test_the_index_finds_nearly_all_that_comparing_every_pair_finds(monkeypatch: pytest.MonkeyPatch):
     vectors, pairs = planted(3_000, 300)
-    monkeypatch.setattr(similarity, "FEW_COMPARISONS", 0)
+    monkeypatch.setattr(similar_pairs, "FEW_COMPARISONS", 0)
 
     found = similar_vectors(vectors, range(3_000), 0.92)
 

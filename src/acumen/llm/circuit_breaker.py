@@ -1,4 +1,4 @@
-"""A breaker per model: after too many failures in a row it is left alone, then one question tries it again."""
+"""A circuit breaker per model: it opens after too many failures in a row; later one request tries the model again."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 LONGEST_REST = 3_600.0
 
 
-class Breaker(Struct):
+class CircuitBreaker(Struct):
     """Times are seconds of a clock that never goes back."""
 
     failures_allowed: int
