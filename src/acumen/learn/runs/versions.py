@@ -3,11 +3,11 @@
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn.runs.generation import Mode, Service
-from acumen.model.ids import UserId
 from acumen.model.jobs.run import ItemState
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
@@ -22,24 +22,11 @@ Users = AbstractSet[str | None]
 EMPTY: Users = frozenset()
 
 
-class VersionFilter(Struct, frozen=True):
-    """Which memories to move; None means any."""
+class VersionFilter(Filter, frozen=True):
+    """Which memories to move, whatever their status."""
 
-    user_id: UserId | None = None
-    ids: tuple[str, ...] | None = None
-    agent_version: str | None = None
-    name: str | None = None
     only_affected_users: bool = False  # only users who have something to change to
     archive_current: bool = True  # False: what is promoted joins what is current
-
-    def filter(self, status: Status) -> Filter:
-        return Filter(
-            statuses=(status,),
-            user_id=self.user_id,
-            ids=self.ids,
-            agent_version=self.agent_version,
-            name=self.name,
-        )
 
 
 class Upgraded(Struct, frozen=True):
@@ -119,5 +106,5 @@ def _owned(
     tx: Tx, service: Service, which: VersionFilter, status: Status, users: Users | None = None, without: Users = EMPTY
 ) -> dict[str, str | None]:
     """Ids of memories of this status with their users: of these users, or of all, without some."""
-    owners = tx.by_kind[service.kind].find_owners(which.filter(status))
+    owners = tx.by_kind[service.kind].find_owners(replace(which, statuses=(status,)))
     return {memory: user for memory, user in owners.items() if user not in without and (users is None or user in users)}
