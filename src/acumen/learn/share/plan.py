@@ -90,6 +90,13 @@ class Plan(Struct, frozen=True):
     retaught: tuple[PlannedWrite, ...] = ()
     unchanged: int = 0
     withheld: int = 0  # a person has rejected or deleted them
+    lessons: int = 0  # of users, that were compared
+
+    @property
+    def counts(self) -> dict[str, int]:
+        clusters = len(self.writes) + self.unchanged + self.withheld
+        compared = {"user_playbooks_processed": self.lessons, "clusters_found": clusters}
+        return {**compared, "unchanged": self.unchanged, "withheld": self.withheld}
 
 
 def fingerprint(lessons: Sequence[UserLesson]) -> str:
@@ -114,7 +121,7 @@ def lesson_stance(lesson: Lesson) -> Stance:
     return stance(without_case_numbers(lesson.content), lesson.trigger)
 
 
-def plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], users: Users, least_users: int) -> Plan:
+def make_plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], users: Users, least_users: int) -> Plan:
     """What to do about each group, and which shared lessons too few users still teach."""
     matched = _matched(groups, shared)
     settled = {id(lesson) for _, lesson in matched if lesson is not None}
@@ -143,7 +150,7 @@ def plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], users: U
             unchanged, withheld = unchanged + (not lesson.withdrawn), withheld + lesson.withdrawn
         elif lesson.playbook and lesson.may_retire:
             retired.append(lesson.playbook.id)
-    return Plan(tuple(writes), tuple(retired), tuple(retaught), unchanged, withheld)
+    return Plan(tuple(writes), tuple(retired), tuple(retaught), unchanged, withheld, len(users))
 
 
 def _enough_new(group: LessonGroup, rejected: SharedLesson, least_users: int) -> bool:
