@@ -27,7 +27,7 @@ from acumen.model.metering.evaluation import (
     ShadowVerdict,
     evaluated,
 )
-from acumen.model.metering.judging import Judging, Rates
+from acumen.model.metering.judging import Judging
 from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 
@@ -81,8 +81,12 @@ async def session(event: SessionQuiet, deps: Deps) -> None:
     quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
     if quiet_at > deps.now():
         await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at))
-    elif _sampled(session, deps) and not await deps.store.read(lambda tx: _current(tx, session)):
-        await judge(session, deps, ask_model=_drawn(session, deps) < _rates(session, deps).by_model)
+        return
+    judging, drawn = deps.config.judging, chance(deps.org, session.user_id, session.session_id)
+    rates = judging.evaluation_only if session.last_request.evaluation_only else judging.rates
+    sampled = session.stated is not None or drawn < rates.all  # a session with a stated outcome is always judged
+    if sampled and enabled(session, judging) and not await deps.store.read(lambda tx: _current(tx, session)):
+        await judge(session, deps, ask_model=drawn < rates.by_model)
 
 
 def _quiet_ms(deps: Deps) -> int:
@@ -139,21 +143,6 @@ def chance(org: str, user: str, session_id: str) -> float:
 def enabled(session: EvaluatedSession, judging: Judging) -> bool:
     """Whether sessions are judged, and those of this source."""
     return judging.on and (judging.sources is None or session.source in judging.sources)
-
-
-def _sampled(session: EvaluatedSession, deps: Deps) -> bool:
-    """A session with a stated outcome is always judged."""
-    drawn = session.stated is not None or _drawn(session, deps) < _rates(session, deps).all
-    return drawn and enabled(session, deps.config.judging)
-
-
-def _drawn(session: EvaluatedSession, deps: Deps) -> float:
-    return chance(deps.org, session.user_id, session.session_id)
-
-
-def _rates(session: EvaluatedSession, deps: Deps) -> Rates:
-    judging = deps.config.judging
-    return judging.evaluation_only if session.last_request.evaluation_only else judging.rates
 
 
 # --- judge -----------------------------------------------------------------------------------------------------------
