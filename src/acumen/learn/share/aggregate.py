@@ -48,18 +48,18 @@ PAUSE_TIMES = 20
 
 async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a pause."""
-    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, tx.at)))
+    await add_due(deps)
 
 
-async def after_adding(deps: Deps) -> None:
-    """The same for lessons that a caller adds, after a pause: more may be added, or an aggregation requested."""
-    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, Millis(tx.at + PAUSE_MS))))
+async def add_due(deps: Deps, wait_ms: int = 0) -> None:
+    """Lessons that a caller adds wait for a while: more may be added, or an aggregation requested."""
 
+    def store(tx: Tx) -> None:
+        enough, earliest = deps.config.aggregation.due_after, Millis(tx.at + wait_ms)
+        grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
+        tx.jobs.add_all([(LessonsGrew(version), max(earliest, _after_pause(tx, version))) for version in grown])
 
-def _due(tx: Tx, deps: Deps, earliest: Millis) -> list[tuple[LessonsGrew, Millis]]:
-    enough = deps.config.aggregation.due_after
-    grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
-    return [(LessonsGrew(version), max(earliest, _after_pause(tx, version))) for version in grown]
+    await deps.store.write(store)
 
 
 def _new_lessons(tx: Tx) -> Counter[str]:

@@ -65,10 +65,6 @@ class SharedLesson(Struct, frozen=True):
         return self.playbook.approval is Approval.REJECTED or self.playbook.status is not Status.CURRENT
 
     @property
-    def may_retire(self) -> bool:
-        return self.playbook is not None and not (self.withdrawn or by_person(self.playbook, self.cluster))
-
-    @property
     def rank(self) -> int:
         """Approved, pending, withdrawn: the order in which a group is matched."""
         return 2 if self.withdrawn else int(self.playbook is None or self.playbook.approval is not Approval.APPROVED)
@@ -145,10 +141,9 @@ def make_plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], use
     for lesson in shared:
         if id(lesson) in settled:
             continue
-        enough = len({users[member] for member in lesson.members if member in users}) >= least_users
-        if enough:
+        if len({users[member] for member in lesson.members if member in users}) >= least_users:
             unchanged, withheld = unchanged + (not lesson.withdrawn), withheld + lesson.withdrawn
-        elif lesson.playbook and lesson.may_retire:
+        elif lesson.playbook and not lesson.withdrawn and not by_person(lesson.playbook, lesson.cluster):
             retired.append(lesson.playbook.id)
     return Plan(tuple(writes), tuple(retired), tuple(retaught), unchanged, withheld, len(users))
 
