@@ -40,10 +40,9 @@ def anonymize(text: str, names: Collection[str] = (), shared: Collection[str] = 
     if names:
         redacted, count = _any_of(frozenset(names)).subn("[name]", redacted)
         removed += count
-    persons = [match for match in _WORD.finditer(redacted) if _is_person(redacted, match, shared)]
-    for match in reversed(persons):
-        redacted = f"{redacted[: match.start()]}[name]{redacted[match.end() :]}"
-    return Anonymized(re.sub(r"\[name\](?: \[name\])+", "[name]", redacted), removed + len(persons))
+    cleaned = _WORD.sub(lambda match: "[name]" if _is_person(redacted, match, shared) else match[0], redacted)
+    removed += cleaned.count("[name]") - redacted.count("[name]")
+    return Anonymized(re.sub(r"\[name\](?: \[name\])+", "[name]", cleaned), removed)
 
 
 @lru_cache(maxsize=256)
