@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from acumen.app import App
+from acumen.learn.runs import runs
 from acumen.learn.share import aggregate
 from acumen.llm.embedding import load_embedder
 from acumen.model.ids import LOCAL_ORG, Kind, PlaybookId, UserId, now
@@ -113,7 +114,7 @@ async def _aggregated(app: App) -> tuple[float, dict[str, int]]:
     asked = await aggregate.ask(VERSION, None, deps)
     await app.worker.run_this(LOCAL_ORG, AggregationAsked(asked.id))
     took = time.perf_counter() - began
-    done = (await aggregate.run_status(asked.id, deps)).run
+    done = (await runs.get(asked.id, aggregate.SERVICE, deps)).run
     if done.state is not RunState.COMPLETED:
         raise RuntimeError(f"The aggregation is {done.state}: {done.cause}")
     return took, dict(done.result)

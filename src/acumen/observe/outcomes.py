@@ -14,7 +14,7 @@ from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.conversation import Request
 from acumen.model.ids import Millis, SessionId, UserId
 from acumen.model.jobs.events import Ended, SessionQuiet
-from acumen.model.metering.evaluation import EvaluatedSession, Outcome, OutcomeFilter, Stated, as_stated, restated
+from acumen.model.metering.evaluation import EvaluatedSession, Outcome, OutcomeFilter, Stated, evaluated, restated
 from acumen.model.operations.operation import Operation, OperationKind, OperationStatus
 from acumen.storage.store import Tx
 
@@ -110,7 +110,8 @@ def _same(before: Stated, new: Stated) -> bool:
 def _update_evaluation(tx: Tx, stated: Stated, session: EvaluatedSession) -> None:
     """Changes the verdict in the same transaction; the other figures are judged again right after."""
     before = tx.evaluations.get(stated.user_id, stated.session_id)
-    evaluation = as_stated(stated, session) if before is None else restated(before, stated.outcome, stated.stated_at)
+    outcome, at = stated.outcome, stated.stated_at
+    evaluation = evaluated(session, None, outcome, at) if before is None else restated(before, outcome, at)
     if evaluation is not None:
         tx.evaluations.upsert(evaluation)
     elif before is not None:

@@ -10,7 +10,7 @@ from acumen.learn.share.plan import (
     UserLesson,
     fingerprint,
     group_of,
-    plan,
+    make_plan,
     users_of,
     wording_hash,
 )
@@ -66,7 +66,9 @@ def grouped(*lessons: UserLesson, shared=(), changed: tuple[int, ...] | None = N
 def planned(current: list[UserLesson], *there: SharedLesson, least_users: int = 2):
     by_id = {lesson.playbook.id: lesson for lesson in current}
     groups = [group_of([by_id[member] for member in group]) for group in grouped(*current)]
-    return plan([group for group in groups if len(users_of(group)) >= least_users], there, users(*current), least_users)
+    return make_plan(
+        [group for group in groups if len(users_of(group)) >= least_users], there, users(*current), least_users
+    )
 
 
 # --- grouping ------------------------------------------------------------------------------------------------------
@@ -170,8 +172,8 @@ def test_clusters_that_one_lesson_stands_for_are_written_once():
     here, there = [taught(1), taught(2)], [taught(3), taught(4)]
     lesson = known(*here)
 
-    (write,) = plan([group_of(here), group_of(there)], [lesson], users(*here, *there), 2).writes
-    again = plan([group_of(here), group_of(there)], [known(*here, *there)], users(*here, *there), 2)
+    (write,) = make_plan([group_of(here), group_of(there)], [lesson], users(*here, *there), 2).writes
+    again = make_plan([group_of(here), group_of(there)], [known(*here, *there)], users(*here, *there), 2)
 
     assert (write.lesson, write.members) == (1, (1, 2, 3, 4))
     assert (again.writes, again.unchanged) == ((), 1)
@@ -181,7 +183,7 @@ def test_a_lesson_that_another_cluster_goes_on_with_is_not_merged_away():
     here, there = [taught(1), taught(2), taught(3)], [taught(4, NO_EMOJIS), taught(5, NO_EMOJIS)]
     inside = known(taught(1), lesson=2, content=NO_EMOJIS)
 
-    writes = plan([group_of(here), group_of(there)], [known(*here[1:]), inside], users(*here, *there), 2).writes
+    writes = make_plan([group_of(here), group_of(there)], [known(*here[1:]), inside], users(*here, *there), 2).writes
 
     assert [(write.lesson, write.merged) for write in writes] == [(1, ()), (2, ())]
 

@@ -63,14 +63,14 @@ async def _ended(run: Run, give_up_at: float, call: Call) -> RunStatus:
 
 @answers(Calls.submit_playbook_aggregation)
 async def submit(request: wire.SubmitPlaybookAggregationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    run = await aggregate.submit(request.request_id, request.agent_version, call.deps, full=request.full)
+    run = await aggregate.ask(request.agent_version, None, call.deps, request_id=request.request_id, full=request.full)
     call.app.wake_worker()
-    return _operation(await aggregate.run_status(run.id, call.deps))
+    return _operation(await runs.get(run.id, aggregate.SERVICE, call.deps))
 
 
 @answers(Calls.playbook_aggregation_operation)
 async def poll(request: wire.GetPlaybookAggregationOperationRequest, call: Call) -> wire.PlaybookAggregationOperation:
-    return _operation(await aggregate.run_status(RunId(request.operation_id), call.deps))
+    return _operation(await runs.get(RunId(request.operation_id), aggregate.SERVICE, call.deps))
 
 
 @answers(Calls.playbook_aggregation_changes)

@@ -7,6 +7,7 @@ from typing import Any
 from acumen.api.call import Call, answers
 from acumen.api.views import before, millis, moments, seconds, shaped, user
 from acumen.learn.evaluate import evaluate, regenerate
+from acumen.learn.runs import runs
 from acumen.learn.runs.runs import RunStatus
 from acumen.model.ids import Millis, SessionId
 from acumen.model.jobs.run import RunId, RunState
@@ -167,8 +168,7 @@ async def start_regeneration(request: wire.RegenerateRequest, call: Call) -> wir
 
 @answers(Calls.evaluation_regeneration)
 async def get_regeneration(request: wire.RegenerationRequest, call: Call) -> wire.RegenerateStatusResponse:
-    status = await regenerate.status_of(RunId(request.job_id), call.deps)
-    return _regeneration(status)
+    return _regeneration(await runs.get(RunId(request.job_id), regenerate.SERVICE, call.deps, items=True))
 
 
 @answers(Calls.cancel_evaluation_regeneration)

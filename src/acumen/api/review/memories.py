@@ -144,7 +144,7 @@ async def add_user_playbooks(request: wire.AddUserPlaybookRequest, call: Call) -
     now = call.deps.now()
     added = [_new_user_playbook(new, now) for new in request.user_playbooks]
     count = await memories.add(Kind.USER_PLAYBOOK, added, call.deps)
-    await aggregate.after_adding(call.deps)
+    await aggregate.add_due(call.deps, aggregate.PAUSE_MS)
     return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
 
 

@@ -24,12 +24,10 @@ from acumen.model.metering.evaluation import (
     EvaluationFilter,
     EvaluationId,
     Judgement,
-    Outcome,
     ShadowVerdict,
-    as_stated,
-    effective,
+    evaluated,
 )
-from acumen.model.metering.judging import Judging, Rates
+from acumen.model.metering.judging import Judging
 from acumen.model.times import DAY_MS
 from acumen.storage.store import Tx
 
@@ -83,8 +81,12 @@ async def session(event: SessionQuiet, deps: Deps) -> None:
     quiet_at = Millis(session.last_request.created_at + (0 if ended else _quiet_ms(deps)))
     if quiet_at > deps.now():
         await deps.store.write(lambda tx: tx.jobs.add(event, quiet_at))
-    elif _sampled(session, deps) and not await deps.store.read(lambda tx: _current(tx, session)):
-        await judge(session, deps, ask_model=_drawn(session, deps) < _rates(session, deps).by_model)
+        return
+    judging, drawn = deps.config.judging, chance(deps.org, session.user_id, session.session_id)
+    rates = judging.evaluation_only if session.last_request.evaluation_only else judging.rates
+    sampled = session.stated is not None or drawn < rates.all  # a session with a stated outcome is always judged
+    if sampled and enabled(session, judging) and not await deps.store.read(lambda tx: _current(tx, session)):
+        await judge(session, deps, ask_model=drawn < rates.by_model)
 
 
 def _quiet_ms(deps: Deps) -> int:
@@ -143,21 +145,6 @@ def enabled(session: EvaluatedSession, judging: Judging) -> bool:
     return judging.on and (judging.sources is None or session.source in judging.sources)
 
 
-def _sampled(session: EvaluatedSession, deps: Deps) -> bool:
-    """A session with a stated outcome is always judged."""
-    drawn = session.stated is not None or _drawn(session, deps) < _rates(session, deps).all
-    return drawn and enabled(session, deps.config.judging)
-
-
-def _drawn(session: EvaluatedSession, deps: Deps) -> float:
-    return chance(deps.org, session.user_id, session.session_id)
-
-
-def _rates(session: EvaluatedSession, deps: Deps) -> Rates:
-    judging = deps.config.judging
-    return judging.evaluation_only if session.last_request.evaluation_only else judging.rates
-
-
 # --- judge -----------------------------------------------------------------------------------------------------------
 
 
@@ -182,17 +169,18 @@ async def judge(session: EvaluatedSession, deps: Deps, *, ask_model: bool) -> Ju
     def store(tx: Tx) -> Judged:
         tx.scope.lock_user(session.user_id)
         stated = tx.sessions.get_outcome(*key)
-        if judgement is None:  # nothing to judge, but the caller may have stated an outcome
-            evaluation = None if stated is None else as_stated(stated, session)
-            return (
-                Judged(skipped="NOTHING_TO_JUDGE") if evaluation is None else Judged(tx.evaluations.upsert(evaluation))
-            )
-        if tx.sessions.get_extent(*key) != session.extent:  # it is judged again, or words were erased and not quoted
-            return Judged(skipped="CHANGED_MEANWHILE")
-        tx.evaluations.upsert_shadow_verdicts(verdicts)
-        overall = shadow.overall([verdict.preference for verdict in tx.evaluations.get_shadow_verdicts(*key)])
-        evaluation = _evaluation(session, judgement, stated.outcome if stated else None, origin, deps)
-        return Judged(tx.evaluations.upsert(replace(evaluation, shadow=overall)), by_model=origin.engine == "model")
+        if judgement is not None and tx.sessions.get_extent(*key) != session.extent:
+            return Judged(skipped="CHANGED_MEANWHILE")  # it is judged again, or words were erased and not quoted
+        at = stated.stated_at if stated and judgement is None else deps.now()
+        evaluation = evaluated(session, judgement, stated.outcome if stated else None, at)
+        if evaluation is None:
+            return Judged(skipped="NOTHING_TO_JUDGE")
+        if judgement is not None:
+            tx.evaluations.upsert_shadow_verdicts(verdicts)
+            overall = shadow.overall([verdict.preference for verdict in tx.evaluations.get_shadow_verdicts(*key)])
+            about = {"name": deps.config.judging.name, "last_id": session.last_id, "origin": origin}
+            evaluation = replace(evaluation, shadow=overall, **about)
+        return Judged(tx.evaluations.upsert(evaluation), by_model=origin.engine == "model")
 
     return await deps.store.write(store)
 
@@ -209,28 +197,6 @@ async def _judgement(session: EvaluatedSession, llm: Llm | None, deps: Deps) -> 
         else:
             return judged, replace(origin, confidence=judged.confidence)
     return by_rules, Origin("rules", confidence=by_rules.confidence)
-
-
-def _evaluation(
-    session: EvaluatedSession, judgement: Judgement, stated: Outcome | None, origin: Origin, deps: Deps
-) -> Evaluation:
-    at = deps.now()
-    return Evaluation(
-        id=EvaluationId(0),
-        user_id=session.user_id,
-        session_id=session.session_id,
-        is_success=effective(judgement, stated),
-        ended_at=session.last_request.created_at,
-        created_at=at,
-        updated_at=at,
-        judged=judgement,
-        stated=stated,
-        agent_version=session.last_request.agent_version,
-        source=session.source,
-        name=deps.config.judging.name,
-        last_id=session.last_id,
-        origin=origin,
-    )
 
 
 async def find(query: EvaluationFilter, limit: int, offset: int, deps: Deps) -> list[Evaluation]:

@@ -26,8 +26,6 @@ from acumen.model.secrets import redact
 SAME_REQUEST = 0.75
 # An answer with so many of its words in an earlier one is the same answer again.
 SAME_ANSWER = 0.7
-# A turn with a single content word counts as a repetition only if it is hardly longer than that.
-SHORT_TURN = 5
 MANY = 2
 LONGEST_QUOTE = 140
 # Of a long session the end decides; so much of it is read.
@@ -106,7 +104,7 @@ def exchanges(turns: Sequence[Interaction]) -> list[Exchange]:
             user=text,
             agent="\n".join(answers),
             reaction=reaction(text, answered) if answered else Reaction.NEUTRAL,
-            repeats=bool(session) and _repeated(text, request, requests),
+            repeats=_repeated(request, requests),
             admits=Admission.HANDOVER if handed_over else admissions[-1] if admissions else None,
             broken=bool(tools) and tool_failed(tools[-1]),
             tools=tuple(str(tool.get("tool_name", "")) for tool in tools),
@@ -127,10 +125,8 @@ def _paired(turns: Sequence[Interaction]) -> list[tuple[list[Interaction], list[
     return pairs
 
 
-def _repeated(text: str, request: frozenset[str], requests: Sequence[frozenset[str]]) -> bool:
-    if not request or (len(request) == 1 and len(text.split()) > SHORT_TURN):
-        return False
-    return any(
+def _repeated(request: frozenset[str], requests: Sequence[frozenset[str]]) -> bool:
+    return bool(request) and any(
         len(request & earlier) >= SAME_REQUEST * min(len(request), len(earlier)) and len(request) <= len(earlier) + 1
         for earlier in requests
         if earlier

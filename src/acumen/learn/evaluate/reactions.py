@@ -4,7 +4,8 @@ Code, quotations and pasted logs are not the speaker's words and are not read.
 """
 
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any
@@ -41,23 +42,16 @@ class Admission(Enum):
 # --- cues ----------------------------------------------------------------------------------------------------------
 
 
-def _read(text: str) -> dict[str, re.Pattern[str]]:
-    """As described in cues.txt."""
-    names: dict[str, str] = {}
-    cues: dict[str, list[str]] = {}
-    for line in re.sub(r"(?<=\|)\n +", "", text).splitlines():
-        name, is_name, alternatives = line.partition(" = ")
-        if line.startswith(" "):
-            filled = re.sub(r"<([A-Z]+)>", lambda match: rf"\b(?:{names[match[1]]})\b", line)
-            cues[list(cues)[-1]] += [cue.strip() for cue in filled.split("||")]
-        elif is_name:
-            names[name] = alternatives
-        elif not line.startswith("#"):
-            cues[line] = []
-    return {cue: lazy_regex("|".join(f"(?:{pattern})" for pattern in patterns)) for cue, patterns in cues.items()}
+def _cues(words: Mapping[str, str], cues: Mapping[str, Sequence[str]]) -> dict[str, re.Pattern[str]]:
+    """As described in cues.toml."""
+
+    def filled(pattern: str) -> str:
+        return re.sub(r"<([A-Z]+)>", lambda name: rf"\b(?:{words[name[1]]})\b".replace("\n", ""), pattern)
+
+    return {cue: lazy_regex("|".join(f"(?:{filled(pattern)})" for pattern in cues[cue])) for cue in cues}
 
 
-CUES = _read((Path(__file__).parent / "cues.txt").read_text("utf-8"))
+CUES = _cues(**tomllib.loads((Path(__file__).parent / "cues.toml").read_text("utf-8")))
 PASTED_FAILURE = lazy_regex(r"\b[A-Z]\w*(?:Error|Exception)\b|\bTraceback\b|(?i:\berror:)|\bexit code [1-9]")
 GLAD = lazy_regex("[👍🙏🎉❤😊✅😀🙂👏💯]")
 TOOL_FAILED = lazy_regex(

@@ -7,7 +7,6 @@ from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.learn.evaluate import evaluate
 from acumen.learn.runs import runs
-from acumen.learn.runs.runs import RunStatus
 from acumen.model.ids import Millis
 from acumen.model.jobs.events import RegenerationAsked
 from acumen.model.jobs.run import Run, RunId
@@ -49,10 +48,6 @@ def sampled(ended: Sequence[EndedSession], deps: Deps) -> list[EndedSession]:
 
 async def carry(event: RegenerationAsked, deps: Deps) -> None:
     await runs.carry(event.run_id, _judge_one, deps)
-
-
-async def status_of(run_id: RunId, deps: Deps) -> RunStatus:
-    return await runs.get(run_id, SERVICE, deps, items=True)
 
 
 async def cancel(run_id: RunId, deps: Deps) -> Run:

@@ -5,7 +5,7 @@ verdict only where an expert wrote the right answer, or the user corrected the o
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Literal
 
@@ -20,7 +20,6 @@ from acumen.model.conversation import Interaction
 from acumen.model.ids import InteractionId, Millis
 from acumen.model.memories.base import Origin
 from acumen.model.metering.evaluation import EvaluatedSession, Preference, ShadowVerdict
-from acumen.model.secrets import redact
 
 # Of one session; each costs a question.
 MOST_COMPARED = 20
@@ -95,17 +94,15 @@ async def _comparison(pair: AnswerPair, llm: Llm | None) -> Comparison | None:
 
 def pairs(turns: Sequence[Interaction]) -> list[AnswerPair]:
     """The newest ones, oldest first."""
-    return list(_pairs(turns))[-MOST_COMPARED:]
-
-
-def _pairs(turns: Sequence[Interaction]) -> Iterator[AnswerPair]:
+    answer_pairs: list[AnswerPair] = []
     request = ""
     for place, turn in enumerate(turns):
         if turn.by_user:
             request = turn.content
         elif turn.shadow_content.strip() and turn.content.strip():
             reply = next((later.content for later in turns[place + 1 :] if later.by_user), "")
-            yield AnswerPair(turn, request, reply)
+            answer_pairs.append(AnswerPair(turn, request, reply))
+    return answer_pairs[-MOST_COMPARED:]
 
 
 def regular_first(turn: InteractionId) -> bool:
@@ -116,8 +113,8 @@ def regular_first(turn: InteractionId) -> bool:
 async def by_model(pair: AnswerPair, llm: Llm) -> Comparison:
     turn, first = pair.turn, regular_first(pair.turn.id)
     answers = (turn.content, turn.shadow_content) if first else (turn.shadow_content, turn.content)
-    shown = dict(zip(("request", "first", "second"), map(redact, (pair.request, *answers)), strict=True))
-    answer = await llm.ask(COMPARE.question(shown, user_id=turn.user_id, request_id=turn.request_id))
+    values = dict(zip(("request", "first", "second"), (pair.request, *answers), strict=True))
+    answer = await llm.ask(COMPARE.question(values, user_id=turn.user_id, request_id=turn.request_id))
     preference = mapped_back(answer.value, regular_is_first=first)
     return Comparison(preference, answer.value.reason[:LONGEST_REASON], answer.origin)
 

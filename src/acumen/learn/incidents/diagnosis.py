@@ -16,7 +16,6 @@ from acumen.model.memories.base import Origin
 from acumen.model.operations.failure import FailureGroup
 from acumen.model.operations.operation import Operation
 from acumen.model.prompt_injection import detect
-from acumen.model.secrets import redact
 
 # How sure a rule is: it recognised the kind of failure, or it knows only that it keeps happening.
 SURE, UNSURE = 0.6, 0.3
@@ -89,7 +88,7 @@ async def diagnose(
 
 
 def _line(example: Operation) -> str:
-    return redact(f"[{example.id}] {example.input_summary or ''} -> {(example.error_message or '')[:1500]}")
+    return f"[{example.id}] {example.input_summary or ''} -> {(example.error_message or '')[:1500]}"
 
 
 def _by_rules(group: FailureGroup, examples: Sequence[Operation]) -> Diagnosis:

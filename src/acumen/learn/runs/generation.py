@@ -38,11 +38,11 @@ class GenerationRequest(Struct, frozen=True):
     """Which turns are read by which extractors; None means any. Times are those of arrival, in milliseconds."""
 
     mode: Mode
-    user_id: str | None = None
+    user_id: UserId | None = None
     source: str | None = None
     agent_version: str | None = None
-    since: int | None = None
-    until: int | None = None
+    since: Millis | None = None
+    until: Millis | None = None
     extractors: tuple[str, ...] | None = None
 
     @property
@@ -52,13 +52,8 @@ class GenerationRequest(Struct, frozen=True):
 
     @property
     def turns(self) -> RequestFilter:
-        return RequestFilter(
-            user_id=None if self.user_id is None else UserId(self.user_id),
-            source=self.source,
-            agent_versions=None if self.agent_version is None else versions_meant(self.agent_version),
-            since=None if self.since is None else Millis(self.since),
-            until=None if self.until is None else Millis(self.until),
-        )
+        versions = None if self.agent_version is None else versions_meant(self.agent_version)
+        return RequestFilter(self.user_id, self.source, versions, self.since, self.until)
 
 
 class Service(Struct, frozen=True):

@@ -3,11 +3,11 @@
 from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acumen.deps import Deps
 from acumen.errors import Conflict
 from acumen.learn.runs.generation import Mode, Service
-from acumen.model.ids import UserId
 from acumen.model.jobs.run import ItemState
 from acumen.model.memories.base import Status
 from acumen.model.memories.search import Filter
@@ -19,27 +19,13 @@ UPGRADE = Because("an upgrade to the outcome of a rerun", actor="upgrade")
 DOWNGRADE = Because("a downgrade to the version before", actor="downgrade")
 
 Users = AbstractSet[str | None]
-EMPTY: Users = frozenset()
 
 
-class VersionFilter(Struct, frozen=True):
-    """Which memories to move; None means any."""
+class VersionFilter(Filter, frozen=True):
+    """Which memories to move, whatever their status."""
 
-    user_id: UserId | None = None
-    ids: tuple[str, ...] | None = None
-    agent_version: str | None = None
-    name: str | None = None
     only_affected_users: bool = False  # only users who have something to change to
     archive_current: bool = True  # False: what is promoted joins what is current
-
-    def filter(self, status: Status) -> Filter:
-        return Filter(
-            statuses=(status,),
-            user_id=self.user_id,
-            ids=self.ids,
-            agent_version=self.agent_version,
-            name=self.name,
-        )
 
 
 class Upgraded(Struct, frozen=True):
@@ -62,7 +48,7 @@ async def upgrade(service: Service, which: VersionFilter, deps: Deps) -> Upgrade
 def _upgrade(tx: Tx, service: Service, which: VersionFilter) -> Upgraded:
     _check_no_rerun(tx, service)
     unfinished = set() if which.user_id else _unfinished(tx, service)
-    pending = _owned(tx, service, which, Status.PENDING, without=unfinished)
+    pending = _owned(tx, service, which, Status.PENDING, None, unfinished)
     if not pending:
         return Upgraded(left_alone=len(unfinished))
     promotion = StatusMove(pending, Status.PENDING, Status.CURRENT)
@@ -86,7 +72,7 @@ async def downgrade(service: Service, which: VersionFilter, deps: Deps) -> Downg
 
 def _downgrade(tx: Tx, service: Service, which: VersionFilter) -> Downgraded:
     _check_no_rerun(tx, service)
-    archived = _owned(tx, service, which, Status.ARCHIVED)
+    archived = _owned(tx, service, which, Status.ARCHIVED, None)
     if not archived:
         return Downgraded()
     users = set(archived.values()) if which.only_affected_users else None
@@ -110,14 +96,13 @@ def _check_no_rerun(tx: Tx, service: Service) -> None:
 def _unfinished(tx: Tx, service: Service) -> Users:
     """Users for whom the last rerun failed or did not end: its memories of them are incomplete."""
     run = tx.runs.find_latest(service.name, Mode.RERUN)
-    return (
-        set() if run is None else {item.item for item in tx.run_items.find(run.id) if item.state is not ItemState.DONE}
-    )
+    items = tx.run_items.find(run.id) if run else ()
+    return {item.item for item in items if item.state is not ItemState.DONE}
 
 
 def _owned(
-    tx: Tx, service: Service, which: VersionFilter, status: Status, users: Users | None = None, without: Users = EMPTY
+    tx: Tx, service: Service, which: VersionFilter, status: Status, users: Users | None, without: Users = frozenset()
 ) -> dict[str, str | None]:
     """Ids of memories of this status with their users: of these users, or of all, without some."""
-    owners = tx.by_kind[service.kind].find_owners(which.filter(status))
+    owners = tx.by_kind[service.kind].find_owners(replace(which, statuses=(status,)))
     return {memory: user for memory, user in owners.items() if user not in without and (users is None or user in users)}

@@ -12,14 +12,12 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-from msgspec import Struct
 
 from acumen.deps import Deps
 from acumen.errors import OperationInTheWay
 from acumen.learn.runs import runs
-from acumen.learn.runs.runs import RunStatus
 from acumen.learn.share.cluster import LessonIndex, regroup
-from acumen.learn.share.plan import Plan, group_of, plan
+from acumen.learn.share.plan import Plan, group_of, make_plan
 from acumen.learn.share.shared import retire, shared_lessons, user_lessons, vector_of
 from acumen.learn.share.write import ITEM, write
 from acumen.model.conversation import UNNAMED_VERSION, versions_meant
@@ -37,7 +35,7 @@ DEFAULT_NAME = "playbook"
 # Written together by rules, which is quick; a model is asked for one lesson at a time.
 WRITTEN_AT_ONCE = 20
 # A higher number makes every agent version be compared in full once.
-METHOD = 2
+METHOD = 3
 # Columns that words are hashed into where no lesson has an embedding.
 HASHED_WORDS = 512
 # Between two automatic aggregations of a version: this long, and this many times the duration of the last one.
@@ -50,18 +48,18 @@ PAUSE_TIMES = 20
 
 async def when_due(_event: Published | SessionEnded | Hour, deps: Deps) -> None:
     """Enough new lessons make their agent version due, at once or after a pause."""
-    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, tx.at)))
+    await add_due(deps)
 
 
-async def after_adding(deps: Deps) -> None:
-    """The same for lessons that a caller adds, after a pause: more may be added, or an aggregation requested."""
-    await deps.store.write(lambda tx: tx.jobs.add_all(_due(tx, deps, Millis(tx.at + PAUSE_MS))))
+async def add_due(deps: Deps, wait_ms: int = 0) -> None:
+    """Lessons that a caller adds wait for a while: more may be added, or an aggregation requested."""
 
+    def store(tx: Tx) -> None:
+        enough, earliest = deps.config.aggregation.due_after, Millis(tx.at + wait_ms)
+        grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
+        tx.jobs.add_all([(LessonsGrew(version), max(earliest, _after_pause(tx, version))) for version in grown])
 
-def _due(tx: Tx, deps: Deps, earliest: Millis) -> list[tuple[LessonsGrew, Millis]]:
-    enough = deps.config.aggregation.due_after
-    grown = [version for version, count in _new_lessons(tx).items() if count >= enough]
-    return [(LessonsGrew(version), max(earliest, _after_pause(tx, version))) for version in grown]
+    await deps.store.write(store)
 
 
 def _new_lessons(tx: Tx) -> Counter[str]:
@@ -92,29 +90,23 @@ async def begin(event: LessonsGrew, deps: Deps) -> None:
     await deps.store.write(store)
 
 
-async def ask(agent_version: str, name: str | None, deps: Deps, *, full: bool = False) -> Run:
-    """Conflict while another run of this version is active. `full` compares every lesson again."""
-    return await deps.store.write(lambda tx: _start(tx, agent_version, name, full=full))
+async def ask(agent_version: str, name: str | None, deps: Deps, *, request_id: str = "", full: bool = False) -> Run:
+    """Conflict while another run of this version is active. `full` compares every lesson again.
 
-
-async def submit(request_id: str, agent_version: str, deps: Deps, *, full: bool = False) -> Run:
-    """The same request twice is one run; the same id for another version is a Conflict."""
-    run_id = RunId(f"aggr_{hashlib.sha256(request_id.encode()).hexdigest()[:24]}")
+    The same request id twice is one run; the same id for another version is a Conflict.
+    """
+    run_id = RunId(f"aggr_{hashlib.sha256(request_id.encode()).hexdigest()[:24]}") if request_id else None
 
     def store(tx: Tx) -> Run:
-        run = tx.runs.get(run_id)
+        run = tx.runs.get(run_id) if run_id else None
         if run is None:
-            return _start(tx, agent_version, None, run_id, request_id=request_id, full=full)
+            return _start(tx, agent_version, name, run_id, request_id=request_id, full=full)
         if run.request["agent_version"] != agent_version:
             taken = f"request_id {request_id!r} is taken by another aggregation; send this one under a new id."
             raise OperationInTheWay(taken, run.id)
         return run
 
     return await deps.store.write(store)
-
-
-async def run_status(run_id: RunId, deps: Deps) -> RunStatus:
-    return await runs.get(run_id, SERVICE, deps)
 
 
 async def changes(agent_version: str, name: str | None, limit: int, deps: Deps) -> list[AggregationChange]:
@@ -140,21 +132,6 @@ def _start(tx: Tx, agent_version: str, name: str | None, run_id: RunId | None = 
 # --- the run -----------------------------------------------------------------------------------------------------
 
 
-class _Comparison(Struct, frozen=True):
-    """What the lessons of one agent version and name lead to."""
-
-    plan: Plan
-    lessons: int
-    bookmark: AggregationBookmark  # how far lessons were read
-
-    @property
-    def counts(self) -> dict[str, int]:
-        unchanged, withheld = self.plan.unchanged, self.plan.withheld
-        clusters = len(self.plan.writes) + unchanged + withheld
-        compared = {"user_playbooks_processed": self.lessons, "clusters_found": clusters}
-        return {**compared, "unchanged": unchanged, "withheld": withheld}
-
-
 async def carry(event: AggregationAsked, deps: Deps) -> None:
     await runs.carry(event.run_id, _aggregate, deps)
 
@@ -166,10 +143,10 @@ async def _aggregate(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
     counts: Counter[str] = Counter()
     bookmarks: dict[str, list[AggregationBookmark]] = {}
     for version, name in pairs:
-        compared = await deps.store.read(lambda tx, v=version, n=name: _compare(tx, v, n, deps, full=full))  # type: ignore[misc]
-        counts.update(compared.counts)
-        bookmarks.setdefault(version, []).append(compared.bookmark)
-        await _carry_out(compared.plan, run, version, name, deps)
+        plan, bookmark = await deps.store.read(lambda tx, v=version, n=name: _compare(tx, v, n, deps, full=full))  # type: ignore[misc]
+        counts.update(plan.counts)
+        bookmarks.setdefault(version, []).append(bookmark)
+        await _carry_out(plan, run, version, name, deps)
     if names is None:  # else lessons of other names are still to be compared
         await deps.store.write(lambda tx: _move_bookmarks(tx, bookmarks))
     counts.update(await deps.store.read(lambda tx: tx.run_items.get_counts(run.id, item)))
@@ -199,7 +176,8 @@ def _move_bookmarks(tx: Tx, bookmarks: Mapping[str, Sequence[AggregationBookmark
         tx.aggregations.move_bookmark(version, AggregationBookmark(last, None, took, seq, read[0].basis))
 
 
-def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Comparison:
+def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> tuple[Plan, AggregationBookmark]:
+    """What the lessons of one agent version and name lead to, and how far they were read."""
     began, config, before = time.perf_counter(), deps.config.aggregation, tx.aggregations.get_bookmark(version)
     at = tx.search_rows.get_version()
     basis = f"{METHOD} {at.generation} {config.least_users} {config.similarity} {deps.local_models.name}"
@@ -217,7 +195,7 @@ def _compare(tx: Tx, version: str, name: str, deps: Deps, *, full: bool) -> _Com
     groups.sort(key=lambda group: (-len(group), group[0].playbook.id))
     last, took = max(index.ids, default=PlaybookId(0)), 1000 * (time.perf_counter() - began)
     bookmark = AggregationBookmark(last, None, took, at.seq, basis)
-    return _Comparison(plan(groups, shared, users, config.least_users), len(indexed), bookmark)
+    return make_plan(groups, shared, users, config.least_users), bookmark
 
 
 def _index(indexed: Sequence[IndexedLesson], after: int, deps: Deps) -> LessonIndex:

@@ -10,33 +10,16 @@ from functools import lru_cache
 from msgspec import Struct
 
 from acumen.learn.share.stance import is_value
-from acumen.learn.share.vocabulary import listed
+from acumen.learn.share.vocabulary import TABLES, listed
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.secrets import redact
 from acumen.model.text import STOPWORDS
 
-_PERSONAL = [
-    ("email", lazy_regex(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")),
-    ("name", lazy_regex(r"(?<![\w@])@\w[\w.-]{1,38}")),
-    ("name", lazy_regex(r"\b(?:Mr|Mrs|Ms|Dr|Prof)\.? [A-Z][\w'-]{1,40}(?: [A-Z][\w'-]{1,40})?")),
-    ("id", lazy_regex(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b")),
-    ("id", lazy_regex(r"\b[a-z]{2,8}[_-](?=[\w-]*\d)[A-Za-z0-9]{8,64}\b")),
-    ("address", lazy_regex(r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b")),
-    ("date", lazy_regex(r"\b(?:19\d\d|200\d|201\d)-\d{1,2}-\d{1,2}\b|\b\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d\b")),
-    (
-        "phone",
-        lazy_regex(
-            r"(?<![\w.-])(?:\+\d{1,3}[ ./-]?|\(?0\d{1,4}\)?[ ./-]|\(\d{3}\) ?|\d{3}[-. ]\d{3}[-. ])"
-            r"\d[\d ./-]{2,14}\d(?![\w-])"
-        ),
-    ),
-    ("number", lazy_regex(r"(?<![\w.,:-])#?\d{5,}(?![\w:-])")),
-    ("number", lazy_regex(r"(?i)(?:(?<=\bticket )|(?<=\border )|(?<=\baccount ))#?\d{3,}\b|(?<![\w&])#\d{3,}\b")),
-]
+_PERSONAL = [(kind, lazy_regex(pattern)) for kind, patterns in TABLES["personal"].items() for pattern in patterns]
 # Replaced before secrets, whose patterns would take its digits for a card number.
 _ACCOUNT = lazy_regex(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,3})?\b")
 _WORD = lazy_regex(r"[^\W\d_][\w'’-]*")
-_NO_NAMES, _NO_PERSONS = STOPWORDS | listed("no names"), listed("no persons")
+_NO_NAMES, _NO_PERSONS = STOPWORDS | listed("no_names"), listed("no_persons")
 
 
 class Anonymized(Struct, frozen=True):
@@ -57,10 +40,9 @@ def anonymize(text: str, names: Collection[str] = (), shared: Collection[str] = 
     if names:
         redacted, count = _any_of(frozenset(names)).subn("[name]", redacted)
         removed += count
-    persons = [match for match in _WORD.finditer(redacted) if _is_person(redacted, match, shared)]
-    for match in reversed(persons):
-        redacted = f"{redacted[: match.start()]}[name]{redacted[match.end() :]}"
-    return Anonymized(re.sub(r"\[name\](?: \[name\])+", "[name]", redacted), removed + len(persons))
+    cleaned = _WORD.sub(lambda match: "[name]" if _is_person(redacted, match, shared) else match[0], redacted)
+    removed += cleaned.count("[name]") - redacted.count("[name]")
+    return Anonymized(re.sub(r"\[name\](?: \[name\])+", "[name]", cleaned), removed)
 
 
 @lru_cache(maxsize=256)

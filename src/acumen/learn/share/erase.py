@@ -3,7 +3,8 @@
 Planned before the transaction that erases the user, because new words need vectors; applied inside it.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -110,40 +111,40 @@ def _lesson(state: Mapping[str, Any]) -> Lesson:
 async def erase_user_from_shared(user: UserId, deps: Deps) -> SharedErasure:
     """Also their lessons that a newer version has deleted."""
 
-    def read(tx: Tx) -> list[str]:
+    def taught(tx: Tx) -> list[str]:
         existing = tx.user_playbooks.find_owners(Filter(user_id=user, statuses=None))
         return [*existing, *tx.lineage.find_outdated(Kind.USER_PLAYBOOK, user)]
 
-    return await _planned(map(int, await deps.store.read(read)), deps)
+    return await _planned(taught, deps)
 
 
 async def erase_all_from_shared(deps: Deps) -> SharedErasure:
     """Every source of every shared lesson is erased."""
-    taught_by = await deps.store.read(lambda tx: tx.sources.find(tx.sources.find_all_lessons()))
-    return await _planned((member for members in taught_by.values() for member in members), deps)
+    return await _planned(lambda tx: chain(*tx.sources.find(tx.sources.find_all_lessons()).values()), deps)
 
 
 async def erase_from_shared(gone: Collection[PlaybookId], deps: Deps) -> SharedErasure:
     """Erases these user playbooks and earlier versions of them."""
 
-    def earlier(tx: Tx) -> list[str]:
-        existing = tx.user_playbooks.get_many([str(playbook_id) for playbook_id in gone])
-        return tx.lineage.find_earlier_versions(Kind.USER_PLAYBOOK, list(existing.values()))
+    def with_earlier(tx: Tx) -> list[str]:
+        names = [str(playbook_id) for playbook_id in gone]
+        existing = tx.user_playbooks.get_many(names).values()
+        return [*names, *tx.lineage.find_earlier_versions(Kind.USER_PLAYBOOK, list(existing))]
 
-    return await _planned([*gone, *map(int, await deps.store.read(earlier))], deps)
+    return await _planned(with_earlier, deps)
 
 
-async def _planned(playbooks: Iterable[int], deps: Deps) -> SharedErasure:
-    gone = frozenset(map(PlaybookId, playbooks))
-
-    def read(tx: Tx) -> list[_Erasure]:
+async def _planned(find: Callable[[Tx], Iterable[str | int]], deps: Deps) -> SharedErasure:
+    def read(tx: Tx) -> tuple[frozenset[PlaybookId], list[_Erasure]]:
+        gone = frozenset(PlaybookId(int(playbook_id)) for playbook_id in find(tx))
         touched = tx.sources.find_lessons_of(gone)
         taught_by, clusters = tx.sources.find(list(touched)), tx.clusters.find_by_lessons(list(touched))
         lessons = tx.agent_playbooks.get_many([str(lesson) for lesson in sorted(touched)]).values()
-        return [_erasure(tx, book, taught_by[book.id], clusters.get(book.id), gone, deps) for book in lessons]
+        changes = [_erasure(tx, book, taught_by[book.id], clusters.get(book.id), gone, deps) for book in lessons]
+        return gone, changes
 
-    changes = await with_rows(await deps.store.read(read), deps)
-    return SharedErasure(gone, tuple(sorted(changes, key=lambda change: change.before.id)))
+    gone, changes = await deps.store.read(read)
+    return SharedErasure(gone, tuple(sorted(await with_rows(changes, deps), key=lambda change: change.before.id)))
 
 
 def _erasure(

@@ -65,10 +65,6 @@ class SharedLesson(Struct, frozen=True):
         return self.playbook.approval is Approval.REJECTED or self.playbook.status is not Status.CURRENT
 
     @property
-    def may_retire(self) -> bool:
-        return self.playbook is not None and not (self.withdrawn or by_person(self.playbook, self.cluster))
-
-    @property
     def rank(self) -> int:
         """Approved, pending, withdrawn: the order in which a group is matched."""
         return 2 if self.withdrawn else int(self.playbook is None or self.playbook.approval is not Approval.APPROVED)
@@ -90,6 +86,13 @@ class Plan(Struct, frozen=True):
     retaught: tuple[PlannedWrite, ...] = ()
     unchanged: int = 0
     withheld: int = 0  # a person has rejected or deleted them
+    lessons: int = 0  # of users, that were compared
+
+    @property
+    def counts(self) -> dict[str, int]:
+        clusters = len(self.writes) + self.unchanged + self.withheld
+        compared = {"user_playbooks_processed": self.lessons, "clusters_found": clusters}
+        return {**compared, "unchanged": self.unchanged, "withheld": self.withheld}
 
 
 def fingerprint(lessons: Sequence[UserLesson]) -> str:
@@ -114,7 +117,7 @@ def lesson_stance(lesson: Lesson) -> Stance:
     return stance(without_case_numbers(lesson.content), lesson.trigger)
 
 
-def plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], users: Users, least_users: int) -> Plan:
+def make_plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], users: Users, least_users: int) -> Plan:
     """What to do about each group, and which shared lessons too few users still teach."""
     matched = _matched(groups, shared)
     settled = {id(lesson) for _, lesson in matched if lesson is not None}
@@ -138,12 +141,11 @@ def plan(groups: Sequence[LessonGroup], shared: Sequence[SharedLesson], users: U
     for lesson in shared:
         if id(lesson) in settled:
             continue
-        enough = len({users[member] for member in lesson.members if member in users}) >= least_users
-        if enough:
+        if len({users[member] for member in lesson.members if member in users}) >= least_users:
             unchanged, withheld = unchanged + (not lesson.withdrawn), withheld + lesson.withdrawn
-        elif lesson.playbook and lesson.may_retire:
+        elif lesson.playbook and not lesson.withdrawn and not by_person(lesson.playbook, lesson.cluster):
             retired.append(lesson.playbook.id)
-    return Plan(tuple(writes), tuple(retired), tuple(retaught), unchanged, withheld)
+    return Plan(tuple(writes), tuple(retired), tuple(retaught), unchanged, withheld, len(users))
 
 
 def _enough_new(group: LessonGroup, rejected: SharedLesson, least_users: int) -> bool:

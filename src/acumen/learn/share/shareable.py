@@ -10,10 +10,10 @@ from acumen.learn.share.vocabulary import listed
 from acumen.model.sentences import sentences
 from acumen.model.text import STOPWORDS, words
 
-_OBLIGING, _LEADING, _SITUATION, _NO_VERBS = map(listed, ("obliging", "leading", "situation", "no verbs"))
-_PLAIN_VERBS, _VAGUE, _WISHES, _PRIVATE = map(listed, ("plain verbs", "vague", "wishes", "private"))
-_ADVERBS, _COPULAS = listed("obliging adverbs"), listed("copulas")
-_BEFORE_WISH = _SITUATION | listed("before wishes")
+_OBLIGING, _LEADING, _SITUATION, _NO_VERBS = map(listed, ("obliging", "leading", "situation", "no_verbs"))
+_PLAIN_VERBS, _VAGUE, _WISHES, _PRIVATE = map(listed, ("plain_verbs", "vague", "wishes", "private"))
+_ADVERBS, _COPULAS = listed("obliging_adverbs"), listed("copulas")
+_BEFORE_WISH = _SITUATION | listed("before_wishes")
 
 
 @lru_cache(maxsize=4096)
@@ -42,8 +42,7 @@ def _instructs(sentence: list[str]) -> bool:
     if not (imperative or ban or _obliges(sentence)):
         return False
     named = {word for word in sentence if word not in _VAGUE and (word not in STOPWORDS or word in _PLAIN_VERBS)}
-    objects = named - {","} - _PLAIN_VERBS - ({clause[0]} if imperative else set())
-    return bool(objects) and (len(named - {","}) > 1 or ban or sentence[0] in _ADVERBS)
+    return bool(named - {","} - _PLAIN_VERBS - ({clause[0]} if imperative else set()))
 
 
 def _begins_with_verb(clause: list[str], endings: tuple[str, ...]) -> bool:

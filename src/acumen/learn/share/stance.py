@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from acumen.learn.share.vocabulary import filed, listed
+from acumen.learn.share.vocabulary import TABLES, filed, listed
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.text import STOPWORDS, stem, words
 
@@ -24,22 +24,13 @@ MIN_COSINE = 0.4
 TERM_WEIGHT = 0.7
 VALUE_WEIGHT = 1.0
 SAME_SCORE = 1.1
-# Without vectors, this share of all the words of both must be common (Jaccard).
-MIN_JACCARD = 0.6
 
 _NEGATING, _CANCELLING, _WHEN, _BEGINNING = map(listed, ("negating", "cancelling", "when", "beginning"))
-_NEGATING_SECOND = filed("negating second")
-_END = frozenset(". ; : ! ? ( ) -- - …".split())
+_NEGATING_SECOND = filed("negating_second")
+_END = frozenset(". ; : ! ? ( ) -- - … but".split())
 _OPPOSITES, _SYNONYMS, _VALUES, _NUMBERS = map(filed, ("opposites", "synonyms", "values", "numbers"))
 _LIGHT = frozenset(map(stem, listed("light")))
-_SHAPES = [
-    ("region", lazy_regex(r"(?:us|eu|ap|sa|ca|me|af|il|cn)-(?:gov-)?(?:nor|sou|ea|we|cen)[a-z]*-?\d[a-z]?")),
-    ("time", lazy_regex(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d|noon|midnight")),
-    ("version", lazy_regex(r"v\d+(?:\.\d+)*|\d+\.\d+(?:\.\d+)+")),
-    ("date format", lazy_regex(r"[ymd]{1,4}([/.-][ymd]{1,4}){1,2}")),
-    ("percentage", lazy_regex(r"\d[\d.]*%")),
-    ("number", lazy_regex(r"[$€£]?\d[\d,]*(?:\.\d+)?k?")),
-]
+_SHAPES = {kind: lazy_regex(shape) for kind, shape in TABLES["shapes"].items()}
 
 
 class Stance(Struct, frozen=True):
@@ -81,15 +72,13 @@ def stance(instruction: str, trigger: str | None = None) -> Stance:
 def same_rule(
     left: Stance, vector: Vector | None, right: Stance, other_vector: Vector | None, min_cosine: float = MIN_COSINE
 ) -> bool:
-    """Whether two lessons, compared with nothing else, say the same. Vectors have length one."""
-    if vector is None or other_vector is None:
-        union = left.terms | right.terms
-        alike = bool(left.terms and right.terms) and len(left.terms & right.terms) >= MIN_JACCARD * len(union)
-    else:
-        cosine = float(vector @ other_vector)
-        score = cosine + TERM_WEIGHT * shared_terms(left, right) + VALUE_WEIGHT * agreed(left, right)
-        alike = cosine >= min_cosine and score >= SAME_SCORE
-    return alike and not opposed(left, right)
+    """Whether two lessons, compared with nothing else, say the same. Vectors have length one.
+
+    Where a vector is missing, the common terms take the place of the cosine.
+    """
+    cosine = _dice(left.terms, right.terms) if vector is None or other_vector is None else float(vector @ other_vector)
+    score = cosine + TERM_WEIGHT * shared_terms(left, right) + VALUE_WEIGHT * agreed(left, right)
+    return cosine >= min_cosine and score >= SAME_SCORE and not opposed(left, right)
 
 
 def opposed(left: Stance, right: Stance) -> bool:
@@ -113,8 +102,10 @@ def shared_terms(left: Stance, right: Stance) -> float:
     """How much two instructions are about the same, 0 to 1 (Dice), if possible beyond the situation they are for."""
     situation = left.situation | right.situation
     first, second = left.focus - situation, right.focus - situation
-    if not (first and second):
-        first, second = left.focus or left.terms, right.focus or right.terms
+    return _dice(first, second) if first and second else _dice(left.focus, right.focus)
+
+
+def _dice(first: frozenset[str], second: frozenset[str]) -> float:
     return 2 * len(first & second) / (len(first) + len(second)) if first and second else 0.0
 
 
@@ -138,7 +129,7 @@ def _clauses(listed: Sequence[str]) -> Iterator[list[str]]:
 def _ends(clause: Sequence[str], word: str, after: str) -> bool:
     if word == "," and clause and clause[0] in _WHEN:
         return True  # "Before you commit, run the tests"
-    return word in _END or word == "but" or (word in (",", "and") and after in _BEGINNING)
+    return word in _END or (word in (",", "and") and after in _BEGINNING)
 
 
 def _signed(clause: Sequence[str]) -> list[tuple[str, int]]:
@@ -150,15 +141,12 @@ def _signed(clause: Sequence[str]) -> list[tuple[str, int]]:
             # "Never ship without tests", "no refund until …": what came before only says when.
             signed = [(earlier, 0) for earlier, _ in signed]
             sign = -sign
-        elif word in _NEGATING or any(_NEGATING_SECOND.get(near) == word for near in clause[max(place - 3, 0) : place]):
+        elif word in _NEGATING or any(_NEGATING_SECOND.get(near) == word for near in clause[:place]):
             sign = -sign
         elif word in _CANCELLING and sign == FORBIDDEN:
             sign = REQUIRED
         elif word in _WHEN:
-            following = clause[place + 1 :]
-            turns = ("instead", "rather", "without", "never")
-            stop = next((n for n, later_word in enumerate(following) if later_word in turns), len(following))
-            return [*signed, *((later_word, 0) for later_word in following[:stop]), *_signed(following[stop:])]
+            return [*signed, *((situation, 0) for situation in clause[place + 1 :])]
         else:
             signed.append((word, sign))
     return signed
@@ -186,5 +174,5 @@ def _value(word: str) -> tuple[str, str] | None:
     named = _NUMBERS.get(plain) or _SYNONYMS.get(plain, plain)
     if named in _VALUES:
         return _VALUES[named], named
-    shaped = next((kind for kind, shape in _SHAPES if shape.fullmatch(named)), None)
+    shaped = next((kind for kind, shape in _SHAPES.items() if shape.fullmatch(named)), None)
     return (shaped, named.lstrip("$€£").replace(",", "")) if shaped else None

@@ -1,21 +1,15 @@
-"""The word lists of vocabulary.txt."""
+"""The words and patterns of vocabulary.toml."""
 
-import re
+import tomllib
 from pathlib import Path
 
-_TEXT = (Path(__file__).parent / "vocabulary.txt").read_text("utf-8")
-_LISTS = dict(
-    line.split(": ", 1)
-    for line in re.sub(r"\n +", " ", _TEXT).splitlines()
-    if ": " in line and not line.startswith("#")
-)
+TABLES = tomllib.loads((Path(__file__).parent / "vocabulary.toml").read_text("utf-8"))
 
 
 def listed(name: str) -> frozenset[str]:
-    return frozenset(_LISTS[name].split())
+    return frozenset(TABLES[name].split())
 
 
 def filed(name: str) -> dict[str, str]:
-    """Each word with the one it is filed under."""
-    rows = (row.split("=") for row in _LISTS[name].split())
-    return {word: first for first, words in rows for word in words.split("|")}
+    """Each word with the key of its row."""
+    return {word: key for key, words in TABLES[name].items() for word in words.split()}

@@ -12,7 +12,6 @@ from acumen.learn.share.wording import Names, Worded, anonymizer, confident, tex
 from acumen.llm import prompt
 from acumen.llm.gateway import Llm
 from acumen.model.memories.playbook import Lesson
-from acumen.model.secrets import redact
 
 # A model gains little from reading the hundredth paraphrase; the newest are shown.
 MOST_SHOWN = 60
@@ -64,4 +63,4 @@ def _line(taught: UserLesson) -> str:
         f"(because: {lesson.rationale})" if lesson.rationale else "",
         f"(went wrong: {lesson.pitfall})" if lesson.pitfall else "",
     ]
-    return redact(" ".join(part for part in parts if part).replace("\n", " "))
+    return " ".join(part for part in parts if part).replace("\n", " ")

@@ -94,9 +94,11 @@ class Stated(Struct, frozen=True):
         return None if self.outcome is Outcome.UNKNOWN else self.outcome is Outcome.SUCCESS
 
 
-def effective(judged: Judgement, stated: Outcome | None) -> bool:
-    """The verdict that counts: a caller knows, a judge guesses."""
-    return judged.is_success if stated in (None, Outcome.UNKNOWN) else stated is Outcome.SUCCESS
+def effective(judged: Judgement | None, stated: Outcome | None) -> bool | None:
+    """The verdict that counts: a caller knows, a judge guesses; None where neither can tell."""
+    if stated in (None, Outcome.UNKNOWN):
+        return None if judged is None else judged.is_success
+    return stated is Outcome.SUCCESS
 
 
 class Extent(Struct, frozen=True):
@@ -161,19 +163,23 @@ class Evaluation(Struct, frozen=True):
     origin: Origin = field(default_factory=Origin)
 
 
-def as_stated(stated: Stated, session: EvaluatedSession) -> Evaluation | None:
-    """What a caller's word alone makes of a session; None where they could not tell."""
-    if stated.is_success is None:
+def evaluated(
+    session: EvaluatedSession, judged: Judgement | None, stated: Outcome | None, at: Millis
+) -> Evaluation | None:
+    """None where there is nothing to judge and the caller could not tell."""
+    is_success = effective(judged, stated)
+    if is_success is None:
         return None
     return Evaluation(
         id=EvaluationId(0),
         user_id=session.user_id,
         session_id=session.session_id,
-        is_success=stated.is_success,
+        is_success=is_success,
         ended_at=session.last_request.created_at,
-        created_at=stated.stated_at,
-        updated_at=stated.stated_at,
-        stated=stated.outcome,
+        created_at=at,
+        updated_at=at,
+        judged=judged,
+        stated=stated,
         agent_version=session.last_request.agent_version,
         source=session.source,
     )
@@ -181,10 +187,8 @@ def as_stated(stated: Stated, session: EvaluatedSession) -> Evaluation | None:
 
 def restated(evaluation: Evaluation, outcome: Outcome, at: Millis) -> Evaluation | None:
     """The same evaluation after a caller's word; None where neither a judge nor the caller can tell any more."""
-    if outcome is Outcome.UNKNOWN and evaluation.judged is None:
-        return None
-    judged = evaluation.judged or Judgement(is_success=outcome is Outcome.SUCCESS)
-    return replace(evaluation, stated=outcome, is_success=effective(judged, outcome), updated_at=at)
+    is_success = effective(evaluation.judged, outcome)
+    return None if is_success is None else replace(evaluation, stated=outcome, is_success=is_success, updated_at=at)
 
 
 class SessionVerdict(Struct, frozen=True):
