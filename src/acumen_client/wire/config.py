@@ -108,7 +108,7 @@ def _unless_said() -> Any:
 
 
 class Config(ConfigSection):
-    """Everything an org can set. A null extractor is switched off; other nulls mean the default."""
+    """The configuration of an org. An extractor that is null is off; other nulls mean the default."""
 
     storage_config: Optional[StorageConfig]
     storage_config_test: StorageConfigTest = StorageConfigTest.UNKNOWN
@@ -230,7 +230,7 @@ def _settled(one: str, many: str, told: dict[str, Any], stored: dict[str, Any]) 
 
 
 class ConfigUpdate(WireModel):
-    """Some fields of the configuration; each replaces the stored one whole."""
+    """Any fields of the configuration; each replaces the stored value as a whole."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
 

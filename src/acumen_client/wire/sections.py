@@ -135,7 +135,7 @@ class APIKeyConfig(ConfigSection):
 
 
 class LLMConfig(ConfigSection):
-    """Which model does what, and what it may use in a day (UTC); null leaves the choice to the server."""
+    """Models and budget; null leaves the choice to the server."""
 
     should_run_model_name: Optional[Str] = None
     generation_model_name: Optional[Str] = None
@@ -157,7 +157,7 @@ _OLDER_OVERRIDES = {
 
 
 class ExtractorSection(ConfigSection):
-    """What all extractors share: where they look, and how much at a time."""
+    """Fields of all extractors."""
 
     older_names: ClassVar[dict[str, str]] = _OLDER_OVERRIDES
 
@@ -168,7 +168,7 @@ class ExtractorSection(ConfigSection):
 
 
 class NamedExtractor(ExtractorSection):
-    """One of the extractors of its kind. Its name is what its memories carry and its bookmarks are kept under."""
+    """Memories carry the name of their extractor; each extractor has its own bookmarks."""
 
     extractor_name: Optional[NonEmpty] = None
     extraction_definition_prompt: Prompt
@@ -197,7 +197,7 @@ def _measured(similarity: float) -> float:
 
 
 class PlaybookAggregatorConfig(ConfigSection):
-    """When similar user playbooks become one for all. `clustering_similarity` is a cosine; higher is stricter."""
+    """When similar user playbooks become a shared lesson."""
 
     older_names: ClassVar[dict[str, str]] = {
         "min_feedback_threshold": "min_cluster_size",
@@ -235,7 +235,7 @@ class UserPlaybookExtractorConfig(NamedExtractor):
 
 
 class AgentSuccessConfig(ExtractorSection):
-    """What counts as success, and which share of sessions is judged by it."""
+    """What counts as success, and which share of sessions is evaluated."""
 
     evaluation_name: Optional[NonEmpty] = None
     success_definition_prompt: Prompt
@@ -327,7 +327,7 @@ class ExpiryReclamationConfig(ConfigSection):
 
 
 class MemoryReviewConfig(ConfigSection):
-    """From which numbers on a memory deserves a look; null leaves one to the server."""
+    """Thresholds; null leaves the choice to the server."""
 
     least_wasted_tokens: Optional[NotNegative] = None
     grace_days: Optional[Annotated[int, Field(ge=0, le=3_650)]] = None
