@@ -79,7 +79,7 @@ def _class(kind: type) -> Iterator[str]:
 def _signature(name: str, function: Any) -> str:
     """Without `self`, and with short names for types."""
     text = str(inspect.signature(function)).replace("(self, ", "(").replace("(self)", "()")
-    text = re.sub(r"'([A-Z][^'=]*)'", r"\1", text)
+    text = re.sub(r"'([A-Za-z][^'=]*)'", r"\1", text)
     return name + re.sub(r"\b(?:\w+\.)+(?=[A-Z])", "", text).removesuffix(" -> None")
 
 

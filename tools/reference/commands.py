@@ -35,7 +35,7 @@ def _command(name: str, command: Any) -> Iterator[str]:
     epilog = [line.strip() for line in (command.epilog or "").splitlines() if line.strip() not in ("\b", "Examples:")]
     examples = [line for line in epilog if "acumen " in line]
     yield "```text\n" + "\n".join(examples) + "\n```" if examples else ""
-    yield " ".join(line for line in epilog if line not in examples)
+    yield " ".join(line for line in epilog if line not in examples).strip()
     if hasattr(command, "commands"):
         for inner in command.commands.values():
             yield from _command(f"{name} {inner.name}", inner)
