@@ -13,7 +13,7 @@ from acumen_client.calls import ENDPOINTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r'(?:\]\(|(?:src|srcset)=")([^)"#\s]+)')
 
 
 def _settings(shape: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, object, str]]:
