@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from acumen.api.meanings import MEANINGS
 from acumen.api.openapi import document
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
-from acumen_client.wire.meanings import MEANINGS
 from tools.reference.__main__ import FOLDER, pages
 from tools.reference.endpoints import LEGACY, of_verb
 from tools.reference.scenario import BY_NAME

@@ -13,9 +13,9 @@ from starlette.staticfiles import StaticFiles
 
 from acumen import __version__
 from acumen.api.legacy.routes import LEGACY_ROUTES, LegacyRoute
+from acumen.api.meanings import MEANINGS
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
-from acumen_client.wire.meanings import MEANINGS
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
 from acumen_client.wire.system import ReadinessResponse
 
