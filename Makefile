@@ -3,7 +3,7 @@
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install run test-install test fast check lint types contracts format bench lock dist clean
+.PHONY: help install run test-install test fast check lint types contracts format docs bench lock dist clean
 
 BIN := .venv/bin
 MODEL := src/acumen/llm/minilm
@@ -59,6 +59,9 @@ contracts: test-install
 format: test-install ## Fix and format with ruff
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
+
+docs: install ## Write docs/reference/endpoints*, cli.md and sdk.md from the code
+	$(BIN)/python -m tools.reference
 
 # The data sets are not ours to ship: they are searched in bench/data, then in the data folder of a sibling directory.
 bench: export ACUMEN_BENCH_DATA ?= $(abspath $(firstword $(dir $(wildcard bench/data/locomo* ../*/data/locomo*))))

@@ -1,6 +1,6 @@
 """Photograph the dashboard with the demo's data, for the README and the docs: `python tools/screenshots.py`.
 
-Plays `acumen demo`, serves what came of it, and writes docs/images/*.png. Needs chromium, as the browser tests do.
+Plays `acumen demo`, serves its data, and writes docs/images/*.png. Needs chromium, as the browser tests do.
 """
 
 import json
@@ -20,15 +20,19 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 ACUMEN = (sys.executable, "-m", "acumen.cli.main")
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run")
+# Dialogs and panels fade in.
+SETTLE_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Shot:
-    """A page, and the keys that are pressed on it."""
+    """A page, the keys that are pressed on it, and what they make appear; or the page that the focused row links to."""
 
     name: str
     path: str
     keys: Sequence[str] = ()
+    shows: str = ""
+    follows: bool = False
     theme: Literal["light", "dark"] = "light"
     height: int = 760
 
@@ -36,15 +40,16 @@ class Shot:
 SHOTS = (
     Shot("overview", "/ui"),
     Shot("overview-dark", "/ui", theme="dark"),
-    Shot("review", "/ui/review", ("j", "o")),
-    Shot("preview", "/ui/review?signal=stale", ("j", "Control+a", "e"), height=640),
-    Shot("memory", "/ui/memories?q=market", ("j",), height=660),
-    Shot("session", "/ui/sessions?user=theo", ("j",)),
+    Shot("review", "/ui/review", ("j", "o"), shows=".withpanel.open #panel section"),
+    Shot("preview", "/ui/review?signal=stale", ("j", "Control+a", "e"), shows="#dialog[open]", height=640),
+    Shot("memory", "/ui/memories?q=market", ("j",), follows=True, height=660),
+    Shot("session", "/ui/sessions?user=jonas", ("j",), follows=True, height=660),
+    Shot("proposal", "/ui/proposals", ("j",), follows=True, height=660),
 )
 
 
 def main() -> None:
-    """Every picture anew."""
+    """Take every picture."""
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, _served(Path(folder) / "day") as url, sync_playwright() as playwright:
         chromium = shutil.which("chromium") or "/usr/bin/chromium"
@@ -71,12 +76,12 @@ def _take(page: Page, url: str, shot: Shot) -> None:
     page.goto(url + shot.path, wait_until="networkidle")
     for key in shot.keys:
         page.keyboard.press(key)
-        page.wait_for_load_state("networkidle")
-    if shot.name in ("memory", "session"):
+    if shot.follows:
         page.goto(url + (page.evaluate("document.activeElement.getAttribute('href')") or ""), wait_until="networkidle")
-    if shot.name == "preview":
-        page.wait_for_selector("#dialog[open]")
-        page.wait_for_timeout(500)
+    if shot.shows:
+        page.wait_for_selector(shot.shows)
+    page.wait_for_function("!document.querySelector('.htmx-request, .htmx-settling')")
+    page.wait_for_timeout(SETTLE_MS)
     page.screenshot(path=IMAGES / f"{shot.name}.png")
     print(f"{shot.name}: {(IMAGES / f'{shot.name}.png').stat().st_size // 1000} kB")
 

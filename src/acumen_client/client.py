@@ -123,7 +123,9 @@ _NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
 @dataclass(frozen=True)
 class Retry:
-    """When to try again: `attempts` in all, waiting as the server says, or else longer each time (seconds)."""
+    """When to retry: at most `attempts` attempts, waiting as the server says, or else twice as long each time
+    (seconds).
+    """
 
     attempts: int = 4
     first_wait: float = 0.2

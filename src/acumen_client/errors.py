@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 
 class AcumenError(Exception):
-    """Something went wrong between you and Acumen. `status` is 0 when no reply came, or none was asked for."""
+    """Base of all errors. `status` is 0 if no response came."""
 
     def __init__(self, detail: str, *, code: str = "", request_id: str = "", status: int = 0) -> None:
         super().__init__(detail)
@@ -33,7 +33,7 @@ class AcumenError(Exception):
 
 
 class BadInput(AcumenError):
-    """The request cannot be understood."""
+    """The request is invalid; the detail names the field."""
 
 
 class NotAuthenticated(AcumenError):
@@ -41,27 +41,27 @@ class NotAuthenticated(AcumenError):
 
 
 class NotAllowed(AcumenError):
-    """The key's role does not reach this far."""
+    """The role of the key is not sufficient."""
 
 
 class NotFound(AcumenError):
-    """There is no such thing."""
+    """It does not exist."""
 
 
 class Conflict(AcumenError):
-    """It contradicts what is stored."""
+    """It conflicts with what is stored."""
 
 
 class TooLarge(AcumenError):
-    """The request is larger than the server takes."""
+    """The request is larger than the server accepts."""
 
 
 class ServerFailed(AcumenError):
-    """The server failed, or answered something that is not Acumen's."""
+    """The server failed, or the response is not Acumen's."""
 
 
 class Unavailable(AcumenError):
-    """The server cannot be reached, or cannot serve now."""
+    """The server cannot be reached, or is temporarily unavailable."""
 
 
 class StorageFull(AcumenError):

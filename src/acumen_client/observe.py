@@ -1,4 +1,4 @@
-"""Observe what your agent does, without standing in its way.
+"""Record what your agent does.
 
 ```python
 from acumen_client.observe import Observer
@@ -12,9 +12,9 @@ with observer.operation("deploy", session_id="s1", arguments={"region": "eu"}) a
     op.output_summary = "3 pods"
 ```
 
-What is watched behaves as if nobody looked: it returns and raises what it did before, and nothing here ever raises.
-Operations travel in the background, in batches. When the server is away they wait on disk; what does not fit is
-dropped and counted. The ids are made here, so whatever is sent twice is stored once.
+A watched function returns and raises what it did before, and nothing here ever raises. Operations are sent in the
+background, in batches. While the server is unreachable they wait on disk; what does not fit is dropped and counted.
+The client generates their ids, so a retry stores nothing twice.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _LONGEST = 2_000
 
 
 class Observer:
-    """Keeps operations until the server has them. Without arguments it reads ACUMEN_URL and ACUMEN_KEY.
+    """Records operations in the background. Without arguments it reads ACUMEN_URL and ACUMEN_KEY.
 
-    ACUMEN_OBSERVE=off turns it off: what is watched runs, and nothing is kept.
+    While the server is unreachable, operations wait in `spool`, if it is set. ACUMEN_OBSERVE=off records nothing.
     """
 
     def __init__(
@@ -82,40 +82,40 @@ class Observer:
     def counts(self) -> Counts:
         return self._outbox.counts
 
-    def record(self, endpoint: str, status: str, **said: Any) -> None:
-        """Notes one operation. Returns at once; never raises."""
+    def record(self, endpoint: str, status: str, **fields: Any) -> None:
+        """Record one operation. Returns at once; never raises."""
         if not self.enabled:
             return
         try:
             made = {"op_id": fresh_operation_id(), "source": self.source, "endpoint": endpoint[:255], "status": status}
             self._outbox.put(
-                {**made, **self._about, **{name: value for name, value in said.items() if value is not None}}
+                {**made, **self._about, **{name: value for name, value in fields.items() if value is not None}}
             )
         except Exception:  # noqa: BLE001 - whatever is wrong with an observation, the caller goes on
             self.counts.dropped += 1
 
-    def operation(self, endpoint: str, **said: Any) -> Watched:
-        """A context: what happens inside is one operation. Its attributes can be set until it ends."""
-        return Watched(self.record, endpoint, said)
+    def operation(self, endpoint: str, **fields: Any) -> Watched:
+        """A context manager: what happens inside is one operation. Its attributes can be set until it ends."""
+        return Watched(self.record, endpoint, fields)
 
     @overload
     def watch(self, function: Callable[P, R]) -> Callable[P, R]: ...
     @overload
-    def watch(self, *, endpoint: str | None = None, **said: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-    def watch(self, function: Any = None, *, endpoint: str | None = None, **said: Any) -> Any:
-        """Every call of the function, sync or async, is an operation; one that yields lasts to its end."""
+    def watch(self, *, endpoint: str | None = None, **fields: Any) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+    def watch(self, function: Any = None, *, endpoint: str | None = None, **fields: Any) -> Any:
+        """Record every call of a function, sync or async, as an operation; that of a generator lasts until its end."""
         if function is None:
-            return functools.partial(self._watched, endpoint=endpoint, said=said)
-        return self._watched(function, endpoint=endpoint, said=said)
+            return functools.partial(self._watched, endpoint=endpoint, fields=fields)
+        return self._watched(function, endpoint=endpoint, fields=fields)
 
-    def _watched(self, function: Callable[..., Any], endpoint: str | None, said: Mapping[str, Any]) -> Any:
+    def _watched(self, function: Callable[..., Any], endpoint: str | None, fields: Mapping[str, Any]) -> Any:
         name = endpoint or str(getattr(function, "__name__", "call"))
 
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
-                with self._of_call(name, function, args, kwargs, said):
+                with self._of_call(name, function, args, kwargs, fields):
                     return await function(*args, **kwargs)
 
             return awaited
@@ -124,7 +124,7 @@ class Observer:
 
             @functools.wraps(function)
             async def streamed(*args: Any, **kwargs: Any) -> Any:
-                with self._of_call(name, function, args, kwargs, said):
+                with self._of_call(name, function, args, kwargs, fields):
                     async with aclosing(function(*args, **kwargs)) as parts:
                         async for part in parts:
                             yield part
@@ -135,37 +135,37 @@ class Observer:
 
             @functools.wraps(function)
             def yielded(*args: Any, **kwargs: Any) -> Any:
-                with self._of_call(name, function, args, kwargs, said):
+                with self._of_call(name, function, args, kwargs, fields):
                     return (yield from function(*args, **kwargs))
 
             return yielded
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            with self._of_call(name, function, args, kwargs, said):
+            with self._of_call(name, function, args, kwargs, fields):
                 return function(*args, **kwargs)
 
         return called
 
     def _of_call(
-        self, name: str, function: Callable[..., Any], args: Any, kwargs: Any, said: Mapping[str, Any]
+        self, name: str, function: Callable[..., Any], args: Any, kwargs: Any, fields: Mapping[str, Any]
     ) -> Watched:
-        given = {"arguments": _arguments(function, args, kwargs), **said} if self.enabled else {}
+        given = {"arguments": _arguments(function, args, kwargs), **fields} if self.enabled else {}
         return Watched(self.record, name, given)
 
-    def observed(self, endpoint: str, body: Any, description: str = "", **said: Any) -> httpx.Response:
-        """POSTs JSON to an address and notes how it went: status, time, what came back. Returns the reply as it is.
+    def observed(self, endpoint: str, body: Any, description: str = "", **fields: Any) -> httpx.Response:
+        """POST JSON to an address and record status, duration and result. Returns the response unchanged.
 
-        A path alone is one of the gateway's, at `GATEWAY_URL`.
+        A path alone is relative to `GATEWAY_URL`.
         """
-        with self.operation(endpoint, input_summary=description or None, **said) as op:
+        with self.operation(endpoint, input_summary=description or None, **fields) as op:
             gateway = os.environ.get("GATEWAY_URL", "").rstrip("/") if endpoint.startswith("/") else ""
             reply = httpx.post(gateway + endpoint, json=body, timeout=TIMEOUT_SECONDS)
             op.judge(reply)
             return reply
 
     def flush(self, seconds: float = LAST_FLUSH_SECONDS) -> bool:
-        """Waits until everything noted so far is sent or on disk; False when that took too long."""
+        """Wait until everything is sent or on disk; False after `seconds`."""
         return self._outbox.flush(seconds)
 
     def __enter__(self) -> Self:
@@ -175,7 +175,7 @@ class Observer:
         self.close()
 
     def close(self) -> None:
-        """Sends what is left, for a few seconds at most; what cannot be sent goes to disk, or is counted."""
+        """Send the rest, within a few seconds; what cannot be sent goes to disk, or is counted as dropped."""
         self._outbox.close()
 
 

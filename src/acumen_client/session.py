@@ -127,7 +127,7 @@ def learnings_in(found: UnifiedSearchViewResponse) -> Iterator[RetrievedLearning
 
 
 class Session(Conversation):
-    """A conversation through a `Client`. As a context manager it finishes itself."""
+    """A conversation through a `Client`. As a context manager, it finishes at the end."""
 
     def __init__(self, client: Client, user_id: str, session_id: str | None = None, **about: str) -> None:
         super().__init__(user_id, session_id, **about)
@@ -143,7 +143,7 @@ class Session(Conversation):
         return self._spoken(role, self._client.publish(**self._turn(role, content, details, strip=strip_handles)))
 
     def context(self, question: str, *, max_tokens: int | None = None, cite: bool = False) -> str:
-        """What is known that helps with the question, as text for the model; empty when there is nothing.
+        """What is known that helps with the question, as text for the prompt; empty if nothing is.
 
         With `cite` each line has a handle, and the text asks the model to cite the lines that it uses.
         """
@@ -154,7 +154,7 @@ class Session(Conversation):
         return self._client.cite(**self._cited(memories))
 
     def finish(self, *, wait: bool = False) -> FinalizeSessionResponse:
-        """Say that the conversation is over, so that it is learned from now; with `wait`, return when it has been."""
+        """End the session, so that it is learned from now. With `wait`, return when that is done."""
         answer = self._client.finalize_session(**self._self())
         give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
         while wait and self._last_request and time.monotonic() < give_up_at:
@@ -164,7 +164,7 @@ class Session(Conversation):
         return answer
 
     def outcome(self, outcome: SessionOutcomeKind | str, **details: Any) -> SetSessionOutcomeResponse:
-        """State how it ended: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
+        """Report the outcome: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
         return self._client.state_outcome(**self._ended(outcome, details))
 
     def __enter__(self) -> Self:
@@ -175,7 +175,7 @@ class Session(Conversation):
 
 
 class AsyncSession(Conversation):
-    """The same, for code that awaits."""
+    """A conversation through an `AsyncClient`."""
 
     def __init__(self, client: AsyncClient, user_id: str, session_id: str | None = None, **about: str) -> None:
         super().__init__(user_id, session_id, **about)
@@ -191,7 +191,7 @@ class AsyncSession(Conversation):
         return self._spoken(role, await self._client.publish(**self._turn(role, content, details, strip=strip_handles)))
 
     async def context(self, question: str, *, max_tokens: int | None = None, cite: bool = False) -> str:
-        """What is known that helps with the question, as text for the model; empty when there is nothing.
+        """What is known that helps with the question, as text for the prompt; empty if nothing is.
 
         With `cite` each line has a handle, and the text asks the model to cite the lines that it uses.
         """
@@ -202,7 +202,7 @@ class AsyncSession(Conversation):
         return await self._client.cite(**self._cited(memories))
 
     async def finish(self, *, wait: bool = False) -> FinalizeSessionResponse:
-        """Say that the conversation is over, so that it is learned from now; with `wait`, return when it has been."""
+        """End the session, so that it is learned from now. With `wait`, return when that is done."""
         answer = await self._client.finalize_session(**self._self())
         give_up_at = time.monotonic() + LONGEST_WAIT_SECONDS
         while wait and self._last_request and time.monotonic() < give_up_at:
@@ -212,7 +212,7 @@ class AsyncSession(Conversation):
         return answer
 
     async def outcome(self, outcome: SessionOutcomeKind | str, **details: Any) -> SetSessionOutcomeResponse:
-        """State how it ended: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
+        """Report the outcome: success, failure or unknown. `details` may be `label`, `value`, `metadata`."""
         return await self._client.state_outcome(**self._ended(outcome, details))
 
     async def __aenter__(self) -> Self:

@@ -30,10 +30,22 @@ class Snippet:
     @property
     def commands(self) -> list[str]:
         """Shell commands, continued lines joined, without prompts and the output below them."""
-        joined = re.sub(r"\\\n\s*", " ", self.text)
-        if "$ " in joined:
-            return [line[2:] for line in joined.splitlines() if line.startswith("$ ")]
-        return _split(joined)
+        if self.is_transcript:
+            return [line[2:] for line in self._joined.splitlines() if line.startswith("$ ")]
+        return _split(self._joined)
+
+    @property
+    def output(self) -> str:
+        """What a transcript shows below its commands."""
+        return "".join(f"{line}\n" for line in self._joined.splitlines() if not line.startswith("$ "))
+
+    @property
+    def is_transcript(self) -> bool:
+        return self.language == "sh" and self.text.startswith("$ ")
+
+    @property
+    def _joined(self) -> str:
+        return re.sub(r"\\\n\s*", " ", self.text)
 
 
 def _split(script: str) -> list[str]:
@@ -47,6 +59,10 @@ def _split(script: str) -> list[str]:
             commands.append(line)
         open_quote ^= line.count("'") % 2 == 1
     return commands
+
+
+def without_ids(text: str) -> str:
+    return re.sub(r"\b([a-z]+)_[0-9a-f]{20,}", r"\1_ID", text)
 
 
 def snippets(page: Path) -> list[Snippet]:

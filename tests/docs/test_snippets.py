@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import serving
-from tests.docs.snippets import Runner, Snippet, snippets
+from tests.docs.snippets import Runner, Snippet, snippets, without_ids
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "src/acumen_client/README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -35,6 +35,9 @@ def test_the_code_of_a_page_runs_as_printed(page: Path, tmp_path: Path, monkeypa
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(tmp_path)
         with contextlib.closing(Runner(page, server.url, dict(os.environ))) as runner:
-            printed = [runner.run(snippet) for snippet in _runnable(page)]
+            printed = [(snippet, runner.run(snippet)) for snippet in _runnable(page)]
 
     assert len(printed) == len(_runnable(page))
+    for snippet, output in printed:
+        if snippet.is_transcript:
+            assert without_ids(output) == without_ids(snippet.output)

@@ -169,7 +169,10 @@ def test_the_standing_part_takes_no_more_than_its_share_and_the_rest_comes_last_
 
 def test_where_not_all_standing_memories_fit_rules_go_before_preferences_and_the_newest_first():
     items = [("identity", Category.IDENTITY, 1), ("old rule", Category.RULE, 2), ("new rule", Category.RULE, 3)]
-    memories = [a_profile(f"The {name} says how to write", id=name, category=category, said_at=at) for name, category, at in items]
+    memories = [
+        a_profile(f"The {name} says how to write", id=name, category=category, said_at=at)
+        for name, category, at in items
+    ]
     order = by_stability((MemoryRef(Kind.PROFILE, memory.id), memory) for memory in memories)
 
     context = compose([candidate(memory, ref, 0) for ref, memory in order], [], None, 100, count_tokens, SHARES)

@@ -13,6 +13,7 @@ from starlette.staticfiles import StaticFiles
 
 from acumen import __version__
 from acumen.api.legacy.routes import LEGACY_ROUTES, LegacyRoute
+from acumen.api.meanings import MEANINGS
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
 from acumen_client.wire.shapes import ErrorBody, Nothing, Role
@@ -43,6 +44,8 @@ def document() -> dict[str, Any]:
     failures: list[Shown] = [(ErrorBody, "serialization")]
     shown = list(dict.fromkeys(requests + answers + failures))
     refs, schema = models_json_schema(shown, ref_template=REFERENCE)
+    for request, mode in requests:
+        _describe_fields(refs[request, mode], schema["$defs"])
     paths: dict[str, Any] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, refs, schema["$defs"])
@@ -57,6 +60,22 @@ def document() -> dict[str, Any]:
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _describe_fields(part: Any, definitions: dict[str, Any]) -> None:
+    """Adds what its fields mean to a shape of a request, and to the shapes inside."""
+    if isinstance(part, list):
+        for inner in part:
+            _describe_fields(inner, definitions)
+    elif isinstance(part, dict) and "$ref" in part:
+        shape = definitions[part["$ref"].rpartition("/")[2]]
+        for name, field in shape.get("properties", {}).items():
+            if "description" not in field:
+                meaning = MEANINGS.get(f"{shape['title']}.{name}") or MEANINGS.get(name)
+                field.update({"description": meaning} if meaning else {})
+                _describe_fields(field, definitions)
+    elif isinstance(part, dict):
+        _describe_fields(list(part.values()), definitions)
 
 
 def _operation(endpoint: Endpoint[..., Any], refs: Any, definitions: dict[str, Any]) -> dict[str, Any]:

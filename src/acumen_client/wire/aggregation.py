@@ -30,7 +30,7 @@ Short = Annotated[
 
 
 class RunPlaybookAggregationRequest(RequestModel):
-    """The default version means user playbooks without one, too; the default name means those of every name."""
+    """The default version includes playbooks without a version; the default name includes all names."""
 
     agent_version: Label = DEFAULT_VERSION
     playbook_name: Name = DEFAULT_NAME
@@ -38,8 +38,8 @@ class RunPlaybookAggregationRequest(RequestModel):
 
 
 class PlaybookAggregationResult(AnswerModel):
-    """What came of it. `skipped` says why nothing did. Beyond the first four: what became of shared playbooks, how
-    many clusters were as before, and how many a person had rejected or deleted before.
+    """Numbers of clusters and playbooks. `skipped` says why nothing was done; `withheld` shared lessons were rejected
+    or deleted by a person before.
     """
 
     clusters_found: int = 0
@@ -70,7 +70,7 @@ class GetPlaybookAggregationOperationRequest(RequestModel):
 
 
 class PlaybookAggregationOperation(NullsSent, AnswerModel):
-    """Times are epoch seconds. `done` of `total` pieces of work are done; how many there are is found on the way."""
+    """Times are epoch seconds. `done` of `total` steps are done; `total` may grow."""
 
     operation_id: str
     request_id: str
@@ -95,7 +95,7 @@ class PlaybookAggregationChangeLogRequest(RequestModel):
 
 
 class AgentPlaybookSnapshot(AnswerModel):
-    """A shared playbook as it was at that time; its content is `(erased)` where somebody's words were erased since."""
+    """A shared lesson at that time; its content is `(erased)` if words of an erased user were in it."""
 
     agent_playbook_id: int = 0
     playbook_name: str = ""
@@ -127,6 +127,6 @@ class PlaybookAggregationChangeLog(AnswerModel):
 
 
 class PlaybookAggregationChangeLogResponse(NullsSent, Done):
-    """The newest first; aggregations that changed nothing are not in it."""
+    """Newest first. Aggregations without changes are left out."""
 
     change_logs: list[PlaybookAggregationChangeLog] = Field(default_factory=list)

@@ -8,7 +8,7 @@ from acumen_client.wire.shapes import AnswerModel, Done, HowMany, RequestModel
 
 
 class DeliveryView(AnswerModel):
-    """One message to the webhook; `waiting` ones are tried again."""
+    """One message to the webhook; `waiting` ones are retried."""
 
     delivery_id: str
     event: str
@@ -21,7 +21,7 @@ class DeliveryView(AnswerModel):
 
 
 class AlertView(AnswerModel):
-    """Open until a later look no longer finds it."""
+    """Open until a later check no longer finds the problem."""
 
     alert_id: str
     kind: Literal["source_silent", "group_escalating", "analysis_failing"]
@@ -34,7 +34,7 @@ class AlertView(AnswerModel):
 
 
 class GetAlertsRequest(RequestModel):
-    """The latest first; those that are over only when asked for."""
+    """Latest first."""
 
     include_closed: bool = False
     limit: HowMany = 100

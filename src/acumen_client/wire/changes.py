@@ -27,9 +27,9 @@ class MemoryChangeKind(StrEnum):
 
 
 class GetMemoryChangesRequest(RequestModel):
-    """Of one user, or of the whole org without `user_id`. `until` is exclusive; a time without a zone is UTC.
+    """Changes of one user, or of the whole org without `user_id`. A time without a zone is UTC.
 
-    `cursor` is the `next_cursor` of the page before: changes that arrive meanwhile move nothing.
+    A `cursor` is stable while new changes arrive.
     """
 
     user_id: MaybeId = None
@@ -89,22 +89,22 @@ class MemoryChange(AnswerModel):
 
 
 class GetMemoryChangesResponse(Done):
-    """Newest first. Without `next_cursor` it is the last page."""
+    """Newest first. The last page has no `next_cursor`."""
 
     changes: list[MemoryChange] = Field(default_factory=list)
     next_cursor: Optional[int] = None
 
 
 class UndoMemoryChangeRequest(RequestModel):
-    """Refused with 409 when the memory was changed again since."""
+    """Refused with 409 if the memory was changed again since."""
 
     change_id: RowId
     reason: Label = ""
 
 
 class UndoMemoryChangeResponse(Done):
-    """`action_id` names the undo in the audit log, where it can itself be undone. `successor` had taken the memory's
-    place and stays; `conflict_id` links the two when both are current now.
+    """`action_id` names the undo in the audit log, where it can be undone. `successor` is the memory that had replaced
+    it and stays; `conflict_id` links the two if both are current now.
     """
 
     action_id: str

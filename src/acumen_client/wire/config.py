@@ -297,7 +297,7 @@ def _unless_said() -> Any:
 
 
 class Config(NullsSent, PeerConfig):
-    """Everything an org can set. A null extractor is switched off; other nulls mean the default."""
+    """The configuration of an org. An extractor that is null is off; other nulls mean the default."""
 
     storage_config: Optional[StorageConfig]
     agent_context_prompt: Optional[Text] = None
@@ -360,7 +360,7 @@ def _refuse_twins(field: str, extractors: Sequence[NamedExtractor]) -> None:
 
 
 class ConfigUpdate(WireModel):
-    """Some fields of the configuration; each replaces the stored one whole."""
+    """Any fields of the configuration; each replaces the stored value as a whole."""
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"additionalProperties": True})
 

@@ -9,7 +9,7 @@ from acumen_client.wire.shapes import Done, Id, RequestModel, RowId, Str, Text
 
 
 class DeleteUserProfileRequest(RequestModel):
-    """One profile by id, or those of the user that match a query."""
+    """Give `profile_id`, or `search_query` for all profiles of the user that match."""
 
     user_id: Id
     profile_id: Str = ""
@@ -77,8 +77,8 @@ class ClearUserDataRequest(RequestModel):
 
 
 class ClearUserDataResponse(Done):
-    """A receipt: how much of each kind was erased, and the ids. What shared playbooks owed to the user went, too:
-    those in `rewritten_agent_playbooks` say the same in others' words, those in `retired_agent_playbooks` are empty.
+    """A receipt: numbers and ids of what was erased, by kind. Shared lessons lose what came from the user:
+    `rewritten_agent_playbooks` are worded from the other users' lessons, `retired_agent_playbooks` are emptied.
     """
 
     deleted_counts: dict[str, int] = Field(default_factory=dict)

@@ -35,10 +35,9 @@ class SessionOutcomeKind(StrEnum):
 
 
 class SetSessionOutcomeRequest(Tolerant):
-    """What the caller knows of how a session ended; it goes before any judge's guess.
+    """The outcome as the caller knows it. It takes precedence over evaluation.
 
-    `occurred_at` is when it ended, in epoch seconds. `user_id` is needed only where several users have a session of
-    that id.
+    `user_id` is needed only if several users have a session with this id.
     """
 
     _harmless_extras = frozenset()
@@ -53,7 +52,7 @@ class SetSessionOutcomeRequest(Tolerant):
 
 
 class SetSessionOutcomeResponse(Done):
-    """`outcome_revision` counts the words said of this session; the same word again is no new one."""
+    """`outcome_revision` counts different outcomes of the session; repeating one adds none."""
 
     recorded: bool = False
     message: str = ""
@@ -66,7 +65,7 @@ class SetSessionOutcomeResponse(Done):
 
 
 class GetSessionOutcomesRequest(RequestModel):
-    """`start_time` and `end_time` are epoch seconds and look at when the sessions ended."""
+    """`start_time` and `end_time` are epoch seconds and refer to the end of the session."""
 
     session_ids: Optional[Annotated[list[Id], Field(max_length=100)]] = None
     user_id: MaybeId = None
@@ -80,8 +79,8 @@ class GetSessionOutcomesRequest(RequestModel):
 
 
 class SessionOutcomeRecord(AnswerModel):
-    """As the caller stated it; `created_at` is when. `outcome_contract_digest` names the statement, and
-    `finalized_trajectory_digest` the very words that the session had then.
+    """A reported outcome; `created_at` is the time of the report. `outcome_contract_digest` identifies the report and
+    `finalized_trajectory_digest` the turns that the session had then.
     """
 
     outcome_id: Optional[str] = None
@@ -118,7 +117,7 @@ class RegularVsShadow(StrEnum):
 
 
 class GetAgentSuccessEvaluationResultsRequest(TimeRange):
-    """Times look at when a session was first judged."""
+    """Times refer to the first evaluation of a session."""
 
     limit: HowMany = 100
     offset: Offset = 0
@@ -128,9 +127,10 @@ class GetAgentSuccessEvaluationResultsRequest(TimeRange):
 
 
 class EvaluationResultView(AnswerModel):
-    """`is_success` is what counts. `judged_success` is what was guessed, and `stated_outcome` what the caller said.
+    """`is_success` is the result that counts, `judged_success` the evaluation and `stated_outcome` what the caller
+    reported.
 
-    `engine` is `rules`, `model`, or `caller` where nobody judged; `signals` are its grounds in words.
+    `engine` is `rules`, `model`, or `caller` if nothing was evaluated; `signals` give the evidence in words.
     """
 
     result_id: int = 0
@@ -166,7 +166,7 @@ class GetEvaluationResultsViewResponse(Done):
 
 
 class GradeOnDemandRequest(RequestModel):
-    """Without `agent_version` any will do. `evaluation_name` is taken for the sake of older clients."""
+    """Without `agent_version`, any version."""
 
     session_id: Id
     agent_version: Label = ""
@@ -175,7 +175,9 @@ class GradeOnDemandRequest(RequestModel):
 
 
 class GradeOnDemandResponse(NullsSent, AnswerModel):
-    """`cached`: judged within a day, and nothing was said since. `skipped_reason` says why there is no result."""
+    """`cached`: evaluated within the last day, and no turn was added since. `skipped_reason` says why there is no
+    result.
+    """
 
     session_id: str
     result_id: Optional[int] = None
@@ -188,7 +190,7 @@ class GradeOnDemandResponse(NullsSent, AnswerModel):
 
 
 class RegenerateRequest(RequestModel):
-    """Sessions whose last request came from `from_ts` to `to_ts`, both included, in epoch seconds."""
+    """Sessions whose last request arrived from `from_ts` to `to_ts`, both included."""
 
     evaluation_name: Optional[NonEmpty] = None
     from_ts: Seconds
@@ -216,7 +218,7 @@ class RegenerateFailure(AnswerModel):
 
 
 class RegenerateStatusResponse(NullsSent, AnswerModel):
-    """`completed` counts sessions; of those, `failed` are not part. `finished_at` is null while it runs."""
+    """`completed` counts sessions without the `failed` ones. `finished_at` is null while it runs."""
 
     job_id: str
     status: Literal["running", "completed", "cancelled", "error"]
@@ -232,7 +234,7 @@ class RegenerateStatusResponse(NullsSent, AnswerModel):
 
 
 class CancelRegenerationResponse(AnswerModel):
-    """`cancelling`: it stops before its next session. Otherwise how it ended; one not yet begun is over at once."""
+    """`cancelling`: it stops before its next session. Otherwise the final status; a queued run ends at once."""
 
     job_id: str
     status: str
@@ -242,7 +244,7 @@ class CancelRegenerationResponse(AnswerModel):
 
 
 class RecentShadowComparisonsRequest(RequestModel):
-    """Any number is taken; from 1 to 100 are shown."""
+    """At most 100 are returned."""
 
     limit: Annotated[int, Field(ge=-(2**31), le=2**31)] = 10
 
@@ -254,7 +256,7 @@ class ShadowComparisonOutput(AnswerModel):
 
 
 class ShadowComparisonVerdict(AnswerModel):
-    """`reflexio_is_request_1`: the answer that was given stood in the first place."""
+    """`reflexio_is_request_1`: the judge saw the regular answer first."""
 
     verdict_id: int
     interaction_id: str

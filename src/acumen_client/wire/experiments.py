@@ -37,7 +37,7 @@ class StopRetrievalExperimentRequest(RequestModel):
 
 
 class RetrievalExperimentListResponse(NullsSent, AnswerModel):
-    """The latest first."""
+    """Latest first."""
 
     active_experiment: Optional[RetrievalExperimentRecord] = None
     experiments: list[RetrievalExperimentRecord] = Field(default_factory=list)
@@ -48,7 +48,7 @@ class GetRetrievalExperimentResultsRequest(RequestModel):
 
 
 class RetrievalExperimentArmMetrics(AnswerModel):
-    """What became of the users of one arm. An average is null where no session tells."""
+    """Users of one arm. An average is null if no session has the figure."""
 
     arm: ExperimentArm
     assigned_user_count: int = 0
@@ -64,7 +64,7 @@ class RetrievalExperimentArmMetrics(AnswerModel):
 
 
 class RetrievalExperimentResultsResponse(NullsSent, AnswerModel):
-    """The lift is treatment less holdout. Its interval takes the sessions of one user for one thing, and is null with
+    """The lift is treatment minus holdout. Its interval treats a user's sessions as one observation, and is null with
     fewer than two evaluated users in an arm.
     """
 

@@ -12,7 +12,7 @@ GroupState = Literal["new", "ongoing", "escalating", "regressed", "resolved", "a
 
 
 class FailureGroupView(AnswerModel):
-    """Failures that are one and the same; counts include the groups that were merged into it."""
+    """Similar failures; counts include merged groups."""
 
     group_id: str
     template: str
@@ -29,7 +29,7 @@ class FailureGroupView(AnswerModel):
 
 
 class GetFailuresRequest(RequestModel):
-    """The latest first. Archived and resolved ones only when asked for."""
+    """Resolved and archived groups only if `states` names them."""
 
     states: Optional[Annotated[list[GroupState], Field(max_length=10)]] = None
     source: Optional[Name] = None
@@ -59,7 +59,7 @@ class GetFailureRequest(RequestModel):
 
 
 class FailureResponse(Done):
-    """All there is to know of one group: `hours` of a day and `days` of a month, oldest first."""
+    """One failure group. `hours` are counts of the last day and `days` of the last month, oldest first."""
 
     group: FailureGroupView
     hours: list[int] = Field(default_factory=list)
@@ -71,7 +71,7 @@ class FailureResponse(Done):
 
 
 class ChangeFailureRequest(RequestModel):
-    """`merge` needs `into`; `unmerge` takes a merge back. Archived means: out of sight until it escalates."""
+    """`merge` needs `into`; `unmerge` undoes it. An archived group returns when it escalates."""
 
     group_id: Id
     change: Literal["merge", "unmerge", "resolve", "archive", "reopen"]
@@ -92,7 +92,7 @@ class ChangeFailureResponse(Done):
 
 
 class ProposalView(AnswerModel):
-    """A lesson that operations suggest. Agents see it once a person has approved it."""
+    """A lesson suggested by operations; not shown to agents until a person approves it."""
 
     agent_playbook_id: int
     key: str
@@ -130,7 +130,7 @@ class GetProposalsResponse(Done):
 
 
 class DecideProposalRequest(RequestModel):
-    """Approve, reject, or edit its words and leave it pending."""
+    """Approve or reject; or edit the text, which stays pending."""
 
     agent_playbook_id: RowId
     decision: Literal["approve", "reject", "edit"]
@@ -148,7 +148,7 @@ class DecideProposalRequest(RequestModel):
 
 
 class DecideProposalResponse(Done):
-    """`action_id` is what takes the decision back; absent when nothing had to change."""
+    """`action_id` undoes the decision; missing if nothing changed."""
 
     proposal: ProposalView
     action_id: Optional[str] = None
@@ -159,7 +159,7 @@ class LessonEffectRequest(RequestModel):
 
 
 class RateView(AnswerModel):
-    """Sessions that failed in this way, of those that made the call; null where there is too little to tell."""
+    """Sessions that failed in this way, of those that made the call. The rate is null with too few sessions."""
 
     sessions: int
     failed: int
@@ -169,7 +169,7 @@ class RateView(AnswerModel):
 
 
 class LessonEffectResponse(Done):
-    """`difference` is shown minus not shown, with its interval: below zero the lesson helps."""
+    """`difference` is the failure rate with the lesson minus without it: below zero, the lesson helps."""
 
     enough_data: bool
     shown: RateView

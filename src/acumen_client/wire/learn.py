@@ -1,4 +1,4 @@
-"""Learn: make memories anew, move between versions, watch and stop what runs, tell where memories came from."""
+"""Learn: rebuild memories, switch versions, monitor and cancel runs, trace where memories come from."""
 
 from typing import Annotated, Any, Literal, Optional
 
@@ -26,11 +26,11 @@ from acumen_client.wire.shapes import (
 
 MaybeLabel = Annotated[Optional[Label], BeforeValidator(blank_is_none)]
 
-# --- making memories anew ------------------------------------------------------------------------------------------
+# --- rerun and manual runs ------------------------------------------------------------------------------------------
 
 
 class ManualProfileGenerationRequest(RequestModel):
-    """Each user's last window, or that of one user."""
+    """Reads the latest window of each user, or of one user."""
 
     user_id: MaybeId = None
     source: Optional[Source] = None
@@ -40,10 +40,12 @@ class ManualProfileGenerationRequest(RequestModel):
 
 
 class RerunProfileGenerationRequest(ManualProfileGenerationRequest, TimeRange):
-    """All that was said, or what the filters admit. Times are those at which requests arrived."""
+    """Reads all conversations, or those that the filters select. Times are the arrival of requests."""
 
 
 class ManualPlaybookGenerationRequest(RequestModel):
+    """Reads the latest window of each user, or of one user."""
+
     user_id: MaybeId = None
     agent_version: MaybeLabel = None
     playbook_name: MaybeLabel = None
@@ -52,11 +54,11 @@ class ManualPlaybookGenerationRequest(RequestModel):
 
 
 class RerunPlaybookGenerationRequest(ManualPlaybookGenerationRequest, TimeRange):
-    """The same for lessons. `agent-v0` is the version of all agents whose callers name none."""
+    """Reads all conversations, or those that the filters select. `agent-v0` stands for turns without a version."""
 
 
 class GenerationStarted(Done):
-    """`run_id` tells this run from the ones before it; the counts are there when a caller has waited for the end."""
+    """`run_id` names the run. Counts are present when the caller waited for the end."""
 
     msg: Optional[str] = None
     run_id: str = ""
@@ -86,7 +88,7 @@ MemoryIds = Annotated[list[Id], Field(max_length=10_000)]
 
 
 class UpgradeProfilesRequest(RequestModel):
-    """With ids, nothing but the profiles named moves."""
+    """With `profile_ids`, only these profiles move."""
 
     user_id: MaybeId = None
     profile_ids: Optional[MemoryIds] = None
@@ -164,8 +166,7 @@ class FailedUser(AnswerModel):
 class OperationStatusInfo(AnswerModel):
     """A run, counted in users. `state` is finer than `status`: also queued, and partial when only some users failed.
 
-    Of several, one that is under way goes before the one that ended last. In `stats`, windows and interactions are
-    counted once for each extractor that read them.
+    Of several runs, the current one or else the latest. `stats` count windows and turns once per extractor.
     """
 
     service_name: str
@@ -198,13 +199,13 @@ class GetOperationStatusResponse(Done):
 
 
 class CancelOperationRequest(RequestModel):
-    """Without a name, everything that runs."""
+    """Without `service_name`, all runs."""
 
     service_name: Annotated[Optional[Service], BeforeValidator(blank_is_none)] = None
 
 
 class CancelOperationResponse(Done):
-    """The runs stop at their next window; those that had not begun are over."""
+    """Runs stop before their next window; runs that were queued end at once."""
 
     cancelled_services: list[str] = Field(default_factory=list)
     msg: Optional[str] = None
@@ -219,7 +220,7 @@ class GetLearningProvenanceRequest(RequestModel):
 
 
 class EvidenceView(AnswerModel):
-    """The words a memory rests on: characters `start` to `end` of a turn; null where only the turn is known."""
+    """The words that a memory rests on: characters `start` to `end` of a turn, null if only the turn is known."""
 
     interaction_id: int
     start: Optional[int] = None
@@ -245,7 +246,7 @@ class SourceUserPlaybookProvenanceView(AnswerModel):
 
 
 class LearningProvenanceViewResponse(Done):
-    """`exact`: every turn it rests on is here; `best_effort`: some are gone, or only the request is known."""
+    """`exact`: all source turns are included; `best_effort`: some were deleted, or only the request is known."""
 
     target_kind: MemoryKind
     target_id: str
@@ -263,14 +264,14 @@ class LearningProvenanceViewResponse(Done):
 
 
 class ProfileChangeLogRequest(RequestModel):
-    """The newest changes first."""
+    """Newest first."""
 
     user_id: MaybeId = None
     limit: Annotated[HowMany, Field(le=10_000)] = 100
 
 
 class ProfileChangeLogView(AnswerModel):
-    """What changed at once for one user, as it was at that time."""
+    """Changes of one user's profiles in one transaction."""
 
     id: int
     user_id: str

@@ -41,7 +41,7 @@ MemoryCategory = Literal["identity", "preference", "rule", "fact", "plan", "even
 
 
 class MemoryView(AnswerModel):
-    """What all memories show. `score` and `reasons` are present in search results only."""
+    """Fields of all memories. `score` and `reasons` are present in search results only."""
 
     status: ShownStatus = None
     tags: list[str] = Field(default_factory=list)
@@ -55,7 +55,7 @@ class MemoryView(AnswerModel):
 
 
 class StatementView(MemoryView):
-    """A memory taken from what a user said. `standing`: it belongs into every prompt, whatever is asked."""
+    """A memory from what a user said. `standing`: it is in every context."""
 
     said_at: Optional[int] = None
     valid_from: Optional[int] = None
@@ -86,7 +86,7 @@ class ProfileView(StatementView):
 
 
 class BlockingIssue(AnswerModel):
-    """What keeps an agent from doing as a playbook says."""
+    """What prevents an agent from following a playbook."""
 
     kind: Literal["missing_tool", "permission_denied", "external_dependency", "policy_restriction"]
     details: str
@@ -120,7 +120,7 @@ class UserPlaybookView(PlaybookView, StatementView):
 
 
 class AgentPlaybookView(PlaybookView):
-    """A lesson shared by all users of an agent. Its metadata is a text, as older clients expect."""
+    """A lesson shared by all users of an agent. `playbook_metadata` is JSON text, as older clients expect."""
 
     agent_playbook_id: int = 0
     playbook_status: PlaybookStatus = PlaybookStatus.PENDING
@@ -151,7 +151,7 @@ def _no_filter(value: Any) -> Any:
 
 
 class GetAllProfilesRequest(RequestModel):
-    """Over all users; times are epoch seconds and count against `date_field`."""
+    """Times are epoch seconds and refer to `date_field`."""
 
     limit: HowMany = 100
     status_filter: Annotated[Optional[StatusWord], BeforeValidator(_no_filter)] = None
@@ -234,10 +234,7 @@ class GetAgentPlaybooksResponse(Done):
 
 
 class NewMemory(RequestModel):
-    """What may be said of a memory that is added by hand.
-
-    The last seven fields are sent by older clients and are the server's to decide: accepted, and not used.
-    """
+    """A memory added by hand."""
 
     status: Optional[StatusWord] = None
     tags: Tags = Field(default_factory=list)
@@ -253,7 +250,7 @@ class NewMemory(RequestModel):
 
 
 class NewStatement(NewMemory):
-    """When it was said, what sort of statement it is, and whether it belongs into every prompt."""
+    """A statement added by hand."""
 
     said_at: Optional[Seconds] = None
     category: Optional[MemoryCategory] = None
@@ -261,7 +258,7 @@ class NewStatement(NewMemory):
 
 
 class NewProfile(NewStatement):
-    """A fact about a user. Without an id or a time, the server gives both."""
+    """A fact about a user. Without an id or a time, the server sets them."""
 
     older_names: ClassVar[dict[str, str]] = {"profile_content": "content"}
 
@@ -359,7 +356,7 @@ class AddedResponse(Done):
 
 
 class UpdateUserProfileRequest(RequestModel):
-    """Fields that are null or missing stay as they are."""
+    """Fields that are null or missing stay unchanged."""
 
     older_names: ClassVar[dict[str, str]] = {"profile_content": "content"}
 
@@ -372,7 +369,7 @@ class UpdateUserProfileRequest(RequestModel):
 
 
 class UpdatePlaybook(RequestModel):
-    """Fields that are null or missing stay as they are; an archived one returns with status `current`."""
+    """Fields that are null or missing stay unchanged. Status `current` restores an archived playbook."""
 
     playbook_name: Optional[Label] = None
     content: Optional[Text] = None
@@ -384,7 +381,10 @@ class UpdatePlaybook(RequestModel):
 
 
 class UpdateUserPlaybookRequest(UpdatePlaybook):
-    """A playbook replaced by another says so in its metadata: `{"superseded_by": id}`."""
+    """Fields that are null or missing stay unchanged. Status `current` restores an archived playbook.
+
+    `playbook_metadata` of `{"superseded_by": ID}` names the playbook that replaces it.
+    """
 
     user_playbook_id: RowId
     playbook_metadata: Optional[Metadata] = None

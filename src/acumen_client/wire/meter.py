@@ -30,7 +30,7 @@ class GetInjectionStatsRequest(RequestModel):
 
 
 class InjectionStat(AnswerModel):
-    """One memory's showings. Ids repeat across kinds, so `entity_type` is part of the name. Times are seconds."""
+    """Injections of one memory. Ids repeat across kinds; `entity_type` tells them apart. Times are epoch seconds."""
 
     entity_type: MemoryKind
     entity_id: str
@@ -44,9 +44,9 @@ class InjectionStat(AnswerModel):
 
 
 class GetInjectionStatsResponse(PageModel):
-    """Most shown first, then most recently shown.
+    """Most injected first, then most recent.
 
-    When metering began (or was cut) inside the window, `covered_since` says from when on the numbers count.
+    `covered_since` is the start of metering, if it is later than the start of the period.
     """
 
     stats: list[InjectionStat] = Field(default_factory=list)
@@ -55,7 +55,7 @@ class GetInjectionStatsResponse(PageModel):
 
 
 class CiteRequest(RequestModel):
-    """What an agent went by. Sent again under the same `request_id`, it counts nothing twice."""
+    """Memories that the agent used. A retry with the same `request_id` counts nothing twice."""
 
     request_id: Id = Field(default_factory=fresh_request_id)
     user_id: Id
@@ -69,7 +69,7 @@ class CitedMemory(AnswerModel):
 
 
 class CiteResponse(Done):
-    """The memories that were counted as cited. `unresolved` names no memory, or not one of this user's."""
+    """The memories that were counted. `unresolved` are not memories of this user."""
 
     cited: list[CitedMemory] = Field(default_factory=list)
     unresolved: list[str] = Field(default_factory=list)
@@ -91,10 +91,10 @@ class PlaybookApplicationStat(AnswerModel):
 
 
 class GetPlaybookApplicationStatsResponse(PageModel):
-    """Most cited first. `unresolved_count` counts citations that name no memory, or not one of this user's.
+    """Most cited first. `unresolved_count` citations are not memories of the user who cited them.
 
-    `retrieved_count` counts `retrieved_learnings` of published turns: they were in a context, which is no citation.
-    `covered_since` is when an agent first cited anything; null, no agent has, and no count says anything.
+    `retrieved_count` counts `retrieved_learnings` of published turns, which are no citations. `covered_since` is the
+    first citation by an agent; while it is null, counts mean nothing.
     """
 
     stats: list[PlaybookApplicationStat] = Field(default_factory=list)
@@ -108,7 +108,7 @@ class GetPlaybookApplicationStatsResponse(PageModel):
 
 
 class CostGroup(StrEnum):
-    """What a price tag hangs on."""
+    """What costs are summed by."""
 
     MEMORY = "memory"
     USER = "user"
@@ -117,7 +117,7 @@ class CostGroup(StrEnum):
 
 
 class GetMemoryCostsRequest(RequestModel):
-    """`model` names the price to reckon with; left out, the server's own choice."""
+    """Costs are injected tokens, and their price."""
 
     days_back: Days = 30
     group_by: CostGroup = CostGroup.MEMORY
@@ -127,10 +127,10 @@ class GetMemoryCostsRequest(RequestModel):
 
 
 class MemoryCost(AnswerModel):
-    """What was spent on showing memories, and what came of it.
+    """What injections cost, and how many were cited.
 
-    A share is null where nothing was shown, a price where the model has none. `wasted` is what was spent on showings
-    that nobody cited: uncited is weak evidence, not proof.
+    Shares are null without injections, prices if the model has none. `wasted` counts injections that were not cited:
+    weak evidence, not proof.
     """
 
     entity_type: Optional[MemoryKind] = None
@@ -154,10 +154,9 @@ class MemoryCost(AnswerModel):
 
 
 class GetMemoryCostsResponse(PageModel):
-    """The most wasted tokens first, days by date. `since` is the first whole day (UTC) that is counted.
+    """Most wasted tokens first, days by date. `since` is the first whole day (UTC) that is counted.
 
-    `cited_since` is when an agent first cited anything. While it is null, no agent cites, and nothing can be called
-    wasteful.
+    `cited_since` is the first citation by an agent. While it is null, nothing can be called wasted.
     """
 
     costs: list[MemoryCost] = Field(default_factory=list)
@@ -180,7 +179,7 @@ class GetMemoryLiftRequest(RequestModel):
 
 
 class SessionGroup(AnswerModel):
-    """Sessions whose outcome is known, and how many succeeded."""
+    """Sessions with a known outcome, and how many succeeded."""
 
     session_count: int = 0
     success_count: int = 0
@@ -202,9 +201,9 @@ class Comparison(AnswerModel):
 
 
 class GetMemoryLiftResponse(NullsSent, Done):
-    """Sessions in which it was shown against the others, and all sessions since it was learned against those before.
+    """Sessions with and without the memory, and sessions after and before it was learned.
 
-    Both compare what happened; only an experiment can tell why.
+    Both are observations; only an experiment shows causes.
     """
 
     with_and_without: Comparison
@@ -220,7 +219,7 @@ class GetInjectionRequest(RequestModel):
 
 
 class InjectedMemory(AnswerModel):
-    """A memory that a search found: why, whether it was shown, and with which words."""
+    """A memory that a search found: why, whether it was injected, and its line in the context."""
 
     kind: MemoryKind
     id: str
@@ -232,7 +231,7 @@ class InjectedMemory(AnswerModel):
 
 
 class GetInjectionResponse(Done):
-    """What was asked, what was found and why, and what was rendered, byte for byte."""
+    """The query, the results with their reasons, and the injected context, byte for byte."""
 
     injection_id: str
     created_at: int
@@ -252,7 +251,7 @@ class GetInjectionResponse(Done):
 
 
 class CompareInjectionRequest(RequestModel):
-    """Asks the injection's question again, of the memories as they were at two moments."""
+    """Run the search again, on the memories at two points in time."""
 
     injection_id: Id
     earlier: Seconds
@@ -267,7 +266,7 @@ class RecalledThen(AnswerModel):
 
 
 class CompareInjectionResponse(Done):
-    """`diff` is a unified diff of the two contexts, line by line; empty when they are the same."""
+    """`diff` is a unified diff of the two contexts; empty if they are equal."""
 
     injection_id: str
     earlier: RecalledThen

@@ -44,7 +44,7 @@ def _brief_text(value: Any) -> str:
 
 
 class ToolUsed(Tolerant):
-    """A tool the agent called in a turn: `tool_data` holds its input and output."""
+    """A tool that the agent called in a turn."""
 
     older_names: ClassVar[dict[str, str]] = {"tool_input": "tool_data"}
 
@@ -54,9 +54,10 @@ class ToolUsed(Tolerant):
 
 
 class Citation(Tolerant):
-    """A memory the agent says shaped its answer. `playbook` is the old word for `user_playbook`.
+    """A memory that shaped the answer, as the agent states. `playbook` is the legacy name of `user_playbook`.
 
-    Without a `kind`, `real_id` is a handle (`m48217`) or an id of a memory that was lately injected for this user.
+    Without a `kind`, `real_id` is a handle (`m48217`) or the id of a memory that was injected for this user
+    recently.
     """
 
     kind: Optional[Literal["playbook", "profile", "user_playbook", "agent_playbook"]] = None
@@ -66,7 +67,7 @@ class Citation(Tolerant):
 
 
 class RetrievedLearning(Tolerant):
-    """A memory that was in the agent's context, whether or not it helped: no citation."""
+    """A memory that was in the agent's context, whether it helped or not. This is no citation."""
 
     kind: Literal["profile", "user_playbook", "agent_playbook"]
     learning_id: Annotated[str, Field(min_length=1, max_length=1_000), BeforeValidator(storable)]
@@ -91,7 +92,7 @@ CONTENT_FIELDS = (
 
 
 class InteractionData(Tolerant):
-    """One turn. Without `created_at` it is dated on arrival."""
+    """One turn."""
 
     created_at: Optional[Seconds] = None
     role: Label = "User"
@@ -158,11 +159,10 @@ def _bounded(warnings: list[str]) -> list[str]:
 
 
 class PublishUserInteractionRequest(Tolerant):
-    """Some turns of one session, stored or refused together.
+    """Turns of one session, stored or refused together.
 
-    `citations` belong to the agent's last turn. It has a `request_id` from the moment it is built, so sending it again
-    is recognised and stores nothing twice.
-    Unknown fields and empty turns are left out; `warnings()` names them.
+    Unknown fields and empty turns are left out, and named in `warnings`. `citations` belong to the agent's last
+    turn. Without a `request_id` the client generates one; a retry with the same id stores nothing twice.
     """
 
     older_names: ClassVar[dict[str, str]] = {"request_group": "session_id"}
@@ -226,7 +226,9 @@ class PublishUserInteractionRequest(Tolerant):
 
 
 class PublishUserInteractionResponse(Done):
-    """Committed. `learning_status` tells whether the learning has happened too, `learning_reason` why not yet."""
+    """The turns are on disk. `learning_status` is `done` when memories have been learned from them, else
+    `learning_reason` says why not yet.
+    """
 
     message: str = ""
     warnings: list[str] = Field(default_factory=list)
@@ -298,7 +300,7 @@ class GetInteractionsResponse(Done):
 
 
 class GetRequestsRequest(TimeRange):
-    """`top_k` and `offset` count sessions; a session comes with all its requests."""
+    """`top_k` and `offset` count sessions; each session comes with all its requests."""
 
     older_names: ClassVar[dict[str, str]] = {"request_group": "session_id"}
 

@@ -80,7 +80,7 @@ SmallObject = Annotated[dict[str, Any], AfterValidator(small)]
 
 
 class NewOperation(WireModel):
-    """One thing that an agent did. Nothing is guessed: a truth is `true`, a number is a number, absent is unknown."""
+    """One tool or gateway call. Types are strict: `true` is not "true", and a missing value is unknown."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -142,7 +142,7 @@ Plain = Annotated[NewOperation, GetPydanticSchema(_in_one_go)]
 
 
 class RecordOperationsRequest(RequestModel):
-    """Up to a thousand. One that cannot be used is refused by itself; the others are kept."""
+    """Up to 1,000 operations. An invalid one is refused; the others are stored."""
 
     operations: Annotated[
         list[Annotated[Union[Plain, NewOperation, Any], Field(union_mode="left_to_right")]],
@@ -151,7 +151,7 @@ class RecordOperationsRequest(RequestModel):
 
 
 class OperationResult(AnswerModel):
-    """`known` is the same success again; `conflict` means that the id belongs to another operation."""
+    """`known`: the operation was stored before; `conflict`: the id belongs to another operation."""
 
     index: int
     op_id: Optional[str] = None
@@ -162,7 +162,7 @@ class OperationResult(AnswerModel):
 
 
 class RecordOperationsResponse(Done):
-    """In the order in which they were sent. `stored` and `known` ones are on disk."""
+    """Results in the order of the operations. `stored` and `known` ones are on disk."""
 
     accepted: int
     rejected: int
@@ -210,7 +210,7 @@ class OperationView(AnswerModel):
 
 
 class GetOperationsRequest(RequestModel):
-    """The latest first; with `after`, those that came after that cursor, oldest first: how a tail is followed."""
+    """Latest first. With `after`, operations stored after that cursor, oldest first: repeat it to follow them live."""
 
     source: Optional[Name] = None
     endpoint: Optional[Name] = None
@@ -224,14 +224,14 @@ class GetOperationsRequest(RequestModel):
 
 
 class GetOperationsResponse(Done):
-    """`cursor` names the newest of them, for the next `after`."""
+    """`cursor` names the newest operation, for the next `after`."""
 
     operations: list[OperationView] = Field(default_factory=list)
     cursor: Optional[str] = None
 
 
 class ExportOutcomesRequest(RequestModel):
-    """Outcomes, verdicts and evaluations, oldest first, page by page."""
+    """Oldest first. Pass the `cursor` of a page as `after` to get the next one."""
 
     after: Optional[Label] = None
     limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = MOST_AT_ONCE
@@ -241,7 +241,7 @@ class ExportOutcomesRequest(RequestModel):
 
 
 class PurgeOperationsRequest(RequestModel):
-    """Everything derived from one operation, one session or one source."""
+    """Give exactly one of the fields."""
 
     op_id: MaybeId = None
     session_id: MaybeId = None
@@ -255,7 +255,7 @@ class PurgeOperationsRequest(RequestModel):
 
 
 class PurgeOperationsResponse(Done):
-    """How many went. `proposals_kept` rested on what was purged, but on enough else besides."""
+    """Numbers of deleted operations, failure groups and proposals. `proposals_kept` have enough other evidence."""
 
     operations: int
     groups: int

@@ -12,12 +12,14 @@ from acumen_client.wire.shapes import AnswerModel, Days, Done, NonEmpty, NullsSe
 
 
 class EvaluationSourceSetRequest(RequestModel):
+    """A named set of sources."""
+
     label: NonEmpty
     sources: Annotated[list[Source], Field(min_length=1, max_length=100)]
 
 
 class GetEvaluationOverviewRequest(RequestModel):
-    """Sessions whose last request came from `from_ts` to `to_ts`, both included, in epoch seconds."""
+    """Sessions whose last request arrived from `from_ts` to `to_ts`, both included."""
 
     from_ts: Seconds
     to_ts: Seconds

@@ -40,7 +40,7 @@ class ConversationTurn(RequestModel):
 
 
 class ContextShares(RequestModel):
-    """How much of the context's budget its parts may take, each from 0 (leave it out) to 1, together at most 1."""
+    """Shares of the context's token budget, from 0 (none) to 1, together at most 1."""
 
     standing: Share = 0.25
     relevant: Share = 0.4
@@ -54,13 +54,7 @@ class ContextShares(RequestModel):
 
 
 class UnifiedSearchRequest(RequestModel):
-    """All kinds of memory at once.
-
-    `top_k` counts per kind. `max_tokens` bounds the ready-made `context` of the answer; null leaves it to the server.
-    Memories of every agent version are considered, those of `agent_version` first on ties; `agent_version_only`
-    leaves out the others. `threshold` is the least cosine of a hit that shares no word with the query. `cite` adds a
-    line that asks the agent to cite the handles of what it uses.
-    """
+    """Memories of all agent versions are considered; on equal scores those of `agent_version` come first."""
 
     query: NonEmpty
     top_k: TopOfHundred = 5
@@ -89,7 +83,7 @@ class UnifiedSearchRequest(RequestModel):
 
 
 class LeftOut(AnswerModel):
-    """A memory that was found and did not go into the context, and why."""
+    """A memory that was found but is not in the context, and why."""
 
     kind: MemoryKind
     id: str
@@ -98,7 +92,7 @@ class LeftOut(AnswerModel):
 
 
 class SearchAnswer(Done):
-    """What every search tells. `injection_id` names this showing, for those who report its use later."""
+    """`injection_id` names this search, to report citations and to replay it."""
 
     msg: Optional[str] = None
     injection_id: Optional[str] = None
@@ -108,7 +102,7 @@ class SearchAnswer(Done):
 
 
 class UnifiedSearchViewResponse(SearchAnswer):
-    """The hits, best first in each list, and `context`: text to add to the prompt.
+    """The results, best first per kind, and `context`: the text to add to the prompt.
 
     `standing` is the part of the context that does not depend on the query. It stays the same, byte for byte, until
     one of its memories changes.
@@ -161,7 +155,7 @@ class SearchUserPlaybookRequest(SearchPlaybooks):
 
 
 class SearchAgentPlaybookRequest(SearchPlaybooks):
-    """`user_id` filters nothing: it tells who will see the result."""
+    """`user_id` filters nothing; it assigns the user to an experiment."""
 
     playbook_status_filter: Optional[ApprovalFilter] = None
     top_k: HowMany = 10

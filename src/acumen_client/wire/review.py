@@ -47,7 +47,7 @@ class ReviewOrder(StrEnum):
 
 
 class OfOneOrAll(RequestModel):
-    """Of one user, or of all when asked to."""
+    """Give `user_id`, or `include_all_users`."""
 
     user_id: MaybeId = None
     include_all_users: bool = False
@@ -62,7 +62,7 @@ class OfOneOrAll(RequestModel):
 
 
 class GetMemoryReviewRequest(OfOneOrAll):
-    """`signal_filter` null keeps all signals, an empty list none."""
+    """Give `user_id`, or `include_all_users`. A `signal_filter` of null includes all signals, an empty list none."""
 
     days_back: Days = 60
     signal_filter: Optional[Annotated[list[ReviewSignal], Field(max_length=50)]] = None
@@ -70,10 +70,10 @@ class GetMemoryReviewRequest(OfOneOrAll):
 
 
 class MemoryReviewCandidate(AnswerModel):
-    """`reasons` gives each signal in words and numbers, `since` tells since when it holds.
+    """`reasons` gives each signal in words, `since` its start.
 
-    `saving_tokens_per_day` is what acting on it saves. `cited_injection_count` counts showings that were cited, so that
-    it compares with `injection_count`. Times are epoch seconds; null is unknown, not zero.
+    `saving_tokens_per_day` is what archiving the memory saves. `cited_injection_count` counts injections that were
+    cited, comparable with `injection_count`. Times are epoch seconds; null is unknown, not zero.
     """
 
     entity_type: MemoryKind = MemoryKind.USER_PLAYBOOK
@@ -100,7 +100,9 @@ class MemoryReviewCandidate(AnswerModel):
 
 
 class GetMemoryReviewResponse(NullsSent, PageModel):
-    """Highest score first. Before `covered_since` nothing was metered, so nothing can be called stale."""
+    """Highest score first. `covered_since` is the start of metering: before it, nothing can be called stale.
+    `being_counted` memories are not analyzed yet.
+    """
 
     candidates: list[MemoryReviewCandidate] = Field(default_factory=list)
     signal_counts: dict[ReviewSignal, int] = Field(default_factory=dict)
@@ -132,7 +134,7 @@ class ReviewAction(StrEnum):
 
 
 class ReviewItem(RequestModel):
-    """`version` is the one that was seen: when the memory has moved on, the action is refused with 409."""
+    """One memory, in the version you saw."""
 
     kind: MemoryKind
     id: Id
@@ -140,7 +142,7 @@ class ReviewItem(RequestModel):
 
 
 class MemoryChanges(RequestModel):
-    """New values for an edit; what is null stays. A profile has only content and tags."""
+    """New values; null keeps the old one. A profile has only `content` and `tags`."""
 
     content: Optional[Text] = None
     trigger: Optional[Text] = None
@@ -151,18 +153,17 @@ class MemoryChanges(RequestModel):
 
 
 class NewScope(RequestModel):
-    """One of the two. For `everyone`, a user's lesson becomes a shared one, approved; the user's own is archived."""
+    """Give one of the two. With `everyone`, a user's lesson becomes an approved shared one; it is archived itself."""
 
     everyone: bool = False
     agent_version: Optional[Label] = None
 
 
 class ReviewMemoriesRequest(RequestModel):
-    """One action on one or many memories, all or nothing. `dry_run` tells what would change and what not, and why.
+    """One action on one or many memories, all or nothing. `dry_run` reports what would change, and what not and why.
 
-    `edit` needs `changes`, `supersede_by` needs `superseded_by`, `merge` needs `into` (the one that stays), `snooze`
-    takes `until` (30 days when left out), `change_scope` needs `scope`, `delete` needs `confirm`: the word and how
-    many, such as "delete 3".
+    `edit` needs `changes`, `supersede_by` needs `superseded_by`, `merge` needs `into`, `change_scope` needs `scope`,
+    `delete` needs `confirm`. `snooze` takes `until`.
     """
 
     action: ReviewAction
@@ -178,7 +179,7 @@ class ReviewMemoriesRequest(RequestModel):
 
 
 class ReviewedItem(AnswerModel):
-    """What became (or would become) of one memory: `changes` holds each field before and after, `why` why nothing."""
+    """What changed (or would change): `changes` holds each field before and after, `why` the reason for no change."""
 
     kind: MemoryKind
     id: str
@@ -189,7 +190,7 @@ class ReviewedItem(AnswerModel):
 
 
 class ReviewMemoriesResponse(Done):
-    """`action_id` names it for an undo; null for a dry run, and when nothing changed."""
+    """`action_id` names the action, for undo; null for a dry run, and if nothing changed."""
 
     action_id: Optional[str] = None
     action: str
@@ -205,7 +206,7 @@ class UndoReviewRequest(RequestModel):
 
 
 class GetReviewActionsRequest(RequestModel):
-    """Of all memories, or of the one that `kind` and `id` name together."""
+    """Actions on all memories, or on the one that `kind` and `id` name together."""
 
     kind: Optional[MemoryKind] = None
     id: MaybeId = None
@@ -236,7 +237,7 @@ class ReviewActionEntry(AnswerModel):
 
 
 class GetReviewActionsResponse(PageModel):
-    """The latest first. Of an action on many memories only the first hundred are told."""
+    """Latest first. `items` holds at most the first 100 of an action."""
 
     actions: list[ReviewActionEntry] = Field(default_factory=list)
 
@@ -245,11 +246,11 @@ class GetReviewActionsResponse(PageModel):
 
 
 class GetConflictsRequest(OfOneOrAll):
-    pass
+    """Give `user_id`, or `include_all_users`."""
 
 
 class ConflictSideView(AnswerModel):
-    """`at` is when it was said, or stored where that is not known; epoch seconds."""
+    """`at` is when it was said, or stored if that is unknown; epoch seconds."""
 
     kind: MemoryKind
     id: str
@@ -259,7 +260,7 @@ class ConflictSideView(AnswerModel):
 
 
 class MemoryConflict(AnswerModel):
-    """Two current memories of one user of which at most one may hold. `quote` are the words that raised it."""
+    """Two current memories of one user that may disagree. `quote` are the words that raised the conflict."""
 
     conflict_id: str
     user_id: str
@@ -272,13 +273,13 @@ class MemoryConflict(AnswerModel):
 
 
 class GetConflictsResponse(PageModel):
-    """The open ones, newest first."""
+    """Open conflicts, newest first."""
 
     conflicts: list[MemoryConflict] = Field(default_factory=list)
 
 
 class ConflictChoice(StrEnum):
-    """Which memory of a conflict holds; the other is superseded. `both` closes the conflict and ends neither."""
+    """The memory to keep; the other is superseded. `both` closes the conflict and keeps both."""
 
     NEWER = "newer"
     OLDER = "older"
@@ -286,7 +287,7 @@ class ConflictChoice(StrEnum):
 
 
 class SettleConflictRequest(RequestModel):
-    """Refused with 409 when it is settled already."""
+    """Refused with 409 if the conflict is settled already."""
 
     conflict_id: Id
     keep: ConflictChoice
@@ -297,7 +298,7 @@ class SettleConflictRequest(RequestModel):
 
 
 class GetDuplicatesRequest(OfOneOrAll):
-    pass
+    """Give `user_id`, or `include_all_users`."""
 
 
 class MemoryBrief(AnswerModel):
@@ -310,7 +311,7 @@ class MemoryBrief(AnswerModel):
 
 
 class DuplicatePair(AnswerModel):
-    """Two memories that say nearly the same, by meaning or by words. Proposed; nothing is merged by itself."""
+    """Two similar memories, found by meaning or by words. Nothing is merged automatically."""
 
     kind: MemoryKind
     user_id: Optional[str] = None
@@ -322,7 +323,7 @@ class DuplicatePair(AnswerModel):
 
 
 class GetDuplicatesResponse(PageModel):
-    """The most alike first. `being_counted` memories were not compared with the others yet."""
+    """Most similar first. `being_counted` memories are not compared yet."""
 
     pairs: list[DuplicatePair] = Field(default_factory=list)
     being_counted: int = 0

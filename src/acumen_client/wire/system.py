@@ -49,8 +49,8 @@ class ReadinessCheck(AnswerModel):
 
 
 class ReadinessResponse(AnswerModel):
-    """Unhealthy as soon as one required check is not passed. `ops_in_ring` is the earlier observer's name for how many
-    operations are kept; without keys they are everybody's, with keys nobody is told.
+    """`unhealthy` if a required check failed. `ops_in_ring` is the legacy name for the number of stored operations; it
+    is missing if the server has keys.
     """
 
     status: Literal["healthy", "unhealthy"] = "healthy"
@@ -96,7 +96,7 @@ class EmbedderStatus(AnswerModel):
 
 
 class ModelStatus(AnswerModel):
-    """The language model and what it was asked today (UTC). `degraded` tells why rules do its work, if they do."""
+    """The language model and its calls of today (UTC). `degraded` says why rules are used instead, if they are."""
 
     configured: bool = False
     endpoint: str = ""
@@ -116,7 +116,7 @@ class MemoryCount(AnswerModel):
 
 
 class Coverage(AnswerModel):
-    """How far the derived data follows the stored data. `counts_lost` is since the server was started."""
+    """How far derived data is complete. `counts_lost` counts since the start of the server."""
 
     metering_enabled: bool = True
     metered_since: Optional[int] = None
@@ -143,7 +143,7 @@ class StatusResponse(Done):
 
 
 class KeyView(AnswerModel):
-    """A key without its secret; `hint` is enough of it to tell it from others."""
+    """A key without its secret; `hint` is its beginning."""
 
     key_id: str
     name: str
@@ -165,7 +165,7 @@ def _held_by_someone(role: Role) -> Role:
 
 
 class CreateKeyRequest(RequestModel):
-    """`expires_at` is in epoch seconds; without it the key lives until it is revoked."""
+    """Without `expires_at` the key is valid until it is revoked."""
 
     name: Annotated[NonEmpty, Field(max_length=255)]
     role: Annotated[Role, AfterValidator(_held_by_someone)]
@@ -173,7 +173,7 @@ class CreateKeyRequest(RequestModel):
 
 
 class CreateKeyResponse(Done):
-    """The secret is shown here once, and never again."""
+    """The secret is shown only here."""
 
     secret: str
     key: KeyView

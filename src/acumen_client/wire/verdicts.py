@@ -10,7 +10,7 @@ from acumen_client.wire.shapes import AnswerModel, Done, HowMany, Id, MaybeId, R
 
 
 class FindingIn(RequestModel):
-    """A finding without a signature is given one from its words, without their parameters."""
+    """One finding."""
 
     severity: Literal["info", "warn", "block"]
     message: Summary
@@ -31,7 +31,9 @@ class RecordVerdictRequest(RequestModel):
 
 
 class RecurrenceView(AnswerModel):
-    """The same subject over and over never gets past `info`; `confidence` is distinct subjects by count."""
+    """How often a finding occurred. One subject alone never exceeds the level `info`; `confidence` is distinct subjects
+    by count.
+    """
 
     signature: str
     count: int
@@ -47,7 +49,7 @@ class RecordVerdictResponse(Done):
 
 
 class VerdictHistoryRequest(RequestModel):
-    """Of a subject, or of a signature."""
+    """Give either `subject` or `signature`."""
 
     subject: Optional[Name] = None
     signature: Optional[Name] = None
