@@ -19,6 +19,14 @@ REMEMBER = {
     "私は左利きです。覚えておいて": "私は左利きです",
     "تذكر أن اسمي ليلى": "اسمي ليلى",
     "याद रखें कि मैं शाकाहारी हूँ": "मैं शाकाहारी हूँ",
+    "Recuerda: soy celíaco.": "soy celíaco",
+    "Nunca olvides que soy alérgico al maní.": "soy alérgico al maní",
+    "Não esqueça que sou diabético": "sou diabético",
+    "N'oublie pas : je suis cœliaque.": "je suis cœliaque",
+    "Merk dir bitte: ich habe Zöliakie.": "ich habe Zöliakie",
+    "Не забудь, что я веган": "я веган",
+    "忘れないで、私は東京に住んでいます": "私は東京に住んでいます",
+    "لا تنس أنني نباتي": "أنني نباتي",
 }
 RULES = [
     "Siempre responde en español.",
@@ -34,6 +42,11 @@ RULES = [
     "Antwoord altijd in het Nederlands.",
     "Nigdy nie używaj emoji.",
     "हमेशा हिंदी में जवाब दो",
+    "Ne me tutoie jamais.",
+    "Verwende niemals Emojis.",
+    "英語では絶対に答えないで。",
+    "कभी अंग्रेज़ी में जवाब मत दो।",
+    "لا تستخدم الرموز أبدا.",
     "دائما أجب بالعربية",
 ]
 FORGET = {
@@ -89,6 +102,8 @@ def test_everything_is_forgotten_only_when_all_of_it_is_named(sentence: str):
         "Никогда не был в Риме",
         "いつもありがとう",
         "Kannst du dir das merken?",
+        "Je ne mange jamais de viande.",
+        "Immer!",
     ],
 )
 def test_other_sentences_of_these_languages_stay_in_the_turns(sentence: str):

@@ -247,6 +247,10 @@ FORGOTTEN = [
     (("I have a small dog.", "I have a dog walker named Sam."), "Forget my dog"),
     (("I'm really allergic to nuts.", "My father is allergic to nuts."), "Forget that I'm allergic to nuts"),
     (("Merk dir, dass mein Hund Rex heißt.", "I live in Oslo."), "Vergiss alles über meinen Hund"),
+    (("Ricorda che il mio cane si chiama Rex.", "I live in Oslo."), "Dimentica tutto sul mio cane"),
+    (("Запомни, что мою собаку зовут Рекс.", "Запомни, что я живу в Москве."), "Забудь всё о моей собаке"),
+    (("请记住我的狗叫雷克斯", "请记住我住在北京"), "忘记关于我的狗的一切"),
+    (("私の犬の名前はレックスです、覚えて", "私は東京に住んでいます、覚えて"), "私の犬のことは忘れて"),
     (("Retiens que mon adresse est 5 rue Verte.", "I live in Oslo."), "Oublie toutes mes adresses"),
 ]
 

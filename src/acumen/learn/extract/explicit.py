@@ -53,6 +53,11 @@ class _Pattern(Struct, frozen=True):
     cue: re.Pattern[str]
     everything: re.Pattern[str]
     user: re.Pattern[str]
+    around: re.Pattern[str]
+
+
+# A rule of fewer words or characters says nothing: "Immer!", "いつも".
+FEWEST_WORDS, FEWEST_CHARACTERS = 2, 6
 
 
 @cache
@@ -65,12 +70,13 @@ def _patterns() -> list[_Pattern]:
             cues = row[what]
             at_end = language in _VERB_LAST and what is not Explicit.RULE
             text = (
-                rf"(?:を|을|를|は|은|는)?\s*(?:{cues})(?:ください|下さい|ね|주세요|요)?[.。!！]*$"
+                rf"^(?:{cues})[、,:：]\s*|(?:を|을|를|は|은|는)?\s*(?:{cues})(?:ください|下さい|ね|주세요|요)?[.。!！]*$"
                 if at_end
                 else rf"{_PLEASE}(?:{cues}){edge}[,:，：]?\s*"
             )
             whole = rf"(?:{everything}){edge}[, ]*"
-            compiled = (re.compile(pattern, re.IGNORECASE) for pattern in (text, whole, user))
+            around = rf"^(?:{row['around']})+|(?:{row['around']})+$" if "around" in row else r"(?!)"
+            compiled = (re.compile(pattern, re.IGNORECASE) for pattern in (text, whole, user, around))
             patterns.append(_Pattern(what, at_end, *compiled))
     return patterns
 
@@ -82,9 +88,10 @@ def explicit_cue(sentence: str) -> Cue | None:
         return None
     for pattern in _patterns():
         match = pattern.cue.search(text) if pattern.at_end else pattern.cue.match(text)
-        about = (text[: match.start()] if pattern.at_end else text[match.end() :]).strip(" .。!！،,") if match else ""
-        if about and pattern.what is Explicit.RULE:
-            return None if _REPORTS.match(about) else Cue(pattern.what, text)
+        about = f"{text[: match.start()]}{text[match.end() :]}".strip(" .:：。!！،,、") if match else ""
+        if match and pattern.what is Explicit.RULE:
+            says_enough = len(text.split()) > FEWEST_WORDS or (about and len(text) >= FEWEST_CHARACTERS)
+            return Cue(pattern.what, text) if says_enough and not _REPORTS.match(about) else None
         if about:
             return _forget(about, pattern) if pattern.what is Explicit.FORGET else Cue(pattern.what, about)
     return None
@@ -93,7 +100,7 @@ def explicit_cue(sentence: str) -> Cue | None:
 def _forget(about: str, pattern: _Pattern) -> Cue:
     """Everything is meant only when nothing else is named: "alles über mich", not "alles über meinen Hund"."""
     everything = pattern.everything.match(about)
-    named = about[everything.end() :].strip() if everything else about
+    named = pattern.around.sub("", about[everything.end() :] if everything else about).strip()
     return Cue(
         Explicit.FORGET, named or about, everything=bool(everything and (not named or pattern.user.fullmatch(named)))
     )

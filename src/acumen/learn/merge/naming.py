@@ -22,7 +22,23 @@ def named(target: str, entries: Sequence[Entry]) -> list[Entry]:
     literal = [entry for entry in entries if entry.words.has_phrase(phrase) and not _of_another(phrase, entry)]
     if literal:
         return literal
-    return [entry for entry in entries if entry.words.contains(phrase) and _agrees(phrase, entry)]
+    worded = [entry for entry in entries if entry.words.contains(phrase) and _agrees(phrase, entry)]
+    if worded or target.isascii():
+        return worded
+    return [entry for entry in entries if _inflected(phrase, entry.words)]
+
+
+def _inflected(phrase: Words, text: Words) -> bool:
+    """Whether the text has each word of the phrase in some form: "о моей собаке", "моя собака". English has stems."""
+    named = [word for word in phrase.plain.split() if word != "my" and len(word) >= SHORTEST]
+    forms = text.plain.split()
+    return bool(named) and all(
+        any(form.startswith(word[: max(SHORTEST, len(word) - 2)]) for form in forms) for word in named
+    )
+
+
+# Letters of a word that names something; shorter ones are prepositions.
+SHORTEST = 3
 
 
 def _attribute_of(entry: Entry) -> str:
