@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, ExceptionHandler
 import acumen.web.pages  # noqa: F401 - registers the pages
 from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
-from acumen.auth.failures import Failure, failure_of
+from acumen.auth.http_errors import HttpError, http_error
 from acumen.auth.headers import request_id_of
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import OrgConfig
@@ -89,7 +89,7 @@ async def _failed(app: App, keys: KeyAuthenticator, sessions: Sessions, request:
     partial = request.headers.get("hx-request") == "true"
     if isinstance(error, NotAuthenticated):
         return _to_login(request, partial=partial)
-    failure = failure_of(error, request_id_of(request.scope))
+    failure = http_error(error, request_id_of(request.scope))
     visit = await _error_visit(app, keys, sessions, request)
     template = "part/notice.html" if partial else "error.html"
     return visit.html(template, failure.status, failure=failure, title=TITLES.get(failure.status, "Error"))
@@ -128,7 +128,7 @@ def _unrouted(app: App, keys: KeyAuthenticator, sessions: Sessions) -> Exception
     async def reply(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         missing = NotFound(f"There is no page at {request.url.path[:200]}.")
-        failure = failure_of(missing, "") if status == 404 else Failure(status, "not_possible", str(error))
+        failure = http_error(missing, "") if status == 404 else HttpError(status, "not_possible", str(error))
         visit = await _error_visit(app, keys, sessions, request)
         response = visit.html("error.html", status, failure=failure, title=TITLES.get(status, "Not possible"))
         response.headers.update(HEADERS | UNCACHED)

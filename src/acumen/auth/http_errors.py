@@ -35,19 +35,19 @@ STATUS: tuple[tuple[type[AcumenError], int, str], ...] = (
 )
 
 
-class Failure(Struct, frozen=True):
+class HttpError(Struct, frozen=True):
     status: int
     code: str
     detail: str
 
 
-def failure_of(error: Exception, request_id: str) -> Failure:
+def http_error(error: Exception, request_id: str) -> HttpError:
     """Errors that a caller can act on keep their message; all others go to the log."""
     if isinstance(error, ValidationError):
-        return Failure(422, "bad_input", in_words(error))
+        return HttpError(422, "bad_input", in_words(error))
     for kind, status, code in STATUS:
         if isinstance(error, kind):
-            return Failure(status, code, str(error))
+            return HttpError(status, code, str(error))
     log.error("request %s failed", request_id, exc_info=error)
     detail = f"Internal server error. The log has the details under request id {request_id}."
-    return Failure(500, "server_failed", detail)
+    return HttpError(500, "server_failed", detail)
