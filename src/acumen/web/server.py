@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, ExceptionHandler
 import acumen.web.pages  # noqa: F401 - registers the pages
 from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
-from acumen.auth.http_errors import HttpError, http_error
 from acumen.auth.headers import request_id_of
+from acumen.auth.http_errors import HttpError, http_error
 from acumen.errors import NotAuthenticated, NotFound
 from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG
