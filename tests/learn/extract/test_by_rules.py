@@ -114,6 +114,13 @@ def test_two_sentences_are_understood_like_one_with_a_comma():
     assert note.lesson.content == "Never push to main. Always open a pull request."
 
 
+def test_an_exception_is_no_situation():
+    (note,) = notes("Never schedule meetings on Fridays unless I say so.")
+
+    assert note.standing
+    assert note.lesson.trigger is None
+
+
 def test_a_sentence_that_says_what_to_do_instead_belongs_to_the_rule_before_it():
     assert contents("Never delete ledger rows. Archive them instead.") == [
         "Never delete ledger rows. Archive them instead."

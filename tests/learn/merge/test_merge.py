@@ -86,6 +86,7 @@ IN_CONFLICT = [
     ("I live in Oslo with my wife Anna and our two kids.", "I live in Bergen now."),
     ("I like tea and coffee.", "I don't like tea anymore."),
     ("We use Jenkins for builds and Grafana for dashboards.", "We no longer use Jenkins."),
+    ("I prefer short answers.", "I prefer long answers."),
     ("Our port is 8080.", "Our port is 9090 on staging."),
     ("My manager is Lena.", "My manager is Paul's wife."),
     ("Our CI is GitHub Actions.", "We migrated from GitHub Actions to Buildkite."),

@@ -70,11 +70,11 @@ _POLICY = lazy_regex(
     r"met|meet|spoke|talk)\b)\s*\w+"
 )
 _SITUATION = lazy_regex(
-    r"(?:when(?:ever)?|if|before|after|while|during|for|in|on|as soon as|once|unless|every time|each time) (?!now\b|"
+    r"(?:when(?:ever)?|if|before|after|while|during|for|in|on|as soon as|once|every time|each time) (?!now\b|"
     r"the future|future|general|here)[^,.]{3,80}"
 )
 _TRAILING_SITUATION = lazy_regex(
-    r"\s(?:when(?:ever)?|before|after|while|unless|as soon as|once|if) (?!now\b)[^,.;]{4,80}(?=[.!]?$)"
+    r"\s(?:when(?:ever)?|before|after|while|as soon as|once|if) (?!now\b)[^,.;]{4,80}(?=[.!]?$)"
 )
 # "When you write to me" is every answer, not a situation.
 _EVERY_ANSWER = lazy_regex(

@@ -240,9 +240,18 @@ def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
     unclear = earlier.words.negated and earlier.category is not Category.RULE
     if note.corrects and not unclear and _mentions(earlier, words(note.corrects)):
         return True
+    if _prefer_otherwise(entry, earlier):
+        return True
     needed = 0 if note.amends else DENIAL_OVERLAP
     denies = entry.words.negated != earlier.words.negated
     return denies and entry.words.overlap(earlier.words) > needed
+
+
+def _prefer_otherwise(entry: Entry, earlier: Entry) -> bool:
+    """The same preference but for one word: "short answers", "long answers"."""
+    both = entry.words.stems, earlier.words.stems
+    one_word_differs = len(both[0] - both[1]) == 1 and len(both[1] - both[0]) == 1 and both[0] & both[1]
+    return bool(one_word_differs) and all(" prefer " in each.plain for each in (entry.words, earlier.words))
 
 
 def _mentions(earlier: Entry, old: Words) -> bool:
