@@ -13,7 +13,7 @@ from acumen.model.ids import LOCAL_ORG, Kind, MemoryRef, Millis, UserId, now
 from acumen.model.jobs.events import Hour
 from acumen.model.metering.usage import CITED, SEARCHED, SHOWN
 from acumen.model.times import DAY_MS
-from acumen.review import memory_scan
+from acumen.review import duplicate_scan
 from acumen.storage.store import OrgStore, Store, connect
 from acumen.storage.tables import citing_versions, usage_events
 from bench import memories, search
@@ -131,7 +131,7 @@ async def _watch(place: Place) -> float:
     """Seconds for the hourly look, when every memory is new to it."""
     app = App(place.settings)
     began = time.perf_counter()
-    await memory_scan.scan(Hour(), await app.deps_for(LOCAL_ORG))
+    await duplicate_scan.scan(Hour(), await app.deps_for(LOCAL_ORG))
     seconds = time.perf_counter() - began
     app.local_models.close()
     app.store.close()

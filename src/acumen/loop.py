@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from acumen.deps import Deps
-from acumen.jobs.retry import retry_on_conflict
+from acumen.jobs.retry_on_conflict import retry_on_conflict
 from acumen.learn import memories, pipeline
 from acumen.learn.evaluate import evaluate, regenerate
 from acumen.learn.incidents import failures, recoveries, successes
@@ -46,7 +46,7 @@ from acumen.model.jobs.job import Job
 from acumen.observe import operations
 from acumen.observe.outcomes import state_from_operation
 from acumen.recall import indexing
-from acumen.review import memory_scan
+from acumen.review import duplicate_scan
 from acumen.review.operations import alerts, webhook
 
 Step = Callable[[Any, Deps], Awaitable[None]]
@@ -80,7 +80,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
     Worked: (successes.consolidate,),
     Minutes: (alerts.check,),
     Alerted: (webhook.deliver,),
-    ReviewOpened: (memory_scan.scan,),
+    ReviewOpened: (duplicate_scan.scan,),
     Hour: (
         memories.expire,
         usage.expire,
@@ -90,7 +90,7 @@ STEPS: dict[type[Event], tuple[Step, ...]] = {
         indexing.backfill,
         aggregate.when_due,
         alerts.expire,
-        memory_scan.scan,
+        duplicate_scan.scan,
         outcomes.propose_harmful,
     ),
 }

@@ -32,7 +32,7 @@ from acumen.model.operations.operation import Operation, OperationId, OperationK
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.observe import operations
 from acumen.observe.operations import SentOperation
-from acumen.review import memory_scan
+from acumen.review import duplicate_scan
 from acumen.settings import load
 from acumen.storage.engine import migrate
 from acumen.storage.store import Tx
@@ -112,7 +112,7 @@ async def _set(deps: Deps, at: Millis) -> None:
     await _operations(deps, at)
     await deps.store.write(_changes)
     await deps.store.write(lambda tx: learn(tx, a_profile("Is fond of tricks.", "mallory"), HOSTILE[0]))
-    await memory_scan.scan(Hour(), deps)
+    await duplicate_scan.scan(Hour(), deps)
 
 
 def _metered_long_ago(tx: Tx) -> None:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from acumen.index.cache import IndexCache, MemoryIndex, TurnIndex
+from acumen.index.cache import IndexCache
 from acumen.index.documents import ANALYSER
+from acumen.index.live_indexes import MemoryIndex, TurnIndex
 from acumen.index.partition import RankQuery
 from acumen.llm.embedding import DIMS
 from acumen.model.ids import Kind

@@ -20,7 +20,7 @@ from acumen.errors import (
     ModelUnavailable,
     ModelUnusable,
 )
-from acumen.llm import talk
+from acumen.llm import model_client
 from acumen.llm.gateway import Gateway, Llm
 from acumen.llm.prompt import ModelQuestion, Prompt
 from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
@@ -804,16 +804,16 @@ def test_prices_that_cannot_be_read_stop_the_start(tmp_path: Any):
 
 def _waits(monkeypatch: Any) -> list[float]:
     """How long the gateway would have slept."""
-    from acumen.llm import talk  # noqa: PLC0415 - takes seconds to load
+    from acumen.llm import model_client  # noqa: PLC0415 - takes seconds to load
 
     waited: list[float] = []
 
     async def sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(talk.asyncio, "sleep", sleep)
+    monkeypatch.setattr(model_client.asyncio, "sleep", sleep)
     return waited
 
 
 def test_the_time_a_model_may_take_is_limited_by_the_setting_alone():
-    assert talk._client().timeout.read is None
+    assert model_client._client().timeout.read is None

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcess
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import Status, StatusCode
 
-from acumen.observe import otlp
+from acumen.observe import otlp_decoding
 from tests.cli.conftest import Served, serving
 from tests.world import Org, Start, http_to, local
 
@@ -265,7 +265,7 @@ def test_the_real_exporter_delivers_to_a_real_server(served: Served):
 @given(st.binary(max_size=300))
 def test_bytes_are_traces_or_no_traces_and_nothing_else_happens(content: bytes):
     try:
-        found = otlp.from_protobuf(content)
+        found = otlp_decoding.from_protobuf(content)
     except ValueError:
         return
 
@@ -288,7 +288,7 @@ def test_bytes_are_traces_or_no_traces_and_nothing_else_happens(content: bytes):
 )
 def test_any_json_is_traces_or_no_traces(body: Any):
     try:
-        found = otlp.from_json(json.loads(json.dumps(body)))
+        found = otlp_decoding.from_json(json.loads(json.dumps(body)))
     except ValueError:
         return
 
@@ -303,7 +303,7 @@ def test_our_reader_and_the_library_read_the_same():
     )
     message = encode_spans(made)
 
-    found = otlp.from_protobuf(message.SerializeToString())
+    found = otlp_decoding.from_protobuf(message.SerializeToString())
 
     assert [one.name for one in found] == ["one", "two"]
     assert found[0].attributes == {"text": "ä", "yes": True, "n": -7, "f": 1.5, "list": ["a", "b"]}

@@ -12,7 +12,7 @@ from acumen.errors import BadInput as Refused
 from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
 from acumen.model.review.action import ActionId, ActionKind, ActionRequest, Target
 from acumen.model.times import DAY_MS
-from acumen.review import actions, undo
+from acumen.review import actions, undo_action
 from acumen_client.errors import BadInput, Conflict, NotFound
 from acumen_client.wire.shapes import Role
 from tests.world import Org, Start, join, local, once, playbook, profile
@@ -455,7 +455,7 @@ async def test_any_sequence_of_actions_undone_in_reverse_order_restores_the_rows
 
     for action_id in reversed(done):
         if action_id:
-            await undo.undo(ActionId(action_id), "a test", deps)
+            await undo_action.undo(ActionId(action_id), "a test", deps)
 
     after = await org.rows()
     assert without_versions(after["profiles"]) == without_versions(before["profiles"])

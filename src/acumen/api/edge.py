@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from acumen.api import config, errors, system  # noqa: F401 - importing a module registers its handlers
+from acumen.api import config, error_reply, system  # noqa: F401 - importing a module registers its handlers
 from acumen.api.body import json_of
 from acumen.api.call import HANDLERS, Call, Handler
 from acumen.api.learn import aggregation, evaluations, runs  # noqa: F401
@@ -50,7 +50,7 @@ def _route(
                 answer_model = await handler(body, Call(app, keys, caller, deps))
                 return _reply(endpoint, answer_model, request_id, legacy)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, unknown ones are logged
-            return errors.reply(error, request_id)
+            return error_reply.reply(error, request_id)
 
     path, name = (legacy.path, legacy.name) if legacy else (endpoint.path, endpoint.name)
     return Route(path, answer, methods=[endpoint.method], name=name)

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acumen.api import edge, errors, openapi
+from acumen.api import edge, error_reply, openapi
 from acumen.api.observe import traces
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator
@@ -86,8 +86,8 @@ async def _unrouted(request: Request, error: Exception) -> Response:
     """No route, or not with this method: the same shape as every other error."""
     request_id = request_id_of(request.scope)
     if not isinstance(error, HTTPException):
-        return errors.reply(error, request_id)
+        return error_reply.reply(error, request_id)
     if error.status_code == 404:
-        return errors.reply(NotFound(f"Not found: {request.url.path[:200]}"), request_id)
+        return error_reply.reply(NotFound(f"Not found: {request.url.path[:200]}"), request_id)
     body = ErrorBody(detail=error.detail, code="not_possible", request_id=request_id)
     return Response(body.model_dump_json(), error.status_code, error.headers, media_type="application/json")

@@ -98,7 +98,7 @@ class Gateway:
     def _library(self) -> asyncio.Task[ModuleType]:
         """It takes seconds to load, which only those with a model pay, off the event loop."""
         if self._loading is None:
-            loading = asyncio.to_thread(importlib.import_module, "acumen.llm.talk")
+            loading = asyncio.to_thread(importlib.import_module, "acumen.llm.model_client")
             self._loading = asyncio.create_task(loading)
         return self._loading
 

@@ -47,7 +47,7 @@ class Script:
         """In place of `talk.connect`."""
         from pydantic_ai.models.function import FunctionModel  # noqa: PLC0415 - as in gateway: loaded when needed
 
-        from acumen.llm.talk import ModelConnection as Way  # noqa: PLC0415
+        from acumen.llm.model_client import ModelConnection as Way  # noqa: PLC0415
 
         def answer(messages: list[Any], info: Any) -> Any:
             return self._answer(role, messages, info)

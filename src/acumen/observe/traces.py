@@ -13,7 +13,7 @@ from typing import Any
 from acumen.model.ids import Millis
 from acumen.model.operations.operation import Operation, OperationId, OperationKind, OperationStatus, skew
 from acumen.observe.operations import SentOperation
-from acumen.observe.otlp import ERROR, Span, SpanEvent
+from acumen.observe.otlp_decoding import ERROR, Span, SpanEvent
 
 _HEX = re.compile(r"(?!0+\Z)[0-9a-f]+")
 LONGEST_NAME, LONGEST_TEXT, MOST_ATTRIBUTES = 255, 10_000, 200

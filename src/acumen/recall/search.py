@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from acumen.deps import Deps
-from acumen.index.cache import MemoryIndex, TurnIndex
+from acumen.index.live_indexes import MemoryIndex, TurnIndex
 from acumen.index.partition import RankQuery
 from acumen.llm.local_models import Vector
 from acumen.llm.tokens import count_tokens

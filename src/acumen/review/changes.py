@@ -20,7 +20,7 @@ from acumen.model.metering.evaluation import SessionKey
 from acumen.model.review.action import Action, ActionId, ActionKind
 from acumen.review.actions import search_rows
 from acumen.review.audit_log import changed_item, fresh_action
-from acumen.review.undo import undo as undo_action
+from acumen.review.undo_action import undo as undo_action
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
 

@@ -6,7 +6,7 @@ from typing import Any
 from acumen.deps import Deps
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.index.documents import Document
-from acumen.jobs.retry import retry_on_conflict
+from acumen.jobs.retry_on_conflict import retry_on_conflict
 from acumen.model.ids import Kind, MemoryRef, PlaybookId, UserId
 from acumen.model.memories.memory import Memory, owner, searchable
 from acumen.model.memories.search import Filter

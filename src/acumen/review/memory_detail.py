@@ -16,7 +16,7 @@ from acumen.model.review.action import UNREVIEWED, Action, ReviewState
 from acumen.model.times import DAY_MS
 from acumen.review import changes, conflicts, queue
 from acumen.review.changes import Change
-from acumen.review.signals import Signal
+from acumen.review.signal_reasons import Signal
 from acumen.storage.store import Tx
 
 MOST_DUPLICATES = 3

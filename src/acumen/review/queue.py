@@ -11,7 +11,7 @@ from acumen.model.memories.conflict import OpenConflict
 from acumen.model.metering.usage import Use
 from acumen.model.review.signal import QueueItem, ReviewWindow, Thresholds
 from acumen.model.times import DAY_MS
-from acumen.review.signals import Signal, describe
+from acumen.review.signal_reasons import Signal, describe
 from acumen.storage.review.review_queue import QueueFilter
 from acumen.storage.store import Tx
 

@@ -16,8 +16,8 @@ import acumen.web.pages  # noqa: F401 - registers the pages
 from acumen.app import App
 from acumen.auth.authenticator import Caller, KeyAuthenticator, require
 from acumen.auth.headers import request_id_of
-from acumen.auth.http_errors import HttpError, http_error
 from acumen.errors import NotAuthenticated, NotFound
+from acumen.http_errors import HttpError, http_error
 from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG
 from acumen.web.csrf import check_csrf

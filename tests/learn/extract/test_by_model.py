@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from acumen.errors import ModelUnavailable, ModelUnusable
 from acumen.learn.extract import by_model
-from acumen.learn.extract.edits import MOST_EDITS
+from acumen.learn.extract.model_answer import MOST_EDITS
 from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
 from acumen.llm.gateway import Gateway, Llm
 from acumen.llm.scripted import Script

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic_ai.exceptions import ModelHTTPError
 
-from acumen.jobs.retry import retry_on_conflict
+from acumen.jobs.retry_on_conflict import retry_on_conflict
 from acumen.learn.incidents import recoveries
 from acumen.llm.scripted import Script
 from acumen.model.jobs.events import Recovered

@@ -10,7 +10,7 @@ from acumen.model.metering.usage import Use
 from acumen.model.review.action import ReviewState
 from acumen.model.review.signal import ReviewWindow, ScoredSignal, Thresholds
 from acumen.model.times import DAY_MS
-from acumen.review.signals import describe
+from acumen.review.signal_reasons import describe
 from acumen.storage.memories.memory_tables import MEMORY_TABLES
 from acumen.storage.metering.usage_rollup import MEMORY_COUNTS, TIMES, day_of
 from acumen.storage.review.memory_flags import MemoryFlag, SimilarPair

@@ -11,15 +11,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from acumen.api import body, errors
+from acumen.api import body, error_reply
 from acumen.app import App
 from acumen.auth.authenticator import KeyAuthenticator, require
 from acumen.auth.headers import headers_of, request_id_of
 from acumen.deps import Deps
 from acumen.errors import BadInput, WrongMediaType
 from acumen.model.operations.operation import Stored
-from acumen.observe import operations, otlp, traces
-from acumen.observe.otlp import Span
+from acumen.observe import operations, otlp_decoding, traces
+from acumen.observe.otlp_decoding import Span
 from acumen.observe.protobuf import varint
 from acumen_client.wire.shapes import Role
 
@@ -40,7 +40,7 @@ def routes(app: App, keys: KeyAuthenticator) -> list[Route]:
                 app.wake_worker()
                 return _answer(kind, rejected)
         except Exception as error:  # noqa: BLE001 - every failure becomes a reply, and the unknown ones a log entry
-            reply = errors.reply(error, request_id)
+            reply = error_reply.reply(error, request_id)
             reply.status_code = 400 if isinstance(error, BadInput) else reply.status_code  # the protocol's word for it
             return reply
 
@@ -54,7 +54,9 @@ async def _spans(request: Request, app: App) -> tuple[str, list[Span]]:
         raise WrongMediaType(f"Send traces as {PROTOBUF} or {JSON}.")
     raw = await body.bytes_of(request, app.settings.limits.body_bytes)
     try:
-        return kind, otlp.from_protobuf(raw) if kind == PROTOBUF else otlp.from_json(from_json(raw or b"{}"))
+        return kind, otlp_decoding.from_protobuf(raw) if kind == PROTOBUF else otlp_decoding.from_json(
+            from_json(raw or b"{}")
+        )
     except ValueError as wrong:
         raise BadInput(f"The body is not an OTLP trace export: {wrong}.") from None
 

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from acumen.api.call import Call, answers
-from acumen.jobs.retry import retry_on_conflict
-from acumen.learn.share import erase
-from acumen.learn.share.erase import SharedErasure
+from acumen.jobs.retry_on_conflict import retry_on_conflict
+from acumen.learn.share import erase_from_shared
+from acumen.learn.share.erase_from_shared import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
 from acumen.review import erasure, memories, memory_queries
 from acumen_client.calls import Calls
@@ -32,7 +32,7 @@ async def delete_user_playbook(request: wire.DeleteUserPlaybookRequest, call: Ca
     ref = MemoryRef(Kind.USER_PLAYBOOK, str(request.user_playbook_id))
     gone = PlaybookId(request.user_playbook_id)
     await _unsharing(
-        lambda: erase.erase_from_shared([gone], call.deps),
+        lambda: erase_from_shared.erase_from_shared([gone], call.deps),
         lambda unshared: memories.delete_one(ref, call.deps, also=unshared.apply),
     )
     return _deleted()
@@ -53,7 +53,7 @@ async def delete_profiles(request: wire.DeleteProfilesByIdsRequest, call: Call) 
 async def delete_user_playbooks(request: wire.DeleteUserPlaybooksByIdsRequest, call: Call) -> wire.BulkDeleteResponse:
     ids = [PlaybookId(playbook_id) for playbook_id in request.user_playbook_ids]
     count, _ = await _unsharing(
-        lambda: erase.erase_from_shared(ids, call.deps),
+        lambda: erase_from_shared.erase_from_shared(ids, call.deps),
         lambda unshared: memories.delete(
             Kind.USER_PLAYBOOK, [str(playbook_id) for playbook_id in ids], call.deps, also=unshared.apply
         ),
@@ -78,7 +78,7 @@ async def delete_all_profiles(_request: Nothing, call: Call) -> wire.BulkDeleteR
 @answers(Calls.delete_all_user_playbooks)
 async def delete_all_user_playbooks(_request: Nothing, call: Call) -> wire.BulkDeleteResponse:
     count, _ = await _unsharing(
-        lambda: erase.erase_all_from_shared(call.deps),
+        lambda: erase_from_shared.erase_all_from_shared(call.deps),
         lambda unshared: memories.delete_all([Kind.USER_PLAYBOOK], call.deps, also=unshared.apply),
     )
     return _bulk(count)
@@ -129,7 +129,7 @@ async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wir
     await call.app.flush_usage()  # what was shown to others is searched for the user's words
     owner = UserId(request.user_id)
     erased, unshared = await _unsharing(
-        lambda: erase.erase_user_from_shared(owner, call.deps),
+        lambda: erase_from_shared.erase_user_from_shared(owner, call.deps),
         lambda unshared: erasure.clear_user(owner, call.deps, also=unshared.apply),
     )
     return wire.ClearUserDataResponse(

@@ -10,7 +10,7 @@ from acumen.model.memories.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.memories.memory import searchable, title
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
-from acumen.review import actions, audit_log, conflicts, duplicate_clusters, memory_scan, queue, undo
+from acumen.review import actions, audit_log, conflicts, duplicate_clusters, duplicate_scan, queue, undo_action
 from acumen.review.duplicate_clusters import DuplicateCluster, Member
 from acumen.review.queue import Candidate, CandidatePage, ReviewQuery
 from acumen_client.calls import Calls
@@ -26,7 +26,7 @@ _UNTOLD = frozenset({"version", "updated_at"})
 @answers(Calls.memory_review)
 async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) -> wire.GetMemoryReviewResponse:
     await call.app.flush_usage()
-    being_counted = await memory_scan.scan_pending(call.deps)
+    being_counted = await duplicate_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
     signals = None if request.signal_filter is None else [str(signal) for signal in request.signal_filter]
     query = ReviewQuery(user, request.days_back, signals, by_waste=request.sort is wire.ReviewOrder.WASTED_TOKENS)
@@ -122,7 +122,7 @@ def _changes(changes: wire.MemoryChanges | None) -> dict[str, Any]:
 
 @answers(Calls.undo_review)
 async def undo_review(request: wire.UndoReviewRequest, call: Call) -> wire.ReviewMemoriesResponse:
-    done = await undo.undo(ActionId(request.action_id), call.caller.actor, call.deps)
+    done = await undo_action.undo(ActionId(request.action_id), call.caller.actor, call.deps)
     call.app.forget_config(call.deps.org)  # thresholds may be among what was put back
     return _told(done, dry_run=False)
 
@@ -208,7 +208,7 @@ def _side(side: ConflictSide) -> wire.ConflictSideView:
 
 @answers(Calls.memory_duplicates)
 async def get_memory_duplicates(request: wire.GetDuplicatesRequest, call: Call) -> wire.GetDuplicatesResponse:
-    being_counted = await memory_scan.scan_pending(call.deps)
+    being_counted = await duplicate_scan.scan_pending(call.deps)
     user = None if request.include_all_users else UserId(request.user_id or "")
     clusters, total = await duplicate_clusters.pairs(user, request.limit, request.offset, call.deps)
     pairs = [_pair(cluster) for cluster in clusters]

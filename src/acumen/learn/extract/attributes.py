@@ -12,7 +12,7 @@ from zoneinfo import available_timezones
 
 from msgspec import Struct
 
-from acumen.learn.extract.dates import NUMBERS
+from acumen.learn.extract.relative_dates import NUMBERS
 from acumen.learn.extract.statements import content_words
 from acumen.model.lazy_regex import lazy_regex
 

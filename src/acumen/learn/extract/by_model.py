@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from acumen.errors import ModelUnusable
-from acumen.learn.extract.edits import Edits, Shown, check, memory_ref, text_of
 from acumen.learn.extract.language import language_of
+from acumen.learn.extract.model_answer import Edits, Shown, check, memory_ref, text_of
 from acumen.learn.extract.notes import Extraction
 from acumen.learn.extract.transcript import transcript
 from acumen.llm import prompt

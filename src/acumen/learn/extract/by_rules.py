@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from acumen.learn.extract.agent_turns import agent_notes
 from acumen.learn.extract.attributes import IDENTITY, attribute, replaced, retracted
 from acumen.learn.extract.clauses import clauses
-from acumen.learn.extract.dates import end_in, period_in
-from acumen.learn.extract.explicit import Cue, Explicit, explicit_cue
-from acumen.learn.extract.instructions import Rule, amended, directs, forget, remembered, rule
+from acumen.learn.extract.instructions import Rule, directs, rule
 from acumen.learn.extract.notes import Ending, Extraction, Note, Reach
+from acumen.learn.extract.other_languages import Cue, Explicit, explicit_cue
+from acumen.learn.extract.relative_dates import end_in, period_in
+from acumen.learn.extract.remember_forget import amended, forget, remembered
 from acumen.learn.extract.statements import Statement, content_words, declarative_part, statement, with_apostrophes
 from acumen.model.conversation import Turn, Window
 from acumen.model.ids import Kind

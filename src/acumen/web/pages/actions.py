@@ -12,7 +12,7 @@ from acumen.errors import BadInput
 from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
-from acumen.review import action_details, actions, memory_list, queue, undo
+from acumen.review import action_details, actions, memory_list, queue, undo_action
 from acumen.review.action_details import ActionDetails
 from acumen.web.diff import Piece, words_changed
 from acumen.web.page import Visit, page
@@ -105,8 +105,8 @@ async def confirm(visit: Visit) -> Response:
 
 
 @page("/actions/{id}/undo", Role.REVIEWER, "POST")
-async def undo_action(visit: Visit) -> Response:
-    return done(visit, await undo.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
+async def undo_page(visit: Visit) -> Response:
+    return done(visit, await undo_action.undo(ActionId(visit.path_id), visit.caller.actor, visit.deps))
 
 
 def done(visit: Visit, action: Action) -> Response:

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from acumen.model.ids import UserId
 from acumen.model.memories.memory import searchable
-from acumen.review import duplicate_clusters, memory_scan
+from acumen.review import duplicate_clusters, duplicate_scan
 from acumen.web.diff import words_changed
 from acumen.web.page import Visit, page
 
@@ -13,7 +13,7 @@ CLUSTERS_PER_PAGE = 20
 
 @page("/duplicates")
 async def duplicates(visit: Visit) -> Response:
-    scanning = await memory_scan.scan_pending(visit.deps)
+    scanning = await duplicate_scan.scan_pending(visit.deps)
     user = UserId(visit.param("user")) if visit.param("user") else None
     offset = (visit.page - 1) * CLUSTERS_PER_PAGE
     clusters, total = await duplicate_clusters.clusters(user, CLUSTERS_PER_PAGE, offset, visit.deps)

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from acumen.model.ids import UserId
 from acumen.model.metering.intervals import wilson
-from acumen.review import memory_list, memory_scan, queue
+from acumen.review import duplicate_scan, memory_list, queue
 from acumen.review.queue import CandidatePage, ReviewQuery
 from acumen.web.csv_export import MOST_ROWS, as_csv
 from acumen.web.page import PER_PAGE, Visit, page
@@ -19,7 +19,7 @@ COLUMNS = "kind id title user signals why shown cited_shown tokens wasted_tokens
 @page("/review")
 async def review_queue(visit: Visit) -> Response:
     await visit.app.flush_usage()
-    scanning = await memory_scan.scan_pending(visit.deps)
+    scanning = await duplicate_scan.scan_pending(visit.deps)
     query = review_query(visit)
     candidates = await queue.candidates(query, PER_PAGE, visit.offset, visit.deps)
     refs = [candidate.ref for candidate in candidates.candidates]
@@ -49,7 +49,7 @@ def review_query(visit: Visit) -> ReviewQuery:
 
 @page("/review.csv")
 async def export(visit: Visit) -> Response:
-    await memory_scan.scan_pending(visit.deps)
+    await duplicate_scan.scan_pending(visit.deps)
     candidates = await queue.candidates(review_query(visit), MOST_ROWS, 0, visit.deps)
     return as_csv("memory-review.csv", COLUMNS, _rows(candidates))
 

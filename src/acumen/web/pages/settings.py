@@ -17,7 +17,7 @@ from acumen.model.review.signal import (
     OVERSIZED,
     Thresholds,
 )
-from acumen.review import memory_scan, queue, thresholds
+from acumen.review import duplicate_scan, queue, thresholds
 from acumen.review.queue import ReviewQuery
 from acumen.settings import PREFIX, Settings
 from acumen.web.page import Visit, page
@@ -116,7 +116,7 @@ class Flagged(Struct, frozen=True):
 
 
 async def _flagged(visit: Visit, now: Thresholds, tried: Thresholds) -> list[Flagged]:
-    scanning = await memory_scan.scan_pending(visit.deps)
+    scanning = await duplicate_scan.scan_pending(visit.deps)
     before = await queue.candidates(ReviewQuery(None), 1, 0, visit.deps)
     after = before if tried == now else await queue.candidates(ReviewQuery(None), 1, 0, visit.deps, tried)
     unscanned = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acumen.learn.extract.stated_dates import agree
+from acumen.learn.extract.model_dates import agree
 from tests.learn.talk import NOON  # a Wednesday: 2025-10-15
 
 

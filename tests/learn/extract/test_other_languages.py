@@ -3,8 +3,8 @@
 import pytest
 
 from acumen.learn.extract.by_rules import extract
-from acumen.learn.extract.explicit import Explicit, explicit_cue
 from acumen.learn.extract.notes import Reach
+from acumen.learn.extract.other_languages import Explicit, explicit_cue
 from acumen.model.memories.base import Cause
 from tests.learn.talk import days, notes
 

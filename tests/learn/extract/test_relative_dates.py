@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from acumen.learn.extract.dates import end_in, period_in
+from acumen.learn.extract.relative_dates import end_in, period_in
 from tests.learn.talk import MONDAY
 
 PERIODS = {

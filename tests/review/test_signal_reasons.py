@@ -4,7 +4,7 @@ from acumen.model.ids import Kind, MemoryRef, Millis
 from acumen.model.metering.usage import Use
 from acumen.model.review.signal import QueueItem, ReviewWindow, ScoredSignal, SignalEvidence, Thresholds
 from acumen.model.times import DAY_MS
-from acumen.review.signals import Signal, describe
+from acumen.review.signal_reasons import Signal, describe
 
 NOW = Millis(1_000 * DAY_MS)
 SINCE = Millis(NOW - 60 * DAY_MS)

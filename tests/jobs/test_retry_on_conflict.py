@@ -3,7 +3,7 @@
 import pytest
 
 from acumen.errors import BadInput, Conflict
-from acumen.jobs.retry import retry_on_conflict
+from acumen.jobs.retry_on_conflict import retry_on_conflict
 
 
 def overtaken(times: int, failure: type[Exception] = Conflict):

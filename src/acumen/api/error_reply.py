@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from acumen.auth.http_errors import HttpError, http_error
 from acumen.errors import OperationInTheWay
+from acumen.http_errors import HttpError, http_error
 from acumen_client.wire.shapes import ErrorBody, OperationInTheWayBody
 
 RETRY_AFTER_SECONDS = "1"

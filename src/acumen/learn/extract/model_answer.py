@@ -14,8 +14,8 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from acumen.learn.extract.evidence import evidence, names, sentence_about
 from acumen.learn.extract.language import language_of
+from acumen.learn.extract.model_dates import agree, expiry, first_moment, period, time_to_live, without_dates
 from acumen.learn.extract.notes import Ending, Note, Reach
-from acumen.learn.extract.stated_dates import agree, expiry, first_moment, period, time_to_live, without_dates
 from acumen.learn.extract.transcript import QUOTED, Transcript, is_marked
 from acumen.llm.prompt import Shape
 from acumen.model.config import Extractor

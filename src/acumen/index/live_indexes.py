@@ -1,0 +1,155 @@
+"""The indexes held in memory, brought into step with the committed rows before each answer."""
+
+from collections.abc import Iterator, Sequence
+from threading import Lock
+
+from acumen.index.documents import ANALYSER, terms_of, vector_of
+from acumen.index.excerpts import Excerpt, excerpts
+from acumen.index.partition import Partition
+from acumen.index.tokenizer import terms
+from acumen.index.turn_partition import TurnPartition
+from acumen.model.conversation import Interaction
+from acumen.model.ids import InteractionId, Kind, UserId
+from acumen.model.memories.base import Status
+from acumen.model.memories.memory import searchable
+from acumen.model.memories.profile import NEVER
+from acumen.model.memories.search import TURN, Facet, Filter, SearchRow
+from acumen.storage.memories.search_rows import IndexVersion
+from acumen.storage.store import Tx
+
+# Rows read at a time: a scope that is read for the first time may be large, and is needed in memory only once.
+PAGE = 1000
+# Turns of a user whose pieces are held (the most recently used), and about how much memory the pieces of one take.
+# Cutting a long turn takes half a millisecond: with 400 a history of 500 turns spent two thirds of a search on it.
+MOST_EXCERPTS = 1000
+BYTES_PER_EXCERPT = 4000
+
+
+class MemoryIndex:
+    """One kind of memory of one user, or of the whole org."""
+
+    def __init__(self, kind: Kind, user: UserId | None) -> None:
+        self.lock = Lock()
+        self._kind = kind
+        self._user = user
+        self._version = IndexVersion(0, 0)
+        self.rows: Partition[Facet] = Partition()
+        self._standing: set[str] = set()
+
+    @property
+    def bytes(self) -> int:
+        return self.rows.bytes
+
+    def standing(self, filter_: Filter) -> list[str]:
+        """The ids of the memories that belong into every prompt."""
+        return [name for name in self._standing if filter_.admits(self.rows.facet(name))]
+
+    def refresh(self, tx: Tx, model: str) -> None:
+        """To exactly what this transaction sees, no matter which process wrote it."""
+        version = tx.index_version
+        if version.generation != self._version.generation:
+            self.rows, self._standing, self._version = Partition(), set(), IndexVersion(version.generation, 0)
+        if version.seq > self._version.seq:
+            for changed in _pages(tx, self._kind, self._user, self._version.seq):
+                self._read(tx, changed, model)
+            self._version = version
+
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        ids = tuple(row.entity_id for row, _, gone in changed if not gone)
+        facets = tx.by_kind[self._kind].find_facets(Filter(statuses=None, ids=ids)) if ids else {}
+        for row, _, gone in changed:
+            facet = facets.get(row.entity_id)
+            self._standing.discard(row.entity_id)
+            if gone or facet is None:
+                self.rows.drop(row.entity_id)
+                continue
+            if facet.standing:
+                self._standing.add(row.entity_id)
+            self.rows.put(row.entity_id, "", vector_of(row, model), facet, words=self._terms(tx, row))
+
+    def _terms(self, tx: Tx, row: SearchRow) -> list[str]:
+        """As they were stored, unless the tokenizer has changed since."""
+        if row.analyser == ANALYSER:
+            return terms_of(row)
+        memory = tx.by_kind[self._kind].get(row.entity_id)
+        return terms(searchable(memory)) if memory else []
+
+
+class TurnIndex:
+    """The turns of one user: found by words from the moment they are published, by vector once they have one."""
+
+    def __init__(self, user: UserId) -> None:
+        self.lock = Lock()
+        self._user = user
+        self._version = IndexVersion(0, 0)
+        self._last = InteractionId(0)
+        self.rows: TurnPartition[Facet] = TurnPartition()
+        self._excerpts: dict[str, Excerpt] = {}
+
+    @property
+    def bytes(self) -> int:
+        return self.rows.bytes + len(self._excerpts) * BYTES_PER_EXCERPT
+
+    def excerpts(self, tx: Tx, keys: Sequence[str]) -> dict[str, Excerpt]:
+        """The pieces of turns that can be quoted; cut once, for turns do not change."""
+        missing = [InteractionId(int(key)) for key in keys if key not in self._excerpts]
+        if missing:
+            turns = tx.hidden_turns.blank(self._user, tx.conversations.get_many(missing))
+            made = excerpts(tx, self._user, turns)
+            self._excerpts |= {str(excerpt.turn): excerpt for excerpt in made}
+        used = {key: self._excerpts.pop(key) for key in keys if key in self._excerpts}
+        self._excerpts |= used
+        for key in list(self._excerpts)[:-MOST_EXCERPTS]:
+            del self._excerpts[key]
+        return used
+
+    def refresh(self, tx: Tx, model: str) -> None:
+        """To exactly what this transaction sees, no matter which process wrote it."""
+        version = tx.index_version
+        if version.generation != self._version.generation:
+            self.rows, self._last = TurnPartition(), InteractionId(0)
+            self._version, self._excerpts = IndexVersion(version.generation, 0), {}
+        for turn in tx.hidden_turns.blank(self._user, tx.conversations.find_after(self._user, self._last)):
+            self._put(turn)
+            self._last = turn.id
+        if version.seq > self._version.seq:
+            for changed in _pages(tx, TURN, self._user, self._version.seq):
+                self._read(tx, changed, model)
+            self._version = version
+
+    def _put(self, turn: Interaction) -> None:
+        facet = Facet(
+            user_id=turn.user_id,
+            status=Status.CURRENT,
+            created_at=turn.created_at,
+            updated_at=turn.created_at,
+            expires_at=NEVER,
+            request_id=turn.request_id,
+            session_id=turn.session_id,
+        )
+        self.rows.put_turn(str(turn.id), turn.session_id, turn.content, None, facet, role=turn.role, at=turn.created_at)
+
+    def _read(self, tx: Tx, changed: Sequence[tuple[SearchRow, int, bool]], model: str) -> None:
+        self._read_again(tx, [row for row, _, gone in changed if not gone])
+        for row, _, gone in changed:
+            vector = vector_of(row, model)
+            if gone:
+                self.rows.drop(row.entity_id)
+                self._excerpts.pop(row.entity_id, None)
+            elif vector is not None:
+                self.rows.set_vector(row.entity_id, vector)
+
+    def _read_again(self, tx: Tx, rows: Sequence[SearchRow]) -> None:
+        """Turns that are shown again, or without words that were forgotten; deleted ones are not found."""
+        ids = [row.entity_id for row in rows if row.vector is None or row.entity_id not in self.rows]
+        turns = tx.conversations.get_many([InteractionId(int(turn_id)) for turn_id in ids]) if ids else []
+        for turn in tx.hidden_turns.blank(self._user, turns):
+            self._put(turn)
+            self._excerpts.pop(str(turn.id), None)
+
+
+def _pages(tx: Tx, kind: str, user: UserId | None, seq: int) -> Iterator[Sequence[tuple[SearchRow, int, bool]]]:
+    """What changed after `seq`, in order, a page at a time."""
+    while changed := tx.search_rows.find_since(kind, user, seq, PAGE):
+        yield changed
+        seq = changed[-1][1]
