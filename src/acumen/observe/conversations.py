@@ -32,7 +32,7 @@ async def publish(request: Request, turns: Sequence[Interaction], deps: Deps) ->
         publication = Publication(request, turns, quiet, _quiet_at(request, deps))
     else:
         publication = Publication(request, turns, Published(request.user_id, request.id), None)
-    return await deps.store.write_grouped(_store_all, publication, hold_org=False)
+    return await deps.store.write_batched(_store_all, publication, hold_org=False)
 
 
 def _store_all(tx: Tx, publications: Sequence[Publication]) -> list[bool]:

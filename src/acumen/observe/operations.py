@@ -40,7 +40,7 @@ class SentOperation(NamedTuple):
 
 async def record(sent: Sequence[SentOperation], deps: Deps) -> list[Receipt]:
     """Committed when this returns. Idempotent: sent again it is KNOWN, a different one of the same id is a CONFLICT."""
-    return await deps.store.write_grouped(store_all, [_prepared(new) for new in sent])
+    return await deps.store.write_batched(store_all, [_prepared(new) for new in sent])
 
 
 def _prepared(new: SentOperation) -> SentOperation:

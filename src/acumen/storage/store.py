@@ -20,8 +20,8 @@ from acumen.storage.conversations.conversations import Conversations
 from acumen.storage.conversations.request_users import RequestUsers
 from acumen.storage.conversations.sessions import SessionRecords
 from acumen.storage.engine.database import Database
-from acumen.storage.engine.group_commit import GroupCommit
 from acumen.storage.engine.scope import OrgScope
+from acumen.storage.engine.write_batcher import WriteBatcher
 from acumen.storage.jobs.jobs import JobLeases, JobQueue
 from acumen.storage.jobs.run_items import RunItems
 from acumen.storage.jobs.runs import Runs
@@ -164,15 +164,15 @@ class OrgStore:
 
         return await self._database.write(run, f"org:{self.org}" if hold_org else None)
 
-    async def write_grouped(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True) -> T:
+    async def write_batched(self, fn: Callable[[Tx, Sequence[I]], Sequence[T]], item: I, *, hold_org: bool = True) -> T:
         """Returns after COMMIT, in which whoever wants the same `fn` at the same time has a part."""
-        commit = self._store.group_commits.get((self.org, fn))
-        if commit is None:
-            commit = GroupCommit(
+        batcher = self._store.batchers.get((self.org, fn))
+        if batcher is None:
+            batcher = WriteBatcher(
                 lambda items: self.write(lambda tx: fn(tx, items), hold_org=hold_org), self._store.most_waiting
             )
-            self._store.group_commits[self.org, fn] = commit
-        answer: T = await commit.add(item)
+            self._store.batchers[self.org, fn] = batcher
+        answer: T = await batcher.add(item)
         return answer
 
     async def scrub(self) -> None:
@@ -189,7 +189,7 @@ class Store:
     def __init__(self, database: Database, clock: Callable[[], Millis] = now, most_waiting: int = 4096) -> None:
         self.database = database
         self.most_waiting = most_waiting
-        self.group_commits: dict[tuple[OrgId, Any], GroupCommit[Any, Any]] = {}
+        self.batchers: dict[tuple[OrgId, Any], WriteBatcher[Any, Any]] = {}
         self._clock = clock
 
     def of(self, org: OrgId) -> OrgStore:

@@ -1,67 +1,137 @@
-"""Callers who want the same written at the same time share one transaction: the more they are, the less each costs."""
+"""Group commit for SQLite: one thread gathers the writes that wait into one transaction, and so into one fsync."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence, Sized
-from typing import Generic, TypeVar
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from msgspec import Struct
 
 from acumen.errors import Unavailable
+from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
 
-I = TypeVar("I", bound=Sized)  # noqa: E741 - what is written
-O = TypeVar("O")  # noqa: E741 - what is answered
+T = TypeVar("T")
 
-# So many things of all callers: enough to share, few enough that the first does not wait long.
-MOST_AT_ONCE = 1_000
+# Enough to share one fsync among all who wait; small enough that the first does not wait long.
+MOST_PER_COMMIT = 256
 
 
-class GroupCommit(Generic[I, O]):
-    """While one write is under way, those who come wait; the next takes them all."""
+class _Waiting(Struct):
+    fn: Callable[[sa.Connection], Any]
+    loop: asyncio.AbstractEventLoop
+    future: "asyncio.Future[Any]"
 
-    def __init__(self, write: Callable[[Sequence[I]], Awaitable[Sequence[O]]], most_waiting: int) -> None:
-        self._write = write
-        self._most = most_waiting
-        self._waiting: list[tuple[I, asyncio.Future[O]]] = []
-        self._writer: asyncio.Task[None] | None = None
 
-    async def add(self, item: I) -> O:
+class _Outcome(Struct):
+    waiting: _Waiting
+    value: Any = None
+    error: BaseException | None = None
+
+
+class GroupCommit:
+    """The writer of a database. Each write runs in a savepoint: one that fails does not touch the others."""
+
+    def __init__(self, engine: sa.Engine, most_waiting: int) -> None:
+        self._engine = engine
+        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
+        self._conn: sa.Connection | None = None  # kept: to take it from the pool each time costs more
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._thread = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
+        self._thread.start()
+
+    async def write(self, fn: Callable[[sa.Connection], T]) -> T:
         """Returns after COMMIT."""
-        if len(self._waiting) >= self._most:
+        if self._waiting >= self._most_waiting:
             raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
-        answer: asyncio.Future[O] = asyncio.get_running_loop().create_future()
-        self._waiting.append((item, answer))
-        if self._writer is None:
-            self._writer = asyncio.create_task(self._serve())
-        return await answer
-
-    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(fn, loop, loop.create_future())
+        self._waiting += 1
         try:
-            while self._waiting:
-                await self._answer(self._take())
+            self._queue.put(waiting)
+            value: T = await waiting.future
         finally:
-            self._writer = None
+            self._waiting -= 1
+        return value
 
-    def _take(self) -> list[tuple[I, "asyncio.Future[O]"]]:
-        """One at least, and then as many as fit."""
-        size = taken = 0
-        for item, _ in self._waiting:
-            size += len(item)
-            if taken and size > MOST_AT_ONCE:
-                break
-            taken += 1
-        group, self._waiting = self._waiting[:taken], self._waiting[taken:]
-        return group
+    def close(self) -> None:
+        """Finishes what was handed in."""
+        self._queue.put(None)
+        self._thread.join()
 
-    async def _answer(self, group: Sequence[tuple[I, asyncio.Future[O]]]) -> None:
+    def _write_until_closed(self) -> None:
+        open_for_more = True
+        while open_for_more:
+            batch, open_for_more = self._gather()
+            if batch:
+                _settle(self._commit(batch))
+        self._let_go()
+
+    def _gather(self) -> tuple[list[_Waiting], bool]:
+        """Waits for one, then takes all that wait with it."""
+        batch: list[_Waiting] = []
+        item = self._queue.get()
+        while item is not None:
+            batch.append(item)
+            if len(batch) == MOST_PER_COMMIT:
+                return batch, True
+            try:
+                item = self._queue.get_nowait()
+            except queue.Empty:
+                return batch, True
+        return batch, False
+
+    def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
         try:
-            answers = await self._write([item for item, _ in group])
-        except Exception as wrong:  # noqa: BLE001 - told to whoever caused it
-            if len(group) > 1 and not isinstance(wrong, Unavailable):  # one has it coming; the others shall not suffer
-                for member in group:
-                    await self._answer([member])
-                return
-            for _, future in group:
-                if not future.done():
-                    future.set_exception(wrong)
-            return
-        for (_, future), answer in zip(group, answers, strict=True):
-            if not future.done():
-                future.set_result(answer)
+            conn = self._conn = self._conn or self._engine.connect()
+            with conn.begin():
+                return [_run_in_savepoint(conn, waiting) for waiting in batch]
+        except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
+            # The commit itself failed: nobody's write is stored, so everybody hears of it.
+            self._let_go()
+            return [_Outcome(waiting, error=translated(wrong)) for waiting in batch]
+
+    def _let_go(self) -> None:
+        """The next write begins on a connection that has seen no failure."""
+        if self._conn is not None:
+            self._conn.invalidate()
+            self._conn.close()
+        self._conn = None
+        self._engine.dispose()
+
+
+def _run_in_savepoint(conn: sa.Connection, waiting: _Waiting) -> _Outcome:
+    raw: Any = conn.connection.dbapi_connection
+    raw.execute("SAVEPOINT one")
+    try:
+        outcome = _Outcome(waiting, value=waiting.fn(conn))
+    except Exception as error:
+        if not raw.in_transaction:
+            raise  # SQLite gave up the whole transaction (disk full): the others' writes are gone too
+        raw.execute("ROLLBACK TO one")
+        outcome = _Outcome(waiting, error=translated(error) if is_of_the_database(error) else error)
+    raw.execute("RELEASE one")
+    return outcome
+
+
+def _settle(outcomes: list[_Outcome]) -> None:
+    """Wakes each event loop once for all that it waits for."""
+    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
+    for outcome in outcomes:
+        by_loop.setdefault(outcome.waiting.loop, []).append(outcome)
+    for loop, its in by_loop.items():
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(_resolve, its)
+
+
+def _resolve(outcomes: list[_Outcome]) -> None:
+    for outcome in outcomes:
+        future = outcome.waiting.future
+        if future.cancelled():
+            continue
+        if outcome.error is None:
+            future.set_result(outcome.value)
+        else:
+            future.set_exception(outcome.error)

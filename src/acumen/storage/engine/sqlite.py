@@ -1,9 +1,6 @@
-"""SQLite: one file, one writer thread that gathers waiting writes into one commit, readers beside it."""
+"""SQLite: one file, one writer thread with group commit, and threads that read meanwhile."""
 
 import asyncio
-import logging
-import queue
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -12,39 +9,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from msgspec import Struct
 from pysqlite3 import dbapi2
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from acumen.errors import StorageFull, Unavailable
 from acumen.storage.engine.database import Fits
+from acumen.storage.engine.group_commit import GroupCommit
+from acumen.storage.engine.sqlite_errors import is_of_the_database, translated
 
 T = TypeVar("T")
-log = logging.getLogger(__name__)
 
-# Enough to share one fsync among all who wait; small enough that the first does not wait long.
-MOST_PER_COMMIT = 256
 READERS = 4
-SQLITE_FULL = 13
-# The primary code of an error sits in its low byte.
-PRIMARY_CODE = 0xFF
 
 # The driver asks each NULL and each truth whether it wants to be something else, which takes ten times as long as
 # storing it. Here it is answered at once, by functions of C; that of a dictionary gives None for None.
 dbapi2.register_adapter(type(None), {}.get)
 dbapi2.register_adapter(bool, int)
-
-
-class _Waiting(Struct):
-    fn: Callable[[sa.Connection], Any]
-    loop: asyncio.AbstractEventLoop
-    future: "asyncio.Future[Any]"
-
-
-class _Outcome(Struct):
-    waiting: _Waiting
-    value: Any = None
-    error: BaseException | None = None
 
 
 class Sqlite:
@@ -58,28 +37,13 @@ class Sqlite:
         self._reading = _engine(path, begin="BEGIN", pragmas=("query_only=ON",))
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="sqlite-read")
         self._idle: list[sa.Connection] = []  # readers' own, the one last used last: it has its pages at hand
-        self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        self._conn: sa.Connection | None = None  # the writer's own, kept: to take it from the pool each time costs more
-        self._most_waiting = most_waiting
-        self._waiting = 0
-        self._writer = threading.Thread(target=self._write_until_closed, name="sqlite-write", daemon=True)
-        self._writer.start()
+        self._writer = GroupCommit(self._writing, most_waiting)
 
     async def read(self, fn: Callable[[sa.Connection], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_now, fn)
 
     async def write(self, fn: Callable[[sa.Connection], T], alone: str | None = None) -> T:  # noqa: ARG002 - the twin's
-        if self._waiting >= self._most_waiting:
-            raise Unavailable("Too many writes are waiting for the disk; try again shortly.")
-        loop = asyncio.get_running_loop()
-        waiting = _Waiting(fn, loop, loop.create_future())
-        self._waiting += 1
-        try:
-            self._queue.put(waiting)
-            value: T = await waiting.future
-        finally:
-            self._waiting -= 1
-        return value
+        return await self._writer.write(fn)
 
     def json_contains_any(self, column: Any, values: Sequence[str]) -> sa.ColumnElement[bool]:
         item = sa.func.json_each(column).table_valued("value")
@@ -138,8 +102,7 @@ class Sqlite:
 
     def close(self) -> None:
         """Finishes what was handed in, then lets go of the file."""
-        self._queue.put(None)
-        self._writer.join()
+        self._writer.close()
         self._readers.shutdown()
         for conn in self._idle:
             conn.close()
@@ -151,7 +114,7 @@ class Sqlite:
             with self._idle_reader() as conn, conn.begin():
                 return fn(conn)
         except sa.exc.DatabaseError as wrong:
-            raise (_translated(wrong) if _is_the_files(wrong) else wrong) from wrong.__cause__
+            raise (translated(wrong) if is_of_the_database(wrong) else wrong) from wrong.__cause__
 
     @contextmanager
     def _idle_reader(self) -> Iterator[sa.Connection]:
@@ -166,95 +129,6 @@ class Sqlite:
             conn.close()
             raise
         self._idle.append(conn)
-
-    def _write_until_closed(self) -> None:
-        open_for_more = True
-        while open_for_more:
-            batch, open_for_more = self._gather()
-            if batch:
-                _settle(self._commit(batch))
-        self._let_go()
-
-    def _gather(self) -> tuple[list[_Waiting], bool]:
-        """Waits for one, then takes all that wait with it."""
-        batch: list[_Waiting] = []
-        item = self._queue.get()
-        while item is not None:
-            batch.append(item)
-            if len(batch) == MOST_PER_COMMIT:
-                return batch, True
-            try:
-                item = self._queue.get_nowait()
-            except queue.Empty:
-                return batch, True
-        return batch, False
-
-    def _commit(self, batch: list[_Waiting]) -> list[_Outcome]:
-        try:
-            conn = self._conn = self._conn or self._writing.connect()
-            with conn.begin():
-                return [_run_in_savepoint(conn, waiting) for waiting in batch]
-        except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
-            # The commit itself failed: nobody's write is stored, so everybody hears of it.
-            self._let_go()
-            return [_Outcome(waiting, error=_translated(wrong)) for waiting in batch]
-
-    def _let_go(self) -> None:
-        """The next write begins on a connection that has seen no failure."""
-        if self._conn is not None:
-            self._conn.invalidate()
-            self._conn.close()
-        self._conn = None
-        self._writing.dispose()
-
-
-def _run_in_savepoint(conn: sa.Connection, waiting: _Waiting) -> _Outcome:
-    raw: Any = conn.connection.dbapi_connection
-    raw.execute("SAVEPOINT one")
-    try:
-        outcome = _Outcome(waiting, value=waiting.fn(conn))
-    except Exception as error:
-        if not raw.in_transaction:
-            raise  # SQLite gave up the whole transaction (disk full): the others' writes are gone too
-        raw.execute("ROLLBACK TO one")
-        outcome = _Outcome(waiting, error=_translated(error) if _is_the_files(error) else error)
-    raw.execute("RELEASE one")
-    return outcome
-
-
-def _settle(outcomes: list[_Outcome]) -> None:
-    """Wakes each event loop once for all that it waits for."""
-    by_loop: dict[asyncio.AbstractEventLoop, list[_Outcome]] = {}
-    for outcome in outcomes:
-        by_loop.setdefault(outcome.waiting.loop, []).append(outcome)
-    for loop, its in by_loop.items():
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(_resolve, its)
-
-
-def _resolve(outcomes: list[_Outcome]) -> None:
-    for outcome in outcomes:
-        future = outcome.waiting.future
-        if future.cancelled():
-            continue
-        if outcome.error is None:
-            future.set_result(outcome.value)
-        else:
-            future.set_exception(outcome.error)
-
-
-def _is_the_files(wrong: BaseException) -> bool:
-    """Locked, full, unreadable or damaged; a statement that is wrong by itself is another matter."""
-    return isinstance(wrong, sa.exc.OperationalError) or type(wrong) is sa.exc.DatabaseError
-
-
-def _translated(wrong: BaseException) -> Exception:
-    original = getattr(wrong, "orig", wrong)
-    code = getattr(original, "sqlite_errorcode", None)
-    if (code is not None and code & PRIMARY_CODE == SQLITE_FULL) or "disk is full" in str(original):
-        return StorageFull()
-    log.error("the database failed: %s", original)
-    return Unavailable("The database did not answer. Nothing was stored; try again.")
 
 
 def _engine(path: Path, begin: str, pragmas: tuple[str, ...]) -> sa.Engine:

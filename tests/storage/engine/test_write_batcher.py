@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from acumen.errors import BadInput, Unavailable
-from acumen.storage.engine.group_commit import GroupCommit
+from acumen.storage.engine.write_batcher import WriteBatcher
 
 
 class Disk:
@@ -28,7 +28,7 @@ class Disk:
 
 async def test_those_who_come_while_one_is_written_are_written_at_once():
     disk = Disk()
-    gathered = GroupCommit(disk.write, most_waiting=10)
+    gathered = WriteBatcher(disk.write, most_waiting=10)
     tasks = [asyncio.create_task(gathered.add(item)) for item in "abcd"]
     await asyncio.sleep(0)
     disk.free.set()
@@ -39,7 +39,7 @@ async def test_those_who_come_while_one_is_written_are_written_at_once():
 
 async def test_what_is_wrong_with_one_is_told_to_that_one_only():
     disk = Disk()
-    gathered = GroupCommit(disk.write, most_waiting=10)
+    gathered = WriteBatcher(disk.write, most_waiting=10)
     disk.free.set()
 
     answers = await asyncio.gather(*(gathered.add(item) for item in ("a", "bad", "c")), return_exceptions=True)
@@ -50,7 +50,7 @@ async def test_what_is_wrong_with_one_is_told_to_that_one_only():
 
 async def test_a_database_that_is_away_is_asked_once_for_all_of_them():
     disk = Disk()
-    gathered = GroupCommit(disk.write, most_waiting=10)
+    gathered = WriteBatcher(disk.write, most_waiting=10)
     disk.free.set()
 
     answers = await asyncio.gather(*(gathered.add(item) for item in ("full", "b", "c")), return_exceptions=True)
@@ -61,7 +61,7 @@ async def test_a_database_that_is_away_is_asked_once_for_all_of_them():
 
 async def test_whoever_goes_away_leaves_the_others_their_answers():
     disk = Disk()
-    gathered = GroupCommit(disk.write, most_waiting=10)
+    gathered = WriteBatcher(disk.write, most_waiting=10)
     tasks = [asyncio.create_task(gathered.add(item)) for item in "abc"]
     await asyncio.sleep(0)
     tasks[1].cancel()
@@ -75,7 +75,7 @@ async def test_whoever_goes_away_leaves_the_others_their_answers():
 
 async def test_more_than_may_wait_are_refused():
     disk = Disk()
-    gathered = GroupCommit(disk.write, most_waiting=2)
+    gathered = WriteBatcher(disk.write, most_waiting=2)
     tasks = [asyncio.create_task(gathered.add(item)) for item in "ab"]
     await asyncio.sleep(0.01)
 
@@ -87,7 +87,7 @@ async def test_more_than_may_wait_are_refused():
 
 async def test_no_transaction_takes_more_than_its_share_and_a_large_one_goes_alone():
     disk = Disk()
-    gathered = GroupCommit(disk.write, most_waiting=100)
+    gathered = WriteBatcher(disk.write, most_waiting=100)
     sent = ["x" * 400, "y" * 400, "z" * 400, "w" * 5_000, "v"]
     tasks = [asyncio.create_task(gathered.add(item)) for item in sent]
     await asyncio.sleep(0)
