@@ -60,10 +60,10 @@ class Worker:
             await self._work(stop)
         finally:
             keeping.cancel()
-            await self._let_go()
+            await self._release_leases()
             self._of_this_process.discard(self._owner)
 
-    async def _let_go(self) -> None:
+    async def _release_leases(self) -> None:
         """Whoever works next can begin it at once, and need not wait for our leases to run out."""
         running = list(self._running)
         for task in running:
@@ -77,7 +77,7 @@ class Worker:
         while not stop.is_set():
             announced = self._news.is_set()
             self._news.clear()
-            if not await self._take_or_tell(announced=announced):
+            if not await self._poll_safely(announced=announced):
                 await self._wait(stop)
         if self._running:
             await asyncio.wait(self._running, timeout=self._settings.lease_seconds)
@@ -92,7 +92,7 @@ class Worker:
         """Runs what is due, and what that causes, until nothing is; returns how many jobs ran."""
         ran = 0
         while jobs := await self._claim(1):
-            await self._carry(jobs[0])
+            await self._run_and_record(jobs[0])
             ran += 1
         return ran
 
@@ -100,9 +100,9 @@ class Worker:
         """Runs the job of this event here and now, for somebody who waits for it; nothing if another has it."""
         until = self._lease_end()
         for job in await self._store.lease(lambda leases: leases.claim_event(org, event, self._owner, until)):
-            await self._carry(job)
+            await self._run_and_record(job)
 
-    async def _take_or_tell(self, *, announced: bool) -> bool:
+    async def _poll_safely(self, *, announced: bool) -> bool:
         """A database that does not answer now may answer at the next poll."""
         try:
             return await self._take(announced=announced)
@@ -118,7 +118,7 @@ class Worker:
         await self.stand_back()
         jobs = await self._claim(room, announced=announced)
         for job in jobs:
-            task = asyncio.create_task(self._carry(job))
+            task = asyncio.create_task(self._run_and_record(job))
             self._running.add(task)
             task.add_done_callback(self._done)
         return bool(jobs)
@@ -135,25 +135,25 @@ class Worker:
         until = self._lease_end()
         return await self._store.lease(lambda leases: leases.claim(self._owner, until, most, self._settings.attempts))
 
-    async def _carry(self, job: Job) -> None:
+    async def _run_and_record(self, job: Job) -> None:
         """Whatever cannot be written down here comes back when the lease expires."""
         self._in_hand.add(job.id)
         try:
-            await self._carry_out(job)
+            await self._run_job(job)
         except AcumenError as problem:
             log.warning("the end of job %s %s could not be written: %s", job.event, job.scope, problem)
         finally:
             self._in_hand.discard(job.id)
 
-    async def _carry_out(self, job: Job) -> None:
+    async def _run_job(self, job: Job) -> None:
         try:
             await self._run(job)
         except Exception as error:  # noqa: BLE001 - whatever broke a step is kept with the job, for its owner to see
-            await self._failed(job, error)
+            await self._retry_or_dead_letter(job, error)
         else:
             await self._store.lease(lambda leases: leases.finish(job, self._owner))
 
-    async def _failed(self, job: Job, error: Exception) -> None:
+    async def _retry_or_dead_letter(self, job: Job, error: Exception) -> None:
         cause = _cause(error)
         last = job.attempts >= self._settings.attempts
         log.warning(

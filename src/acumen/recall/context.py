@@ -76,25 +76,25 @@ def compose(
     cite: bool = False,
 ) -> Context:
     """`standing` in its order; `relevant` in any."""
-    page = _Page(budget, count, cite=cite)
+    builder = _ContextBuilder(budget, count, cite=cite)
     standing, repeated = dedupe_lines(standing)
-    page.fill_standing(standing, _tokens(budget, shares.standing))
-    relevant = [item for item in sorted(relevant, key=lambda item: -item.score) if item.ref not in page.shown]
-    fresh, more = dedupe_lines([item for item in relevant if not item.waits], page.standing)
+    builder.fill_standing(standing, _tokens(budget, shares.standing))
+    relevant = [item for item in sorted(relevant, key=lambda item: -item.score) if item.ref not in builder.shown]
+    fresh, more = dedupe_lines([item for item in relevant if not item.waits], builder.standing)
     blocks = _blocks(_newest_first(fresh)) if shares.relevant else []
     strong = [block for block in blocks if block[0].score >= STRONG]
-    page.fill_relevant(strong, _tokens(budget, shares.standing + shares.relevant) - page.standing_tokens)
-    page.fill_relevant(blocks, _tokens(budget, shares.relevant * WEAK_SHARE))
-    total = _tokens(budget, shares.standing + shares.relevant + shares.quoted) - page.standing_tokens
+    builder.fill_relevant(strong, _tokens(budget, shares.standing + shares.relevant) - builder.standing_tokens)
+    builder.fill_relevant(blocks, _tokens(budget, shares.relevant * WEAK_SHARE))
+    total = _tokens(budget, shares.standing + shares.relevant + shares.quoted) - builder.standing_tokens
     if choose is not None and shares.quoted:
-        page.fill_quotes(choose, total - page.relevant_tokens)
-    if total - page.quoted_tokens - page.relevant_tokens >= LEAST_ROOM:
+        builder.fill_quotes(choose, total - builder.relevant_tokens)
+    if total - builder.quoted_tokens - builder.relevant_tokens >= LEAST_ROOM:
         more_standing = _most_binding_first(standing) if shares.standing and shares.relevant else []
-        unsaid = [block for block in (*blocks, *more_standing) if not page.says(block)]
-        page.fill_relevant(unsaid, total - page.quoted_tokens)
+        unsaid = [block for block in (*blocks, *more_standing) if not builder.says(block)]
+        builder.fill_relevant(unsaid, total - builder.quoted_tokens)
     duplicates = dict.fromkeys((item.ref for item in (*repeated, *more)), DUPLICATE)
     waiting = dict.fromkeys((item.ref for item in relevant if item.waits), UNAPPROVED)
-    return page.context([*relevant, *standing, *repeated], {**duplicates, **waiting})
+    return builder.context([*relevant, *standing, *repeated], {**duplicates, **waiting})
 
 
 def _tokens(budget: int, share: float) -> int:
@@ -136,7 +136,7 @@ def _blocks(candidates: Sequence[ContextCandidate]) -> list[Block]:
     return [tuple(block) for block in blocks.values()]
 
 
-class _Page:
+class _ContextBuilder:
     """What was taken into the context so far. Costs are estimated from above, line by line."""
 
     def __init__(self, budget: int, count: Count, *, cite: bool) -> None:

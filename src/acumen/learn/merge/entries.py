@@ -34,7 +34,7 @@ class Entry(Struct):
         return self.status in (Status.CURRENT, Status.PENDING) and not self.ended
 
     @property
-    def ends(self) -> bool:
+    def can_end(self) -> bool:
         """Events happened whatever is said later: they are never ended by a newer statement."""
         return self.live and self.category in _ENDING_CATEGORIES
 

@@ -78,7 +78,7 @@ class _Merge(Struct):
             because = _because(Cause.RESTATED, note, f'Said again: "{note.lesson.content}"')
             self.restated.append(Restated(again.target, note, because))
             again.turns |= entry.turns
-            self._relate(note, again)
+            self._end_or_conflict(note, again)
             return
         entry.target = place
         self.added.append(Added(note, place, _because(Cause.LEARNED, note, "Stated by the user")))
@@ -88,9 +88,9 @@ class _Merge(Struct):
             reason = f'"{newer.text}", said later, replaces "{note.lesson.content}"'
             self._end(entry, _because(Cause.NEW_VALUE, note, reason), newer.target)
             return
-        self._relate(note, entry)
+        self._end_or_conflict(note, entry)
 
-    def _relate(self, note: Note, entry: Entry) -> None:
+    def _end_or_conflict(self, note: Note, entry: Entry) -> None:
         """What the note ends, and what it may disagree with."""
         for earlier in [earlier for earlier in self.entries if earlier.live and earlier.target != entry.target]:
             cause = _ending_cause(note, entry, earlier)
@@ -168,7 +168,7 @@ def _says_the_rest(entry: Entry, earlier: Entry, old: Words) -> bool:
 def _ending_cause(note: Note, entry: Entry, earlier: Entry) -> Cause | None:
     if note.updates is not None and earlier.target == note.updates:
         return Cause.REFINED if entry.words.contains(earlier.words) else Cause.MODEL
-    if not earlier.ends or entry.turns & earlier.turns or earlier.said_at > entry.said_at:
+    if not earlier.can_end or entry.turns & earlier.turns or earlier.said_at > entry.said_at:
         return None
     if entry.category is Category.RULE and earlier.category is not Category.RULE:
         return None  # "No, to Bergen, not Oslo" corrects what the agent did, not where the user lives
@@ -231,7 +231,7 @@ def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
         return False
     if _same_attribute(entry, earlier):
         return entry.value != earlier.value
-    if not earlier.ends:
+    if not earlier.can_end:
         return False
     if note.corrects and earlier.value and words(earlier.value).plain == words(note.corrects).plain:
         return True

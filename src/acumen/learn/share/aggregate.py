@@ -146,14 +146,14 @@ async def _aggregate(run: Run, item: str, deps: Deps) -> Mapping[str, int]:
         plan, bookmark = await deps.store.read(lambda tx, v=version, n=name: _compare(tx, v, n, deps, full=full))  # type: ignore[misc]
         counts.update(plan.counts)
         bookmarks.setdefault(version, []).append(bookmark)
-        await _carry_out(plan, run, version, name, deps)
+        await _apply_plan(plan, run, version, name, deps)
     if names is None:  # else lessons of other names are still to be compared
         await deps.store.write(lambda tx: _move_bookmarks(tx, bookmarks))
     counts.update(await deps.store.read(lambda tx: tx.run_items.get_counts(run.id, item)))
     return counts
 
 
-async def _carry_out(plan: Plan, run: Run, version: str, name: str, deps: Deps) -> None:
+async def _apply_plan(plan: Plan, run: Run, version: str, name: str, deps: Deps) -> None:
     def settle(tx: Tx) -> None:
         tx.clusters.lock()
         for retaught in plan.retaught:  # a rejected lesson stays rejected, though its users teach it by new playbooks

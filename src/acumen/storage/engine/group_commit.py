@@ -67,7 +67,7 @@ class GroupCommit:
             batch, open_for_more = self._gather()
             if batch:
                 _settle(self._commit(batch))
-        self._let_go()
+        self._drop_connection()
 
     def _gather(self) -> tuple[list[_Waiting], bool]:
         """Waits for one, then takes all that wait with it."""
@@ -90,10 +90,10 @@ class GroupCommit:
                 return [_run_in_savepoint(conn, waiting) for waiting in batch]
         except Exception as wrong:  # noqa: BLE001 - were this thread to end, every later write would wait forever
             # The commit itself failed: nobody's write is stored, so everybody hears of it.
-            self._let_go()
+            self._drop_connection()
             return [_Outcome(waiting, error=translated(wrong)) for waiting in batch]
 
-    def _let_go(self) -> None:
+    def _drop_connection(self) -> None:
         """The next write begins on a connection that has seen no failure."""
         if self._conn is not None:
             self._conn.invalidate()
