@@ -3,7 +3,7 @@
 from acumen.meter.costs import CostRow
 from acumen.model.metering.usage import Use
 from acumen.model.times import DAY_MS
-from acumen.web.charts import WEEKS, calendar, level, scatter
+from acumen.web.charts import WEEKS, calendar, counted_days, daily, level, scatter
 
 MONDAY = 20_003  # 2024-10-07
 
@@ -34,6 +34,14 @@ def test_the_calendar_has_a_row_for_each_weekday_and_ends_today():
     assert (days[0][-1].count, days[1][-2].count, days[1][-1].count) == (1, 5, None)
     assert (days[0][-1].level, days[1][-2].level, days[2][-2].level) == (1, 5, 0)
     assert days[0][-1].day == MONDAY * DAY_MS
+
+
+def test_the_days_of_a_chart_end_with_today_which_is_partial():
+    days = daily({MONDAY: Use(tokens=5), MONDAY - 1: Use(tokens=7)}, counted_days(MONDAY - 2, MONDAY, None))
+
+    assert [(day.at // DAY_MS, day.use.tokens, day.partial) for day in days] == [
+        (MONDAY, 5, True), (MONDAY - 1, 7, False), (MONDAY - 2, 0, False),
+    ]  # fmt: skip
 
 
 def test_a_level_is_nothing_only_for_nothing():

@@ -97,7 +97,8 @@ async def test_a_session_is_told_turn_by_turn(org: Org):
     request = a_request("r1", "ada & co", "s/1")
     await org.app.store.of(org.id).write(lambda tx: tx.conversations.add(request, [a_turn("<i>Hello</i>", request)]))
     failed = {"op_id": "o1", "source": "mcp", "endpoint": "query_db", "status": "error", "session_id": "s/1"}
-    await org.send("POST", "/api/record_operations", {"operations": [{**failed, "error_message": "<u>No</u>"}]})
+    worked = {"op_id": "o2", "source": "mcp", "endpoint": "read_file", "status": "ok", "session_id": "s/1"}
+    await org.send("POST", "/api/record_operations", {"operations": [{**failed, "error_message": "<u>No</u>"}, worked]})
 
     listed = await visit(org, org.key).get(f"{ROOT}/sessions")
     (link,) = re.findall(r'href="(/ui/session\?[^"]+)"', listed.text)
@@ -105,6 +106,7 @@ async def test_a_session_is_told_turn_by_turn(org: Org):
 
     assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
     assert "&lt;u&gt;No&lt;/u&gt;" in told.text
+    assert "read_file" in told.text
 
 
 async def test_memories_are_found_by_tag_and_by_length(org: Org):
@@ -441,10 +443,16 @@ async def test_an_experiment_is_started_and_stopped_by_an_admin(org: Org):
     form = {"token": await _token_of(http, org), "name": "autumn", "share": "20"}
     asking = {"Origin": HERE}
 
+    asked = await http.post(f"{ROOT}/experiments/preview", data=form, headers=asking)
+    before = await http.get(f"{ROOT}/experiments")
     started = await http.post(f"{ROOT}/experiments/start", data=form, headers=asking)
     running = await http.get(f"{ROOT}/experiments")
     stopped = await http.post(f"{ROOT}/experiments/stop", data=form, headers=asking)
 
+    assert "About 20% of users get no memories" in asked.text
+    assert 'action="/ui/experiments/start"' in asked.text
+    assert 'action="/ui/experiments/start"' not in before.text
+    assert ">running<" not in before.text
     assert (started.status_code, stopped.status_code) == (303, 303)
     assert ">running<" in running.text
     assert ">ended<" in (await http.get(f"{ROOT}/experiments")).text

@@ -34,9 +34,7 @@ def test_large_numbers_keep_three_digits(value: float | None, told: str):
     assert words.compact(value) == told
 
 
-@pytest.mark.parametrize(
-    "share,told", [(0.0, "0 %"), (1.0, "100 %"), (0.999, "99.9 %"), (0.034, "3.4 %"), (0.41, "41 %")]
-)
+@pytest.mark.parametrize("share,told", [(0.0, "0%"), (1.0, "100%"), (0.999, "99.9%"), (0.034, "3.4%"), (0.41, "41%")])
 def test_a_share_is_only_called_none_or_all_when_it_is(share: float, told: str):
     assert words.percent(share) == told
 

@@ -54,9 +54,11 @@ class MemorySummary(Struct, frozen=True):
     conflicts: Sequence[OpenConflict]
 
 
-async def summary(ref: MemoryRef, days: int, most_injections: int, deps: Deps) -> MemorySummary:
-    """Use and injections of the last `days`."""
-    signals = (await queue.signals_against([ref], days, deps)).get(ref, ())
+async def summary(
+    ref: MemoryRef, days: int, most_injections: int, deps: Deps, signal_days: int | None = None
+) -> MemorySummary:
+    """Use and injections of the last `days`; signals of the last `signal_days`, or of the same days."""
+    signals = (await queue.signals_against([ref], signal_days or days, deps)).get(ref, ())
     since = Millis(deps.now() - days * DAY_MS)
     return await deps.store.read(
         lambda tx: _summary(tx, ref, since, signals, deps.thresholds.similarity, most_injections)
@@ -157,8 +159,8 @@ def _history(tx: Tx, ref: MemoryRef, first_day: int, today: int) -> MemoryHistor
 
 
 def _days(uses: dict[int, Use], today: int) -> Iterable[int]:
-    """From the first use to yesterday, newest first: a chart with half of today would show a drop."""
-    return range(today - 1, min(uses) - 1, -1) if uses else ()
+    """From the first use to today, newest first."""
+    return range(today, min(uses) - 1, -1) if uses else ()
 
 
 def _version(event: dict[str, Any], change: Change) -> Version:

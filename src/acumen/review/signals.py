@@ -71,7 +71,7 @@ def _costly(evidence: SignalEvidence, window: ReviewWindow, _: Thresholds) -> Re
     highest = wilson(use.cited_shown, use.judged_shown).high
     cited = f"cited in {use.cited_shown} of {use.judged_shown} injections"
     wasted = f"{use.idle_tokens} of {use.judged_tokens} tokens wasted"
-    why = f"{cited} (at most {highest:.0%} with 95 % confidence); {wasted}"
+    why = f"{cited} (at most {highest:.0%} with 95% confidence); {wasted}"
     return Reason(why, Millis(max(window.since, use.first_at or 0)))
 
 

@@ -107,8 +107,11 @@ def _weekday(day: int) -> int:
 
 
 class Day(Struct, frozen=True):
+    """`partial` marks today."""
+
     at: Millis
     use: Use
+    partial: bool = False
 
 
 def counted_days(first: int, today: int, covered: Millis | None) -> list[int]:
@@ -118,5 +121,5 @@ def counted_days(first: int, today: int, covered: Millis | None) -> list[int]:
 
 
 def daily(uses: Mapping[int, Use], days: Sequence[int]) -> list[Day]:
-    """Without today if there is another day: half a day looks like a drop."""
-    return [Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in days[1:] or days]
+    """Newest first; the first day is today."""
+    return [Day(Millis(day * DAY_MS), uses.get(day, Use()), day == days[0]) for day in days]

@@ -1,5 +1,6 @@
 """Formats of numbers, times and text, and the words of the UI. Pure."""
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -92,7 +93,9 @@ def times(value: int) -> str:
 
 
 def count_of(value: int, noun: str) -> str:
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+    if value == 1:
+        return f"1 {noun}"
+    return f"{value:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{value:,} {noun}s"
 
 
 def compact(value: float | None) -> str:
@@ -109,7 +112,7 @@ def compact(value: float | None) -> str:
 def percent(share: float | None) -> str:
     if share is None:
         return DASH
-    return f"{share * 100:.0f} %" if share in (0, 1) or 0.1 <= share <= 0.995 else f"{share * 100:.1f} %"
+    return f"{share * 100:.0f}%" if share in (0, 1) or 0.1 <= share <= 0.995 else f"{share * 100:.1f}%"
 
 
 def points(difference: float | None) -> str:
@@ -181,6 +184,10 @@ def plain(text: object) -> str:
     return _INVISIBLE.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", str(text))
 
 
+def json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
 def shorten(text: object, length: int = 80) -> str:
     whole = " ".join(str(text).split())
     return plain(whole if len(whole) <= length else f"{whole[: length - 1].rstrip()}…")
@@ -215,11 +222,17 @@ def turn_url(user: str, session: str, turn: int) -> str:
     return f"{session_url(user, session)}#turn-{turn}"
 
 
+def actor(name: str) -> str:
+    """Without keys, requests of this machine are by `local`."""
+    return "local user" if name == "local" else name
+
+
 def signal_word(name: str) -> str:
     return SIGNALS[name][0] if name in SIGNALS else name
 
 
 FILTERS: dict[str, Any] = {
+    "actor": actor,
     "ago": ago,
     "clock": clock,
     "compact": compact,
@@ -228,6 +241,7 @@ FILTERS: dict[str, Any] = {
     "dollars": dollars,
     "exact": exact,
     "iso": iso,
+    "json_text": json_text,
     "kind_word": kind_word,
     "number": number,
     "percent": percent,

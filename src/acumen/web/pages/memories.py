@@ -89,7 +89,7 @@ def _rows(entries: Iterable[MemoryEntry]) -> Iterable[Sequence[object]]:
 async def memory(visit: Visit) -> Response:
     await visit.app.flush_usage()
     ref = _ref(visit)
-    summary = await memory_detail.summary(ref, USE_DAYS, INJECTIONS_ON_PAGE, visit.deps)
+    summary = await memory_detail.summary(ref, USE_DAYS, INJECTIONS_ON_PAGE, visit.deps, queue.USUAL_DAYS)
     history = await memory_detail.history(ref, USE_DAYS, visit.deps)
     return visit.html(
         "memory.html",
