@@ -10,12 +10,16 @@ from acumen.api.server import web_app
 from acumen.auth.authenticator import KeyAuthenticator
 from acumen.errors import NotAuthenticated
 from acumen.model.ids import MemoryRef, now
+from acumen.model.memories.conflict import Keep
+from acumen.review import conflicts
+from acumen.storage.store import Tx
 from acumen.web import server  # noqa: F401 - which registers the pages
 from acumen.web.front import prefers_html, with_dashboard
 from acumen.web.page import PAGES
 from acumen.web.paths import ROOT
 from acumen.web.session import COOKIE, Sessions, visitor
 from acumen_client.wire.shapes import Role
+from tests.review.memories import put_in_conflict, two_ports
 from tests.world import (
     HERE,
     Org,
@@ -107,6 +111,28 @@ async def test_a_session_is_told_turn_by_turn(org: Org):
     assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
     assert "&lt;u&gt;No&lt;/u&gt;" in told.text
     assert "read_file" in told.text
+
+
+async def test_a_memory_shows_its_sources_and_actions_with_links_and_words(org: Org):
+    def fill(tx: Tx) -> tuple[MemoryRef, MemoryRef, str]:
+        old, new = two_ports(tx)
+        return old, new, put_in_conflict(tx, old, new)
+
+    old, new, conflict = await org.app.store.of(org.id).write(fill)
+    await conflicts.settle(conflict, Keep.NEWER, "local", "", await org.app.deps_for(org.id))
+
+    page = (await visit(org, org.key).get(f"{ROOT}/memories/{old.kind}/{old.id}")).text
+
+    assert re.search(r'<a class="faint" href="[^"]*#turn-(\d+)">turn \1</a>', page)
+    assert f'<a class="faint" href="/ui/memories/{new.kind}/{new.id}">profile' in page
+    assert "Conflict settled: newer memory kept." in page
+    assert re.search(r"<li>Conflict settled by <bdi[^>]*>local user<", page)
+
+
+async def test_the_queue_is_in_the_order_of_the_api(org: Org):
+    orders = re.findall(r'<option value="(\w+)" (selected)?', (await visit(org, org.key).get(f"{ROOT}/review")).text)
+
+    assert [name for name, selected in orders if selected] == ["score"]
 
 
 async def test_memories_are_found_by_tag_and_by_length(org: Org):
@@ -419,7 +445,7 @@ async def test_an_undo_of_thresholds_that_were_set_otherwise_since_is_refused(or
     wrong = await admin.post(f"{ROOT}/settings", data={**token, "grace_days": "-1"}, headers=send)
 
     assert (back.status_code, wrong.status_code) == (409, 422)
-    assert "Grace days" in wrong.text
+    assert "Grace period (days)" in wrong.text
 
 
 async def test_memories_are_tagged_after_a_look(org: Org, memory: MemoryRef):

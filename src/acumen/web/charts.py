@@ -15,7 +15,7 @@ from acumen.model.times import DAY_MS
 CITED_ENOUGH = 0.5
 LEVELS = 5
 WEEKS = 26
-WIDTH, HEIGHT, LARGEST = 600, 240, 14
+WIDTH, HEIGHT, LARGEST = 900, 240, 14
 
 
 class Dot(Struct, frozen=True):
@@ -59,7 +59,7 @@ def scatter(rows: Iterable[CostRow]) -> Scatter | None:
     return Scatter(dots, middle, WIDTH * middle / highest, counts)
 
 
-QUADRANTS = ("cheap, cited", "expensive, cited", "cheap, rarely cited", "expensive, rarely cited")
+QUADRANTS = ("cheap, cited", "costly, cited", "cheap, rarely cited", "costly, rarely cited")
 
 
 def _dot(row: CostRow, each: float, middle: float, highest: float, most: int) -> Dot:
@@ -95,6 +95,24 @@ def calendar(counts: Mapping[int, int], today: int) -> list[list[Cell]]:
     monday = today - _weekday(today) - 7 * (WEEKS - 1)
     most = max(counts.values(), default=1)
     return [[_cell(monday + 7 * week + weekday, counts, today, most) for week in range(WEEKS)] for weekday in range(7)]
+
+
+class Month(Struct, frozen=True):
+    """A month of the calendar, and how many of its columns begin in it."""
+
+    day: int
+    weeks: int
+
+
+def months(today: int) -> list[Month]:
+    """In the order of the columns."""
+    first = today - _weekday(today) - 7 * (WEEKS - 1)
+    begins = [_begin_of_month(first + 7 * week) for week in range(WEEKS)]
+    return [Month(day * DAY_MS, begins.count(day)) for day in sorted(set(begins))]
+
+
+def _begin_of_month(day: int) -> int:
+    return day + 1 - datetime.fromtimestamp(day * DAY_MS / 1000, UTC).day
 
 
 def _cell(day: int, counts: Mapping[int, int], today: int, most: int) -> Cell:

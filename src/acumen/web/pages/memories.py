@@ -11,7 +11,8 @@ from acumen.meter import outcomes
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.base import Status
 from acumen.model.memories.listing import MemoryEntry, MemoryFilter
-from acumen.model.memories.memory import searchable, title
+from acumen.model.memories.memory import Memory, searchable, title
+from acumen.model.memories.profile import Profile
 from acumen.model.metering.intervals import wilson
 from acumen.review import memory_detail, memory_list, queue
 from acumen.review.memory_detail import MemorySummary
@@ -95,6 +96,7 @@ async def memory(visit: Visit) -> Response:
         "memory.html",
         **_shared(summary),
         title=title(summary.memory),
+        heading=_heading(summary.memory),
         history=history,
         version_diffs=[version.texts and words_changed(*version.texts) for version in history.versions],
         raw=json.format(json.encode(summary.memory), indent=2).decode(),
@@ -116,6 +118,11 @@ def _shared(summary: MemorySummary) -> dict[str, Any]:
     diffs: list[Sequence[Piece]] = [words_changed(text, duplicate.text) for duplicate in summary.duplicates]
     interval = wilson(summary.use.cited_shown, summary.use.shown)
     return {"summary": summary, "duplicate_diffs": diffs, "interval": interval}
+
+
+def _heading(memory: Memory) -> str:
+    """Not cut, unlike its title."""
+    return memory.content if isinstance(memory, Profile) else memory.name or memory.lesson.content
 
 
 def _ref(visit: Visit) -> MemoryRef:
