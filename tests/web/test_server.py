@@ -408,7 +408,7 @@ async def test_the_page_of_a_shared_lesson_tells_whether_it_was_approved(org: Or
     page = (await visit(org, org.key).get(f"{ROOT}/memories/agent_playbook/{lesson.id}")).text
 
     assert '<span class="chip">rejected</span>' in page
-    assert "rejected by hand" in page
+    assert "Rejected by hand." in page
 
 
 async def test_thresholds_are_tried_kept_and_taken_back(org: Org):
