@@ -89,7 +89,7 @@ class RecallSettings(Section):
     )
     max_tokens: int = Field(1500, ge=0, description="Token budget of the context if a search sets none.")
     embeddings: bool = Field(
-        True, description="Search by meaning as well as by words; off saves about 100 MB of memory."
+        True, description="Use semantic search in addition to keyword search; disabling saves about 100 MB of memory."
     )
 
 
@@ -113,9 +113,9 @@ class ReviewSettings(Section):
     """Thresholds of memory review."""
 
     least_wasted_tokens: int = Field(
-        30, ge=0, description="A memory that wasted fewer tokens in the window is not flagged as expensive."
+        30, ge=0, description="A memory that wasted fewer tokens in the window is not flagged as costly."
     )
-    grace_days: int = Field(7, ge=0, description="A memory younger than this is not flagged as expensive.")
+    grace_days: int = Field(7, ge=0, description="A memory younger than this is not flagged as costly.")
     oversized_tokens: int = Field(200, ge=1, description="A memory whose line has more tokens is flagged as oversized.")
     similarity: float = Field(
         0.92, gt=0, le=1, description="Two memories with at least this similarity are flagged as duplicates."
@@ -159,7 +159,7 @@ class LlmSettings(Section):
     judge_model: str = Field("", description="Model that evaluates sessions.")
     reformulation_model: str = Field("", description="Model that rewrites a query, on request.")
     org_models: bool = Field(
-        True, description="Allow organizations to configure their own model; off uses this one for all."
+        True, description="Allow organizations to configure their own model; off uses the server's model for all."
     )
     gate: bool = Field(True, description="Ask the gate model before a window is read; off reads every window.")
     request_seconds: float = Field(30.0, gt=0, description="Timeout of one request to the model.")

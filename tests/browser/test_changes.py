@@ -62,7 +62,7 @@ def test_both_memories_of_a_conflict_may_hold(own_site: Site, open_page: Open):
 def test_a_memory_leads_to_the_turn_that_taught_it_and_the_session_back_to_the_memory(site: Site, open_page: Open):
     page = open_page(f"{site.url}/ui/memories?q=dentist&user=mira")
     page.goto(f"{site.url}{page.locator('td.title a').first.get_attribute('href')}")
-    page.get_by_role("row", name="Conversation").get_by_role("link").click()
+    page.get_by_role("row", name="Session").get_by_role("link").click()
 
     page.wait_for_url(re.compile(r"id=mira-dentist#turn-\d+$"))
     expect(page.locator("li:target")).to_contain_text("My dentist is Dr. Molar.")

@@ -192,3 +192,43 @@ def test_times_are_told_in_the_zone_that_was_chosen_and_in_utc(site: Site, open_
     page.goto(f"{site.url}/ui/memories/user_playbook/1")
 
     expect(page.locator("main time").first).to_have_attribute("title", re.compile(r" Asia/Tokyo · .* UTC$"))
+
+
+def test_the_menu_is_folded_on_a_narrow_screen_until_it_is_opened(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui", viewport={"width": 390, "height": 800})
+    menu = page.get_by_role("button", name="Menu")
+
+    expect(page.get_by_role("navigation", name="Dashboard")).to_be_hidden()
+    menu.click()
+    expect(menu).to_have_attribute("aria-expanded", "true")
+    page.get_by_role("link", name="Review queue").click()
+    page.wait_for_url("**/ui/review")
+
+
+def test_the_review_queue_needs_no_sideways_scrolling_with_or_without_the_panel(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/review")
+    hidden = "document.querySelector('.scroll').scrollWidth - document.querySelector('.scroll').clientWidth"
+
+    alone = page.evaluate(hidden)
+    page.locator("tr[data-row] a[data-open]").first.click()
+    expect(page.locator("#panel h2")).to_be_visible()
+
+    assert (alone, page.evaluate(hidden)) == (0, 0)
+
+
+def test_charts_end_with_today_and_say_that_it_is_partial(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/costs?days=30")
+
+    expect(page.locator(".chart .readout b").first).to_contain_text("(partial)")
+    expect(page.locator(".chart tbody th").first).to_contain_text("(partial)")
+
+
+def test_deletion_is_red_and_other_confirmations_are_not(site: Site, open_page: Open):
+    page = open_page(f"{site.url}/ui/memories")
+    page.locator("tr[data-row] a[data-open]").first.click()
+    page.get_by_role("link", name="Open page").click()
+
+    page.get_by_role("button", name="Delete …").click()
+
+    expect(page.locator("#dialog button.first")).to_have_class("first danger")
+    expect(page.locator("#dialog h2")).to_have_text("Delete 1 memory?")

@@ -62,7 +62,8 @@ def test_duplicates_are_merged_into_the_one_that_is_kept(own_site: Site, open_pa
     other = pair.locator("input[name=successor]").nth(0).get_attribute("value")
 
     pair.get_by_role("button", name="Merge").click()
-    expect(page.locator("#dialog")).to_contain_text("1 memory will be merged, 1 unchanged")
+    expect(page.locator("#dialog")).to_contain_text("1 memory will be merged into the kept one.")
+    expect(page.locator("#dialog h2")).to_have_text("Merge 2 memories?")
     page.locator("#dialog").get_by_role("button", name="Merge").click()
 
     expect(page.locator(".toast")).to_contain_text("1 memory merged.")
@@ -184,6 +185,9 @@ def test_a_threshold_is_tried_before_it_is_kept_and_taken_back(own_site: Site, o
     field.fill("1")
     field.press("Tab")
     expect(page.locator("#would")).to_contain_text("0 memories, now 4")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#would h3")).to_have_text("Preview")
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".toast")).to_contain_text("Thresholds saved.")
     expect(page.locator("#would")).to_contain_text("0 memories")

@@ -225,7 +225,7 @@ async def test_deleting_asks_for_a_typed_word_and_leaves_no_words_anywhere(org: 
         ({"action": "archive", "items": [item("a", "turn")]}, "kind"),
         ({"action": "merge", "items": [item("a")]}, "into"),
         ({"action": "supersede_by", "items": [item("a")]}, "superseded_by"),
-        ({"action": "merge", "items": [item("a"), item("1", "user_playbook")], "into": "b"}, "one kind"),
+        ({"action": "merge", "items": [item("a"), item("1", "user_playbook")], "into": "b"}, "same type"),
         ({"action": "edit", "items": [item("a")]}, "changes"),
         ({"action": "edit", "items": [item("a"), item("b")], "changes": {"content": "x"}}, "one memory at a time"),
         ({"action": "edit", "items": [item("a")], "changes": {"content": " "}}, "empty"),

@@ -57,6 +57,22 @@ async def test_each_change_tells_its_kind_texts_cause_and_the_words_with_their_t
     assert refined.refusal == f"profile {old.id} was changed again since."
 
 
+async def test_the_trigger_of_a_lesson_is_in_brackets_before_its_content(org: Org):
+    lesson = Lesson("Take a snapshot.", trigger="Before a migration", pitfall="haste")
+
+    def fill(tx: Tx) -> None:
+        ref = keep(tx, replace(a_user_playbook(), lesson=lesson))
+        playbook = tx.user_playbooks.get(ref.id)
+        assert playbook is not None
+        tx.memories.update(ref, playbook, replace(playbook, status=Status.ARCHIVED), None, Because("by hand"))
+
+    await store_of(org).write(fill)
+
+    archived, learned = await feed(org)
+
+    assert (archived.before, learned.after) == ("[Before a migration] Take a snapshot. Avoid: haste",) * 2
+
+
 async def test_what_a_published_conversation_taught_leads_back_to_its_words(org: Org):
     await org.sdk.publish(**said("My dentist is Dr. Molar."), session_finished=True)
     await org.learn()

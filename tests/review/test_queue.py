@@ -2,7 +2,12 @@
 
 import pytest
 
-from acumen.model.ids import OrgId
+from acumen.meter import costs
+from acumen.model.ids import Kind, MemoryRef, Millis, OrgId
+from acumen.model.metering.usage import GroupBy, days_in_use
+from acumen.model.review.action import ActionKind, ActionRequest, Target
+from acumen.model.times import DAY_MS
+from acumen.review import action_details, actions, memory_detail, queue
 from tests.world import Clock, Org, Start, local, once, playbook, profile, said
 
 
@@ -130,8 +135,6 @@ async def test_the_review_of_one_org_knows_nothing_of_another(start: Start, cloc
     await app.open_org(OrgId("other"))
     clock.forward(days=61)
 
-    from acumen.review import queue  # noqa: PLC0415 - asked below the API, which needs a key for a second org
-
     found = await queue.candidates(queue.ReviewQuery(None), 100, 0, await app.deps_for(OrgId("other")))
 
     assert (found.candidates, found.total) == ([], 0)
@@ -160,6 +163,33 @@ async def zebras(org: Org) -> None:
 async def names(org: Org, **more: object) -> list[tuple[str, list[str]]]:
     found = await org.sdk.memory_review(user_id="ada", **more)
     return [(one.entity_id, [str(signal) for signal in one.signals]) for one in found.candidates]
+
+
+async def test_tokens_per_day_count_from_the_first_injection_in_every_window_and_view(start: Start, clock: Clock):
+    org = local(await start())
+    await org.sdk.add_profiles(user_profiles=[profile("Grows apples", profile_id="a")])
+    await org.sdk.search(query="apples", user_id="ada")
+    clock.forward(days=70)
+    await zebras(org)
+    await show(org, 9, cited=1)
+    clock.forward(days=8)
+    ref, deps = MemoryRef(Kind.PROFILE, "z"), await org.app.deps_for(org.id)
+    request = ActionRequest(ActionKind.ARCHIVE, (Target(ref),), "ada")
+
+    queues = [(await queue.candidates(queue.ReviewQuery(None, days), 9, 0, deps)).candidates for days in (30, 60, 90)]
+    details = await action_details.details(request, await actions.preview(request, {}, deps), deps)
+    report = await costs.report(GroupBy.MEMORY, 30, None, 9, 0, deps)
+
+    (use,) = (row.use for row in report.rows if row.key[1] == "z")
+    (signal,) = (await memory_detail.summary(ref, 90, 0, deps, queue.USUAL_DAYS)).signals
+    wasted = [candidate.saving for candidates in queues for candidate in candidates if candidate.ref == ref]
+    assert [*wasted, signal.saving] == pytest.approx([use.wasted_tokens / 8] * 4, rel=0.01)
+    assert details.saving == pytest.approx(use.tokens / 8, rel=0.01)
+    assert days_in_use(use.first_at, deps.now(), 30) == pytest.approx(8, rel=0.01)
+
+
+def test_days_in_use_are_at_least_one_and_at_most_the_counted_days():
+    assert [days_in_use(first, 10 * DAY_MS, 7.0) for first in (None, Millis(10 * DAY_MS), Millis(0))] == [7, 1, 7]
 
 
 async def test_a_memory_shown_often_and_seldom_cited_is_expensive_once_its_grace_is_over(start: Start, clock: Clock):

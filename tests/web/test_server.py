@@ -10,12 +10,16 @@ from acumen.api.server import web_app
 from acumen.auth.authenticator import KeyAuthenticator
 from acumen.errors import NotAuthenticated
 from acumen.model.ids import MemoryRef, now
+from acumen.model.memories.conflict import Keep
+from acumen.review import conflicts
+from acumen.storage.store import Tx
 from acumen.web import server  # noqa: F401 - which registers the pages
 from acumen.web.front import prefers_html, with_dashboard
 from acumen.web.page import PAGES
 from acumen.web.paths import ROOT
 from acumen.web.session import COOKIE, Sessions, visitor
 from acumen_client.wire.shapes import Role
+from tests.review.memories import put_in_conflict, two_ports
 from tests.world import (
     HERE,
     Org,
@@ -97,7 +101,8 @@ async def test_a_session_is_told_turn_by_turn(org: Org):
     request = a_request("r1", "ada & co", "s/1")
     await org.app.store.of(org.id).write(lambda tx: tx.conversations.add(request, [a_turn("<i>Hello</i>", request)]))
     failed = {"op_id": "o1", "source": "mcp", "endpoint": "query_db", "status": "error", "session_id": "s/1"}
-    await org.send("POST", "/api/record_operations", {"operations": [{**failed, "error_message": "<u>No</u>"}]})
+    worked = {"op_id": "o2", "source": "mcp", "endpoint": "read_file", "status": "ok", "session_id": "s/1"}
+    await org.send("POST", "/api/record_operations", {"operations": [{**failed, "error_message": "<u>No</u>"}, worked]})
 
     listed = await visit(org, org.key).get(f"{ROOT}/sessions")
     (link,) = re.findall(r'href="(/ui/session\?[^"]+)"', listed.text)
@@ -105,6 +110,29 @@ async def test_a_session_is_told_turn_by_turn(org: Org):
 
     assert "&lt;i&gt;Hello&lt;/i&gt;" in told.text
     assert "&lt;u&gt;No&lt;/u&gt;" in told.text
+    assert "read_file" in told.text
+
+
+async def test_a_memory_shows_its_sources_and_actions_with_links_and_words(org: Org):
+    def fill(tx: Tx) -> tuple[MemoryRef, MemoryRef, str]:
+        old, new = two_ports(tx)
+        return old, new, put_in_conflict(tx, old, new)
+
+    old, new, conflict = await org.app.store.of(org.id).write(fill)
+    await conflicts.settle(conflict, Keep.NEWER, "local", "", await org.app.deps_for(org.id))
+
+    page = (await visit(org, org.key).get(f"{ROOT}/memories/{old.kind}/{old.id}")).text
+
+    assert re.search(r'<a class="faint" href="[^"]*#turn-(\d+)">turn \1</a>', page)
+    assert f'<a class="faint" href="/ui/memories/{new.kind}/{new.id}">profile' in page
+    assert "Conflict settled: newer memory kept." in page
+    assert re.search(r"<li>Conflict settled by <bdi[^>]*>local user<", page)
+
+
+async def test_the_queue_is_in_the_order_of_the_api(org: Org):
+    orders = re.findall(r'<option value="(\w+)" (selected)?', (await visit(org, org.key).get(f"{ROOT}/review")).text)
+
+    assert [name for name, selected in orders if selected] == ["score"]
 
 
 async def test_memories_are_found_by_tag_and_by_length(org: Org):
@@ -380,7 +408,7 @@ async def test_the_page_of_a_shared_lesson_tells_whether_it_was_approved(org: Or
     page = (await visit(org, org.key).get(f"{ROOT}/memories/agent_playbook/{lesson.id}")).text
 
     assert '<span class="chip">rejected</span>' in page
-    assert "rejected by hand" in page
+    assert "Rejected by hand." in page
 
 
 async def test_thresholds_are_tried_kept_and_taken_back(org: Org):
@@ -417,7 +445,7 @@ async def test_an_undo_of_thresholds_that_were_set_otherwise_since_is_refused(or
     wrong = await admin.post(f"{ROOT}/settings", data={**token, "grace_days": "-1"}, headers=send)
 
     assert (back.status_code, wrong.status_code) == (409, 422)
-    assert "Grace days" in wrong.text
+    assert "Grace period (days)" in wrong.text
 
 
 async def test_memories_are_tagged_after_a_look(org: Org, memory: MemoryRef):
@@ -441,10 +469,16 @@ async def test_an_experiment_is_started_and_stopped_by_an_admin(org: Org):
     form = {"token": await _token_of(http, org), "name": "autumn", "share": "20"}
     asking = {"Origin": HERE}
 
+    asked = await http.post(f"{ROOT}/experiments/preview", data=form, headers=asking)
+    before = await http.get(f"{ROOT}/experiments")
     started = await http.post(f"{ROOT}/experiments/start", data=form, headers=asking)
     running = await http.get(f"{ROOT}/experiments")
     stopped = await http.post(f"{ROOT}/experiments/stop", data=form, headers=asking)
 
+    assert "About 20% of users get no memories" in asked.text
+    assert 'action="/ui/experiments/start"' in asked.text
+    assert 'action="/ui/experiments/start"' not in before.text
+    assert ">running<" not in before.text
     assert (started.status_code, stopped.status_code) == (303, 303)
     assert ">running<" in running.text
     assert ">ended<" in (await http.get(f"{ROOT}/experiments")).text

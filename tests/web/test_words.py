@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acumen.model.jobs.events import Event
 from acumen.model.times import DAY_MS, HOUR_MS
 from acumen.web import words
 
@@ -34,9 +35,7 @@ def test_large_numbers_keep_three_digits(value: float | None, told: str):
     assert words.compact(value) == told
 
 
-@pytest.mark.parametrize(
-    "share,told", [(0.0, "0 %"), (1.0, "100 %"), (0.999, "99.9 %"), (0.034, "3.4 %"), (0.41, "41 %")]
-)
+@pytest.mark.parametrize("share,told", [(0.0, "0%"), (1.0, "100%"), (0.999, "99.9%"), (0.034, "3.4%"), (0.41, "41%")])
 def test_a_share_is_only_called_none_or_all_when_it_is(share: float, told: str):
     assert words.percent(share) == told
 
@@ -44,6 +43,34 @@ def test_a_share_is_only_called_none_or_all_when_it_is(share: float, told: str):
 @pytest.mark.parametrize("value,told", [(None, "–"), (0.0, "$0.00"), (0.0004, "<$0.01"), (12.5, "$12.50")])
 def test_an_unknown_price_is_not_zero(value: float | None, told: str):
     assert words.dollars(value) == told
+
+
+def test_every_job_type_has_a_label():
+    def all_of(event: type[Event]) -> set[str]:
+        return {event.name} if "name" in vars(event) else set().union(*map(all_of, event.__subclasses__()))
+
+    assert set(words.JOBS) == all_of(Event)
+
+
+def test_names_in_backticks_are_code_and_the_text_around_them_is_escaped():
+    assert words.code_spans("call `a<b` <i>once</i>") == "call <code>a&lt;b</code> &lt;i&gt;once&lt;/i&gt;"
+    assert words.code_spans("a ` b") == "a ` b"
+
+
+@pytest.mark.parametrize(
+    "text,expected", [("change 3 was undone", "Change 3 was undone."), ("Done.", "Done."), ("", "")]
+)
+def test_a_reason_is_shown_as_a_sentence(text: str, expected: str):
+    assert words.sentence(text) == expected
+
+
+def test_counts_have_plurals():
+    assert [words.count_of(count, "memory") for count in (0, 1, 2)] == ["0 memories", "1 memory", "2 memories"]
+    assert [words.count_of(count, "session") for count in (1, 1_000)] == ["1 session", "1,000 sessions"]
+
+
+def test_arguments_are_shown_as_json():
+    assert words.json_text({"rows": None, "name": "Ä"}) == '{"rows": null, "name": "Ä"}'
 
 
 def test_what_acts_instead_of_being_seen_is_named():

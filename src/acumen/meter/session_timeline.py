@@ -1,4 +1,4 @@
-"""Sessions: list them, and show one as a timeline of turns, injections and failed operations."""
+"""Sessions: list them, and show one as a timeline of turns, injections and operations."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,12 +12,12 @@ from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
 from acumen.model.memories.listing import SessionEntry
 from acumen.model.metering.evaluation import Evaluation, SessionKey
 from acumen.model.metering.usage import Injection, UsageEvent
-from acumen.model.operations.operation import Operation, OperationFilter, OperationStatus
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.storage.store import Tx
 
 MOST_INJECTIONS = 200
 MOST_TURNS = 400
-MOST_FAILURES = 100
+MOST_OPERATIONS = 400
 
 
 class SessionPage(Struct, frozen=True):
@@ -39,12 +39,12 @@ async def page(user: str | None, session: str | None, limit: int, offset: int, d
 
 
 class TimelineEvent(Struct, frozen=True):
-    """A turn with the memories that it cites, an injection, or a failed operation."""
+    """A turn with the memories that it cites, an injection, or an operation."""
 
     at: Millis
     turn: Interaction | None = None
     injection: Injection | None = None
-    failure: Operation | None = None
+    operation: Operation | None = None
     cited: Sequence[MemoryRef] = ()
 
     @property
@@ -71,12 +71,12 @@ def _timeline(tx: Tx, user: UserId, session: SessionId) -> SessionTimeline:
         raise NotFound(f"User {user[:100]!r} has no session {session[:100]!r}.")
     _, turns = tx.conversations.get_session(user, session, MOST_TURNS)
     injections = tx.injections.find_by_user(user, session, MOST_INJECTIONS)
-    failures = tx.operations.find(OperationFilter(session_id=session, status=OperationStatus.ERROR), MOST_FAILURES)
+    operations = tx.operations.find(OperationFilter(session_id=session), MOST_OPERATIONS)
     cited = _cited(turns, tx.usage.find_citations(user, session))
     events = [
         *(TimelineEvent(turn.created_at, turn=turn, cited=sorted(cited[turn.id])) for turn in turns),
         *(TimelineEvent(injection.created_at, injection=injection) for injection in injections),
-        *(TimelineEvent(op.received_at, failure=op) for op in failures if op.user_id in (None, user)),
+        *(TimelineEvent(op.received_at, operation=op) for op in operations if op.user_id in (None, user)),
     ]
     # An injection comes before the answer that used it.
     events.sort(key=lambda event: (event.at, event.turn is not None))

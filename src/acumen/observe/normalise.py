@@ -42,7 +42,11 @@ _TRUTHS = frozenset(("true", "false", "True", "False"))
 _DATE_WORDS = frozenset("Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr Jun Jul Aug Sep Oct Nov Dec".split())
 # A size repeated in another unit, and units separated from their number.
 _SIZE_AGAIN = lazy_regex(r"(?<=bytes) \(\d[\d.,]* ?[KMGT]i?B\)")
-_UNITS = lazy_regex(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b")
+_UNITS = lazy_regex(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)\b(?![,;])")
+_UNITS_IN_LIST = lazy_regex(r"(?<=\d) (?:m?s|secs?|seconds?|min|minutes?|hours?|[KMGT]?i?B)(?=[,;])")
+# A quantity that ends with its unit; a bare number after it is no further item of a list.
+_QUANTITY = lazy_regex(r"\d[a-zµ]{1,4}(?:/s)?[,;]\Z", re.IGNORECASE)
+_BARE_NUMBER = lazy_regex(r"[-+]?\d[\d.,]*\Z")
 # Brackets end a word: `[ib][/lib/mad.c:7]Sending`.
 _BRACKET = lazy_regex(r"\](?=[\w\[])")
 _LESS = lazy_regex(r"[<>]=?(?=\d)")
@@ -78,14 +82,16 @@ _WHOLE = (
 def normalise(text: str) -> str:
     """Of the first two lines, or of a stack trace: the error and its innermost function."""
     words: list[str] = []
-    before = ""
+    before = quantity = ""
     shown = " ".join(line[:LONGEST_LINE] for line in _lines(text))
     for token in _plain(_REDACTED.sub(ID, shown)).split():
         normalised = _word(token, before) if token.isalpha() else _token(token[:LONGEST_TOKEN], before)
         word = token.strip(_AROUND).lower()
         before = "exit" if word == "code" and before in _WHOSE_CODE else word
-        if not (words and _is_place(normalised) and _of_a_kind(words[-1], normalised)):
+        repeated = words and _is_place(normalised) and _of_a_kind(words[-1], normalised)
+        if not repeated or (quantity and _BARE_NUMBER.match(token)):
             words.append(normalised)
+        quantity = token if _QUANTITY.search(token[-8:]) else ""
     return " ".join(words)
 
 
@@ -95,7 +101,7 @@ def _plain(text: str) -> str:
         text = _SIZE_AGAIN.sub("", text)
     if "]" in text:
         text = _BRACKET.sub("] ", text)
-    return _LESS.sub("", _UNITS.sub("", text))
+    return _LESS.sub("", _UNITS_IN_LIST.sub("s", _UNITS.sub("", text)))
 
 
 def _word(word: str, before: str) -> str:

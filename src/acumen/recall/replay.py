@@ -98,7 +98,7 @@ async def injection(name: str, deps: Deps) -> Injection:
     """A past search, as it was."""
     stored = await deps.store.read(lambda tx: tx.injections.get(name))
     if stored is None:
-        raise NotFound(f"There is no injection {name!r}; counting may have been off, or it was removed with its time.")
+        raise NotFound(f"Injection {name!r} not found. Metering may have been off, or the record has expired.")
     return stored
 
 
@@ -111,7 +111,7 @@ async def compare(name: str, earlier: Millis, later: Millis, deps: Deps) -> Repl
 async def _then(past: Injection, at: Millis, deps: Deps) -> Then:
     stored = past.ask
     if stored is None:
-        raise NotFound("This injection is from before questions were kept whole; it can be shown but not asked again.")
+        raise NotFound("This injection predates full query storage; it can be shown but not run again.")
     mode, shares = RankingMode(stored["mode"]), stored.get("shares")
     vector = None if mode == RankingMode.FTS else await deps.local_models.embed_query(past.query)
     question = RankQuery.of(past.query, vector, mode if vector is not None else RankingMode.FTS)

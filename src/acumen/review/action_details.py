@@ -47,11 +47,11 @@ def _memories(tx: Tx, kind: Kind, refs: Sequence[MemoryRef]) -> list[Memory]:
 def _tokens_per_day(tx: Tx, refs: Sequence[MemoryRef], at: Millis) -> float:
     """Over the default window of the review queue, so that both show the same number."""
     window = queue.window_of(tx, queue.USUAL_DAYS, at)
-    tokens = 0
+    total = 0.0
     for kind in {ref.kind for ref in refs}:
         uses = tx.usage.counters.get_uses(kind, window.since, [ref.id for ref in refs if ref.kind is kind])
-        tokens += sum(use.tokens for use in uses.values())
-    return tokens / window.counted_days
+        total += sum(map(window.tokens_per_day, uses.values()))
+    return total
 
 
 async def tags(targets: Sequence[Target], deps: Deps) -> list[str]:

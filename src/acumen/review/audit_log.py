@@ -1,4 +1,4 @@
-"""The audit log: what people did to memories, with the snapshots that undo needs."""
+"""The audit log: actions on memories, with the snapshots that undo needs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -14,7 +14,7 @@ from acumen.model.ids import InteractionId, Kind, MemoryRef, Millis, RequestId, 
 from acumen.model.memories.base import Cause, Status
 from acumen.model.memories.change import ChangeFilter, ChangeKind
 from acumen.model.memories.conflict import Conflict
-from acumen.model.memories.memory import Memory, of_snapshot, searchable
+from acumen.model.memories.memory import Memory, of_snapshot
 from acumen.model.memories.profile import Profile
 from acumen.model.metering.evaluation import SessionKey
 from acumen.model.review.action import Action, ActionId, ActionKind
@@ -36,7 +36,6 @@ ENDINGS = frozenset(
         ChangeKind.DELETED,
     }
 )
-_TEXT_FIELDS = ("trigger", "content", "pitfall")
 
 Event = Mapping[str, Any]
 
@@ -226,12 +225,12 @@ def _quotable(
 
 def _with_text(related: OtherMemory, memories: Mapping[MemoryRef, Memory]) -> OtherMemory:
     memory = memories.get(related.ref)
-    return related if memory is None else replace(related, text=searchable(memory), status=memory.status)
+    return related if memory is None else replace(related, text=_memory_text(memory), status=memory.status)
 
 
 def _texts(event: Event, kind: ChangeKind, memory: Memory | None) -> tuple[str | None, str | None]:
     """A bulk change records only the status: the text is then the memory's current one."""
-    live = searchable(memory) if memory else None
+    live = _memory_text(memory) if memory else None
     before, after = (
         _text(side) if side and _has_words(side) else live if side or kind is ChangeKind.CONFLICT else None
         for side in (event["before"], event["after"])
@@ -247,7 +246,19 @@ def _has_words(snapshot: Mapping[str, Any]) -> bool:
 
 def _text(snapshot: Mapping[str, Any]) -> str:
     words = snapshot.get("lesson") or snapshot
-    return "\n".join(str(words[name]) for name in _TEXT_FIELDS if words.get(name))
+    return _sentence(words.get("trigger"), words["content"], words.get("pitfall"))
+
+
+def _memory_text(memory: Memory) -> str:
+    if isinstance(memory, Profile):
+        return memory.content
+    return _sentence(memory.lesson.trigger, memory.lesson.content, memory.lesson.pitfall)
+
+
+def _sentence(trigger: str | None, content: str, pitfall: str | None) -> str:
+    """As lessons are injected: the trigger in brackets before the content, what to avoid after it."""
+    before, after = f"[{trigger}] " if trigger else "", f" Avoid: {pitfall}" if pitfall else ""
+    return f"{before}{content}{after}"
 
 
 # --- whether it can be undone --------------------------------------------------------------------------------------
@@ -312,7 +323,7 @@ async def undo(change_id: int, actor: str, reason: str, deps: Deps) -> Undone:
             raise Refused("Changed by someone else meanwhile; try again.")
         items = (changed_item(tx, ref, memory, earlier),)
         done = Action(fresh_action(), ActionKind.UNDO_CHANGE, actor, at, reason, {"change": change_id}, items=items)
-        because = Because(f"change {change_id} was undone", actor=actor, request_id=done.id, cause=Cause.PERSON)
+        because = Because(f"Change {change_id} was undone", actor=actor, request_id=done.id, cause=Cause.PERSON)
         if event["before"] is None:
             tx.memories.update(ref, memory, earlier, rows.get(ref), because)
         else:

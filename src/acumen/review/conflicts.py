@@ -74,7 +74,7 @@ def _items(tx: Tx, conflict: Conflict, keep: Keep, action: Action) -> Sequence[A
     successor, ended = (conflict.newer, conflict.older) if keep is Keep.NEWER else (conflict.older, conflict.newer)
     before: Any = tx.by_kind[ended.kind].get(ended.id)
     because = Because(
-        f"a person settled a conflict and kept the {keep} memory",
+        f"Conflict settled: {keep} memory kept",
         actor=action.actor,
         request_id=action.id,
         sources=[successor.id],

@@ -8,7 +8,8 @@ from msgspec import Struct
 from acumen.deps import Deps
 from acumen.errors import NotFound
 from acumen.model.conversation import Interaction
-from acumen.model.ids import MemoryRef, Millis, SessionId, UserId
+from acumen.model.ids import Kind, MemoryRef, Millis, SessionId, UserId
+from acumen.model.memories.change import ChangeKind
 from acumen.model.memories.conflict import OpenConflict
 from acumen.model.memories.memory import Memory, searchable
 from acumen.model.metering.usage import CITED, ECHOED, SHOWN, UsageEvent, Use
@@ -54,9 +55,11 @@ class MemorySummary(Struct, frozen=True):
     conflicts: Sequence[OpenConflict]
 
 
-async def summary(ref: MemoryRef, days: int, most_injections: int, deps: Deps) -> MemorySummary:
-    """Use and injections of the last `days`."""
-    signals = (await queue.signals_against([ref], days, deps)).get(ref, ())
+async def summary(
+    ref: MemoryRef, days: int, most_injections: int, deps: Deps, signal_days: int | None = None
+) -> MemorySummary:
+    """Use and injections of the last `days`; signals of the last `signal_days`, or of the same days."""
+    signals = (await queue.signals_against([ref], signal_days or days, deps)).get(ref, ())
     since = Millis(deps.now() - days * DAY_MS)
     return await deps.store.read(
         lambda tx: _summary(tx, ref, since, signals, deps.thresholds.similarity, most_injections)
@@ -120,12 +123,12 @@ def _answer(tx: Tx, event: UsageEvent) -> str | None:
 
 
 class Version(Struct, frozen=True):
-    """A change with the text before and after it; None where the text was erased."""
+    """A change with the text before and after it; None where the text was erased. `sources` are existing memories."""
 
     change: Change
     version: int | None
     texts: tuple[str, str] | None
-    sources: Sequence[str]
+    sources: Sequence[MemoryRef]
 
 
 class MemoryHistory(Struct, frozen=True):
@@ -149,7 +152,7 @@ def _history(tx: Tx, ref: MemoryRef, first_day: int, today: int) -> MemoryHistor
     events = tx.lineage.find(ref)[::-1]
     return MemoryHistory(
         uses=[(Millis(day * DAY_MS), uses.get(day, Use())) for day in _days(uses, today)],
-        versions=[_version(*pair) for pair in zip(events, changes.described(tx, events), strict=True)],
+        versions=[_version(tx, *pair) for pair in zip(events, changes.described(tx, events), strict=True)],
         actions=tx.actions.page(MOST_ACTIONS, 0, ref)[0],
         relations=_relations(tx, ref, memory),
         turns=tx.conversations.get_many(getattr(memory, "interaction_ids", [])[-MOST_TURNS:]),
@@ -157,19 +160,33 @@ def _history(tx: Tx, ref: MemoryRef, first_day: int, today: int) -> MemoryHistor
 
 
 def _days(uses: dict[int, Use], today: int) -> Iterable[int]:
-    """From the first use to yesterday, newest first: a chart with half of today would show a drop."""
-    return range(today - 1, min(uses) - 1, -1) if uses else ()
+    """From the first use to today, newest first."""
+    return range(today, min(uses) - 1, -1) if uses else ()
 
 
-def _version(event: dict[str, Any], change: Change) -> Version:
+def _version(tx: Tx, event: dict[str, Any], change: Change) -> Version:
     before, after = event["before"], event["after"]
     snapshot = after or before
     return Version(
         change=change,
         version=snapshot.get("version") if snapshot else None,
         texts=(_text(before), _text(after)) if snapshot else None,
-        sources=event["sources"] or (),
+        sources=_sources(tx, event, change),
     )
+
+
+# Other changes name turns or operations.
+_FROM_MEMORIES = frozenset({ChangeKind.SUPERSEDED, ChangeKind.MERGED, ChangeKind.CONFLICT})
+
+
+def _sources(tx: Tx, event: dict[str, Any], change: Change) -> list[MemoryRef]:
+    """The user playbooks of a shared lesson; of other memories the successor or the other side of a conflict."""
+    shared = change.ref.kind is Kind.AGENT_PLAYBOOK and change.kind not in _FROM_MEMORIES
+    if not shared and change.kind not in _FROM_MEMORIES:
+        return []
+    kind = Kind.USER_PLAYBOOK if shared else change.ref.kind
+    existing = tx.by_kind[kind].get_many(event["sources"] or ())
+    return [MemoryRef(kind, name) for name in event["sources"] or () if name in existing]
 
 
 def _text(snapshot: dict[str, Any] | None) -> str:

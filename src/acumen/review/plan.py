@@ -168,7 +168,7 @@ def _check_successor_set(request: ActionRequest) -> None:
     if not request.successor:
         raise BadInput(f"{name} must name the memory to keep.")
     if len({target.ref.kind for target in request.targets}) > 1:
-        raise BadInput("items must all be of one kind: a memory can only be replaced by one of its kind.")
+        raise BadInput("Select memories of the same type.")
 
 
 def _check_changes(request: ActionRequest) -> None:

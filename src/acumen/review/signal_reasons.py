@@ -67,12 +67,13 @@ def _stale(evidence: SignalEvidence, window: ReviewWindow, _: Thresholds) -> Rea
 
 
 def _costly(evidence: SignalEvidence, window: ReviewWindow, _: Thresholds) -> Reason:
+    """Since its first injection."""
     use = evidence.use
     highest = wilson(use.cited_shown, use.judged_shown).high
     cited = f"cited in {use.cited_shown} of {use.judged_shown} injections"
     wasted = f"{use.idle_tokens} of {use.judged_tokens} tokens wasted"
-    why = f"{cited} (at most {highest:.0%} with 95 % confidence); {wasted}"
-    return Reason(why, Millis(max(window.since, use.first_at or 0)))
+    why = f"{cited} (at most {highest:.0%} with 95% confidence); {wasted}"
+    return Reason(why, use.first_at or window.since)
 
 
 def _supersedeable(evidence: SignalEvidence, _window: ReviewWindow, _: Thresholds) -> Reason:

@@ -229,7 +229,7 @@ analyses = _table(
     sa.Index("ix_analyses_key", "org_id", "key", "created_at"),
 )
 
-# A lesson that operations suggest: what it rests on, and the playbook that a person approves or rejects.
+# A lesson proposed from operations: its evidence, and the playbook that a person approves or rejects.
 proposals = _table(
     "proposals",
     _text("key"),
@@ -513,7 +513,7 @@ user_days = _table(
     sqlite_with_rowid=False,
 )
 
-# A holdout: some users' searches find nothing, so that what memories are worth can be measured.
+# A holdout: searches of some users return nothing, to measure the impact of memory.
 experiments = _table(
     "experiments",
     _text("experiment_id"),
@@ -556,7 +556,7 @@ actions = _table(
     _text("action_id"),
     *_text("action", "actor", "reason"),
     *_json("params"),
-    # The action that this one took back, and the one by which this one was taken back.
+    # The action that this one undid, and the action that undid this one.
     *_text("undoes", "undone_by", null=True),
     sa.Index("ix_actions_time", "org_id", "created_at"),
 )

@@ -15,7 +15,7 @@ from acumen.model.times import DAY_MS
 CITED_ENOUGH = 0.5
 LEVELS = 5
 WEEKS = 26
-WIDTH, HEIGHT, LARGEST = 600, 240, 14
+WIDTH, HEIGHT, LARGEST = 900, 240, 14
 
 
 class Dot(Struct, frozen=True):
@@ -59,7 +59,7 @@ def scatter(rows: Iterable[CostRow]) -> Scatter | None:
     return Scatter(dots, middle, WIDTH * middle / highest, counts)
 
 
-QUADRANTS = ("cheap, cited", "expensive, cited", "cheap, rarely cited", "expensive, rarely cited")
+QUADRANTS = ("cheap, cited", "costly, cited", "cheap, rarely cited", "costly, rarely cited")
 
 
 def _dot(row: CostRow, each: float, middle: float, highest: float, most: int) -> Dot:
@@ -97,6 +97,24 @@ def calendar(counts: Mapping[int, int], today: int) -> list[list[Cell]]:
     return [[_cell(monday + 7 * week + weekday, counts, today, most) for week in range(WEEKS)] for weekday in range(7)]
 
 
+class Month(Struct, frozen=True):
+    """A month of the calendar, and how many of its columns begin in it."""
+
+    day: int
+    weeks: int
+
+
+def months(today: int) -> list[Month]:
+    """In the order of the columns."""
+    first = today - _weekday(today) - 7 * (WEEKS - 1)
+    begins = [_begin_of_month(first + 7 * week) for week in range(WEEKS)]
+    return [Month(day * DAY_MS, begins.count(day)) for day in sorted(set(begins))]
+
+
+def _begin_of_month(day: int) -> int:
+    return day + 1 - datetime.fromtimestamp(day * DAY_MS / 1000, UTC).day
+
+
 def _cell(day: int, counts: Mapping[int, int], today: int, most: int) -> Cell:
     count = counts.get(day, 0)
     return Cell(day * DAY_MS, count if day <= today else None, level(count, most))
@@ -107,8 +125,11 @@ def _weekday(day: int) -> int:
 
 
 class Day(Struct, frozen=True):
+    """`partial` marks today."""
+
     at: Millis
     use: Use
+    partial: bool = False
 
 
 def counted_days(first: int, today: int, covered: Millis | None) -> list[int]:
@@ -118,5 +139,5 @@ def counted_days(first: int, today: int, covered: Millis | None) -> list[int]:
 
 
 def daily(uses: Mapping[int, Use], days: Sequence[int]) -> list[Day]:
-    """Without today if there is another day: half a day looks like a drop."""
-    return [Day(Millis(day * DAY_MS), uses.get(day, Use())) for day in days[1:] or days]
+    """Newest first; the first day is today."""
+    return [Day(Millis(day * DAY_MS), uses.get(day, Use()), day == days[0]) for day in days]

@@ -1,10 +1,13 @@
 """Formats of numbers, times and text, and the words of the UI. Pure."""
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
+
+from markupsafe import Markup, escape
 
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.review.action import ActionKind
@@ -29,7 +32,7 @@ SIGNALS: Mapping[str, tuple[str, str, str]] = {
     "supersedeable": ("superseded", "↷", "A newer memory or a shared lesson replaces it."),
     "stale": ("stale", "◷", "Neither injected nor changed in this period."),
     "high_cost_low_cite": ("costly", "$", "Injected often, for many tokens, and rarely cited."),
-    "duplicate": ("duplicate", "≈", "Another memory is nearly the same."),
+    "duplicate": ("duplicate", "≈", "Another memory is a near-duplicate."),
     "oversized": ("oversized", "↔", "Longer than the limit."),
 }
 
@@ -49,19 +52,40 @@ CHANGES: Mapping[str, tuple[str, str, str]] = {
     "deleted": ("Deleted", "✕", "failure"),
 }
 CAUSES: Mapping[str, str] = {
-    "learned": "The user said it.",
-    "restated": "The user said it again.",
-    "refined": "The user said it in more detail.",
-    "correction": "The user corrected it.",
-    "retraction": "The user retracted it.",
-    "new_value": "The user gave a new value.",
-    "model": "A language model decided.",
-    "person": "A person changed it.",
+    "learned": "Stated by the user.",
+    "restated": "Stated again by the user.",
+    "refined": "Stated in more detail by the user.",
+    "correction": "Corrected by the user.",
+    "retraction": "Retracted by the user.",
+    "new_value": "New value from the user.",
+    "model": "Decided by the language model.",
+    "person": "Changed by a person.",
     "forget": "The user asked to forget it.",
-    "expired": "It expired.",
-    "conflict": "It may disagree with another memory.",
+    "expired": "Expired.",
+    "conflict": "May disagree with another memory.",
 }
 
+
+# Labels of job types.
+JOBS: Mapping[str, str] = {
+    "published": "extraction",
+    "session_ended": "session end",
+    "session_quiet": "session timeout",
+    "failed": "failure analysis",
+    "recovered": "recovery analysis",
+    "worked": "success analysis",
+    "ended": "outcome update",
+    "review_opened": "memory scan",
+    "generation_asked": "memory generation",
+    "regeneration_asked": "rerun",
+    "hour": "hourly maintenance",
+    "minutes": "periodic checks",
+    "alerted": "alert delivery",
+    "lessons_grew": "lesson aggregation",
+    "aggregation_asked": "requested aggregation",
+}
+# Names of the scores of a hit.
+SCORES: Mapping[str, str] = {"fts": "keyword", "vector": "semantic"}
 
 DONE_WORDS = {
     ActionKind.ARCHIVE: "archived",
@@ -92,7 +116,9 @@ def times(value: int) -> str:
 
 
 def count_of(value: int, noun: str) -> str:
-    return f"{value:,} {noun}{'' if value == 1 else 's'}"
+    if value == 1:
+        return f"1 {noun}"
+    return f"{value:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{value:,} {noun}s"
 
 
 def compact(value: float | None) -> str:
@@ -109,7 +135,7 @@ def compact(value: float | None) -> str:
 def percent(share: float | None) -> str:
     if share is None:
         return DASH
-    return f"{share * 100:.0f} %" if share in (0, 1) or 0.1 <= share <= 0.995 else f"{share * 100:.1f} %"
+    return f"{share * 100:.0f}%" if share in (0, 1) or 0.1 <= share <= 0.995 else f"{share * 100:.1f}%"
 
 
 def points(difference: float | None) -> str:
@@ -156,6 +182,10 @@ def date(at: int) -> str:
     return f"{_moment(at):%Y-%m-%d}"
 
 
+def month(at: int) -> str:
+    return f"{_moment(at):%b}"
+
+
 def clock(at: int) -> str:
     return f"{_moment(at):%H:%M:%S}"
 
@@ -179,6 +209,34 @@ _INVISIBLE = re.compile(
 def plain(text: object) -> str:
     """With invisible characters replaced by their code points."""
     return _INVISIBLE.sub(lambda match: f"⟨U+{ord(match.group()):04X}⟩", str(text))
+
+
+def json_text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def code_spans(text: object) -> Markup:
+    """Escaped, with `names` in backticks as code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(plain(text)))))  # noqa: S704 - escaped before
+
+
+def capital(text: object) -> str:
+    """With a capital first letter."""
+    return f"{text}"[:1].upper() + f"{text}"[1:]
+
+
+def sentence(text: object) -> str:
+    """With a capital first letter and a full stop."""
+    begun = capital(text).rstrip()
+    return begun if not begun or begun.endswith((".", "!", "?")) else f"{begun}."
+
+
+def bare_line(line: object) -> str:
+    """A line of the context without its list mark."""
+    return str(line).removeprefix("- ")
 
 
 def shorten(text: object, length: int = 80) -> str:
@@ -215,24 +273,41 @@ def turn_url(user: str, session: str, turn: int) -> str:
     return f"{session_url(user, session)}#turn-{turn}"
 
 
+def actor(name: str) -> str:
+    """Without keys, requests of this machine are by `local`."""
+    return "local user" if name == "local" else name
+
+
+def action_word(action: str) -> str:
+    return "conflict settled" if action == ActionKind.SETTLE_CONFLICT else DONE_WORDS[ActionKind(action)]
+
+
 def signal_word(name: str) -> str:
     return SIGNALS[name][0] if name in SIGNALS else name
 
 
 FILTERS: dict[str, Any] = {
+    "actor": actor,
+    "action_word": action_word,
     "ago": ago,
+    "bare_line": bare_line,
+    "capital": capital,
     "clock": clock,
+    "code_spans": code_spans,
     "compact": compact,
     "count_of": count_of,
     "date": date,
     "dollars": dollars,
     "exact": exact,
     "iso": iso,
+    "json_text": json_text,
     "kind_word": kind_word,
+    "month": month,
     "number": number,
     "percent": percent,
     "plain": plain,
     "points": points,
+    "sentence": sentence,
     "shorten": shorten,
     "signal_word": signal_word,
     "size": size,
@@ -241,6 +316,8 @@ FILTERS: dict[str, Any] = {
 GLOBALS: dict[str, Any] = {
     "CAUSES": CAUSES,
     "CHANGES": CHANGES,
+    "JOBS": JOBS,
+    "SCORES": SCORES,
     "SIGNALS": SIGNALS,
     "KINDS": KIND_WORDS,
     "memory_url": memory_url,

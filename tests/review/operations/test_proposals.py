@@ -36,6 +36,23 @@ async def test_a_decision_stands_in_the_audit_log_and_can_be_taken_back(org: Org
     assert [(one.approval, one.content) for one in after] == [(one.approval, one.content) for one in before]
 
 
+async def test_each_session_of_a_proposal_is_in_its_evidence(org: Org):
+    timeout = {"error_type": "TimeoutError", "error_message": "no answer within 30 s"}
+    for session in ("s1", "s2"):
+        call = {"endpoint": "query_ledger", "session_id": session}
+        await record(org, done(**call, **timeout, status="error", arguments={"rows": 20000}))
+        await record(org, done(**call, status="ok", arguments={"rows": 5000}))
+        await org.learn()
+    found = [entry for entry in (await org.sdk.proposals()).proposals if entry.about == "recovery"]
+    deps = await org.app.deps_for(org.id)
+    proposed = await proposals.of_playbook(found[0].agent_playbook_id, deps)
+
+    evidence = await proposals.evidence(proposed.proposal, 10, deps)
+
+    assert len(proposed.proposal.scopes) == 2
+    assert {operation.session_id for operation in evidence} == {"s1", "s2"}
+
+
 async def test_the_same_word_again_changes_nothing(org: Org):
     lesson = await propose(org)
 

@@ -1,4 +1,4 @@
-"""How sessions end: what a judge makes of them, what their callers say of them, and which of two answers was better."""
+"""Outcomes of sessions: graded by a judge, reported by callers, and comparisons of two answers."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A holdout experiment: some users are shown no memories, so that what memories are worth can be measured."""
+"""A holdout experiment: some users get no memories, to measure the impact of memory."""
 
 import hashlib
 

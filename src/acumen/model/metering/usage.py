@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from acumen.model.ids import InjectionId, Millis
+from acumen.model.times import DAY_MS
 
 SHOWN = "learning_injection"  # one per memory put into a context
 SEARCHED = "learning_applied"  # one per search, zero-hit ones too
@@ -120,6 +121,13 @@ class Use(NamedTuple):
     def idle_tokens(self) -> int:
         """Of those, the ones that speak against a memory: an agent that cites did not cite it."""
         return self.judged_tokens - self.cited_tokens
+
+
+def days_in_use(first_at: Millis | None, at: Millis, counted_days: float) -> float:
+    """The divisor of a memory's tokens per day: days since its first injection, at least one and at most the counted
+    days of the window; all of these where the first injection is unknown.
+    """
+    return counted_days if first_at is None else min(counted_days, max(1.0, (at - first_at) / DAY_MS))
 
 
 class GroupBy(StrEnum):

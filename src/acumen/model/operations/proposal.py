@@ -1,4 +1,4 @@
-"""A lesson that operations suggest: what was concluded, what it rests on, and how sure we are."""
+"""A lesson proposed from operations: the analysis, its evidence and its confidence."""
 
 from enum import StrEnum
 from typing import Any
@@ -22,12 +22,12 @@ class About(StrEnum):
 
 class AnalysisState(StrEnum):
     DONE = "done"
-    QUARANTINED = "quarantined"  # the evidence tries to command whoever reads it; a person looks first
+    QUARANTINED = "quarantined"  # the evidence contains prompt injection; a person reviews it first
     WEAK = "weak"  # too few distinct sessions for a lesson
 
 
 class Analysis(Struct, frozen=True):
-    """Concluded once from the evidence, whose hash is its identity."""
+    """One analysis per evidence; the hash of the evidence is its identity."""
 
     id: str
     about: About

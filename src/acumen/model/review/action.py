@@ -1,4 +1,4 @@
-"""What a person does to memories in review, and what is remembered of it so that it can be taken back."""
+"""Review actions on memories, and the snapshots that undo needs."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from acumen.model.ids import MemoryRef, Millis
 from acumen.model.memories.conflict import OpenConflict
-from acumen.model.metering.usage import Use
+from acumen.model.metering.usage import Use, days_in_use
 from acumen.model.times import DAY_MS
 
 STALE = "stale"
@@ -45,6 +45,10 @@ class ReviewWindow:
         """For how long of it use was counted; at least a day, lest a first hour is taken for a habit."""
         since = self.at if self.covered_since is None else max(self.since, self.covered_since)
         return max(1.0, (self.at - since) / DAY_MS)
+
+    def tokens_per_day(self, use: Use) -> float:
+        """Of a memory whose use this is."""
+        return use.tokens / days_in_use(use.first_at, self.at, self.counted_days)
 
 
 # Texts are looked at this closely whatever an org has set, so that what other thresholds would flag is known at once.

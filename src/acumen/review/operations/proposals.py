@@ -11,6 +11,7 @@ from acumen.index.documents import Document
 from acumen.model.ids import Kind, MemoryRef, UserId
 from acumen.model.memories.base import Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval
+from acumen.model.operations.operation import Operation, OperationFilter
 from acumen.model.operations.proposal import Proposal
 from acumen.model.prompt_injection import detect
 from acumen.model.review.action import Action, ActionKind, ActionRequest, Target
@@ -56,6 +57,24 @@ async def exists(playbook_id: int, deps: Deps) -> bool:
 
 async def of_playbook(playbook_id: int, deps: Deps) -> Proposed:
     return await deps.store.read(lambda tx: _proposed(tx, *_existing(tx, playbook_id)))
+
+
+# Of a session from which no evidence is listed.
+MOST_PER_SESSION = 2
+
+
+async def evidence(proposal: Proposal, limit: int, deps: Deps) -> list[Operation]:
+    """The operations that the lesson rests on, newest first; of its other sessions, their latest calls of the tool."""
+
+    def read(tx: Tx) -> list[Operation]:
+        listed = tx.operations.find(OperationFilter(ids=proposal.evidence[:limit]), limit)
+        for session in proposal.scopes[:limit]:
+            if len(listed) < limit and all(operation.session_id != session for operation in listed):
+                calls = OperationFilter(source=proposal.source, endpoint=proposal.endpoint, session_id=session)
+                listed += tx.operations.find(calls, MOST_PER_SESSION)
+        return sorted(listed[:limit], key=lambda operation: (-operation.received_at, operation.id))
+
+    return await deps.store.read(read)
 
 
 # As many existing lessons as a person compares with a proposed one.

@@ -71,10 +71,10 @@ class Proposals:
         flagged = 0
         for column, now, why in (
             (c.schema_hash, schema_hash, "the tool's schema has changed"),
-            (c.agent_version, agent_version, "another version of the agent is at work"),
+            (c.agent_version, agent_version, "another version of the agent is in use"),
         ):
             if now:  # what rests on none differs from none
-                reason = f"{why} since this was learned: look at it again"
+                reason = f"{why} since this was learned: review it again"
                 flagged += self._scope.update(proposals, *here, column != now, flag=reason)
         return flagged
 

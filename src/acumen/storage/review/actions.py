@@ -1,4 +1,4 @@
-"""What people did to memories, as rows: one per action, one per memory it touched."""
+"""The audit log as rows: one per action, one per memory that it changed."""
 
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -58,12 +58,12 @@ class Actions:
         return {int(row[0]): int(row[1]) for row in self._scope.all(query)}
 
     def mark_undone(self, action_id: ActionId, by: ActionId) -> bool:
-        """False when somebody has done so before."""
+        """False when it was already undone."""
         c = actions.c
         return self._scope.update(actions, c.action_id == action_id, c.undone_by.is_(None), undone_by=by) == 1
 
     def clear_undone(self, action_id: ActionId) -> None:
-        """What took it back was taken back itself."""
+        """The undo of this action was itself undone."""
         self._scope.update(actions, actions.c.action_id == action_id, undone_by=None)
 
     def erase_words(self, kind: Kind, ids: Sequence[str] | None = None) -> None:

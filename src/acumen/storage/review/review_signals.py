@@ -62,7 +62,8 @@ class _Rules:
         self._memory, self._db = memory, db
         self._awake = sa.and_(m.pinned.is_not(True), sa.or_(m.snoozed_until.is_(None), m.snoozed_until <= AT))
         self._unvouched = sa.or_(m.useful_at.is_(None), m.useful_at < SINCE)
-        self._tokens_a_day = m.tokens / DAYS
+        self._days = _days_in_use(m.first_at)
+        self._tokens_per_day = m.tokens / self._days
 
     def stale(self) -> sa.Select[Any]:
         m = self._memory.c
@@ -74,7 +75,7 @@ class _Rules:
         m = self._memory.c
         idle, surplus = m.judged_tokens - m.cited_tokens, m.judged_shown - 2 * m.cited_shown
         score = _at_most(COST_CEILING, COST_FLOOR + m.judged_shown)
-        return self._found(HIGH_COST_LOW_CITE, score, idle / DAYS, idle).where(
+        return self._found(HIGH_COST_LOW_CITE, score, idle / self._days, idle).where(
             self._unvouched,
             m.judged_shown >= FEWEST_SHOWN,
             idle >= LEAST_WASTED,
@@ -86,7 +87,7 @@ class _Rules:
 
     def supersedeable(self) -> sa.Select[Any]:
         by = self._memory.c.replaced_by
-        query = self._found(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, self._tokens_a_day, sa.literal(1.0), by)
+        query = self._found(SUPERSEDEABLE, SUPERSEDEABLE_SCORE, self._tokens_per_day, sa.literal(1.0), by)
         return query.where(by.is_not(None))
 
     def conflict(self) -> sa.Select[Any]:
@@ -107,7 +108,7 @@ class _Rules:
         eighth = eighth * eighth
         near = sa.func.round((DUPLICATE_CEILING - DUPLICATE_FLOOR) * eighth * eighth)
         score = DUPLICATE_FLOOR + sa.cast(near, sa.Integer)
-        query = self._found(DUPLICATE, score, self._tokens_a_day, sides.c.nearest, sides.c.other)
+        query = self._found(DUPLICATE, score, self._tokens_per_day, sides.c.nearest, sides.c.other)
         return query.select_from(self._memory.join(sides, sa.and_(sides.c.kind == m.kind, sides.c.own == m.id)))
 
     def _sides(self) -> sa.Subquery:
@@ -130,11 +131,10 @@ class _Rules:
     def flagged(self) -> Iterable[sa.Select[Any]]:
         m, detail = self._memory.c, memory_flags.c.detail
         tokens = detail[("tokens",)].as_integer()
-        saving = m.shown * (tokens - OVERSIZED_TOKENS) / DAYS
-        a_day = self._tokens_a_day
+        saving = m.shown * (tokens - OVERSIZED_TOKENS) / self._days
         harm, digest = -detail[("high",)].as_float(), detail[("digest",)].as_string()
-        yield self._of_flag(self._found(HARMFUL, HARMFUL_SCORE, a_day, harm), HARMFUL)
-        orders = self._found(INSTRUCTION_LIKE, INSTRUCTION_SCORE, a_day, sa.literal(1.0), digest)
+        yield self._of_flag(self._found(HARMFUL, HARMFUL_SCORE, self._tokens_per_day, harm), HARMFUL)
+        orders = self._found(INSTRUCTION_LIKE, INSTRUCTION_SCORE, self._tokens_per_day, sa.literal(1.0), digest)
         yield self._of_flag(orders, INSTRUCTION_LIKE)
         yield self._of_flag(self._found(OVERSIZED, OVERSIZED_SCORE, saving, tokens), OVERSIZED).where(
             tokens > OVERSIZED_TOKENS
@@ -160,6 +160,12 @@ class _Rules:
         }
         named = [column.label(name) for name, column in columns.items()]
         return sa.select(m.kind, m.id, *named).where(self._awake, new)
+
+
+def _days_in_use(first_at: Any) -> Any:
+    """`metering.usage.days_in_use` in SQL."""
+    elapsed = sa.cast(AT - first_at, sa.Float) / DAY_MS
+    return sa.case((first_at.is_(None), DAYS), (elapsed > DAYS, DAYS), (elapsed < 1, 1.0), else_=elapsed)
 
 
 def _at_most(ceiling: int, value: Any) -> Any:

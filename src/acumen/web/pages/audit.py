@@ -6,7 +6,6 @@ from acumen.model.times import DAY_MS
 from acumen.review import audit_log
 from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page
-from acumen.web.words import DONE_WORDS
 
 
 @page("/audit")
@@ -20,7 +19,7 @@ async def audit(visit: Visit) -> Response:
         actions=actions,
         total=total,
         titles=titles,
-        words=DONE_WORDS,
         calendar=calendar,
+        months=charts.months(today),
         active_days=[cell for week in calendar for cell in week if cell.count],
     )

@@ -5,7 +5,7 @@ from starlette.responses import Response
 from acumen.meter import costs
 from acumen.meter.costs import CostRow
 from acumen.model.ids import Kind, MemoryRef
-from acumen.model.metering.usage import GroupBy
+from acumen.model.metering.usage import GroupBy, Use, days_in_use
 from acumen.model.times import DAY_MS
 from acumen.web import charts
 from acumen.web.page import PER_PAGE, Visit, page
@@ -31,10 +31,15 @@ async def cost_report(visit: Visit) -> Response:
         report=report,
         names=[_name(by, row) for row in report.rows],
         chart=charts.daily({int(row.key[0]): row.use for row in trend.rows}, counted),
-        counted_days=len(counted),
+        tokens_per_day=[_tokens_per_day(by, row.use, len(counted), visit) for row in report.rows],
         scatter=charts.scatter(wasteful.rows),
         widest=max((row.use.tokens for row in report.rows), default=1) or 1,
     )
+
+
+def _tokens_per_day(by: GroupBy, use: Use, counted_days: int, visit: Visit) -> float:
+    """The review queue divides by the same days."""
+    return use.tokens / (1 if by is GroupBy.DAY else days_in_use(use.first_at, visit.deps.now(), counted_days))
 
 
 def _name(by: GroupBy, row: CostRow) -> tuple[MemoryRef | None, str]:

@@ -21,15 +21,28 @@ async def listed(visit: Visit) -> Response:
     return visit.html("experiments.html", results=results, active=active)
 
 
+@page("/experiments/preview", Role.ADMIN, "POST")
+async def preview(visit: Visit) -> Response:
+    """Asks before memories are withheld."""
+    name, share = _request(visit)
+    return visit.html("experiment.html", name=name, share=share)
+
+
 @page("/experiments/start", Role.ADMIN, "POST")
 async def start(visit: Visit) -> Response:
+    name, share = _request(visit)
+    await experiments.start(name, float(share), visit.deps)
+    return _back(visit)
+
+
+def _request(visit: Visit) -> tuple[str, int]:
+    """Name and holdout share in percent."""
     name, share = visit.form.get("name"), visit.form.get("share")
     if not name or len(name) > LONGEST_NAME:
         raise BadInput(f"Enter a name of at most {LONGEST_NAME} characters.")
     if not share.isdecimal() or not 1 <= int(share) <= 99:
         raise BadInput("Enter a holdout share from 1 to 99 percent.")
-    await experiments.start(name, float(share), visit.deps)
-    return _back(visit)
+    return name, int(share)
 
 
 @page("/experiments/stop", Role.ADMIN, "POST")

@@ -11,7 +11,8 @@ from acumen.meter import outcomes
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.base import Status
 from acumen.model.memories.listing import MemoryEntry, MemoryFilter
-from acumen.model.memories.memory import searchable, title
+from acumen.model.memories.memory import Memory, searchable, title
+from acumen.model.memories.profile import Profile
 from acumen.model.metering.intervals import wilson
 from acumen.review import memory_detail, memory_list, queue
 from acumen.review.memory_detail import MemorySummary
@@ -89,12 +90,13 @@ def _rows(entries: Iterable[MemoryEntry]) -> Iterable[Sequence[object]]:
 async def memory(visit: Visit) -> Response:
     await visit.app.flush_usage()
     ref = _ref(visit)
-    summary = await memory_detail.summary(ref, USE_DAYS, INJECTIONS_ON_PAGE, visit.deps)
+    summary = await memory_detail.summary(ref, USE_DAYS, INJECTIONS_ON_PAGE, visit.deps, queue.USUAL_DAYS)
     history = await memory_detail.history(ref, USE_DAYS, visit.deps)
     return visit.html(
         "memory.html",
         **_shared(summary),
         title=title(summary.memory),
+        heading=_heading(summary.memory),
         history=history,
         version_diffs=[version.texts and words_changed(*version.texts) for version in history.versions],
         raw=json.format(json.encode(summary.memory), indent=2).decode(),
@@ -116,6 +118,11 @@ def _shared(summary: MemorySummary) -> dict[str, Any]:
     diffs: list[Sequence[Piece]] = [words_changed(text, duplicate.text) for duplicate in summary.duplicates]
     interval = wilson(summary.use.cited_shown, summary.use.shown)
     return {"summary": summary, "duplicate_diffs": diffs, "interval": interval}
+
+
+def _heading(memory: Memory) -> str:
+    """Not cut, unlike its title."""
+    return memory.content if isinstance(memory, Profile) else memory.name or memory.lesson.content
 
 
 def _ref(visit: Visit) -> MemoryRef:

@@ -6,9 +6,7 @@ from acumen.errors import BadInput, NotFound
 from acumen.meter import lessons
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.memories.playbook import Approval
-from acumen.model.operations.operation import OperationFilter
 from acumen.model.operations.proposal import About
-from acumen.observe import operations
 from acumen.review.operations import proposals
 from acumen.review.operations.proposals import ProposalFilter
 from acumen.web.diff import words_changed
@@ -51,12 +49,11 @@ async def proposal(visit: Visit) -> Response:
     proposed = await proposals.of_playbook(_playbook_id(visit), visit.deps)
     text = proposed.playbook.lesson.searchable
     similar = await proposals.similar_lessons(proposed, visit.deps)
-    evidence = OperationFilter(ids=proposed.proposal.evidence[:EVIDENCE])
     return visit.html(
         "proposal.html",
         proposed=proposed,
         similar=[(lesson, score, words_changed(lesson.lesson.searchable, text)) for lesson, score in similar],
-        examples=await operations.find(evidence, EVIDENCE, visit.deps),
+        examples=await proposals.evidence(proposed.proposal, EVIDENCE, visit.deps),
         effect=await lessons.effect(_playbook_id(visit), visit.deps),
         ref=MemoryRef(Kind.AGENT_PLAYBOOK, str(proposed.playbook.id)),
     )

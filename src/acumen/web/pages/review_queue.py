@@ -12,7 +12,8 @@ from acumen.web.csv_export import MOST_ROWS, as_csv
 from acumen.web.page import PER_PAGE, Visit, page
 from acumen.web.words import SIGNALS
 
-ORDERS = ("waste", "score")
+# As of the API: the highest score first, unless wasted tokens are asked for.
+ORDERS = ("score", "waste")
 COLUMNS = "kind id title user signals why shown cited_shown tokens wasted_tokens saving_tokens_per_day".split()
 
 
@@ -31,7 +32,7 @@ async def review_queue(visit: Visit) -> Response:
         sessions=await queue.count_sessions(refs, query.days_back, visit.deps),
         rates=[wilson(candidate.use.cited_shown, candidate.use.shown) for candidate in candidates.candidates],
         days=query.days_back,
-        order=ORDERS[0] if query.by_waste else ORDERS[1],
+        order=ORDERS[query.by_waste],
         signal=visit.param("signal"),
         user=visit.param("user"),
     )

@@ -27,7 +27,8 @@ from acumen_client.wire.shapes import Role
 # Settings of the server by subject.
 SECTIONS = {
     "Retention": ("meter.keep_days", "meter.keep_rows", "observe.keep_days", "observe.keep_history_days"),
-    "Redaction": ("observe.otlp_content", "llm.org_models"),
+    "Redaction": ("observe.otlp_content",),
+    "Language model": ("llm.org_models",),
     "Metering": ("meter.enabled", "meter.flush_seconds", "meter.model"),
     "Alerts": ("alerts.every_minutes", "alerts.silent_minutes", "alerts.webhook_url", "alerts.webhook_secret"),
 }
@@ -37,6 +38,12 @@ DECIDES = {
     "grace_days": (HIGH_COST_LOW_CITE, 0),
     "oversized_tokens": (OVERSIZED, LOOKED_AT_TOKENS),
     "similarity": (DUPLICATE, LOOKED_AT_SIMILARITY),
+}
+LABELS = {
+    "least_wasted_tokens": "Min. wasted tokens",
+    "grace_days": "Grace period (days)",
+    "oversized_tokens": "Max. tokens",
+    "similarity": "Similarity",
 }
 LONGEST_WINDOW_DAYS = 90
 
@@ -54,6 +61,7 @@ class Threshold(Struct, frozen=True):
     """`value` is in force, `tried` is previewed, `default` is the server's."""
 
     name: str
+    label: str
     value: float
     tried: float
     default: float
@@ -83,6 +91,8 @@ def _row(settings: Settings, path: str) -> Row:
     field, value = type(part).model_fields[name], getattr(part, name)
     if isinstance(value, bool):
         text = "on" if value else "off"
+    elif isinstance(value, int):
+        text = f"{value:,}"
     else:
         text = str(value) if field.repr else "set" if value else "not set"
     return Row(path, f"{PREFIX}{section}__{name}".upper(), text, field.description or "")
@@ -93,6 +103,7 @@ def _thresholds(visit: Visit, now: Thresholds, tried: Thresholds) -> list[Thresh
     return [
         Threshold(
             name=name,
+            label=LABELS[name],
             value=value,
             tried=getattr(tried, name),
             default=getattr(defaults, name),
@@ -141,7 +152,7 @@ def _checked(values: dict[str, str]) -> dict[str, Any]:
         return MemoryReviewConfig.model_validate(values).model_dump(exclude_none=True)
     except ValidationError as error:
         first = error.errors()[0]
-        raise BadInput(f"{str(first['loc'][0]).replace('_', ' ').capitalize()}: {first['msg'].lower()}.") from None
+        raise BadInput(f"{LABELS[str(first['loc'][0])]}: {first['msg'].lower()}.") from None
 
 
 @page("/settings", Role.ADMIN, "POST")

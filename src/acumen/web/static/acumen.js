@@ -95,6 +95,11 @@ function act(name) {
   button.click();
 }
 
+function toggleNavigation(button) {
+  const open = one(".side").classList.toggle("open");
+  button.setAttribute("aria-expanded", String(open));
+}
+
 function undo() {
   all("#toasts button[data-undo]").at(-1)?.click();
 }
@@ -192,7 +197,7 @@ document.addEventListener("change", (event) => {
 
 document.addEventListener("click", (event) => {
   const target = event.target.closest("[data-do]");
-  if (target) ({ theme: switchTheme, help: () => one("#help").showModal(), close: () => target.closest("dialog").close(), panel: closePanel, dismiss: () => target.closest(".toast, .banner").remove() })[target.dataset.do]?.();
+  if (target) ({ theme: switchTheme, menu: () => toggleNavigation(target), help: () => one("#help").showModal(), close: () => target.closest("dialog").close(), panel: closePanel, dismiss: () => target.closest(".toast, .banner").remove() })[target.dataset.do]?.();
   if (event.shiftKey && event.target.name === "item") {
     event.preventDefault();
     setTimeout(() => pick(event.target.closest("tr"), true));

@@ -19,7 +19,7 @@ function columns(table) {
   const rows = [...table.tBodies[0].rows].reverse();
   const names = [...table.tHead.rows[0].cells].map((cell) => cell.textContent.trim());
   const data = names.map((_, place) => rows.map((row) => (row.cells[place].dataset.value === "" ? null : Number(row.cells[place].dataset.value))));
-  return { names, data, texts: rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim())) };
+  return { names, data, partial: rows.at(-1)?.cells[0].hasAttribute("data-partial"), texts: rows.map((row) => [...row.cells].map((cell) => cell.textContent.trim())) };
 }
 
 function axis(size) {
@@ -47,7 +47,7 @@ function readout(figure, names, texts, place) {
 
 function draw(figure) {
   const plot = figure.querySelector(".plot");
-  const { names, data, texts } = columns(figure.querySelector("table"));
+  const { names, data, partial, texts } = columns(figure.querySelector("table"));
   const lines = Number(figure.dataset.lines);
   plot.replaceChildren();
   if (!data[0].length) return;
@@ -59,6 +59,15 @@ function draw(figure) {
     fill: at ? undefined : css("--chart-1").replace(")", " / 8%)").replaceAll(",", ""),
     points: { show: data[0].length < 40, size: 5, fill: css("--surface") },
   }));
+  // Today is not over: a dotted line leads to it.
+  if (partial && data[0].length > 1) {
+    for (let at = 0; at < lines; at += 1) {
+      const values = data[at + 1];
+      series.push({ ...series[at], dash: [1, 4], fill: undefined });
+      data.splice(lines + 1 + at, 0, values.map((value, place) => (place < values.length - 2 ? null : value)));
+      data[at + 1] = values.map((value, place) => (place < values.length - 1 ? value : null));
+    }
+  }
   const chart = new uPlot(
     {
       width: plot.clientWidth,
@@ -67,11 +76,11 @@ function draw(figure) {
       cursor: { y: false, points: { size: 7 } },
       // A single day is centred.
       scales: { x: { range: (_, first, last) => (first === last ? [first - DAY, last + DAY] : [first, last]) }, y: { range: (_, low, high) => [0, Math.max(high * 1.08, 1)] } },
-      axes: [axis(44), { ...axis(46), incrs: STEPS, values: (_, ticks) => ticks.map(short) }],
+      axes: [{ ...axis(30), space: 90, values: (_, ticks) => ticks.map((tick) => new Date(tick * 1000).toISOString().slice(0, 10)) }, { ...axis(46), incrs: STEPS, values: (_, ticks) => ticks.map(short) }],
       series: [{}, ...series],
       hooks: { setCursor: [(at) => readout(figure, names, texts, at.cursor.idx)] },
     },
-    data.slice(0, lines + 1),
+    data.slice(0, series.length + 1),
     plot,
   );
   readout(figure, names, texts, null);
