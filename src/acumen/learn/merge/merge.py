@@ -97,7 +97,7 @@ class _Merge(Struct):
             if cause is not None:
                 because = _because(cause, note, f'"{note.lesson.content}" replaces "{earlier.text}"')
                 self._end(earlier, because, entry.target)
-            elif _may_disagree(note, entry, earlier):
+            elif _possible_contradiction(note, entry, earlier):
                 text = f'"{note.lesson.content}" may disagree with "{earlier.text}"'
                 self.conflicts.append(InConflict(earlier.target, entry.target, _because(Cause.CONFLICT, note, text)))
 
@@ -225,7 +225,7 @@ def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
     return len(others) <= OTHER_WORDS and (not others or not others.isdisjoint(entry.words.stems))
 
 
-def _may_disagree(note: Note, entry: Entry, earlier: Entry) -> bool:
+def _possible_contradiction(note: Note, entry: Entry, earlier: Entry) -> bool:
     """Not enough to end either, enough to ask a person."""
     if entry.turns & earlier.turns:
         return False
