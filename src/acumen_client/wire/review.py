@@ -57,7 +57,7 @@ class OfOneOrAll(RequestModel):
     @model_validator(mode="after")
     def _says_whose(self) -> Self:
         if self.user_id is None and not self.include_all_users:
-            raise ValueError("give user_id, or include_all_users=true for everyone's")
+            raise ValueError("Give user_id, or include_all_users=true for all users")
         return self
 
 
@@ -216,7 +216,7 @@ class GetReviewActionsRequest(RequestModel):
     @model_validator(mode="after")
     def _names_it_whole(self) -> Self:
         if (self.kind is None) != (self.id is None):
-            raise ValueError("kind and id name a memory together")
+            raise ValueError("kind and id must be given together")
         return self
 
 
