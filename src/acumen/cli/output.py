@@ -56,6 +56,11 @@ def short(text: str) -> str:
     return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
 
 
+def actor_name(actor: str) -> str:
+    """Without keys, callers on this machine are `local`."""
+    return "local user" if actor == "local" else actor
+
+
 def when(seconds: float | None) -> str | None:
     """A time in the time zone of this machine."""
     return None if seconds is None else datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")

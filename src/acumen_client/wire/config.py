@@ -212,7 +212,7 @@ WINDOW_AND_STRIDE = {
 
 
 class MemoryReviewConfig(RequestModel):
-    """From which numbers on a memory deserves a look; null leaves one to the server."""
+    """Thresholds from which a memory needs review; null uses the server's."""
 
     least_wasted_tokens: Optional[NotNegative] = None
     grace_days: Optional[Annotated[int, Field(ge=0, le=3_650)]] = None

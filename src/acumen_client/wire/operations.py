@@ -231,7 +231,11 @@ class GetOperationsResponse(Done):
 
 
 class ExportOutcomesRequest(RequestModel):
-    """Oldest first. Pass the `cursor` of a page as `after` to get the next one."""
+    """Oldest first. Pass the `cursor` of a page as `after` to get the next one.
+
+    These are recorded operations. Outcomes reported of sessions are listed by `get_session_outcomes`, graded sessions
+    by `get_agent_success_evaluation_results`.
+    """
 
     after: Optional[Label] = None
     limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = MOST_AT_ONCE

@@ -1,4 +1,4 @@
-"""Review: which memories deserve a person's look, and why."""
+"""Review: which memories need review, and why."""
 
 from typing import Annotated, Any, Optional
 
@@ -27,7 +27,7 @@ from acumen_client.wire.shapes import (
 
 
 class ReviewSignal(StrEnum):
-    """Why a memory deserves a look."""
+    """Why a memory needs review."""
 
     STALE = "stale"
     DUPLICATE = "duplicate"
@@ -311,7 +311,7 @@ class MemoryBrief(AnswerModel):
 
 
 class DuplicatePair(AnswerModel):
-    """Two similar memories, found by meaning or by words. Nothing is merged automatically."""
+    """Two similar memories, matched semantically or lexically. Never merged automatically."""
 
     kind: MemoryKind
     user_id: Optional[str] = None

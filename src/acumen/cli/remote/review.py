@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from acumen.cli.options import AllUsers, Days, Limit, Reason, Reply, User, examples, remote
-from acumen.cli.output import TITLE, listed, table, when
+from acumen.cli.output import TITLE, actor_name, listed, table, when
 from acumen.cli.remote.input import member_of
 from acumen.errors import BadInput
 from acumen.model.prompt_injection import visible
@@ -200,7 +200,7 @@ def log(client: Client, limit: Limit = 20) -> Reply:
 
 def _entry(entry: ReviewActionEntry) -> list[object]:
     names = _names([f"{item.kind}:{item.id}" for item in entry.items])
-    about = [when(entry.at), entry.action, entry.actor, entry.changed_count, names]
+    about = [when(entry.at), entry.action, actor_name(entry.actor), entry.changed_count, names]
     return [*about, entry.reason, entry.action_id, entry.undone_by]
 
 
