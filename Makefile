@@ -60,8 +60,9 @@ format: test-install ## Fix and format with ruff
 	$(BIN)/ruff check --fix-only
 	$(BIN)/ruff format
 
-docs: install ## Write docs/reference/endpoints*, cli.md and sdk.md from the code
+docs: install ## Write docs/reference/endpoints*, cli.md and sdk.md from the code, and the demo sample of the README
 	$(BIN)/python -m tools.reference
+	$(BIN)/python -m tools.demo_sample
 
 # The data sets are not ours to ship: they are searched in bench/data, then in the data folder of a sibling directory.
 bench: export ACUMEN_BENCH_DATA ?= $(abspath $(firstword $(dir $(wildcard bench/data/locomo* ../*/data/locomo*))))

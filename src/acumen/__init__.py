@@ -1,3 +1,3 @@
-"""Acumen: the learning layer beside AI agents. Observe, learn, recall, meter, review."""
+"""Acumen: the learning layer for AI agents. Observe, learn, recall, meter, review."""
 
 __version__ = "0.1.0"

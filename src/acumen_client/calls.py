@@ -130,7 +130,7 @@ class Calls:
         operation_shapes.GetOperationsRequest, operation_shapes.GetOperationsResponse
     )
     export_outcomes = get(
-        "export_outcomes", READER, "Export outcomes, verdicts and evaluations page by page, oldest first."
+        "export_outcomes", READER, "Export recorded outcomes, verdicts and evaluations page by page, oldest first."
     )(operation_shapes.ExportOutcomesRequest, operation_shapes.GetOperationsResponse)
     record_verdict = post(
         "record_verdict",

@@ -71,7 +71,7 @@ class Client(Calls):
 
 
 class AsyncClient(Calls):
-    """The async client: the same methods, to be awaited."""
+    """The async client: the same methods as coroutines."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class AsyncClient(Calls):
 
 # --- what both share -----------------------------------------------------------------------------------------------
 
-_UNAVAILABLE = 503
+_NOT_FOUND, _UNAVAILABLE = 404, 503
 # Nothing reached the server, so even a call that must not be repeated may be tried again.
 _NEVER_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 
@@ -181,7 +181,7 @@ def _answer(endpoint: Endpoint[..., A], request: BaseModel, outcome: httpx.Respo
     if isinstance(outcome, httpx.TransportError):
         raise Unavailable(f"No answer from {outcome.request.url}: {outcome}", code="unreachable") from outcome
     if not outcome.is_success:
-        raise _error(outcome)
+        raise _error(endpoint, outcome)
     try:
         answer = endpoint.answer_model.model_validate_json(outcome.content)
     except ValidationError as strange:
@@ -197,11 +197,20 @@ def _add_own_warnings(request: BaseModel, answer: BaseModel) -> None:
         answer.warnings = [*answer.warnings, *request.warnings()]
 
 
-def _error(reply: httpx.Response) -> AcumenError:
+def _no_api_at(endpoint: Endpoint[..., Any], reply: httpx.Response) -> str:
+    base = str(reply.url.copy_with(query=None)).removesuffix(endpoint.path)
+    return f"No Acumen API at {base} ({reply.status_code}). Use the base URL, such as {DEFAULT_URL}."
+
+
+def _error(endpoint: Endpoint[..., Any], reply: httpx.Response) -> AcumenError:
     kind = error_for(reply.status_code)
     try:
         body = ErrorBody.model_validate_json(reply.content)
     except ValidationError:
         body = ErrorBody(detail=f"{reply.request.method} {reply.url} was answered with {reply.status_code}")
+        if reply.status_code == _NOT_FOUND:
+            body = ErrorBody(detail=_no_api_at(endpoint, reply))
+    if body.detail == f"Not found: {reply.url.path}":
+        body.detail = _no_api_at(endpoint, reply)
     request_id = body.request_id or reply.headers.get("X-Request-ID") or reply.headers.get("X-Correlation-ID", "")
     return kind(body.detail, code=body.code, request_id=request_id, status=reply.status_code)

@@ -82,6 +82,18 @@ def _plain(annotation: Any) -> Any:
     return Union[plain] if origin is Union else origin[plain]
 
 
+def _function(endpoint: Any, owner: type) -> Any:
+    def method(client: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return endpoint(client, *args, **kwargs)
+
+    method.__name__ = endpoint.__name__
+    method.__qualname__ = f"{owner.__qualname__}.{endpoint.__name__}"
+    method.__module__ = owner.__module__
+    method.__doc__ = endpoint.__doc__
+    method.__signature__ = endpoint.__signature__  # type: ignore[attr-defined]
+    return method
+
+
 @dataclass(frozen=True)
 class Endpoint(Generic[P, A]):
     """One endpoint. `request` builds the request, and so lends its parameters to the clients' method."""
@@ -111,8 +123,13 @@ class Endpoint(Generic[P, A]):
     @overload
     def __get__(self, client: AsyncClient, owner: type) -> Callable[P, Awaitable[A]]: ...
     def __get__(self, client: Client | AsyncClient | None, owner: type) -> Any:
-        """As a method of a client: its parameters are the fields of the request, its result is the answer."""
-        return self if client is None else MethodType(self, client)
+        """As a method of a client: its parameters are the fields of the request, its result is the answer.
+
+        Of a client class it is a function, for `help()`; `Calls` itself lists the endpoints.
+        """
+        if client is None:
+            return self if self.__name__ in vars(owner) else _function(self, owner)  # type: ignore[attr-defined]
+        return MethodType(self, client)
 
     def __call__(self, client: Client | AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> A | Awaitable[A]:
         return client.send(self, self.built(*args, **kwargs))
@@ -142,7 +159,7 @@ class Endpoint(Generic[P, A]):
         try:
             return self.request(*args, **kwargs) if fields is None else self.request_model(**fields, **kwargs)
         except ValidationError as wrong:
-            raise BadInput(in_words(wrong), code="bad_input") from wrong
+            raise BadInput(in_words(wrong, shape=self.request_model), code="bad_input") from wrong
 
     @property
     def request_model(self) -> type[BaseModel]:

@@ -12,10 +12,12 @@ AcumenError
 └── StorageFull        507       the disk is full; reading still works
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Union
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Optional, Union, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 
 class AcumenError(Exception):
@@ -97,21 +99,68 @@ _FAULT_LENGTH = 300
 _AS_THEY_ARE: Mapping[str, str] = {}
 
 
-def in_words(wrong: ValidationError, called: Mapping[str, str] = _AS_THEY_ARE) -> str:
+def in_words(
+    wrong: ValidationError, called: Mapping[str, str] = _AS_THEY_ARE, shape: Optional[type[BaseModel]] = None
+) -> str:
     """What is wrong with a request, naming each field, without repeating what was sent.
 
-    `called` is what the caller calls fields that have another name there.
+    `called` is what the caller calls fields that have another name there. With the `shape` of the request, unknown
+    fields are compared with those that exist.
     """
     faults = wrong.errors(include_url=False, include_input=False, include_context=False)
-    shown = [_fault(_place(fault["loc"], called), fault["msg"]) for fault in faults[:_FAULTS_SHOWN]]
+    shown = [_printable(_fault(fault, called, shape)) for fault in faults[:_FAULTS_SHOWN]]
     more = len(faults) - len(shown)
-    return "; ".join([*shown, f"and {more} more"] if more else shown)
+    return " ".join([*shown, f"And {more} more."] if more else shown)
 
 
 def _place(parts: Sequence[Union[str, int]], called: Mapping[str, str]) -> str:
     return ".".join(called.get(str(part), str(part)) for part in parts)
 
 
-def _fault(field: str, problem: str) -> str:
-    said = f"{field or 'request'}: {problem.removeprefix('Value error, ')}"
-    return "".join(c if c.isprintable() else "?" for c in said[:_FAULT_LENGTH])
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text[:_FAULT_LENGTH])
+
+
+def _fault(fault: Mapping[str, Any], called: Mapping[str, str], shape: Optional[type[BaseModel]]) -> str:
+    """One sentence."""
+    parts = fault["loc"]
+    field = _place(parts, called)
+    problem = fault["msg"].removeprefix("Value error, ").rstrip(".")
+    if not field:
+        return "The body must be a JSON object." if fault["type"] in _NO_OBJECT else f"{problem}."
+    if fault["type"] == "extra_forbidden":
+        return f"Unknown field `{field}`{_suggestion(parts, called, shape)}"
+    if fault["type"] in _NO_OBJECT:
+        problem = "must be a JSON object"
+    elif fault["type"] == "missing":
+        problem = "is required"
+    elif fault["type"] in _TOO_SHORT and " at least 1 " in problem:
+        problem = "must not be empty"
+    problem = re.sub("^Input should ", "must ", problem)
+    return f"`{field}` {problem}." if problem.startswith(("must ", "is ")) else f"`{field}`: {problem}."
+
+
+_NO_OBJECT = ("model_type", "model_attributes_type", "dict_type")
+_TOO_SHORT = ("too_short", "string_too_short")
+
+
+def _suggestion(parts: Sequence[Union[str, int]], called: Mapping[str, str], shape: Optional[type[BaseModel]]) -> str:
+    """The end of the sentence."""
+    names = [called.get(name, name) for name in _fields_at(parts[:-1], shape)]
+    similar = difflib.get_close_matches(str(parts[-1]), names, n=1)
+    return f"; did you mean `{_place([*parts[:-1], similar[0]], called)}`?" if similar else "."
+
+
+def _fields_at(parts: Sequence[Union[str, int]], shape: Optional[type[BaseModel]]) -> Iterable[str]:
+    """The fields of the model at that place of a request."""
+    for part in parts:
+        field = shape.model_fields.get(part) if shape is not None and isinstance(part, str) else None
+        if field is not None:
+            shape = _model_in(field.annotation)
+    return () if shape is None else shape.model_fields
+
+
+def _model_in(annotation: Any) -> Optional[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)

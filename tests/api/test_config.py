@@ -207,7 +207,7 @@ async def test_an_extractor_named_like_another_is_refused_in_a_sentence(org: Org
 
     assert reply.status_code == 422
     assert reply.json()["detail"] == (
-        "request: profile_extractor_configs: two extractors are called 'b'; give each a name of its own"
+        "profile_extractor_configs: two extractors are called 'b'; give each a name of its own."
     )
 
 

@@ -171,3 +171,24 @@ async def test_null_is_accepted_for_every_field_that_may_be_left_out(org: Org, n
     reply = await org.send(endpoint.method, endpoint.path, {**dict.fromkeys(options), **(body or {})})
 
     assert reply.status_code in (200, 202, 404), reply.text
+
+
+async def test_a_method_that_is_not_allowed_is_told_with_those_that_are(org: Org):
+    reply = await org.send("GET", "/api/search")
+
+    assert (reply.status_code, reply.json()["code"]) == (405, "method_not_allowed")
+    assert reply.json()["detail"] == "GET is not allowed on /api/search; use POST."
+
+
+@pytest.mark.parametrize(
+    "content, told",
+    [
+        (b"nope", "The body is not valid JSON: unexpected character at line 1, column 2."),
+        (b"[]", "The body must be a JSON object."),
+        (b'{"query": "tea", "user": "ada"}', "Unknown field `user`; did you mean `user_id`?"),
+    ],
+)
+async def test_a_wrong_body_is_told_in_a_sentence(org: Org, content: bytes, told: str):
+    reply = await org.http.post("/api/search", content=content, headers=JSON)
+
+    assert (reply.status_code, reply.json()["detail"]) == (422, told)

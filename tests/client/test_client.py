@@ -3,6 +3,7 @@
 import inspect
 import json
 import pydoc
+import re
 from typing import Any
 
 import httpx
@@ -157,7 +158,7 @@ def test_what_was_left_out_before_sending_is_among_the_warnings():
 
     answer = client(server).publish(**TURN | {"interaction_data_list": turns})
 
-    assert answer.warnings == ["from afar", "interaction_data_list[0]: ignored unknown field(s) contnt"]
+    assert answer.warnings == ["from afar", "Unknown field ignored: interaction_data_list[0].contnt"]
 
 
 def test_a_field_that_a_newer_server_added_is_skipped():
@@ -304,7 +305,7 @@ def test_a_success_that_is_not_ours_is_a_failure(content: bytes):
 def test_bad_input_is_found_before_anything_is_sent():
     server = Server()
 
-    with pytest.raises(BadInput, match="query: must not contain NUL") as raised:
+    with pytest.raises(BadInput, match="`query` must not contain NUL") as raised:
         client(server).search(query="te\x00a")
 
     assert server.received == []
@@ -329,6 +330,16 @@ async def test_the_async_client_differs_only_in_being_awaited(monkeypatch: pytes
     assert answer.request_id == "r1"
     assert waited == [0.2, 2.0]
     assert server.received[-1].headers["Authorization"] == "Bearer k1"
+
+
+def test_a_page_that_is_not_the_api_is_told_with_the_base_url():
+    html = Server(httpx.Response(404, html="<p>Page not found"))
+    unknown = Server(httpx.Response(404, json={"detail": "Not found: /ui/api/search", "code": "not_found"}))
+
+    for server in (html, unknown):
+        client = Client(url="http://acumen.test/ui", transport=httpx.MockTransport(server))
+        with pytest.raises(NotFound, match=re.escape("No Acumen API at http://acumen.test/ui (404). Use the base")):
+            client.search(query="tea")
 
 
 async def test_the_async_client_raises_the_same_errors():

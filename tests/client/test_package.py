@@ -1,5 +1,6 @@
 """What the package promises on import."""
 
+import pydoc
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,14 @@ def test_the_package_says_that_it_is_typed():
 
 def test_dir_lists_every_public_name():
     assert set(acumen_client.__all__) <= set(dir(acumen_client))
+
+
+def test_dir_lists_no_helpers():
+    assert [name for name in dir(acumen_client) if not name.startswith("__")] == acumen_client.__all__
+
+
+def test_help_describes_a_call_as_a_method_of_the_client():
+    page = pydoc.plain(pydoc.render_doc(acumen_client.Client.search))
+
+    assert page.startswith("Python Library Documentation: function search in module acumen_client.client")
+    assert "query" in page

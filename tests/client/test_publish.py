@@ -39,8 +39,8 @@ def test_a_misspelt_field_is_left_out_and_reported():
     request = publish({"content": "hi", "tols_used": []}, forceExtraction=True)
 
     assert request.warnings() == [
-        "interaction_data_list[0]: ignored unknown field(s) tols_used",
-        "publish request: ignored unknown field(s) forceExtraction",
+        "Unknown field ignored: interaction_data_list[0].tols_used",
+        "Unknown field ignored: forceExtraction",
     ]
     assert "tols_used" not in request.model_dump()["interaction_data_list"][0]
 
@@ -48,7 +48,7 @@ def test_a_misspelt_field_is_left_out_and_reported():
 def test_a_misspelt_field_of_a_tool_is_reported_with_its_path():
     request = publish({"tools_used": [{"tool_name": "read"}, {"tool_name": "write", "stat": "ok"}]})
 
-    assert request.warnings() == ["interaction_data_list[0]: ignored unknown field(s) tools_used[1].stat"]
+    assert request.warnings() == ["Unknown field ignored: interaction_data_list[0].tools_used[1].stat"]
 
 
 def test_ids_repeated_on_a_turn_are_not_worth_a_warning():
@@ -59,11 +59,13 @@ def test_an_empty_turn_is_skipped_and_counted_by_its_place():
     request = publish({"content": "hi"}, {"content": "  "}, {"content": "bye"})
 
     assert [turn.content for turn in request.interaction_data_list] == ["hi", "bye"]
-    assert request.warnings() == ["skipped 1 empty interaction(s), at index(es) 1"]
+    assert request.warnings() == ["Empty turn skipped: interaction_data_list[1]"]
 
 
 def test_a_publish_of_nothing_but_typos_says_which():
-    assert "ignored unknown field(s) Content" in refusal({"Content": "hi"})
+    assert refusal({"Content": "hi"}) == (
+        "All turns are empty: set `content` on at least one. Unknown field ignored: interaction_data_list[0].Content."
+    )
 
 
 def test_warnings_stay_short_however_many_there_are():

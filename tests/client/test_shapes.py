@@ -23,7 +23,8 @@ def test_an_unknown_field_is_named():
     with pytest.raises(ValidationError) as wrong:
         UnifiedSearchRequest.model_validate({"query": "tea", "topk": 3})
 
-    assert in_words(wrong.value) == "topk: Extra inputs are not permitted"
+    assert in_words(wrong.value) == "Unknown field `topk`."
+    assert in_words(wrong.value, shape=UnifiedSearchRequest) == "Unknown field `topk`; did you mean `top_k`?"
 
 
 def test_null_means_the_default():
@@ -87,7 +88,7 @@ def test_an_error_message_names_a_few_faults_and_counts_the_rest():
     with pytest.raises(ValidationError) as wrong:
         UnifiedSearchRequest.model_validate({f"f{i}": 1 for i in range(9)} | {"query": "tea"})
 
-    assert in_words(wrong.value).endswith("; and 4 more")
+    assert in_words(wrong.value).endswith(" And 4 more.")
 
 
 def test_an_id_is_stripped():
@@ -224,3 +225,26 @@ def test_each_role_may_do_what_lower_ones_may():
 def test_nobody_holds_a_public_key():
     with pytest.raises(ValidationError, match="public needs no key"):
         CreateKeyRequest(name="ci", role=Role.PUBLIC)
+
+
+@pytest.mark.parametrize(
+    "body, told",
+    [
+        ([], "The body must be a JSON object."),
+        ({}, "`query` is required."),
+        ({"query": ""}, "`query` must not be empty."),
+        ({"query": "tea", "user": "ada"}, "Unknown field `user`; did you mean `user_id`?"),
+        ({"query": "tea", "zzz": 1}, "Unknown field `zzz`."),
+        (
+            {"query": "tea", "context": {"standng": 1}},
+            "Unknown field `context.standng`; did you mean `context.standing`?",
+        ),
+        ({"query": "tea", "context": 7}, "`context` must be a JSON object."),
+        ({"query": "tea", "top_k": 0}, "`top_k` must be greater than 0."),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(body: object, told: str):
+    with pytest.raises(ValidationError) as wrong:
+        UnifiedSearchRequest.model_validate(body)
+
+    assert in_words(wrong.value, shape=UnifiedSearchRequest) == told

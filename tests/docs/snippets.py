@@ -62,7 +62,15 @@ def _split(script: str) -> list[str]:
 
 
 def without_ids(text: str) -> str:
-    return re.sub(r"\b([a-z]+)_[0-9a-f]{20,}", r"\1_ID", text)
+    """Without ids, handles of memories, and dates."""
+    named = re.sub(r"\b([a-z]+)_[0-9a-f]{20,}", r"\1_ID", text)
+    return re.sub(r"(?<=_playbook:)\d+|(?<=\[m)\d+(?=\])|\b\d{4}-\d\d-\d\d\b", "ID", named)
+
+
+def output_below(snippet: "Snippet", blocks: "list[Snippet]") -> str | None:
+    """The text block that shows what a Python block prints."""
+    following = blocks[blocks.index(snippet) + 1 :][:1]
+    return following[0].text if following and following[0].language == "text" else None
 
 
 def snippets(page: Path) -> list[Snippet]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from acumen.cli.main import main
 from acumen.llm.tokens import count_tokens
 from tests.cli.conftest import serving
 from tests.world import Org
@@ -50,9 +51,25 @@ def test_the_python_example_prints_the_same_on_a_server_that_knows_nothing(
     assert _undated(capsys.readouterr().out.strip()) == _documented_context()
 
 
+def test_the_demo_prints_what_the_readme_shows_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    sample = re.search(r"\(parts of a real run\)</summary>\n\n```text\n(.*?)```", README, re.DOTALL)
+    assert sample is not None
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    with pytest.raises(SystemExit):
+        main(["demo", "--data", str(tmp_path / "demo")])
+
+    printed = iter(_undated(capsys.readouterr().out).splitlines())
+    missing = [line for line in _undated(sample[1]).splitlines() if line not in printed]  # in this order
+    assert missing == []
+
+
 def _undated(context: str) -> str:
     """Without what differs from day to day and from server to server."""
-    return re.sub(r"\[([mt])\d+\]", r"[\1]", re.sub(r"\d{4}-\d\d-\d\d", "DATE", context))
+    without_dates = re.sub(r"\d{4}-\d\d-\d\d|\b\d\d [A-Z][a-z]{2}(?= \d\d:\d\d)", "DATE", context)
+    return re.sub(r"\[([mt])\d+\]", r"[\1]", without_dates)
 
 
 def _documented_context() -> str:

@@ -431,9 +431,9 @@ async def test_what_is_wrong_is_known_until_an_answer_comes(server: ModelServer,
     server.then(says(YES))
     await door.ask()
 
-    assert "failed 1 time(s) in a row (" in told[0]
+    assert "failed 1 time in a row (" in told[0]
     assert "refused): status 401" in told[0]
-    assert "failed 2 time(s) in a row (The language model's answer cannot be used" in told[1]
+    assert "failed 2 times in a row (The language model's answer cannot be used" in told[1]
     assert door.gateway.problem is None
 
 
@@ -595,7 +595,7 @@ async def test_a_model_that_fails_again_and_again_is_left_alone_then_tried_by_on
     with pytest.raises(ModelResting, match=r"127\.0\.0\.1"):
         await door.ask()
     assert len(server.asked) == 2
-    assert "left alone" in str(door.gateway.problem)
+    assert "paused (circuit breaker)" in str(door.gateway.problem)
 
     door.clock.now = 31.0
     with pytest.raises(ModelFailed):

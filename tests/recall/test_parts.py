@@ -187,7 +187,7 @@ async def test_no_line_is_rendered_twice(org: Org):
     assert found.context.count("I prefer short zebra stories") == 1
     assert found.context.count("I keep a zebra called Zoe") == 1
     assert memory_handle(MemoryRef(Kind.PROFILE, "p3")) in found.context
-    assert [(left.id, left.reason) for left in found.left_out] == [("p2", "says the same as another line")]
+    assert [(left.id, left.reason) for left in found.left_out] == [("p2", "duplicate of another line")]
 
 
 async def test_words_of_a_memory_are_left_out_of_a_quote_and_marked_without_stray_punctuation(org: Org):
@@ -197,6 +197,16 @@ async def test_words_of_a_memory_are_left_out_of_a_quote_and_marked_without_stra
     found = await org.sdk.search(query="zebra food and the gate", user_id="ada")
 
     assert "The zebra food is in the blue shed. … Lock the zebra gate at night." in found.context
+
+
+async def test_a_sentence_whose_rest_has_no_content_is_not_quoted(org: Org):
+    await org.sdk.add_profiles(user_profiles=[profile("Use eu-central-1 for the zebra.", profile_id="p1", said_at=MAY)])
+    await talk(org, "From now on, use eu-central-1 for the zebra.")
+
+    found = await org.sdk.search(query="zebra region", user_id="ada")
+
+    assert "eu-central-1" in found.context
+    assert "From now on" not in found.context
 
 
 async def test_a_quote_does_not_repeat_a_lesson_that_has_a_trigger(org: Org):

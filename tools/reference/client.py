@@ -24,7 +24,7 @@ with Client() as client:
     print(client.version().server_version)
 ```
 
-`AsyncClient` and `AsyncSession` have the same methods, to be awaited."""
+`AsyncClient` and `AsyncSession` have the same methods as coroutines."""
 METHODS = """\
 One method per endpoint. Its keyword arguments are the fields of the request, its result is the response as a model;
 the endpoint's page lists the fields. Failures raise the errors below."""

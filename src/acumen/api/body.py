@@ -16,6 +16,9 @@ GZIP = 16 + zlib.MAX_WBITS
 # Half of a surrogate pair, escaped in JSON.
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
+# Where the JSON parser stopped.
+PLACE = re.compile(r"(.+) at line (\d+) column (\d+)")
+
 
 async def json_of(request: Request, limit_bytes: int) -> Any:
     """None for an empty body. A body above the limit, compressed or not, is refused before it is in memory."""
@@ -28,7 +31,16 @@ async def json_of(request: Request, limit_bytes: int) -> Any:
     try:
         return _parsed(_decompressed(raw, headers.get("content-encoding", ""), limit_bytes))
     except ValueError as error:
-        raise BadInput(f"The body is not valid JSON: {error}.") from None
+        raise BadInput(f"The body is not valid JSON: {_json_error(str(error))}.") from None
+
+
+def _json_error(text: str) -> str:
+    """Of the parser, without the name of the token that it expected."""
+    match = PLACE.fullmatch(text)
+    if match is None:
+        return text
+    problem = "unexpected character" if match[1].startswith("expected") else match[1]
+    return f"{problem} at line {match[2]}, column {match[3]}"
 
 
 async def bytes_of(request: Request, limit_bytes: int) -> bytes:

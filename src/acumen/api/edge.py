@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,6 +26,7 @@ from acumen.model.config import OrgConfig
 from acumen.model.ids import LOCAL_ORG
 from acumen_client.calls import ENDPOINTS
 from acumen_client.endpoint import Endpoint
+from acumen_client.errors import in_words
 from acumen_client.wire.shapes import Role
 from acumen_client.wire.system import ReadinessResponse
 
@@ -72,7 +74,10 @@ async def _parse(endpoint: Endpoint[..., Any], app: App, request: Request, legac
             raise BadInput("A JSON body is required.")
     if legacy is None:
         query = request.query_params if request.scope["query_string"] else _NO_QUERY
-        return endpoint.parse(query, body, request.path_params)
+        try:
+            return endpoint.parse(query, body, request.path_params)
+        except ValidationError as error:
+            raise BadInput(in_words(error, shape=endpoint.request_model)) from None
     return legacy.parse(dict(request.query_params), body)
 
 

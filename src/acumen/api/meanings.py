@@ -148,7 +148,7 @@ MEANINGS = {
     "conversation_history": "Earlier turns, which help to reformulate the query.",
     "enable_reformulation": "Let the language model reformulate the query.",
     "enable_agent_answer": "Accepted for older clients; has no effect.",
-    "search_mode": "By meaning (`vector`), by words (`fts`), or both.",
+    "search_mode": "`hybrid`: keyword and semantic; `fts`: keyword; `vector`: semantic.",
     "max_tokens": "Token budget of the context; 0 renders none.",
     "context": "Shares of the token budget.",
     "cite": "Add a line that asks the agent to cite handles.",

@@ -89,5 +89,11 @@ async def _unrouted(request: Request, error: Exception) -> Response:
         return error_reply.reply(error, request_id)
     if error.status_code == 404:
         return error_reply.reply(NotFound(f"Not found: {request.url.path[:200]}"), request_id)
-    body = ErrorBody(detail=error.detail, code="not_possible", request_id=request_id)
+    body = ErrorBody(detail=_method_not_allowed(request, error), code="method_not_allowed", request_id=request_id)
     return Response(body.model_dump_json(), error.status_code, error.headers, media_type="application/json")
+
+
+def _method_not_allowed(request: Request, error: HTTPException) -> str:
+    allowed = [method.strip() for method in (error.headers or {}).get("Allow", "").split(",")]
+    methods = " or ".join(method for method in sorted(allowed) if method not in ("", "HEAD"))
+    return f"{request.method} is not allowed on {request.url.path[:200]}; use {methods}."

@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from acumen.cli.metavars import format_parameters
+
 TAGLINE = "The learning layer for AI agents: observe, learn, recall, meter, review."
 
 # Section, then command: its module, and its line in `acumen --help`.
@@ -22,7 +24,7 @@ COMMANDS = {
         "migrate": ("local.migrate", "Upgrade the database schema."),
         "backup": ("local.backup", "Back up the SQLite database while the server runs."),
         "keys": ("local.keys", "Create, list and revoke API keys."),
-        "doctor": ("local.doctor", "Check the installation and show how to fix it."),
+        "doctor": ("local.doctor", "Check the installation and suggest fixes."),
         "status": ("remote.status", "Show jobs, dead letters, storage and memory counts."),
         "demo": ("demo.player", "Play a day of agent work and show the result."),
         "version": ("version", "Print the version."),
@@ -39,7 +41,7 @@ COMMANDS = {
         "shared-lessons": ("remote.shared_lessons", "List, approve or reject lessons shared by all users."),
         "aggregate": ("remote.shared_lessons", "Merge similar user playbooks into shared lessons."),
         "rerun": ("remote.runs", "Rebuild memories from conversation history."),
-        "versions": ("remote.runs", "Switch to rebuilt memories, or back."),
+        "versions": ("remote.runs", "Activate rebuilt memories, or roll back."),
         "runs": ("remote.runs", "Show or cancel background runs."),
         "stats": ("remote.usage", "Show what injected memories cost."),
         "explain": ("remote.usage", "Show a past search: query, results, injected context."),
@@ -73,8 +75,11 @@ class LazyCommands(Mapping[str, Any]):
         commands = import_module(f"acumen.cli.{module}").app
         gc.enable()
         commands.rich_markup_mode = None
+        commands._add_completion = False  # noqa: SLF001 - an option of the root only
         command = typer.main.get_command(commands)
-        return command.commands[command_name] if isinstance(command, TyperGroup) else command
+        command = command.commands[command_name] if isinstance(command, TyperGroup) else command
+        format_parameters(command)
+        return command
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._modules)
@@ -87,6 +92,14 @@ class LazyGroup(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = LazyCommands()  # type: ignore[assignment]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command; the message of a wrong choice does not name the class of the error."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
         """The help of the whole program, written from the table: it imports no command."""

@@ -56,8 +56,9 @@ def short(text: str) -> str:
     return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+def actor_name(actor: str) -> str:
+    """Without keys, callers on this machine are `local`."""
+    return "local user" if actor == "local" else actor
 
 
 def when(seconds: float | None) -> str | None:

@@ -20,6 +20,7 @@ from acumen.llm.providers import ModelEndpoint, Route, check, route
 from acumen.model.memories.base import Origin
 from acumen.model.metering.llm_call import CallOutcome, LlmCall, ModelRole
 from acumen.model.metering.llm_choice import LlmChoice
+from acumen.model.plural import counted
 from acumen.settings import LlmSettings
 
 log = logging.getLogger(__name__)
@@ -126,11 +127,11 @@ class Gateway:
         breaker = self.circuit_breaker(endpoint)
         if not breaker.failures:
             return None
-        failed = f"{endpoint.host} failed {breaker.failures} time(s) in a row ({breaker.why})"
+        failed = f"{endpoint.host} failed {counted(breaker.failures, 'time')} in a row ({breaker.why})"
         if breaker.resting:
-            rests = "it is left alone" if breaker.spent else "it asked for a pause"
+            rests = "it is paused (circuit breaker)" if breaker.spent else "it asked for a pause"
             return f"{failed}; {rests} and is tried again in {math.ceil(breaker.resting)} s"
-        return f"{failed}; one question tries it" if breaker.spent else failed
+        return f"{failed}; the next call tries it" if breaker.spent else failed
 
     async def talk_to(self, talk: ModuleType, where: Route, question: ModelQuestion[T], tally: Tally) -> T:
         """The answer, or a ModelUnavailable. Waits for its turn first."""
@@ -195,7 +196,7 @@ class Llm(Struct, frozen=True):
         if self.route.daily_tokens and self.over_budget(await self.ledger.spent_today()):
             raise ModelOverBudget(f"The {self.route.daily_tokens} tokens of this day are spent.")
         if not self.gateway.circuit_breaker(self.route.endpoint).admits():
-            raise ModelResting(f"The language model is left alone for now: {self.problem}.")
+            raise ModelResting(f"The language model is paused (circuit breaker): {self.problem}.")
 
     async def _settle(self, question: ModelQuestion[T], tally: Tally, duration_ms: float) -> None:
         """Report the outcome to the circuit breaker and log the call, also when it is cancelled meanwhile."""

@@ -1,4 +1,4 @@
-"""Local models off the event loop. Without a model the answer is None, and search goes by words."""
+"""Local models off the event loop. Without a model the answer is None, and search uses keywords only."""
 
 import asyncio
 import logging
@@ -124,5 +124,5 @@ class LocalModels:
                     self._embedder = load_embedder()
                 except ModelMissing as missing:
                     self.problem = str(missing)
-                    log.warning("search goes by words only: %s", missing)
+                    log.warning("keyword search only: %s", missing)
             return self._embedder

@@ -23,7 +23,7 @@ CITE = "Cite what you use by its handle in square brackets."
 
 OVER_BUDGET = "over the token budget"
 UNAPPROVED = "waits for a person's approval"
-DUPLICATE = "says the same as another line"
+DUPLICATE = "duplicate of another line"
 
 # Memories with a lower score take at most this part of their share before the quotes have had theirs. Measured on
 # LoCoMo with poor memories (300 / 1,000 tokens): .71 / .79; .50 / .75 if they may take all of it, .73 / .79 if none.

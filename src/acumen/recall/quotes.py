@@ -9,6 +9,7 @@ from msgspec import Struct
 from acumen.index import fusion
 from acumen.index.arrays import Floats
 from acumen.index.excerpts import Excerpt, QuotePiece
+from acumen.index.tokenizer import terms
 from acumen.model.echoes import RenderedMemory, joined_words, without_echoes
 from acumen.model.handles import turn_handle
 from acumen.model.ids import InteractionId, SessionId
@@ -214,7 +215,7 @@ def _beyond(memories: Mapping[str, RenderedMemory], piece: QuotePiece, query_ter
         return ""
     # A piece is one line with single spaces: more of them are words that were blanked.
     parts = [_STRAY.sub("", part).strip() for part in _BLANK.split(without_echoes(text, repeated).text)]
-    left = GAP.join(part for part in parts if part)
+    left = GAP.join(part for part in parts if terms(part))  # not "From now on,": function words alone
     words = len(left.split())
     return left if left == text or words >= max(FEWEST_LEFT, WORTH * len(text.split())) else ""
 

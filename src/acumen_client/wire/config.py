@@ -58,7 +58,7 @@ class OpenAIConfig(RequestModel):
     @model_validator(mode="after")
     def _has_a_way_in(self) -> Self:
         if not (self.api_key or "").strip() and self.azure_config is None:
-            raise ValueError("give api_key or azure_config")
+            raise ValueError("Give api_key or azure_config")
         return self
 
 
@@ -212,7 +212,7 @@ WINDOW_AND_STRIDE = {
 
 
 class MemoryReviewConfig(RequestModel):
-    """From which numbers on a memory deserves a look; null leaves one to the server."""
+    """Thresholds from which a memory needs review; null uses the server's."""
 
     least_wasted_tokens: Optional[NotNegative] = None
     grace_days: Optional[Annotated[int, Field(ge=0, le=3_650)]] = None
@@ -372,7 +372,8 @@ class ConfigUpdate(WireModel):
     @model_validator(mode="after")
     def _known_fields_only(self) -> Self:
         if unknown := sorted(self.changes.keys() - Config.model_fields.keys()):
-            raise ValueError(f"unknown field(s): {', '.join(name[:64] for name in unknown[:5])}")
+            names = ", ".join(f"`{name[:64]}`" for name in unknown[:5])
+            raise ValueError(f"Unknown field{'s' if len(unknown) > 1 else ''} {names}")
         for name, value in self.changes.items():
             try:
                 plain_json({name: value})

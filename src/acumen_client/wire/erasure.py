@@ -18,7 +18,7 @@ class DeleteUserProfileRequest(RequestModel):
     @model_validator(mode="after")
     def _says_which(self) -> Self:
         if not self.profile_id.strip() and not self.search_query.strip():
-            raise ValueError("give profile_id or search_query")
+            raise ValueError("Give profile_id or search_query")
         return self
 
 

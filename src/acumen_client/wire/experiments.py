@@ -24,7 +24,7 @@ class RetrievalExperimentRecord(RetrievalExperimentConfig):
     @model_validator(mode="after")
     def _ends_after_it_starts(self) -> Self:
         if self.ended_at is not None and self.ended_at < self.started_at:
-            raise ValueError("ended_at must not lie before started_at")
+            raise ValueError("ended_at must not be before started_at")
         return self
 
 

@@ -80,7 +80,7 @@ class ChangeFailureRequest(RequestModel):
     @model_validator(mode="after")
     def _says_into_what(self) -> Self:
         if (self.change == "merge") != (self.into is not None):
-            raise ValueError("`into` is given with `merge`, and only with it")
+            raise ValueError("`into` is required for `merge`, and can only be used with it")
         return self
 
 
@@ -143,7 +143,7 @@ class DecideProposalRequest(RequestModel):
     def _an_edit_says_something(self) -> Self:
         words = (self.content, self.trigger, self.rationale, self.pitfall)
         if self.decision == "edit" and not any(word is not None for word in words):
-            raise ValueError("an edit needs content, trigger, rationale or pitfall")
+            raise ValueError("An edit requires content, trigger, rationale or pitfall")
         return self
 
 

@@ -299,7 +299,7 @@ class NewPlaybook(NewMemory):
     @model_validator(mode="after")
     def _says_something(self) -> Self:
         if not self.content.strip() and not (self.trigger or "").strip():
-            raise ValueError("give content or trigger: a playbook without both teaches nothing")
+            raise ValueError("Give content or trigger")
         return self
 
 

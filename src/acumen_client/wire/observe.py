@@ -153,9 +153,14 @@ def _shown(names: list[str]) -> str:
     return ", ".join(brief) + (f", +{more} more" if more else "")
 
 
+def _ignored(names: list[str]) -> str:
+    return f"Unknown field{'s' if len(names) > 1 else ''} ignored: {_shown(names)}"
+
+
 def _bounded(warnings: list[str]) -> list[str]:
     more = len(warnings) - _WARNINGS_SHOWN
-    return warnings if more <= 0 else [*warnings[:_WARNINGS_SHOWN], f"and {more} more interaction(s) like these"]
+    others = "1 more turn has" if more == 1 else f"{more} more turns have"
+    return warnings if more <= 0 else [*warnings[:_WARNINGS_SHOWN], f"{others} unknown fields"]
 
 
 class PublishUserInteractionRequest(Tolerant):
@@ -191,9 +196,7 @@ class PublishUserInteractionRequest(Tolerant):
         if (self.retrieval_experiment_id is None) != (self.retrieval_experiment_arm is None):
             raise ValueError("retrieval_experiment_id and retrieval_experiment_arm must be given together")
         if sum(len(turn.retrieved_learnings) for turn in self.interaction_data_list) > MOST_LEARNINGS:
-            raise ValueError(
-                f"a publish may carry at most {MOST_LEARNINGS} retrieved_learnings over all its interactions"
-            )
+            raise ValueError(f"A publish may have at most {MOST_LEARNINGS} retrieved_learnings in total")
         return self
 
     @model_validator(mode="after")
@@ -202,20 +205,20 @@ class PublishUserInteractionRequest(Tolerant):
         turns = self.interaction_data_list
         warnings = _bounded(
             [
-                f"interaction_data_list[{index}]: ignored unknown field(s) {_shown(names)}"
+                _ignored([f"interaction_data_list[{index}].{name}" for name in names])
                 for index, turn in enumerate(turns)
                 if (names := turn.unknown_fields())
             ]
         )
         empty = [index for index, turn in enumerate(turns) if turn.is_empty()]
         if len(empty) == len(turns):
-            raise ValueError("; ".join(["every interaction is empty: give at least one some content", *warnings]))
+            raise ValueError(". ".join(["All turns are empty: set `content` on at least one", *warnings]))
         if names := self.unknown_fields():
-            warnings.append(f"publish request: ignored unknown field(s) {_shown(names)}")
+            warnings.append(_ignored(names))
         if empty:
             self.interaction_data_list = [turn for turn in turns if not turn.is_empty()]
-            places = _shown([str(index) for index in empty])
-            warnings.append(f"skipped {len(empty)} empty interaction(s), at index(es) {places}")
+            places = _shown([f"interaction_data_list[{index}]" for index in empty])
+            warnings.append(f"Empty turn{'s' if len(empty) > 1 else ''} skipped: {places}")
         if warnings:
             self._note("warnings", warnings)
         return self

@@ -231,7 +231,11 @@ class GetOperationsResponse(Done):
 
 
 class ExportOutcomesRequest(RequestModel):
-    """Oldest first. Pass the `cursor` of a page as `after` to get the next one."""
+    """Oldest first. Pass the `cursor` of a page as `after` to get the next one.
+
+    These are recorded operations. Outcomes reported of sessions are listed by `get_session_outcomes`, graded sessions
+    by `get_agent_success_evaluation_results`.
+    """
 
     after: Optional[Label] = None
     limit: Annotated[int, Field(gt=0, le=MOST_AT_ONCE)] = MOST_AT_ONCE
@@ -241,21 +245,25 @@ class ExportOutcomesRequest(RequestModel):
 
 
 class PurgeOperationsRequest(RequestModel):
-    """Give exactly one of the fields."""
+    """Give exactly one of `op_id`, `session_id` and `source`. `dry_run` counts the operations and deletes nothing."""
 
     op_id: MaybeId = None
     session_id: MaybeId = None
     source: Optional[Name] = None
+    dry_run: bool = False
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:
         if sum(one is not None for one in (self.op_id, self.session_id, self.source)) != 1:
-            raise ValueError("give exactly one of op_id, session_id and source")
+            raise ValueError("Give exactly one of op_id, session_id and source")
         return self
 
 
 class PurgeOperationsResponse(Done):
-    """Numbers of deleted operations, failure groups and proposals. `proposals_kept` have enough other evidence."""
+    """Numbers of deleted operations, failure groups and proposals. `proposals_kept` have enough other evidence.
+
+    A dry run counts operations only.
+    """
 
     operations: int
     groups: int

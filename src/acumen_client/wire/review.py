@@ -1,4 +1,4 @@
-"""Review: which memories deserve a person's look, and why."""
+"""Review: which memories need review, and why."""
 
 from typing import Annotated, Any, Optional
 
@@ -27,7 +27,7 @@ from acumen_client.wire.shapes import (
 
 
 class ReviewSignal(StrEnum):
-    """Why a memory deserves a look."""
+    """Why a memory needs review."""
 
     STALE = "stale"
     DUPLICATE = "duplicate"
@@ -57,7 +57,7 @@ class OfOneOrAll(RequestModel):
     @model_validator(mode="after")
     def _says_whose(self) -> Self:
         if self.user_id is None and not self.include_all_users:
-            raise ValueError("give user_id, or include_all_users=true for everyone's")
+            raise ValueError("Give user_id, or include_all_users=true for all users")
         return self
 
 
@@ -216,7 +216,7 @@ class GetReviewActionsRequest(RequestModel):
     @model_validator(mode="after")
     def _names_it_whole(self) -> Self:
         if (self.kind is None) != (self.id is None):
-            raise ValueError("kind and id name a memory together")
+            raise ValueError("kind and id must be given together")
         return self
 
 
@@ -311,7 +311,7 @@ class MemoryBrief(AnswerModel):
 
 
 class DuplicatePair(AnswerModel):
-    """Two similar memories, found by meaning or by words. Nothing is merged automatically."""
+    """Two similar memories, matched semantically or lexically. Never merged automatically."""
 
     kind: MemoryKind
     user_id: Optional[str] = None

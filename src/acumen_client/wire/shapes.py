@@ -354,7 +354,7 @@ class ProfileTimeToLive(StrEnum):
 
 
 class SearchMode(StrEnum):
-    """By meaning, by words, or by both."""
+    """Semantic (`vector`), keyword (`fts`), or both (`hybrid`)."""
 
     VECTOR = "vector"
     FTS = "fts"

@@ -58,7 +58,7 @@ class VerdictHistoryRequest(RequestModel):
     @model_validator(mode="after")
     def _says_of_what(self) -> Self:
         if (self.subject is None) == (self.signature is None):
-            raise ValueError("give either subject or signature")
+            raise ValueError("Give either subject or signature")
         return self
 
 

@@ -75,7 +75,7 @@ async def test_an_upgrade_leaves_users_alone_whose_rerun_failed_whatever_was_run
     upgraded = await org.sdk.upgrade_profiles()
 
     assert upgraded.profiles_promoted == 1
-    assert "1 user(s) with an unfinished rerun stay unchanged" in upgraded.message
+    assert "1 user with an unfinished rerun unchanged" in upgraded.message
 
 
 # --- stopping --------------------------------------------------------------------------------------------------------

@@ -64,11 +64,16 @@ def test_what_to_do_joins_the_content_where_it_does_not_say_it_already(content: 
 @pytest.mark.parametrize(
     "method,path,body,told",
     [
-        ("PUT", "update_feedback_status", {"feedback_id": 1, "feedback_status": "odd"}, "feedback_status: Input"),
-        ("PUT", "update_feedback_status", {"feedback_status": "approved"}, "feedback_id: Field required"),
-        ("POST", "add_raw_feedback", {"raw_feedbacks": [{"feedback_content": 7}]}, "raw_feedbacks.0.feedback_content:"),
-        ("DELETE", "delete_request_group", {}, "request_group: Field required"),
-        ("GET", "feedback_aggregation_change_logs", None, "feedback_name: Field required; agent_version:"),
+        ("PUT", "update_feedback_status", {"feedback_id": 1, "feedback_status": "odd"}, "`feedback_status` must be"),
+        ("PUT", "update_feedback_status", {"feedback_status": "approved"}, "`feedback_id` is required."),
+        (
+            "POST",
+            "add_raw_feedback",
+            {"raw_feedbacks": [{"feedback_content": 7}]},
+            "`raw_feedbacks.0.feedback_content` ",
+        ),
+        ("DELETE", "delete_request_group", {}, "`request_group` is required."),
+        ("GET", "feedback_aggregation_change_logs", None, "`feedback_name` is required. `agent_version` "),
     ],
 )
 async def test_what_is_wrong_is_told_in_the_words_it_was_asked_in(

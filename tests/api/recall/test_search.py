@@ -147,7 +147,7 @@ async def test_nothing_relevant_is_an_answer(org: Org):
 
     assert found.success
     assert (found.profiles, found.context, found.context_tokens) == ([], "", 0)
-    assert found.msg == "No relevant memory found."
+    assert found.msg == "No relevant memories found"
 
 
 # --- filters -------------------------------------------------------------------------------------------------------

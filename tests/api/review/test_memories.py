@@ -50,10 +50,10 @@ async def test_an_added_profile_is_read_back_field_by_field(org: Org):
 
     reply = await org.send("POST", "/api/add_user_profile", {"user_profiles": [added]})
 
-    assert reply.json() == {"success": True, "message": "Added 1 profile(s)", "added_count": 1}
+    assert reply.json() == {"success": True, "message": "Added 1 profile", "added_count": 1}
     listed = (await org.send("POST", "/api/get_profiles", {"user_id": "ada"})).json()
     (stored,) = listed["user_profiles"]
-    assert listed["msg"] == "Found 1 profile(s)"
+    assert listed["msg"] == "Found 1 profile"
     assert stored.items() >= {**added, "expiration_timestamp": MONTH_AGO + 90 * 86_400}.items()
     assert "status" not in stored
 
@@ -90,7 +90,7 @@ async def test_an_added_user_playbook_is_read_back_field_by_field(org: Org):
 
     reply = await org.send("POST", "/api/add_user_playbook", {"user_playbooks": [added]})
 
-    assert reply.json() == {"success": True, "message": "Added 1 item(s)", "added_count": 1}
+    assert reply.json() == {"success": True, "message": "Added 1 item", "added_count": 1}
     listed = (await org.send("POST", "/api/get_user_playbooks", {"status_filter": ["archived"]})).json()
     (stored,) = listed["user_playbooks"]
     assert stored.items() >= added.items()
@@ -114,11 +114,11 @@ async def test_an_added_agent_playbook_is_read_back_field_by_field(org: Org):
 
     reply = await org.send("POST", "/api/add_agent_playbook", {"agent_playbooks": [added]})
 
-    assert reply.json() == {"success": True, "message": "Added 1 item(s)", "added_count": 1}
+    assert reply.json() == {"success": True, "message": "Added 1 item", "added_count": 1}
     listed = (await org.send("POST", "/api/get_agent_playbooks", {})).json()
     (stored,) = listed["agent_playbooks"]
     assert stored.items() >= added.items()
-    assert listed["msg"] == "Found 1 agent playbook(s)"
+    assert listed["msg"] == "Found 1 agent playbook"
 
 
 @pytest.mark.parametrize("shape", ["user_profile", "user_playbook", "agent_playbook"])
@@ -503,7 +503,7 @@ async def test_deleting_says_what_clients_of_the_wire_print(org: Org):
     many = await org.send("DELETE", "/api/delete_profiles_by_ids", {"profile_ids": ["p2", "unknown"]})
 
     assert one.json() == {"success": True, "message": "Deleted successfully"}
-    assert many.json() == {"success": True, "deleted_count": 1, "message": "Deleted 1 item(s)"}
+    assert many.json() == {"success": True, "deleted_count": 1, "message": "Deleted 1 item"}
 
 
 async def test_profiles_are_deleted_by_a_query_within_their_user(org: Org):

@@ -35,3 +35,11 @@ def test_nothing_is_written_over_and_nothing_made_of_nothing(run: Run, tmp_path:
     assert (over.code, "exists already" in over.err, taken.read_text()) == (1, True, "mine")
     assert (of_nothing.code, "no database" in of_nothing.err) == (1, True)
     assert not (tmp_path / "none").exists()
+
+
+def test_a_folder_that_does_not_exist_is_named(run: Run, tmp_path: Path):
+    run("migrate", "--data", str(tmp_path / "data"))
+
+    result = run("backup", str(tmp_path / "nowhere" / "x.db"), "--data", str(tmp_path / "data"))
+
+    assert result.err == f"acumen: Folder {tmp_path / 'nowhere'} does not exist.\n"

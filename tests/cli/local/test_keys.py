@@ -65,6 +65,7 @@ def test_each_key_belongs_to_its_org(run: Run, tmp_path: Path):
 
 
 def test_a_key_that_is_not_there_cannot_be_revoked(run: Run, tmp_path: Path):
+    run("keys", "create", "laptop", "--data", str(tmp_path))
     result = run("keys", "revoke", "key_none", "--data", str(tmp_path))
 
     assert result.code == 1
@@ -109,3 +110,13 @@ def test_with_json_a_failure_is_json_too(run: Run, tmp_path: Path):
 
     assert result.code == 1
     assert "key_none" in json.loads(result.err)["error"]
+
+
+def test_without_a_database_there_are_no_keys_and_none_is_created(run: Run, tmp_path: Path):
+    data = ("--data", str(tmp_path / "none"))
+
+    listed, revoked = run("keys", "list", *data), run("keys", "revoke", "key_1", *data)
+
+    assert listed.out.startswith("No keys.")
+    assert (revoked.code, "No key 'key_1'" in revoked.err) == (1, True)
+    assert not (tmp_path / "none").exists()

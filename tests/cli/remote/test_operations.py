@@ -1,5 +1,6 @@
 """`acumen failures`, `proposals`, `tail`, `outcomes` and `purge`."""
 
+import io
 import json
 import subprocess
 import time
@@ -66,13 +67,14 @@ def test_a_group_is_archived_and_reopened(ask: Run, lesson: dict[str, Any]):
 def test_a_lesson_is_edited_approved_and_rejected(ask: Run, lesson: dict[str, Any]):
     number = str(lesson["agent_playbook_id"])
 
-    edited = ask("proposals", "edit", number, "--content", "Ask for less.")
-    approved = ask("proposals", "approve", number)
+    edited = ask("proposals", "edit", number, "--content", "Ask for less.", "--rationale", "Large pages time out.")
+    approved_json = ask("proposals", "approve", number, "--json").json
     listed = ask("proposals", "--approval", "approved")
     rejected = ask("proposals", "reject", number, "--json").json
 
     assert "pending. Ask for less." in edited.out
-    assert "approved" in approved.out
+    assert approved_json["proposal"]["rationale"] == "Large pages time out."
+    assert approved_json["proposal"]["approval"] == "approved"
     assert "Ask for less." in listed.out
     assert rejected["proposal"]["approval"] == "rejected"
     assert ask("proposals", "approve", "987654").code == 1
@@ -102,13 +104,62 @@ def test_outcomes_are_printed_as_json_lines(ask: Run, server: Served):
 
     lines = [json.loads(line) for line in ask("outcomes").out.splitlines()]
 
-    assert {line["kind"] for line in lines} == {"outcome"}
+    assert "outcome" in {line["kind"] for line in lines}
+
+
+def test_outcomes_include_those_reported_of_sessions_and_evaluations(ask: Run):
+    ask("publish", "--user", "exported", "--session", "exported-1", "--finish", "user: Deploy the api.")
+    ask("outcome", "exported-1", "failure", "--user", "exported")
+
+    lines = [json.loads(line) for line in ask("outcomes").out.splitlines()]
+
+    kinds = {line["kind"]: line for line in lines if line.get("session_id") == "exported-1"}
+    assert kinds["session_outcome"]["outcome"] == "failure"
+    assert kinds["session_evaluation"]["is_success"] is False
 
 
 def test_a_source_is_purged(ask: Run, server: Served):
     send(server, {"source": "rogue", "endpoint": "x", "status": "ok"})
 
-    told = ask("purge", "--source", "rogue")
+    told = ask("purge", "--source", "rogue", "--yes")
 
     assert told.out.startswith("Deleted 1 operation,")
     assert ask("purge").code == 1
+
+
+def test_a_purge_is_previewed_and_confirmed(ask: Run, server: Served, monkeypatch: pytest.MonkeyPatch):
+    send(server, {"source": "kept", "endpoint": "x", "status": "ok"})
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+
+    previewed = ask("purge", "--source", "kept", "--dry-run")
+    declined = ask("purge", "--source", "kept")
+    remaining = ask("tail", "--source", "kept", "--no-follow")
+
+    assert previewed.out == "Would delete 1 operation and everything derived from them.\n"
+    assert declined.code == 1
+    assert remaining.out.count("kept x ok") == 1
+
+
+@pytest.mark.parametrize("option", ["--dry-run", "--yes"])
+def test_an_operation_that_does_not_exist_is_not_purged(ask: Run, option: str):
+    result = ask("purge", "--operation", "nowhere", option)
+
+    assert (result.code, result.out) == (1, "")
+    assert "No operation 'nowhere'" in result.err
+
+
+def test_nothing_to_list_is_said(ask: Run):
+    assert ask("tail", "--source", "silent", "--no-follow").out == "No tool calls yet.\n"
+    assert ask("proposals", "--approval", "rejected", "--flagged").out == "No proposals.\n"
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        (("failures", "g1", "--change", "merge"), "--change merge requires --into GROUP."),
+        (("failures", "g1", "--change", "resolve", "--into", "g2"), "--into can only be used with --change merge."),
+        (("proposals", "edit", "1"), "Pass --content, --trigger, --rationale or --pitfall."),
+    ],
+)
+def test_a_missing_option_is_named(ask: Run, words: tuple[str, ...], told: str):
+    assert told in ask(*words).err

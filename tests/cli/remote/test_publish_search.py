@@ -45,6 +45,43 @@ def test_a_search_prints_scores_and_context(ask: Run):
     assert "<acumen-context>" in result.out
 
 
+def test_a_search_prints_a_context_of_standing_memories_only(ask: Run):
+    ask("publish", "--user", "standing", "--wait", "user: I prefer short answers.")
+
+    result = ask("search", "zebra", "--user", "standing")
+
+    assert result.out.startswith("No relevant memories found; the context has 1 memory.")
+    assert "I prefer short answers." in result.out
+
+
+def test_a_search_counts_the_standing_memories_of_its_context(ask: Run):
+    ask("publish", "--user", "both", "--wait", *CORRECTION, "user: I prefer short answers.")
+
+    answer = ask("search", "which region do I deploy to", "--user", "both", "--json").json
+
+    assert answer["msg"] == "Found 1 memory; the context has 2 memories"
+
+
+def test_an_empty_query_is_refused(ask: Run):
+    assert ask("search", " ").err == "acumen: The query is empty.\n"
+
+
+def test_an_unknown_role_is_stored_as_text_with_a_warning(ask: Run):
+    result = ask("publish", "--user", "roles", "bob: hello", "note: https://example.org")
+
+    assert "Warning: 'bob' is not a role, so the turn was stored as text of the user" in result.out
+    assert "Warning: 'note' is not a role" in result.out
+    assert "Warning" not in ask("publish", "--user", "roles", "user: hello", "https://example.org").out
+
+
+def test_a_new_session_without_a_user_turn_is_published_with_a_warning(ask: Run):
+    result = ask("publish", "--user", "silent", "assistant: Done.", "--json")
+    continued = ask("publish", "--user", "silent", "--session", "s", "assistant: Done.", "--json")
+
+    assert "No user turn found" in result.json["warnings"][0]
+    assert continued.json["warnings"] == []
+
+
 def test_the_context_fits_the_budget_and_says_what_it_left_out(ask: Run):
     ask("publish", "--user", "tight", "--wait", *CORRECTION)
 
@@ -172,11 +209,12 @@ def test_sessions_are_listed_with_how_they_ended_and_why(ask: Run):
 
     assert (found["session_id"], found["is_success"]) == ("bad", False)
     assert "failure" in listed
+    assert "TURNS TO RESOLUTION" in " ".join(ask("sessions", "--user", "ends").out.split())
     assert "never deploy production to us-east-1" in " ".join(listed.split())
 
 
 def test_nobodys_sessions_say_when_there_will_be_some(ask: Run):
-    assert "quiet for a while" in ask("sessions", "--user", "a stranger").out
+    assert "after 10 minutes without a request" in ask("sessions", "--user", "a stranger").out
 
 
 def test_an_outcome_that_is_stated_goes_before_the_verdict(ask: Run):

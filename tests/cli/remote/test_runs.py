@@ -22,9 +22,9 @@ def test_a_rerun_is_waited_for_promoted_and_rolled_back(ask: Run, what: str, ser
 
     assert (rerun["status"], rerun["service_name"], rerun["processed_user_ids"]) == ("completed", service, [user])
     assert rerun["stats"]["generated"] >= 1
-    assert up.out.startswith("Upgraded: ")
+    assert up.out.startswith("Promoted ")
     assert " 0 promoted" not in up.out
-    assert down.out.startswith("Downgraded: ")
+    assert down.out.startswith("Archived ")
     assert " 0 restored" not in down.out
 
 
@@ -59,7 +59,7 @@ def test_runs_are_listed_and_cancelled(ask: Run):
         (("rerun", "profiles", "--name", "nobody"), "There is no extractor 'nobody'"),
         (("rerun", "profiles", "--agent-version", "v1"), "no agent version"),
         (("versions", "promote", "profiles", "--name", "x"), "no agent version and no name"),
-        (("runs", "status", "brewing"), "No operation found for service: brewing"),
+        (("runs", "status", "brewing"), "No run of service 'brewing'. Services: profile_generation, "),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else None,
 )

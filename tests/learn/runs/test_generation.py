@@ -246,7 +246,9 @@ async def test_a_rerun_for_nobody_is_over_at_once(org: Org):
 async def test_no_operation_was_asked_for(org: Org):
     answer = await org.sdk.operation_status(service_name="feedback_generation")
 
-    assert (answer.operation_status, answer.msg) == (None, "No operation found for service: playbook_generation")
+    services = "profile_generation, playbook_generation, playbook_aggregation, evaluation_regeneration"
+    assert answer.operation_status is None
+    assert answer.msg == f"No run of service 'playbook_generation'. Services: {services}"
 
 
 async def test_an_extractor_nobody_has_is_refused_by_name(org: Org):
@@ -396,8 +398,8 @@ async def test_a_user_whose_rerun_failed_is_listed_and_stays_as_they_are(org: Or
     assert [(one.user_id, one.error) for one in ended.failed_user_ids] == [
         ("bob", "ExtractorsFailed: profiles: ValueError: torn page")
     ]
-    assert "1 of 2 user(s) failed" in ended.error_message
-    assert "1 user(s) with an unfinished rerun stay unchanged" in upgraded.message
+    assert "1 of 2 users failed" in ended.error_message
+    assert "1 user with an unfinished rerun unchanged" in upgraded.message
     assert len(await contents(org, user="bob")) == 1
 
 
@@ -458,7 +460,7 @@ async def test_users_whom_a_cancelled_rerun_did_not_reach_stay_as_they_are(org: 
     upgraded = await org.sdk.upgrade_profiles()
 
     assert (upgraded.profiles_promoted, upgraded.profiles_archived) == (1, 1)
-    assert "2 user(s) with an unfinished rerun stay unchanged" in upgraded.message
+    assert "2 users with an unfinished rerun unchanged" in upgraded.message
     assert [len(await contents(org, user=user)) for user in ("ada", "bob", "cyd")] == [1, 1, 1]
 
 

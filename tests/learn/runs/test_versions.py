@@ -40,7 +40,7 @@ async def test_an_upgrade_promotes_archives_and_deletes(org: Org):
     answer = await org.sdk.upgrade_profiles()
 
     assert (answer.profiles_promoted, answer.profiles_archived, answer.profiles_deleted) == (1, 2, 2)
-    assert answer.message == "Upgraded: 1 promoted, 2 archived, 2 old archived deleted"
+    assert answer.message == "Promoted 1, archived 2, deleted 2 old versions"
     assert await by_status(org) == {"archived": ["Grows figs", "Grows pears"], "current": ["Grows plums"]}
 
 
@@ -104,7 +104,7 @@ async def test_a_downgrade_goes_back_and_forth(org: Org):
     await org.sdk.downgrade_profiles(user_id="ada")
 
     assert (back.profiles_demoted, back.profiles_restored) == (1, 1)
-    assert back.message == "Downgraded: 1 archived, 1 restored"
+    assert back.message == "Archived 1, restored 1"
     assert after == {"archived": ["Grew figs", "Grows plums"], "current": ["Grows figs", "Grows pears"]}
     assert await by_status(org) == upgraded
 

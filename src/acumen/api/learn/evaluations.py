@@ -22,6 +22,7 @@ from acumen.model.metering.evaluation import (
     Stated,
     key_of,
 )
+from acumen.model.plural import counted
 from acumen.observe import outcomes
 from acumen_client.calls import Calls
 from acumen_client.wire import evaluations as wire
@@ -46,7 +47,9 @@ async def state_outcome(request: wire.SetSessionOutcomeRequest, call: Call) -> w
     stated = await outcomes.state(report, call.deps)
     call.app.wake_worker()
     ignored = request.unknown_fields()
-    message = "Session outcome recorded" + (f"; ignored unknown field(s) {', '.join(ignored)}" if ignored else "")
+    message = "Session outcome recorded"
+    if ignored:
+        message += f"; unknown {'field' if len(ignored) == 1 else 'fields'} ignored: {', '.join(ignored)}"
     return shaped(wire.SetSessionOutcomeResponse, stated, **_identity(stated), recorded=True, message=message)
 
 
@@ -63,7 +66,7 @@ async def get_outcomes(request: wire.GetSessionOutcomesRequest, call: Call) -> w
     )
     page = await outcomes.find(query, request.top_k, request.offset, call.deps)
     return wire.GetSessionOutcomesResponse(
-        session_outcomes=[_outcome(stated) for stated in page], message=f"Found {len(page)} session outcome(s)"
+        session_outcomes=[_outcome(stated) for stated in page], message=f"Found {counted(len(page), 'session outcome')}"
     )
 
 
@@ -105,7 +108,7 @@ async def get_results(
     evaluations = await evaluate.find(query, request.limit, request.offset, call.deps)
     return wire.GetEvaluationResultsViewResponse(
         agent_success_evaluation_results=[result(evaluation) for evaluation in evaluations],
-        msg=f"Found {len(evaluations)} evaluation result(s)",
+        msg=f"Found {counted(len(evaluations), 'evaluation result')}",
     )
 
 

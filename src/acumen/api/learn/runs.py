@@ -7,13 +7,16 @@ from msgspec.structs import asdict
 
 from acumen.api.call import Call, answers
 from acumen.api.views import before, maybe_seconds, millis, profile, seconds, shaped, turn, user, user_playbook
+from acumen.learn.evaluate import regenerate
 from acumen.learn.runs import generation, runs, versions
 from acumen.learn.runs.generation import PLAYBOOKS, PROFILES, GenerationRequest, Mode, Service
 from acumen.learn.runs.runs import RunStatus
 from acumen.learn.runs.versions import Downgraded, Upgraded, VersionFilter
+from acumen.learn.share import aggregate
 from acumen.model.ids import Kind, MemoryRef
 from acumen.model.jobs.run import Run, RunState
 from acumen.model.memories.playbook import UserPlaybook
+from acumen.model.plural import counted
 from acumen.review import history
 from acumen.review.history import ProfileChange, Provenance
 from acumen_client.calls import Calls
@@ -21,6 +24,7 @@ from acumen_client.wire import learn as wire
 
 # A caller waits this long at most; the run goes on without them.
 LONGEST_WAIT_SECONDS = 60.0
+SERVICES = (PROFILES.name, PLAYBOOKS.name, aggregate.SERVICE, regenerate.SERVICE)
 
 # --- making memories anew ------------------------------------------------------------------------------------------
 
@@ -133,12 +137,14 @@ def _playbooks(request: wire.DowngradeUserPlaybooksRequest) -> VersionFilter:
 
 
 def _upgraded(done: Upgraded) -> str:
-    counts = f"Upgraded: {done.promoted} promoted, {done.archived} archived, {done.deleted} old archived deleted"
-    return f"{counts}; {done.left_alone} user(s) with an unfinished rerun stay unchanged" if done.left_alone else counts
+    deleted = counted(done.deleted, "old version")
+    counts = f"Promoted {done.promoted}, archived {done.archived}, deleted {deleted}"
+    unchanged = counted(done.left_alone, "user")
+    return f"{counts}; {unchanged} with an unfinished rerun unchanged" if done.left_alone else counts
 
 
 def _downgraded(done: Downgraded) -> str:
-    return f"Downgraded: {done.demoted} archived, {done.restored} restored"
+    return f"Archived {done.demoted}, restored {done.restored}"
 
 
 # --- operations ----------------------------------------------------------------------------------------------------
@@ -148,7 +154,8 @@ def _downgraded(done: Downgraded) -> str:
 async def operation_status(request: wire.GetOperationStatusRequest, call: Call) -> wire.GetOperationStatusResponse:
     run_status = await runs.latest(request.service_name, call.deps)
     if run_status is None:
-        return wire.GetOperationStatusResponse(msg=f"No operation found for service: {request.service_name}")
+        services = ", ".join(SERVICES)
+        return wire.GetOperationStatusResponse(msg=f"No run of service {request.service_name!r}. Services: {services}")
     return wire.GetOperationStatusResponse(operation_status=_operation(run_status))
 
 
@@ -203,7 +210,7 @@ def _error(run_status: RunStatus) -> str | None:
     if not run_status.progress.failed:
         return run_status.run.cause
     first, progress = run_status.failed[0], run_status.progress
-    return f"{progress.failed} of {progress.total} user(s) failed; the first ({first.item}): {first.error}"
+    return f"{progress.failed} of {counted(progress.total, 'user')} failed; the first ({first.item}): {first.error}"
 
 
 # --- where memories came from --------------------------------------------------------------------------------------
@@ -231,7 +238,7 @@ def _provenance(ref: MemoryRef, provenance: Provenance) -> wire.LearningProvenan
         lineage=[_event(event) for event in provenance.lineage],
         model=origin.model or None,
         prompt_hash=origin.prompt_hash or None,
-        msg=f"Learned from {len(provenance.turns)} interaction(s)",
+        msg=f"Learned from {counted(len(provenance.turns), 'interaction')}",
     )
 
 

@@ -76,7 +76,7 @@ class LegacyRoute:
         try:
             return self.endpoint.parse(_renamed(query, self.names), _renamed(body, self.names))
         except ValidationError as error:
-            raise BadInput(in_words(error, self._legacy_names)) from None
+            raise BadInput(in_words(error, self._legacy_names, self.endpoint.request_model)) from None
 
     def rename_reply(self, reply: bytes) -> bytes:
         answer = _renamed(json.loads(reply), self._legacy_names)

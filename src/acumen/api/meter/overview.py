@@ -12,6 +12,7 @@ from acumen.meter.dashboard import Dashboard, PeriodTotals
 from acumen.meter.overview import CitedRule, Overview, OverviewPart, SourceSet
 from acumen.model.ids import Millis
 from acumen.model.metering.figures import MOST_CORRECTIONS, ReportPeriod, Totals, Wins
+from acumen.model.plural import counted
 from acumen_client.calls import Calls
 from acumen_client.wire import overview as wire
 
@@ -177,7 +178,7 @@ async def get_dashboard(request: wire.GetDashboardStatsRequest, call: Call) -> w
         playbooks_time_series=_series(totals.days, totals.playbooks),
         evaluations_time_series=_success_series(totals),
     )
-    return wire.GetDashboardStatsResponse(stats=stats, msg=f"The last {request.days_back} day(s)")
+    return wire.GetDashboardStatsResponse(stats=stats, msg=f"The last {counted(request.days_back, 'day')}")
 
 
 def _period(sums: PeriodTotals) -> wire.PeriodStats:

@@ -11,6 +11,7 @@ from acumen.meter.costs import CostReport, CostRow
 from acumen.meter.lift import Lift, OutcomeCounts
 from acumen.model.ids import Kind, MemoryRef, Millis, RequestId, SessionId, UserId
 from acumen.model.metering.usage import GroupBy, Use
+from acumen.model.plural import counted
 from acumen.model.times import DAY_MS
 from acumen.recall import replay
 from acumen.recall.replay import Then
@@ -45,8 +46,12 @@ async def get_injection_stats(request: wire.GetInjectionStatsRequest, call: Call
         request,
         stats=stats,
         covered_since=maybe_seconds(usage_stats.covered_since),
-        msg=f"Found {usage_stats.total} memory(ies) injected in the last {request.days_back} day(s)",
+        msg=_found(usage_stats.total, "injected", request.days_back),
     )
+
+
+def _found(count: int, what: str, days: int) -> str:
+    return f"Found {counted(count, 'memory', 'memories')} {what} in the last {counted(days, 'day')}"
 
 
 @answers(Calls.cite)
@@ -84,7 +89,7 @@ async def get_playbook_application_stats(
         unresolved_count=citation_stats.unresolved,
         retrieved_count=citation_stats.retrieved,
         covered_since=maybe_seconds(citation_stats.covered_since),
-        msg=f"Found {citation_stats.total} memory(ies) cited in the last {request.days_back} day(s)",
+        msg=_found(citation_stats.total, "cited", request.days_back),
     )
 
 

@@ -14,6 +14,7 @@ from acumen.api.views import request as request_view
 from acumen.api.views import turn as turn_view
 from acumen.model.conversation import AGENT_ROLES, USER_ROLES, Interaction, Request
 from acumen.model.ids import InteractionId, Millis, RequestId, SessionId, UserId
+from acumen.model.plural import counted
 from acumen.observe import conversations
 from acumen.observe.conversations import LearningProgress, RequestQuery, Session
 from acumen_client.calls import Calls
@@ -110,7 +111,7 @@ async def get_requests(body: wire.GetRequestsRequest, call: Call) -> wire.GetReq
     )
     sessions, more = await conversations.sessions(query, body.top_k, body.offset, call.deps)
     count = sum(len(session) for session in sessions)
-    message = f"Found {count} request(s) in {len(sessions)} session(s)"
+    message = f"Found {counted(count, 'request')} in {counted(len(sessions), 'session')}"
     return wire.GetRequestsResponse(sessions=[_session(session) for session in sessions], has_more=more, msg=message)
 
 
@@ -127,7 +128,7 @@ async def get_all_interactions(body: wire.GetAllInteractionsRequest, call: Call)
 
 def _listed(turns: list[Interaction]) -> wire.GetInteractionsResponse:
     return wire.GetInteractionsResponse(
-        interactions=[turn_view(turn) for turn in turns], msg=f"Found {len(turns)} interaction(s)"
+        interactions=[turn_view(turn) for turn in turns], msg=f"Found {counted(len(turns), 'interaction')}"
     )
 
 

@@ -11,6 +11,7 @@ from acumen.model.ids import Kind, UserId
 from acumen.model.memories.playbook import AgentPlaybook, Approval, UserPlaybook
 from acumen.model.memories.profile import Profile
 from acumen.model.memories.search import Filter, RankingMode
+from acumen.model.plural import counted
 from acumen.recall.context import Shares
 from acumen.recall.parts import ContextScope
 from acumen.recall.reformulate import standalone
@@ -148,7 +149,7 @@ async def search_profiles(request: wire.SearchUserProfileRequest, call: Call) ->
     hits = [hit for hit in recalled.of(Profile) if _has_feature(hit[0], request.custom_feature)]
     views = [profile(*hit) for hit in hits[: request.top_k]]
     return wire.SearchProfilesViewResponse(
-        **_told(recalled), user_profiles=views, msg=f"Found {len(views)} matching profile(s)"
+        **_told(recalled), user_profiles=views, msg=f"Found {counted(len(views), 'matching profile')}"
     )
 
 
@@ -170,7 +171,7 @@ async def search_user_playbooks(
     recalled = await _one_kind(Kind.USER_PLAYBOOK, query, request, request.top_k, call)
     views = [user_playbook(*hit) for hit in recalled.of(UserPlaybook)]
     return wire.SearchUserPlaybooksViewResponse(
-        **_told(recalled), user_playbooks=views, msg=f"Found {len(views)} user playbook(s)"
+        **_told(recalled), user_playbooks=views, msg=f"Found {counted(len(views), 'user playbook')}"
     )
 
 
@@ -182,7 +183,7 @@ async def search_agent_playbooks(
     recalled = await _one_kind(Kind.AGENT_PLAYBOOK, query, request, request.top_k, call)
     views = [agent_playbook(*hit) for hit in recalled.of(AgentPlaybook)]
     return wire.SearchAgentPlaybooksViewResponse(
-        **_told(recalled), agent_playbooks=views, msg=f"Found {len(views)} agent playbook(s)"
+        **_told(recalled), agent_playbooks=views, msg=f"Found {counted(len(views), 'agent playbook')}"
     )
 
 
@@ -205,7 +206,7 @@ async def search_interactions(
     answer = await search_turns(ask, call.deps)
     return wire.SearchInteractionsViewResponse(
         interactions=[turn(hit.turn, hit.match) for hit in answer.hits],
-        msg=f"Found {len(answer.hits)} interaction(s)",
+        msg=f"Found {counted(len(answer.hits), 'interaction')}",
         injection_id=answer.injection_id,
         degraded=answer.degraded is not None,
         search_mode_effective=answer.mode,
@@ -243,8 +244,11 @@ def _told(recalled: Recalled) -> dict[str, Any]:
 
 def _counted(recalled: Recalled) -> str:
     if recalled.withheld and recalled.assignment:
-        return f"No memories: this user is in the holdout group of experiment {recalled.assignment.experiment_id!r}."
-    if not recalled.hits:
-        return "No relevant memory found."
-    summary = f"Found {len(recalled.hits)} memory(ies)"
-    return f"{summary}; {recalled.degraded}" if recalled.degraded else summary
+        return f"No memories: this user is in the holdout group of experiment {recalled.assignment.experiment_id!r}"
+    summary = f"Found {_memories(len(recalled.hits))}" if recalled.hits else "No relevant memories found"
+    injected = f"the context has {_memories(len(recalled.context.shown))}" if recalled.context.shown else None
+    return "; ".join(filter(None, [summary, injected, recalled.degraded]))
+
+
+def _memories(count: int) -> str:
+    return counted(count, "memory", "memories")

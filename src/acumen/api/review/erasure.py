@@ -8,6 +8,7 @@ from acumen.jobs.retry_on_conflict import retry_on_conflict
 from acumen.learn.share import erase_from_shared
 from acumen.learn.share.erase_from_shared import SharedErasure
 from acumen.model.ids import InteractionId, Kind, MemoryRef, PlaybookId, RequestId, SessionId, UserId
+from acumen.model.plural import counted
 from acumen.review import erasure, memories, memory_queries
 from acumen_client.calls import Calls
 from acumen_client.wire import erasure as wire
@@ -137,7 +138,7 @@ async def clear_user_data(request: wire.ClearUserDataRequest, call: Call) -> wir
         deleted_ids=erased.ids,
         rewritten_agent_playbooks=list(unshared.rewritten),
         retired_agent_playbooks=list(unshared.retired),
-        message=f"Deleted {sum(erased.counts.values())} item(s)",
+        message=f"Deleted {counted(sum(erased.counts.values()), 'item')}",
     )
 
 
@@ -157,8 +158,10 @@ async def _unsharing(
 
 
 def _deleted(count: int | None = None) -> wire.DeletedResponse:
-    return wire.DeletedResponse(message="Deleted successfully" if count is None else f"Deleted {count} item(s)")
+    return wire.DeletedResponse(
+        message="Deleted successfully" if count is None else f"Deleted {counted(count, 'item')}"
+    )
 
 
 def _bulk(count: int) -> wire.BulkDeleteResponse:
-    return wire.BulkDeleteResponse(deleted_count=count, message=f"Deleted {count} item(s)")
+    return wire.BulkDeleteResponse(deleted_count=count, message=f"Deleted {counted(count, 'item')}")

@@ -15,6 +15,7 @@ from acumen.model.memories.base import Category, Status
 from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson, UserPlaybook
 from acumen.model.memories.profile import Profile, TimeToLive
 from acumen.model.memories.search import Filter
+from acumen.model.plural import counted
 from acumen.review import memories, memory_queries
 from acumen.review.operations import proposals
 from acumen_client.calls import Calls
@@ -68,7 +69,7 @@ _ALIVE = (Status.CURRENT, Status.PENDING, Status.ARCHIVED, Status.FORGOTTEN, Sta
 
 def _profiles(profiles: list[Profile]) -> wire.GetProfilesResponse:
     return wire.GetProfilesResponse(
-        user_profiles=[profile(memory) for memory in profiles], msg=f"Found {len(profiles)} profile(s)"
+        user_profiles=[profile(memory) for memory in profiles], msg=f"Found {counted(len(profiles), 'profile')}"
     )
 
 
@@ -110,7 +111,7 @@ async def get_user_playbooks(request: wire.GetUserPlaybooksRequest, call: Call) 
     playbooks = await memory_queries.user_playbooks(query, request.limit, call.deps)
     return wire.GetUserPlaybooksResponse(
         user_playbooks=[user_playbook(playbook) for playbook in playbooks],
-        msg=f"Found {len(playbooks)} user playbook(s)",
+        msg=f"Found {counted(len(playbooks), 'user playbook')}",
     )
 
 
@@ -125,7 +126,7 @@ async def get_agent_playbooks(request: wire.GetAgentPlaybooksRequest, call: Call
     playbooks = await memory_queries.agent_playbooks(query, request.limit, call.deps)
     return wire.GetAgentPlaybooksResponse(
         agent_playbooks=[agent_playbook(playbook) for playbook in playbooks],
-        msg=f"Found {len(playbooks)} agent playbook(s)",
+        msg=f"Found {counted(len(playbooks), 'agent playbook')}",
     )
 
 
@@ -136,7 +137,7 @@ async def get_agent_playbooks(request: wire.GetAgentPlaybooksRequest, call: Call
 async def add_profiles(request: wire.AddUserProfileRequest, call: Call) -> wire.AddedResponse:
     now = call.deps.now()
     count = await memories.add(Kind.PROFILE, [_new_profile(new, now) for new in request.user_profiles], call.deps)
-    return wire.AddedResponse(added_count=count, message=f"Added {count} profile(s)")
+    return wire.AddedResponse(added_count=count, message=f"Added {counted(count, 'profile')}")
 
 
 @answers(Calls.add_user_playbooks)
@@ -145,7 +146,7 @@ async def add_user_playbooks(request: wire.AddUserPlaybookRequest, call: Call) -
     added = [_new_user_playbook(new, now) for new in request.user_playbooks]
     count = await memories.add(Kind.USER_PLAYBOOK, added, call.deps)
     await aggregate.add_due(call.deps, aggregate.PAUSE_MS)
-    return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
+    return wire.AddedResponse(added_count=count, message=f"Added {counted(count, 'item')}")
 
 
 @answers(Calls.add_agent_playbooks)
@@ -154,7 +155,7 @@ async def add_agent_playbooks(request: wire.AddAgentPlaybookRequest, call: Call)
     _require_reviewer_to_decide(request.agent_playbooks, call.caller)
     added = [_new_agent_playbook(new, now) for new in request.agent_playbooks]
     count = await memories.add(Kind.AGENT_PLAYBOOK, added, call.deps)
-    return wire.AddedResponse(added_count=count, message=f"Added {count} item(s)")
+    return wire.AddedResponse(added_count=count, message=f"Added {counted(count, 'item')}")
 
 
 def _require_reviewer_to_decide(new: Sequence[wire.NewAgentPlaybook], caller: Caller) -> None:

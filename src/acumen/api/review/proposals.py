@@ -2,16 +2,23 @@
 
 from acumen.api.call import Call, answers
 from acumen.api.views import shaped
+from acumen.deps import Deps
+from acumen.errors import NotFound
 from acumen.meter import lessons
 from acumen.meter.lessons import Rate
+from acumen.model.ids import Millis
 from acumen.model.memories.playbook import Approval
 from acumen.model.operations.operation import OperationFilter
+from acumen.observe import operations
 from acumen.review.operations import proposals
 from acumen.review.operations.proposals import ProposalFilter, Proposed
 from acumen.review.operations.purge import purge
 from acumen_client.calls import Calls
 from acumen_client.wire import failures as wire
 from acumen_client.wire.operations import PurgeOperationsRequest, PurgeOperationsResponse
+
+# Operations in one page while they are counted.
+PAGE = 1_000
 
 
 @answers(Calls.proposals)
@@ -44,10 +51,23 @@ async def lesson_effect(request: wire.LessonEffectRequest, call: Call) -> wire.L
 @answers(Calls.purge_operations)
 async def purge_operations(request: PurgeOperationsRequest, call: Call) -> PurgeOperationsResponse:
     ids = None if request.op_id is None else (request.op_id,)
-    gone = await purge(OperationFilter(ids=ids, session_id=request.session_id, source=request.source), call.deps)
+    query = OperationFilter(ids=ids, session_id=request.session_id, source=request.source)
+    if request.op_id is not None and not await operations.find(query, 1, call.deps):
+        raise NotFound(f"No operation {request.op_id!r}.")
+    if request.dry_run:
+        return PurgeOperationsResponse(operations=await _count(query, call.deps), groups=0, proposals=0)
+    gone = await purge(query, call.deps)
     return PurgeOperationsResponse(
         operations=gone.operations, groups=gone.groups, proposals=len(gone.dropped), proposals_kept=len(gone.remaining)
     )
+
+
+async def _count(query: OperationFilter, deps: Deps) -> int:
+    count, at, op_id = 0, Millis(0), ""
+    while page := await operations.find_after(at, op_id, query, PAGE, deps):
+        count += len(page)
+        at, op_id = page[-1].received_at, page[-1].id
+    return count
 
 
 def _rate(rate: Rate) -> wire.RateView:

@@ -8,6 +8,7 @@ from acumen.api.views import maybe_seconds, millis, seconds, shaped
 from acumen.model.ids import Kind, MemoryRef, Millis, UserId
 from acumen.model.memories.conflict import ConflictSide, Keep, OpenConflict
 from acumen.model.memories.memory import searchable, title
+from acumen.model.plural import counted
 from acumen.model.review.action import Action, ActionId, ActionItem, ActionKind, ActionRequest, ActionScope, Target
 from acumen.model.times import DAY_MS
 from acumen.review import actions, audit_log, conflicts, duplicate_clusters, duplicate_scan, queue, undo_action
@@ -46,7 +47,9 @@ async def get_memory_review(request: wire.GetMemoryReviewRequest, call: Call) ->
 
 
 def _message(page: CandidatePage, days_back: int, being_counted: int) -> str:
-    summary = f"{page.total} memory(ies) need review"
+    summary = "No memories need review"
+    if page.total:
+        summary = f"{counted(page.total, 'memory', 'memories')} {'needs' if page.total == 1 else 'need'} review"
     if being_counted:
         summary += f"; {being_counted} more are being scanned; ask again shortly"
     if page.enough_history:

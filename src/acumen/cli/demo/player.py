@@ -182,8 +182,8 @@ class Player(Struct):
 
     async def _undo(self, user: str, kind: MemoryChangeKind) -> None:
         (change,) = (await self.client.memory_changes(user_id=user, kinds=[kind], limit=1)).changes
-        answer = await self.client.undo_memory_change(change_id=change.change_id)
-        report.show_undone(self.console, change, answer)
+        await self.client.undo_memory_change(change_id=change.change_id)
+        report.show_undone(self.console, change)
 
     async def _step(self, session: DemoSession, step: Step) -> None:
         match step:

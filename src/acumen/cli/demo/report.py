@@ -17,8 +17,9 @@ from acumen.cli.demo.script import DAY, PAST, QUESTIONS, WEEKS, CallTool, DemoSe
 from acumen.cli.output import as_json_text, table
 from acumen.cli.remote.publish_search import kind_of, line_of
 from acumen.model.ids import Millis
+from acumen.model.plural import counted
 from acumen_client.client import AsyncClient
-from acumen_client.wire.changes import MemoryChange, MemoryChangeKind, UndoMemoryChangeResponse
+from acumen_client.wire.changes import MemoryChange, MemoryChangeKind
 from acumen_client.wire.failures import ProposalView
 from acumen_client.wire.memories import ProfileView, UserPlaybookView
 from acumen_client.wire.meter import InjectionStat
@@ -123,7 +124,7 @@ def _name(memory: Memory) -> Name:
 
 
 def show_beginning(console: Console, folder: Path) -> None:
-    text = f"Playing {len(PAST)} sessions of months ago, four weeks of routine and all of yesterday, in {folder}."
+    text = f"Replaying {len(PAST)} older sessions, four weeks of routine and one full day (yesterday) in {folder}."
     console.print(Text(text), soft_wrap=True)
 
 
@@ -138,7 +139,7 @@ def show_heading(console: Console, title: str, people: str, at: Millis) -> None:
 
 
 def show_recall(console: Console, question: str, answer: UnifiedSearchViewResponse) -> None:
-    size = f"{answer.context_tokens} tokens of context" if answer.context else "nothing relevant is known"
+    size = f"{answer.context_tokens} tokens of context" if answer.context else "no relevant memories"
     _line(console, "recalls", "cyan", f"“{question}”: {size}")
     _context(console, answer)
 
@@ -155,9 +156,8 @@ def show_citations(console: Console, citations: Sequence[Citation]) -> None:
 
 def show_echo(console: Console, answer: PublishUserInteractionResponse) -> None:
     learned = (answer.profiles_added or 0) + (answer.playbooks_added or 0)
-    _line(
-        console, "echoes", "magenta", f"the agent logs its prompt with the context in it: {learned} learned from that"
-    )
+    result = f"learned {learned} times again" if learned else "not learned again"
+    _line(console, "echoes", "magenta", f"the agent logs its prompt with the context in it: {result}")
 
 
 def show_call(console: Console, call: CallTool) -> None:
@@ -195,8 +195,8 @@ def show_settled(console: Console, conflict: MemoryConflict, keep: ConflictChoic
     _line(console, "settles", "green", text)
 
 
-def show_undone(console: Console, change: MemoryChange, answer: UndoMemoryChangeResponse) -> None:
-    _line(console, "undoes", "green", f"{change.change} by “{change.quote}”: {answer.msg}")
+def show_undone(console: Console, change: MemoryChange) -> None:
+    _line(console, "undoes", "green", f"{change.change} by “{change.quote}”: {change.kind} {change.id} restored")
 
 
 def _line(console: Console, verb: str, colour: str, words: str) -> None:
@@ -234,9 +234,8 @@ def show(summary: Summary, console: Console, *, as_json: bool) -> None:
 def _numbers(summary: Summary) -> list[tuple[str, str]]:
     superseded, forgotten = map(summary.count, (MemoryChangeKind.SUPERSEDED, MemoryChangeKind.FORGOTTEN))
     ended = f"{superseded} superseded, {forgotten} forgotten"
-    reviewed = (
-        f"{summary.count(MemoryChangeKind.CONFLICT)} conflict, {summary.count(MemoryChangeKind.RESTORED)} restored"
-    )
+    conflicts = counted(summary.count(MemoryChangeKind.CONFLICT), "conflict")
+    reviewed = f"{conflicts}, {summary.count(MemoryChangeKind.RESTORED)} restored"
     return [
         ("observed", f"{summary.turns} turns in {summary.sessions} sessions of {len(USERS)} users"),
         ("", f"{summary.operations} tool calls; {len(summary.proposed)} lessons proposed from them"),

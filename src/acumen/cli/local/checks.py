@@ -17,15 +17,17 @@ from acumen import operate, web
 from acumen.api.openapi import STATIC
 from acumen.auth.authenticator import is_loopback
 from acumen.cli.errors import sentence
-from acumen.cli.output import counted, size
+from acumen.cli.output import size
 from acumen.errors import AcumenError, BadSettings, ModelMissing, ModelUnavailable, ModelUnusable
 from acumen.llm.embedding import load_embedder
 from acumen.llm.ping import ping
 from acumen.llm.tokens import count_tokens
 from acumen.meter.system_status import LEAST_FREE_BYTES
+from acumen.model.plural import counted
 from acumen.settings import Settings
 from acumen_client.client import DEFAULT_URL, Client, Retry
 from acumen_client.errors import AcumenError as ClientError
+from acumen_client.errors import NotAuthenticated
 
 OLDEST_PYTHON = (3, 11)
 # The first without a bug that can corrupt a database in WAL mode.
@@ -34,7 +36,7 @@ COMFORTABLE_FREE_BYTES = 1024**3
 PAGES = Path(web.__file__).parent / "static"
 SCRIPTS = ("vendor/htmx.min.js", "vendor/uPlot.iife.js", "vendor/uPlot.min.css")
 ASSETS = ("docs.html", "swagger/swagger-ui-bundle.js", "swagger/swagger-ui.css")
-# A clock that shows an earlier time is error.
+# A clock that shows an earlier time is wrong.
 RELEASED = datetime(2026, 1, 1, tzinfo=UTC).timestamp()
 TIMEOUT_SECONDS = 3.0
 # Includes importing the model library; a model on a small machine is slow.
@@ -160,14 +162,14 @@ def embeddings(settings: Settings) -> Finding:
     """Embeds three sentences; the two similar ones must be closer to each other than to the third."""
     if not settings.recall.embeddings:
         fix = "Set ACUMEN_RECALL__EMBEDDINGS=true."
-        return Finding("warn", "Embeddings", "off: search by words only", fix)
+        return Finding("warn", "Embeddings", "off: keyword search only", fix)
     try:
         embedder = load_embedder()
         cat, kitten, tax = embedder.embed(["The cat sleeps.", "A kitten is napping.", "Taxes are due in April."])
     except ModelMissing as error:
         return Finding("fail", "Embeddings", str(error), REINSTALL)
     if not float(cat @ kitten) > float(cat @ tax):
-        return Finding("fail", "Embeddings", f"{embedder.name} returns error similarities", REINSTALL)
+        return Finding("fail", "Embeddings", f"{embedder.name} returns wrong similarities", REINSTALL)
     return Finding("ok", "Embeddings", f"{embedder.name} works, {embedder.dims} dimensions")
 
 
@@ -269,8 +271,11 @@ def server() -> Finding:
     try:
         with _client(url) as client:
             identity = client.whoami()
+    except NotAuthenticated:
+        fix = "Set ACUMEN_KEY; `acumen keys create NAME` creates a key."
+        return Finding("fail", "ACUMEN_URL", f"{url} requires a valid API key", fix)
     except (ClientError, AcumenError) as error:
-        fix = "Start the server, correct ACUMEN_URL, or set ACUMEN_KEY."
+        fix = "Start the server, or correct ACUMEN_URL."
         return Finding("fail", "ACUMEN_URL", sentence(error), fix)
     return Finding("ok", "ACUMEN_URL", f"{url} answers: org {identity.org_id}, role {identity.role}")
 

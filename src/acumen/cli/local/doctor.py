@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from msgspec.structs import asdict
@@ -11,7 +12,7 @@ from acumen.cli.errors import sentence
 from acumen.cli.local import checks
 from acumen.cli.local.checks import Finding
 from acumen.cli.local.setup import settings_of
-from acumen.cli.options import AsJson, ConfigFile, Data, Host, Port, examples
+from acumen.cli.options import AsJson, ConfigFile, Data, examples
 from acumen.cli.output import as_json_text
 from acumen.errors import BadSettings
 
@@ -30,12 +31,19 @@ OF_SETTINGS = (
     checks.keys,
 )
 
+CheckedHost = Annotated[str | None, typer.Option(show_default="127.0.0.1", help="Address to check.")]
+CheckedPort = Annotated[int | None, typer.Option(show_default="8061", help="Port to check.")]
+
 
 @app.command(epilog=examples("acumen doctor", "acumen doctor --port 9000 --data ./memory"))
 def doctor(
-    host: Host = None, port: Port = None, data: Data = None, config: ConfigFile = None, as_json: AsJson = False
+    host: CheckedHost = None,
+    port: CheckedPort = None,
+    data: Data = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Check the installation and show how to fix it. Changes nothing; exits with 1 if a check fails."""
+    """Check the installation and suggest fixes. Changes nothing; exits with 1 if a check fails."""
     findings = []
     for finding in _findings(data, config, host, port):
         findings.append(finding)

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 import typer
@@ -16,6 +15,8 @@ from acumen.cli.output import show, table, when
 from acumen.errors import BadInput, Conflict, NotFound
 from acumen.model.account import ApiKey
 from acumen.model.ids import LOCAL_ORG, Millis, OrgId, now
+from acumen.operate import database_exists
+from acumen.settings import Settings
 from acumen_client.wire.shapes import Role
 
 app = typer.Typer()
@@ -35,7 +36,7 @@ RoleName = Literal["reader", "agent", "reviewer", "admin"]
     ),
 )
 def create(
-    name: Annotated[str, typer.Argument(help="Name of the key.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the key.")],
     role: Annotated[
         RoleName, typer.Option(help="What the key allows; each role includes the ones before it.")
     ] = "admin",
@@ -50,7 +51,9 @@ def create(
         raise BadInput("The name of the key is empty: give it a name.")
     expires_at = None if expires is None else expiry(expires, now())
     org_id = OrgId(org or LOCAL_ORG)
-    key, secret = _with_keys(data, config, lambda keys: keys.create(org_id, name.strip(), Role(role), expires_at))
+    key, secret = _with_keys(
+        settings_of(data, config), lambda keys: keys.create(org_id, name.strip(), Role(role), expires_at)
+    )
     text = (
         f"{secret}\n\nKey {key.name!r} ({key.id}): role {key.role}, org {key.org_id}, {_expires(key)}.\n"
         "The secret cannot be shown again. From now on the server requires a key; a running server applies this\n"
@@ -59,9 +62,9 @@ def create(
     show(as_json, {**_fields(key), "secret": secret}, text)
 
 
-def _with_keys(data: Path | None, config: str | None, step: Callable[[KeyAuthenticator], Coroutine[Any, Any, T]]) -> T:
+def _with_keys(settings: Settings, step: Callable[[KeyAuthenticator], Coroutine[Any, Any, T]]) -> T:
     async def run() -> T:
-        async with opened(settings_of(data, config)) as parts:
+        async with opened(settings) as parts:
             return await step(KeyAuthenticator(parts.store, parts.open_org))
 
     return asyncio.run(run())
@@ -70,7 +73,8 @@ def _with_keys(data: Path | None, config: str | None, step: Callable[[KeyAuthent
 @keys.command("list", epilog=examples("acumen keys list", "acumen keys list --json"))
 def list_keys(data: Data = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
     """List the keys of all organizations, revoked ones included."""
-    stored = _with_keys(data, config, lambda keys: keys.all_keys())
+    settings = settings_of(data, config)
+    stored = _with_keys(settings, lambda keys: keys.all_keys()) if database_exists(settings) else []
     rows = [[k.id, k.name, k.role, k.org_id, f"{k.hint}…", _status(k), _time(k.created_at)] for k in stored]
     text = table(["id", "name", "role", "org", "prefix", "status", "created"], rows)
     none = "No keys. Only programs on this machine may call the server."
@@ -85,7 +89,10 @@ def revoke(
     as_json: AsJson = False,
 ) -> None:
     """Revoke a key permanently."""
-    key = _with_keys(data, config, lambda keys: _revoke(keys, key_id))
+    settings = settings_of(data, config)
+    if not database_exists(settings):
+        raise NotFound(f"No key {key_id!r}: there is no database at {settings.sqlite_path}.")
+    key = _with_keys(settings, lambda keys: _revoke(keys, key_id))
     text = f"Revoked key {key.name!r} ({key.id}). A running server applies this within two seconds."
     show(as_json, {"revoked": key.id, "name": key.name}, text)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from acumen.cli.options import Limit, Reason, Reply, User, examples, remote
-from acumen.cli.output import short, table, when
+from acumen.cli.output import actor_name, short, table, when
 from acumen.cli.remote.input import member_of, moment
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
@@ -30,11 +30,11 @@ def changes(
     client: Client,
     user: User = None,
     kind: Annotated[list[str] | None, typer.Option("--kind", help="Filter by kind, such as superseded.")] = None,
-    since: Annotated[str | None, typer.Option(help="From this date or time on, such as 2026-01-31 (UTC).")] = None,
+    since: Annotated[str | None, typer.Option(help="On or after this date or time (UTC), such as 2026-01-31.")] = None,
     until: Annotated[str | None, typer.Option(help="Before this date or time (UTC).")] = None,
     session: Annotated[str | None, typer.Option(help="Filter by the session that caused it.")] = None,
     limit: Limit = 20,
-    cursor: Annotated[int | None, typer.Option(min=1, help="Older than this change.")] = None,
+    cursor: Annotated[int | None, typer.Option(min=1, help="List changes older than this id.")] = None,
 ) -> Reply:
     """List changes to memories, or undo one. Learned, refined, superseded, in conflict, forgotten, expired."""
     page = client.memory_changes(
@@ -56,7 +56,7 @@ def _row(change: MemoryChange) -> list[object]:
     quote = None if change.quote is None else f"“{short(change.quote)}”"
     undo = "undone" if change.undone_by else "yes" if change.undoable else None
     about: list[Any] = [change.change, change.user_id, _texts(change), quote]
-    return [change.change_id, when(change.at), *about, change.actor, undo]
+    return [change.change_id, when(change.at), *about, actor_name(change.actor), undo]
 
 
 def _texts(change: MemoryChange) -> str:

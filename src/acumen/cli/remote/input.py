@@ -12,6 +12,7 @@ from acumen.errors import BadInput
 
 # Only these are roles: in "note: …" the user says "note".
 ROLES = frozenset("user human customer assistant agent ai bot model system tool".split())
+PREFIX = re.compile(r"\s*(\w+)\s*:\s")
 ROLE_AND_TEXT = re.compile(r"\s*(\w+)\s*:\s*(.*)", re.DOTALL)
 
 Turn = dict[str, Any]
@@ -23,7 +24,7 @@ def bodies(turns: list[str], file: Path | None, *, stdin: bool) -> list[Body]:
     """Publish bodies, each with `interaction_data_list`; those of a file may have more fields."""
     sources = [bool(turns), file is not None, stdin]
     if sum(sources) != 1:
-        raise BadInput('Give the turns in one way: as arguments ("user: …"), with --file, or with --stdin.')
+        raise BadInput("Pass turns either as arguments, with --file or with --stdin.")
     if turns:
         return [_body([turn_of(text) for text in turns])]
     text, name = (sys.stdin.read(), "standard input") if file is None else (_read(file), str(file))
@@ -36,6 +37,16 @@ def turn_of(text: str) -> Turn:
     if match and match[1].lower() in ROLES:
         return {"role": match[1].capitalize(), "content": match[2]}
     return {"role": "User", "content": text}
+
+
+def role_warnings(texts: list[str]) -> list[str]:
+    """For turns such as `bob: hello`, whose prefix looks like a role and is none."""
+    prefixes = [PREFIX.match(text) for text in texts]
+    unknown = dict.fromkeys(prefix[1] for prefix in prefixes if prefix and prefix[1].lower() not in ROLES)
+    return [
+        f"{name!r} is not a role, so the turn was stored as text of the user; use user: or assistant:"
+        for name in unknown
+    ]
 
 
 def parsed(text: str, name: str) -> list[Body]:

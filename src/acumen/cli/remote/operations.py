@@ -1,14 +1,17 @@
 """`acumen tail`, `failures`, `outcomes` and `purge`: recorded tool calls and what came of them."""
 
+import json
 import time
-from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
+from pydantic import BaseModel
 
 from acumen.cli.options import AsJson, Limit, Reply, Session, User, examples, remote
-from acumen.cli.output import counted, listed, when
+from acumen.cli.output import listed, when
 from acumen.errors import BadInput
+from acumen.model.plural import counted
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.failures import FailureResponse, GroupState
@@ -20,6 +23,10 @@ POLL_SECONDS = 1.0
 # Longest message in a line of `tail`.
 MESSAGE = 200
 _BARS = " ▁▂▃▄▅▆▇█"
+# Records of one request.
+PAGE = 1000
+NOTHING = "No operations match; nothing was deleted."
+M = TypeVar("M", bound=BaseModel)
 
 
 # --- failures -------------------------------------------------------------------------------------------------------
@@ -31,7 +38,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 @remote
 def failures(
     client: Client,
-    group: Annotated[str | None, typer.Argument(help="Id of a group, to show its details.")] = None,
+    group: Annotated[str | None, typer.Argument(metavar="GROUP", help="Id of a group, to show its details.")] = None,
     change: Annotated[
         Literal["merge", "unmerge", "resolve", "archive", "reopen"] | None, typer.Option(help="Change the group.")
     ] = None,
@@ -43,7 +50,8 @@ def failures(
     """List failure groups, or show one."""
     if change is not None:
         if group is None:
-            raise BadInput("Name the group to change: acumen failures GROUP --change …")
+            raise BadInput("--change requires a group: acumen failures GROUP --change …")
+        _check_merge(change, into)
         changed = client.change_failure(group_id=group, change=change, into=into)
         count = counted(changed.group.count, "failure")
         return Reply(changed, f"Group {changed.group.group_id}: {changed.group.state}, {count}.")
@@ -57,7 +65,15 @@ def failures(
         for row in page.groups
     ]
     headings = ["group", "status", "count", "sessions", "last seen", "call", "failure"]
-    return Reply(page, listed(headings, rows, f"{counted(page.total, 'failure group')}."))
+    total = counted(page.total, "failure group") if page.total else "No failure groups"
+    return Reply(page, listed(headings, rows, f"{total}."))
+
+
+def _check_merge(change: str, into: str | None) -> None:
+    if change == "merge" and into is None:
+        raise BadInput("--change merge requires --into GROUP.")
+    if change != "merge" and into is not None:
+        raise BadInput("--into can only be used with --change merge.")
 
 
 def _details(failure: FailureResponse) -> str:
@@ -68,8 +84,8 @@ def _details(failure: FailureResponse) -> str:
             f"{group.group_id}  {group.state}  {times}",
             f"Call       {group.source}: {group.endpoint} ({group.error_type or 'no type'})",
             f"Failure    {group.template}",
-            f"24 hours   {_trend(failure.hours)}",
-            f"30 days    {_trend(failure.days)}",
+            f"24 hours   {_trend(failure.hours, 'hour')}",
+            f"30 days    {_trend(failure.days, 'day')}",
             *([f"Flags      {', '.join(failure.hazards)}"] if failure.hazards else []),
             *(
                 f"Analysis   [{analysis.engine}, {analysis.state}] {analysis.diagnosis.get('cause', '')}"
@@ -89,9 +105,11 @@ def _details(failure: FailureResponse) -> str:
     )
 
 
-def _trend(counts: list[int]) -> str:
+def _trend(counts: list[int], unit: str) -> str:
+    """`unit`: hour or day."""
     highest = max(counts, default=0)
-    return "".join(_BARS[-(-count * 8 // (highest or 1))] for count in counts) + f"  max {highest}"
+    bars = "".join(_BARS[-(-count * 8 // (highest or 1))] for count in counts).rstrip()
+    return f"{bars}  at most {highest} per {unit}" if highest else f"0 per {unit}"
 
 
 # --- tail -----------------------------------------------------------------------------------------------------------
@@ -123,6 +141,8 @@ def tail(
         "user_id": user,
     }
     page = client.operations(**filters, limit=lines)
+    if not (page.operations or follow or as_json):
+        typer.echo("No tool calls yet.")
     cursor = page.cursor or "0."
     _show(reversed(page.operations), as_json=as_json)
     while follow:
@@ -147,28 +167,70 @@ def _line(operation: OperationView) -> str:
 # --- outcomes and purge ---------------------------------------------------------------------------------------------
 
 
-@app.command(epilog=examples("acumen outcomes > outcomes.jsonl"))
+@app.command(
+    epilog=examples(
+        "acumen outcomes > outcomes.jsonl",
+        "",
+        "`kind` is `outcome`, `verdict` or `evaluation` for recorded operations, `session_outcome` for outcomes "
+        "reported of sessions, and `session_evaluation` for graded sessions.",
+    )
+)
 @remote
 def outcomes(client: Client) -> None:
-    """Export outcomes, verdicts and evaluations as JSON lines, oldest first."""
+    """Export outcomes, verdicts and evaluations as JSON lines: of operations, then of sessions, oldest first."""
+    empty = True
+    for line in _outcome_lines(client):
+        typer.echo(line)
+        empty = False
+    if empty:
+        typer.echo("No outcomes.", err=True)
+
+
+def _outcome_lines(client: Client) -> Iterator[str]:
     cursor = None
     while (page := client.export_outcomes(after=cursor)).operations:
-        _show(iter(page.operations), as_json=True)
+        yield from (operation.model_dump_json(exclude_none=True) for operation in page.operations)
         cursor = page.cursor
+    reported = _all_pages(lambda offset: client.session_outcomes(top_k=PAGE, offset=offset).session_outcomes)
+    yield from (_kind_line("session_outcome", record) for record in reversed(reported))
+    graded = _all_pages(
+        lambda offset: client.evaluation_results(limit=PAGE, offset=offset).agent_success_evaluation_results
+    )
+    yield from (_kind_line("session_evaluation", result) for result in reversed(graded))
 
 
-@app.command(epilog=examples("acumen purge --source rogue-agent", "acumen purge --session s1"))
+def _all_pages(page_at: Callable[[int], list[M]]) -> list[M]:
+    records: list[M] = []
+    while page := page_at(len(records)):
+        records += page
+    return records
+
+
+def _kind_line(kind: str, record: BaseModel) -> str:
+    return json.dumps({"kind": kind, **record.model_dump(mode="json", exclude_none=True)}, ensure_ascii=False)
+
+
+@app.command(epilog=examples("acumen purge --source rogue-agent --dry-run", "acumen purge --session s1 --yes"))
 @remote
 def purge(
     client: Client,
     op_id: Annotated[str | None, typer.Option("--operation", help="Id of one operation.")] = None,
     session: Annotated[str | None, typer.Option("--session", "-s", help="All operations of a session.")] = None,
     source: Annotated[str | None, typer.Option(help="All operations of a source.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count the operations; delete nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
 ) -> Reply:
-    """Delete operations and everything derived from them."""
+    """Delete operations and everything derived from them. This cannot be undone."""
     if sum(option is not None for option in (op_id, session, source)) != 1:
         raise BadInput("Pass exactly one of --operation, --session and --source.")
-    answer = client.purge_operations(op_id=op_id, session_id=session, source=source)
+    selected: dict[str, Any] = {"op_id": op_id, "session_id": session, "source": source}
+    preview = client.purge_operations(**selected, dry_run=True)
+    matching = counted(preview.operations, "operation")
+    if dry_run or not preview.operations:
+        return Reply(preview, f"Would delete {matching} and everything derived from them." if dry_run else NOTHING)
+    if not yes:
+        typer.confirm(f"Delete {matching} and everything derived from them? This cannot be undone.", abort=True)
+    answer = client.purge_operations(**selected)
     deleted = [
         counted(answer.operations, "operation"),
         counted(answer.groups, "failure group"),

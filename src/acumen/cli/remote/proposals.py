@@ -5,7 +5,9 @@ from typing import Annotated
 import typer
 
 from acumen.cli.options import Approval, Limit, Reply, examples, remote
-from acumen.cli.output import counted, listed
+from acumen.cli.output import listed
+from acumen.errors import BadInput
+from acumen.model.plural import counted
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.failures import DecideProposalResponse, ProposalView
@@ -32,7 +34,8 @@ def proposals(
     page = client.proposals(approval=approval, flagged=flagged, limit=limit)
     headings = ["id", "approval", "from", "occurrences", "confidence", "lesson", "flags"]
     rows = [_row(proposal) for proposal in page.proposals]
-    return Reply(page, listed(headings, rows, f"{counted(len(rows), 'proposal')}."))
+    total = counted(len(rows), "proposal") if rows else "No proposals"
+    return Reply(page, listed(headings, rows, f"{total}."))
 
 
 def _row(proposal: ProposalView) -> list[object]:
@@ -68,9 +71,14 @@ def edit(
     lesson: LessonId,
     content: Annotated[str | None, typer.Option(help="Instruction: what the agent should do.")] = None,
     trigger: Annotated[str | None, typer.Option(help="Trigger: when it applies.")] = None,
+    rationale: Annotated[str | None, typer.Option(help="Rationale: why.")] = None,
+    pitfall: Annotated[str | None, typer.Option(help="Pitfall: what to avoid.")] = None,
 ) -> Reply:
     """Edit the text of a lesson. It stays pending."""
-    return _decided(client.decide_proposal(agent_playbook_id=lesson, decision="edit", content=content, trigger=trigger))
+    fields = {"content": content, "trigger": trigger, "rationale": rationale, "pitfall": pitfall}
+    if all(field is None for field in fields.values()):
+        raise BadInput("Pass --content, --trigger, --rationale or --pitfall.")
+    return _decided(client.decide_proposal(agent_playbook_id=lesson, decision="edit", **fields))
 
 
 def _decided(answer: DecideProposalResponse) -> Reply:

@@ -9,9 +9,11 @@ import typer
 from msgspec import Struct
 
 from acumen.cli.options import Reply, User, examples, remote
-from acumen.cli.output import counted, table
-from acumen.cli.remote.input import Body, bodies
+from acumen.cli.output import table
+from acumen.cli.remote.input import Body, bodies, role_warnings
 from acumen.errors import BadInput
+from acumen.model.conversation import AGENT_ROLES, USER_ROLES
+from acumen.model.plural import counted
 from acumen_client.client import Client
 from acumen_client.wire.memories import PlaybookView, ProfileView
 from acumen_client.wire.observe import PublishUserInteractionResponse
@@ -22,6 +24,7 @@ app = typer.Typer()
 
 # More than one request ever teaches.
 MAX_LEARNED = 1000
+NO_USER_TURN = f"No user turn found, so nothing is learned: a user turn has the role {', '.join(sorted(USER_ROLES))}"
 
 
 # --- publish ------------------------------------------------------------------------------------------------------
@@ -33,17 +36,18 @@ class PublishResult(Struct, frozen=True):
     body: Body
     answer: PublishUserInteractionResponse
     learned: list[ProfileView | PlaybookView]
+    warnings: list[str]  # those of the server too
 
     def as_json(self) -> dict[str, Any]:
         answer = self.answer.model_dump(mode="json", exclude_none=True)
         learned = [memory.model_dump(mode="json", exclude_none=True) for memory in self.learned]
         about = {name: self.body[name] for name in ("user_id", "session_id")}
-        return {**about, **answer, "learned": learned}
+        return {**about, **answer, "warnings": self.warnings, "learned": learned}
 
     def text(self) -> str:
         turns = counted(len(self.body["interaction_data_list"]), "turn")
         stored = f"Stored {turns} of session {self.body['session_id']} as {self.answer.request_id}."
-        warnings = [f"Warning: {warning}" for warning in self.answer.warnings]
+        warnings = [f"Warning: {warning}" for warning in self.warnings]
         return "\n".join([stored, *warnings, *self._learning()])
 
     def _learning(self) -> Iterator[str]:
@@ -73,7 +77,9 @@ class PublishResult(Struct, frozen=True):
 @remote
 def publish(
     client: Client,
-    turns: Annotated[list[str] | None, typer.Argument(metavar='["ROLE: TEXT"]...', help="Turns, oldest first.")] = None,
+    turns: Annotated[
+        list[str] | None, typer.Argument(metavar="TURN", help='Turns, oldest first, such as "user: hello".')
+    ] = None,
     user: User = None,
     session: Annotated[
         str | None, typer.Option("--session", "-s", show_default="a new one", help="Session id.")
@@ -82,7 +88,7 @@ def publish(
     stdin: Annotated[bool, typer.Option("--stdin", help="Read the turns from standard input.")] = False,
     wait: Annotated[bool, typer.Option("--wait", "-w", help="Wait for learning and show what was learned.")] = False,
     finish: Annotated[bool, typer.Option("--finish", help="End the session.")] = False,
-    source: Annotated[str | None, typer.Option(help="Source.")] = None,
+    source: Annotated[str | None, typer.Option(help="Name of the publishing system.")] = None,
     agent_version: Annotated[str | None, typer.Option(help="Version of the agent.")] = None,
     request_id: Annotated[str | None, typer.Option(help="Idempotency key: the same id is stored once.")] = None,
 ) -> Reply:
@@ -99,18 +105,34 @@ def publish(
     about = {name: value for name, value in fields.items() if value is not None}
     new_session = {"session_id": f"cli_{uuid.uuid4().hex[:12]}"}
     published = [
-        _publish(client, {**new_session, **body, **about}, wait=wait) for body in bodies(turns or [], file, stdin=stdin)
+        _publish(
+            client,
+            {**new_session, **body, **about},
+            role_warnings(turns or []),
+            wait=wait,
+            new_session="session_id" not in {**body, **about},
+        )
+        for body in bodies(turns or [], file, stdin=stdin)
     ]
     answers = [each.as_json() for each in published]
     value = answers[0] if len(answers) == 1 else {"published": answers}
     return Reply(value, "\n".join(each.text() for each in published))
 
 
-def _publish(client: Client, body: Body, *, wait: bool) -> PublishResult:
+def _publish(client: Client, body: Body, warnings: list[str], *, wait: bool, new_session: bool) -> PublishResult:
     if not body.get("user_id"):
         raise BadInput("No user given: pass --user NAME.")
     answer = client.publish(**{**body, "wait_for_response": wait})
-    return PublishResult(body, answer, _learned(client, body["user_id"], answer.request_id or "") if wait else [])
+    if new_session and not answer.warnings and not any(map(_by_user, body["interaction_data_list"])):
+        warnings = [*warnings, NO_USER_TURN]
+    learned = _learned(client, body["user_id"], answer.request_id or "") if wait else []
+    return PublishResult(body, answer, learned, [*warnings, *answer.warnings])
+
+
+def _by_user(turn: Any) -> bool:
+    """Also an invalid turn: the server refuses it."""
+    role = turn.get("role", "User") if isinstance(turn, dict) else "User"
+    return str(role).strip().lower() not in AGENT_ROLES
 
 
 def _learned(client: Client, user: str, request: str) -> list[ProfileView | PlaybookView]:
@@ -131,19 +153,22 @@ def _learned(client: Client, user: str, request: str) -> list[ProfileView | Play
 @remote
 def search(
     client: Client,
-    query: Annotated[str, typer.Argument(help="What the agent is about to do or answer.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="What the agent is about to do or answer.")],
     user: User = None,
     top_k: Annotated[int, typer.Option(min=1, max=100, help="Maximum results per kind.")] = 5,
     max_tokens: Annotated[
         int | None, typer.Option(min=0, show_default="server setting", help="Token budget of the context.")
     ] = None,
     mode: Annotated[
-        Literal["hybrid", "fts", "vector"], typer.Option(help="Match by meaning and words, by words, or by meaning.")
+        Literal["hybrid", "fts", "vector"],
+        typer.Option(help="hybrid: keyword and semantic; fts: keyword; vector: semantic."),
     ] = "hybrid",
     context_only: Annotated[bool, typer.Option("--context-only", help="Print only the text for the prompt.")] = False,
     count: Annotated[bool, typer.Option("--count/--no-count", help="Count the results as injected.")] = True,
 ) -> Reply:
     """Search memories and print the context for a prompt. Without --user, search shared lessons only."""
+    if not query.strip():
+        raise BadInput("The query is empty.")
     answer = client.search(
         query=query,
         user_id=user,
@@ -159,16 +184,15 @@ def search(
 
 def _search_text(answer: UnifiedSearchViewResponse) -> str:
     hits: list[ProfileView | PlaybookView] = [*answer.profiles, *answer.user_playbooks, *answer.agent_playbooks]
-    if not hits:
-        return answer.msg or "No relevant memories found."
     best_first = sorted(hits, key=lambda hit: -(hit.score or 0))
     rows = [[f"{hit.score or 0:.3f}", kind_of(hit), line_of(hit)] for hit in best_first]
-    parts = [table(["score", "kind", "memory"], rows), ""]
-    parts += [f"Context ({answer.context_tokens or 0} tokens):", answer.context or ""]
+    parts = [table(["score", "kind", "memory"], rows) if rows else f"{answer.msg}."]
+    if answer.context:
+        parts += ["", f"Context ({counted(answer.context_tokens or 0, 'token')}):", answer.context]
     if answer.left_out:
         parts.append(f"Excluded by the token budget: {counted(len(answer.left_out), 'memory', 'memories')}.")
-    if answer.degraded:
-        parts.append(answer.msg or "")
+    if answer.degraded and rows:
+        parts.append(f"{answer.msg}.")
     return "\n".join(parts)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from acumen.cli.options import AllUsers, Days, Limit, Reason, Reply, User, examples, remote
-from acumen.cli.output import TITLE, listed, table, when
+from acumen.cli.output import TITLE, actor_name, listed, table, when
 from acumen.cli.remote.input import member_of
 from acumen.errors import BadInput
 from acumen.model.prompt_injection import visible
@@ -97,30 +97,33 @@ def _candidate(candidate: MemoryReviewCandidate) -> list[object]:
         "acumen memory-review apply archive user_playbook:7 user_playbook:9 --dry-run",
         "acumen memory-review apply merge user_playbook:7 user_playbook:9 --into 9",
         "acumen memory-review apply change_scope user_playbook:7 --everyone",
-        'acumen memory-review apply edit profile:prof_1 --content "Lives in Oslo"',
+        'acumen memory-review apply edit profile:prof_1 --content "Lives in Oslo" --tag travel',
     )
 )
 @remote
 def apply(
     client: Client,
-    action: Annotated[ReviewAction, typer.Argument(help="Action.")],
-    memories: Annotated[list[str], typer.Argument(metavar="[KIND:]ID...", help="Memories, as the review lists them.")],
+    action: Annotated[ReviewAction, typer.Argument(metavar="ACTION", help="Action.")],
+    memories: Annotated[list[str], typer.Argument(metavar="[KIND:]ID", help="Memories, as the review lists them.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Preview; change nothing.")] = False,
     reason: Reason = "",
-    into: Annotated[str | None, typer.Option(help="merge: id of the memory that stays.")] = None,
+    into: Annotated[str | None, typer.Option(help="merge: id of the memory to keep.")] = None,
     by: Annotated[str | None, typer.Option(help="supersede_by: id of the memory that replaces it.")] = None,
     days: Annotated[int, typer.Option(min=1, help="snooze: number of days.")] = 30,
     content: Annotated[str | None, typer.Option(help="edit: new text.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="edit: new tags, replacing the current ones.")] = None,
     everyone: Annotated[
         bool, typer.Option("--everyone", help="change_scope: share a user's lesson with all users.")
     ] = False,
     agent_version: Annotated[str | None, typer.Option(help="change_scope: agent version it is for.")] = None,
     confirm: Annotated[str, typer.Option(help='delete: "delete" and the number of memories.')] = "",
 ) -> Reply:
-    """Act on memories. Prints what changed and why others did not. Everything but `delete` can be undone."""
+    """Apply an action. Prints what changed and the reason for each skipped memory. Only `delete` cannot be undone."""
+    _check_options(action, into=into, by=by, edited=bool(content or tag), scoped=everyone or agent_version is not None)
     confirmation = f"delete {len(memories)}"
     if action is ReviewAction.DELETE and not confirm:
         confirm = confirmation if dry_run else _prompt(confirmation)
+    changes = {name: value for name, value in (("content", content), ("tags", tag)) if value is not None}
     scope = {"everyone": everyone, "agent_version": agent_version}
     fields: dict[str, Any] = {
         "dry_run": dry_run,
@@ -128,7 +131,7 @@ def apply(
         "into": into,
         "superseded_by": by,
         "until": int(time.time()) + days * DAY_SECONDS if action is ReviewAction.SNOOZE else None,
-        "changes": {"content": content} if content is not None else None,
+        "changes": changes or None,
         "scope": scope if action is ReviewAction.CHANGE_SCOPE else None,
         "confirm": confirm,
     }
@@ -137,8 +140,20 @@ def apply(
     return _reply(answer, failed=not any(item.changed for item in answer.items))
 
 
+def _check_options(action: ReviewAction, *, into: str | None, by: str | None, edited: bool, scoped: bool) -> None:
+    if action is ReviewAction.MERGE and into is None:
+        raise BadInput("--into is required for merge.")
+    if action is ReviewAction.SUPERSEDE_BY and by is None:
+        raise BadInput("--by is required for supersede_by.")
+    if action is ReviewAction.EDIT and not edited:
+        raise BadInput("Pass --content or --tag.")
+    if action is ReviewAction.CHANGE_SCOPE and not scoped:
+        raise BadInput("Pass --everyone or --agent-version.")
+
+
 def _prompt(confirmation: str) -> str:
-    return str(typer.prompt(f"Deleted memories cannot be restored. Type {confirmation!r} to confirm", default=""))
+    question = f"Deleted memories cannot be restored. Type {confirmation!r} to confirm"
+    return str(typer.prompt(question, default="", show_default=False))
 
 
 def _item(name: str) -> ReviewItem:
@@ -185,7 +200,7 @@ def log(client: Client, limit: Limit = 20) -> Reply:
 
 def _entry(entry: ReviewActionEntry) -> list[object]:
     names = _names([f"{item.kind}:{item.id}" for item in entry.items])
-    about = [when(entry.at), entry.action, entry.actor, entry.changed_count, names]
+    about = [when(entry.at), entry.action, actor_name(entry.actor), entry.changed_count, names]
     return [*about, entry.reason, entry.action_id, entry.undone_by]
 
 
@@ -222,7 +237,7 @@ def _conflict(conflict: MemoryConflict) -> list[object]:
 def settle(
     client: Client,
     conflict: Annotated[str, typer.Argument(metavar="CONFLICT", help="Id from `conflicts`.")],
-    keep: Annotated[ConflictChoice, typer.Argument(help="Memory to keep.")],
+    keep: Annotated[ConflictChoice, typer.Argument(metavar="KEEP", help="Memory to keep.")],
     reason: Reason = "",
 ) -> Reply:
     """Settle a conflict: keep the newer memory, the older one, or both. It can be undone."""

@@ -16,7 +16,7 @@ from acumen_client.client import Client
 from acumen_client.wire.learn import GenerationStarted, OperationStatus, OperationStatusInfo
 
 app = typer.Typer()
-versions = typer.Typer(help="Switch to rebuilt memories, or back.", no_args_is_help=True)
+versions = typer.Typer(help="Activate rebuilt memories, or roll back.", no_args_is_help=True)
 runs = typer.Typer(help="Show or cancel background runs.", no_args_is_help=True)
 app.add_typer(versions, name="versions")
 app.add_typer(runs, name="runs")
@@ -24,12 +24,15 @@ app.add_typer(runs, name="runs")
 POLL_SECONDS = 0.5
 SERVICES = {"profiles": "profile_generation", "playbooks": "playbook_generation"}
 
-What = Annotated[Literal["profiles", "playbooks"], typer.Argument(help="Facts about users, or user playbooks.")]
-Service = Annotated[str | None, typer.Argument(help="profile_generation, playbook_generation, …")]
+What = Annotated[
+    Literal["profiles", "playbooks"], typer.Argument(metavar="WHAT", help="Facts about users, or user playbooks.")
+]
+SERVICE_HELP = "profile_generation, playbook_generation, playbook_aggregation or evaluation_regeneration."
+Service = Annotated[str | None, typer.Argument(metavar="SERVICE", help=SERVICE_HELP)]
 AgentVersion = Annotated[str | None, typer.Option(help="Filter by agent version (playbooks only).")]
 Name = Annotated[str | None, typer.Option(help="Filter by extractor or playbook name.")]
 OnlyAffected = Annotated[
-    bool, typer.Option("--only-affected/--all", help="Only users who have another version, or all users.")
+    bool, typer.Option("--only-affected/--all", help="Only users with a version to switch to; --all includes everyone.")
 ]
 
 
@@ -48,8 +51,8 @@ def rerun(
     what: What,
     user: User = None,
     source: Annotated[str | None, typer.Option(help="Filter by source.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="From this time on (UTC).")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Before this time (UTC).")] = None,
+    since: Annotated[datetime | None, typer.Option(help="On or after this date or time (UTC).")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Before this date or time (UTC).")] = None,
     agent_version: AgentVersion = None,
     name: Name = None,
     wait: Wait = False,
@@ -134,7 +137,7 @@ def _refuse_for_profiles(option: str | None) -> None:
 @runs.command(epilog=examples("acumen runs status", "acumen runs status playbook_generation --wait"))
 @remote
 def status(client: Client, service: Service = None, wait: Wait = False) -> Reply:
-    """Show the progress of the last run of a service, or of all that learn."""
+    """Show the progress of the last run of a service, or of all learning services."""
     if service is not None:
         run = _run(client, service)
         return _reply(_ended(client, service, run.run_id) if wait else run)

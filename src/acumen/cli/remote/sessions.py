@@ -12,7 +12,7 @@ from acumen_client.wire.evaluations import EvaluationResultView, SessionOutcomeK
 
 app = typer.Typer()
 
-NONE_YET = "No session evaluated yet. A session is evaluated when it is finished or was quiet for a while."
+NONE_YET = "No session evaluated yet. A session is evaluated after 10 minutes without a request, or when it is ended."
 
 
 @app.command(epilog=examples("acumen sessions", "acumen sessions --user ana --limit 5", "acumen sessions --json"))
@@ -21,7 +21,7 @@ def sessions(client: Client, user: User = None, limit: Limit = 20) -> Reply:
     """List the latest sessions and their outcomes."""
     page = client.evaluation_results(user_id=user, limit=limit)
     rows = [_row(result) for result in page.agent_success_evaluation_results]
-    headings = ["ended", "user", "session", "outcome", "by", "turns", "corrections", "reason"]
+    headings = ["ended", "user", "session", "outcome", "by", "turns to resolution", "corrections", "reason"]
     return Reply(page, table(headings, rows) if rows else NONE_YET)
 
 
@@ -50,8 +50,8 @@ def _reason(result: EvaluationResultView) -> str:
 @remote
 def outcome(
     client: Client,
-    session: Annotated[str, typer.Argument(help="Session id.")],
-    result: Annotated[SessionOutcomeKind, typer.Argument(help="Outcome.")],
+    session: Annotated[str, typer.Argument(metavar="SESSION", help="Session id.")],
+    result: Annotated[SessionOutcomeKind, typer.Argument(metavar="OUTCOME", help="Outcome.")],
     user: User = None,
     label: Annotated[str | None, typer.Option(help="Short description.")] = None,
     value: Annotated[float | None, typer.Option(help="Numeric value.")] = None,

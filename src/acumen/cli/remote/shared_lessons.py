@@ -137,7 +137,7 @@ def changes(
     name: Annotated[str, typer.Option(help="Name of the playbook.")] = "playbook",
     limit: Limit = 20,
 ) -> Reply:
-    """List what each aggregation added, reworded and removed, with the text of that time."""
+    """List what each aggregation added, reworded and removed, with the text at that time."""
     logs = client.playbook_aggregation_changes(agent_version=agent_version, playbook_name=name, limit=limit)
     lines = [line for log in logs.change_logs for line in _change_lines(log)]
     none = f"No aggregation changed lessons {name!r} of version {agent_version!r} yet; see --agent-version."

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from acumen.cli.options import AsJson, examples, remote
-from acumen.cli.output import counted, show, size, table, when
+from acumen.cli.output import show, size, table, when
+from acumen.model.plural import counted
 from acumen.model.prompt_injection import visible
 from acumen_client.client import Client
 from acumen_client.wire.system import ModelStatus, StatusResponse

@@ -127,7 +127,7 @@ def _graded(tx: Tx, session_id: SessionId, agent_version: str, user: UserId | No
         and (versions is None or versions & {request.agent_version for request in session.requests})
     ]
     if len(sessions) > 1:
-        raise Conflict(f"Several users have a session {session_id!r}: say whose it is with user_id.")
+        raise Conflict(f"Several users have a session {session_id!r}: set user_id.")
     return sessions[0] if sessions else None
 
 

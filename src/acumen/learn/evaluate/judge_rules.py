@@ -171,7 +171,7 @@ def _ended_by_agent(session: Sequence[Exchange]) -> Judgement:
     if last.dissatisfied and (_complaints(session) >= MANY or _same_answer(session)):
         return _failure(_type_of(session), _reason(session), 0.7)
     if only_asks(last.agent):
-        return _failure(None, f"It ended with a question back that nobody answered: {_quote(last.agent)}", 0.5)
+        return _failure(None, f"The session ended with an unanswered question: {_quote(last.agent)}", 0.5)
     return Judgement(is_success=True, confidence=0.55 if last.dissatisfied else 0.65)
 
 

@@ -141,7 +141,7 @@ def _by_expert(turn: Interaction) -> Comparison:
     ahead = regular - shadow
     steps = (abs(ahead) >= SLIGHTLY) + (abs(ahead) >= CLEARLY)
     shares = f"{regular:.0%} of the expert's words for the regular answer, {shadow:.0%} for the shadow"
-    return Comparison(_SCALE[steps if ahead > 0 else -steps], f"By likeness to the expert's answer: {shares}.")
+    return Comparison(_SCALE[steps if ahead > 0 else -steps], f"By similarity to the expert's answer: {shares}.")
 
 
 def _jaccard(words: frozenset[str], expert: frozenset[str]) -> float:

@@ -15,6 +15,7 @@ from acumen.model.memories.playbook import AgentPlaybook, Approval, Lesson
 from acumen.model.memories.search import SearchRow
 from acumen.model.operations.operation import Operation
 from acumen.model.operations.proposal import About, Analysis, AnalysisState, Proposal
+from acumen.model.plural import counted
 from acumen.model.prompt_injection import commands, detect
 from acumen.storage.memories.lineage import Because
 from acumen.storage.store import Tx
@@ -44,8 +45,8 @@ class Suggestion(Struct, frozen=True):
 
     @property
     def because(self) -> Because:
-        reason = f"{self.count} {self.about} operation(s) in {len(self.sessions)} session(s) suggest it"
-        return Because(reason, sources=self.ids)
+        count, sessions = counted(self.count, f"{self.about} operation"), counted(len(self.sessions), "session")
+        return Because(f"suggested by {count} in {sessions}", sources=self.ids)
 
 
 def evidence_hash(key: str, ids: Sequence[str]) -> str:

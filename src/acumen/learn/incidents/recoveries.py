@@ -17,6 +17,7 @@ from acumen.model.memories.playbook import Lesson
 from acumen.model.operations.failure import LEAST_SESSIONS
 from acumen.model.operations.operation import Operation
 from acumen.model.operations.proposal import About, Analysis
+from acumen.model.plural import counted
 from acumen.model.prompt_injection import detect
 from acumen.storage.store import Tx
 
@@ -131,5 +132,5 @@ def _lesson(recovery: Recovery, before: Sequence[Analysis]) -> Lesson:
     return Lesson(
         content=f"When {call} fails with {error}, {' and '.join(steps)}, and call it again.",
         trigger=f"Calling {call} after it failed with {error}",
-        rationale=f"That is what made the call succeed in the same session, {len(before) + 1} time(s).",
+        rationale=f"This made the call succeed in the same session, {counted(len(before) + 1, 'time')}.",
     )

@@ -102,7 +102,7 @@ async def ask(agent_version: str, name: str | None, deps: Deps, *, request_id: s
         if run is None:
             return _start(tx, agent_version, name, run_id, request_id=request_id, full=full)
         if run.request["agent_version"] != agent_version:
-            taken = f"request_id {request_id!r} is taken by another aggregation; send this one under a new id."
+            taken = f"request_id {request_id!r} was already used with a different body. Use a new request_id."
             raise OperationInTheWay(taken, run.id)
         return run
 

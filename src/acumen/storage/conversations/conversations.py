@@ -223,7 +223,7 @@ class Conversations:
 def _require_idempotent_retry(request: Request, stored: Request) -> None:
     """A request that is sent again with the same content is the same success."""
     if stored.body_hash != request.body_hash:
-        raise Conflict(f"request_id {request.id!r} is taken by another request; send this one under a new id.")
+        raise Conflict(f"request_id {request.id!r} was already used with a different body. Use a new request_id.")
 
 
 @cache
