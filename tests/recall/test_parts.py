@@ -80,19 +80,21 @@ async def test_the_standing_part_changes_only_with_its_memories(org: Org):
     assert changed == before.replace("short", "long")
 
 
-async def test_standing_memories_beyond_the_share_are_listed_as_left_out(org: Org):
+async def test_standing_memories_beyond_the_share_follow_where_there_is_room_or_are_listed(
+    org: Org,
+):
     rules = [profile(f"Rule {n}: {'word ' * 12}", profile_id=f"p{n}", **SHORT_ANSWERS) for n in range(8)]
     await org.sdk.add_profiles(user_profiles=rules)
 
-    found = await org.sdk.search(query="quarterly revenue forecast", user_id="ada", max_tokens=300)
-    more = await org.sdk.search(
-        query="revenue", user_id="ada", max_tokens=300, context={"standing": 1, "relevant": 0, "quoted": 0}
-    )
+    roomy, tight = [
+        await org.sdk.search(query="quarterly revenue forecast", user_id="ada", max_tokens=budget)
+        for budget in (300, 120)
+    ]
 
-    assert count_tokens(found.standing) <= 75
-    assert len(found.left_out) == 8 - found.standing.count("\n- ")
-    assert {left.reason for left in found.left_out} == {"over the token budget"}
-    assert more.standing.count("\n- ") == 8
+    assert count_tokens(roomy.standing) <= 75
+    assert roomy.context.count("Rule ") == 8
+    assert len(tight.left_out) == 8 - tight.context.count("Rule ")
+    assert {left.reason for left in tight.left_out} == {"over the token budget"}
 
 
 async def test_a_standing_memory_that_ended_is_rendered_no_more(org: Org):
@@ -370,6 +372,18 @@ async def test_forgetting_takes_its_own_words_and_leaves_the_rest_of_the_turn(or
     assert "The zoo is run by Otto." in director
     assert "Zoe" not in opening + director
     assert sorted(listed) == ["The zoo is run by Otto.", "The zoo opens on 12 October."]
+
+
+async def test_a_turn_without_spaces_keeps_its_other_sentences(org: Org):
+    await org.sdk.publish(**said("记住我对花生过敏。我每天吃二甲双胍。"))
+    await org.learn()
+    await org.sdk.publish(**said("忘记我对花生过敏。"))
+    await org.learn()
+
+    text = await context(org, "二甲双胍")
+
+    assert "二甲双胍" in text
+    assert "花生" not in text
 
 
 async def test_undoing_a_forget_brings_its_words_back(org: Org):

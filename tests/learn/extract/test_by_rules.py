@@ -14,9 +14,6 @@ FACTS = {
     ),
     "We have two cats and a parrot called Olive.": "We have two cats and a parrot called Olive.",
     "Hi! I'm a nurse on the night shift.": "I'm a nurse on the night shift.",
-    "hey so im vegetarian and my wife is allergic to shellfish, any dinner ideas?": (
-        "I'm vegetarian and my wife is allergic to shellfish."
-    ),
     "I usually catch the 9:15 train to work.": "I usually catch the 9:15 train to work.",
     "I've been taking piano lessons since January, and I'm wondering how to practise.": (
         "I've been taking piano lessons since January."
@@ -83,6 +80,39 @@ def test_a_list_that_the_user_introduces_as_their_own_is_read():
 
 def test_an_answer_without_its_question_is_not_kept():
     assert contents("What is the capital?", "agent: Sydney.", "No, it's Canberra.") == []
+
+
+@pytest.mark.parametrize(
+    "sentence, statements",
+    [
+        (
+            "hey so im vegetarian and my wife is allergic to shellfish, any dinner ideas?",
+            ["I'm vegetarian", "My wife is allergic to shellfish."],
+        ),
+        (
+            "Remember that I'm allergic to nuts, and that my sister Ola is a vet.",
+            ["I'm allergic to nuts", "My sister Ola is a vet."],
+        ),
+        ("When I cook, I use olive oil.", []),
+        ("I'm a vegan who is allergic to soy.", ["I'm a vegan who is allergic to soy."]),
+    ],
+)
+def test_a_sentence_is_cut_into_its_statements(sentence: str, statements: list[str]):
+    assert contents(sentence) == statements
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I'm at the hospital today with my son Tom, he has leukemia.",
+        "I'm on sick leave this week because I have epilepsy.",
+        "I lived in Rome until 7 May.",
+    ],
+)
+def test_what_happened_or_says_more_than_what_ends_does_not_expire(sentence: str):
+    (note,) = notes(sentence)
+
+    assert note.expires_at is None
 
 
 def test_one_sentence_makes_one_memory_whatever_it_says():

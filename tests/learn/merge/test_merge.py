@@ -44,6 +44,7 @@ EXPLICIT = [
     (("My dentist is Dr. Molar.", "agent: Dr. Molar, yes.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
     (("My dentist is Dr. Molar.", "agent: Noted.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
     (("My dentist is Dr. Molar.", "My dentist is not Dr. Molar but Dr. Chen."), Cause.CORRECTION),
+    (("I'm vegetarian.", "I'm not a vegetarian anymore."), Cause.RETRACTION),
     (("Our standup is at 9:30.", "We moved our standup from 9:30 to 10:00."), Cause.CORRECTION),
 ]
 
@@ -87,6 +88,10 @@ IN_CONFLICT = [
     ("I like tea and coffee.", "I don't like tea anymore."),
     ("We use Jenkins for builds and Grafana for dashboards.", "We no longer use Jenkins."),
     ("I prefer short answers.", "I prefer long answers."),
+    ("I work at Lumen.", "I work at Acme too."),
+    ("Our staging port is 8080.", "Our staging port is probably 9090, not sure."),
+    ("I work at Lumen.", "I no longer work at Lumen, I wish."),
+    ("I live in Oslo with my cat Miso.", "I live in Bergen now."),
     ("Our port is 8080.", "Our port is 9090 on staging."),
     ("My manager is Lena.", "My manager is Paul's wife."),
     ("Our CI is GitHub Actions.", "We migrated from GitHub Actions to Buildkite."),
@@ -220,6 +225,11 @@ ENDS_NOTHING = [
     ("I have a wife and two sons.", "I got divorced last month."),
     ("I keep 100 browser tabs open.", "Forget the rule about tabs."),
     ("Never store my credit card.", "Forget my credit card."),
+    ("I'm allergic to nuts.", "Let's roleplay. You're a doctor. I'm not allergic to nuts anymore."),
+    ("I'm allergic to nuts.", "Is this sentence correct? I'm not allergic to nuts anymore."),
+    ("I live in Oslo.", "Cover letter please. Start with: My name is Otto. I live in Bergen."),
+    ("I'm not allergic to nuts.", "Forget that I'm allergic to nuts"),
+    ("I like tea and coffee.", "I like tea.", "Forget that I like tea"),
     ("I live in Oslo.", "We moved the server from Oslo to Frankfurt."),
     ("We use Jenkins for releases.", "I switched my side project from Jenkins to GitHub Actions."),
     ("We use Postgres 14 for billing.", "We upgraded analytics from Postgres 14 to 16."),
@@ -232,7 +242,7 @@ ENDS_NOTHING = [
 
 
 @pytest.mark.parametrize("talk", ENDS_NOTHING, ids=" / ".join)
-def test_a_statement_about_something_else_ends_nothing(talk: tuple[str, str]):
+def test_a_statement_about_something_else_ends_nothing(talk: tuple[str, ...]):
     assert talk[0] in texts(changes(*talk))
 
 

@@ -274,7 +274,7 @@ _NO_LONGER = (
     lazy_regex(r"\b(?:no longer|not .{0,12}any ?more) (?P<old>[^,.;!?]{3,80})", re.IGNORECASE),
     lazy_regex((
         r"\b(?:don't|do not|doesn't|does not|isn't|is not|aren't|are not|can't|cannot|"
-        r"won't) (?P<old>[^,.;!?]{3,60}?) (?:any ?more|any longer)\b"
+        r"won't|not) (?P<old>[^,.;!?]{3,60}?) (?:any ?more|any longer)\b"
     ), re.IGNORECASE),
     lazy_regex(r"\b(?:stopped|quit|gave up|given up) (?P<old>\w+ing [^,.;!?]{2,60}|\w+ing)\b", re.IGNORECASE),
     lazy_regex(r"^(?:please )?(?:stop|quit) (?P<old>\w+ing(?: [^,.;!?]{2,60})?)", re.IGNORECASE),

@@ -35,11 +35,28 @@ CONFIDENCE = {True: 0.9, False: 0.7}  # explicit or not
 _BRIEF = lazy_regex(
     r"\s*(?:please |can you |could you |i want you to )*(?:act as|pretend|role-?play|you are (?:an?|the|now)|write|"
     r"rewrite|generate|create|compose|draft|translate|summari[sz]e|proofread|paraphrase|improve|correct|edit|"
-    r"analy[sz]e|classify|continue|respond to|imagine|suppose|let's (?:say|pretend|play|do))\b",
+    r"analy[sz]e|classify|continue|respond to|imagine|suppose|let's (?:say|pretend|play|do|role-?play)|assume|"
+    r"you're (?:an?|the|now)|is this (?:sentence|text|correct))\b",
     re.IGNORECASE,
 )
 # The sentence after "Scenario:" or "Example:" is made up.
 _LABEL = lazy_regex(r"\s*(?:scenario|prompt|example|sample|context|persona)\s*:", re.IGNORECASE)
+# What follows "Make this bio shorter:" on the same line is material, too.
+_INLINE_MATERIAL = lazy_regex(
+    r"\b(?:make it|start (?:with|in)|translate|rewrite|shorten|fix|check|correct|proofread|practi[cs]e|bio|letter|"
+    r"texted)\b[^:\n]{0,60}:[ \t]*(?=\S)",
+    re.IGNORECASE,
+)
+# In a turn with one of these nothing is meant so seriously that it ends a memory.
+_JOKE = lazy_regex(
+    r"\b(?:kidding|jk|lol|haha|joke|april fools|in my dreams|i wish|just testing|dreamt|my dream)\b", re.IGNORECASE
+)
+# A statement with one of these adds to what is known, or is a guess.
+_HEDGE = lazy_regex(
+    r"\b(?:too|as well|also|part[- ]time|probably|maybe|perhaps|possibly|not sure|i (?:think|guess|believe)|apparently|"
+    r"supposedly|at least that's)\b",
+    re.IGNORECASE,
+)
 # "Summarize:", "Here is my friend's letter:" on a line of its own; what follows is pasted.
 _MATERIAL = lazy_regex(r":[ \t]*\n")
 
@@ -115,7 +132,7 @@ def _own_sentences(text: str) -> Iterator[Sentence]:
     """What the user says in their own words: not what follows a brief, or a line that ends with a colon."""
     if _LABEL.match(text):
         return
-    brief, material = _BRIEF.match(text), _MATERIAL.search(text)
+    brief, material = _BRIEF.match(text), _MATERIAL.search(text) or _INLINE_MATERIAL.search(text)
     if material and _OWN_LIST.search(text[: material.start()]):
         material = None
     for number, sentence in enumerate(sentences(text)):
@@ -187,11 +204,15 @@ _OF_USER = lazy_regex(r"(?:i|we|my|our|she|he|they)\b")
 
 def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
     at = place.turn.at
-    period, end = period_in(stated.text, at, past=stated.category is Category.EVENT), end_in(stated.text, at)
+    happened = stated.category is Category.EVENT
+    period = period_in(stated.text, at, past=happened)
+    # What happened stays true, and so may what a longer sentence says besides.
+    end = None if happened or _SAYS_MORE.search(stated.text) else end_in(stated.text, at)
     named = attribute(stated.text)
     identity = named is not None and named.single and named.subject in IDENTITY
     return Note(
         kind=Kind.PROFILE,
+        certain=not (_HEDGE.search(place.sentence.text) or _JOKE.search(place.turn.text)),
         lesson=Lesson(stated.text + _answered(place, stated.text)),
         evidence=place.evidence(),
         request_id=place.turn.request_id,
@@ -201,14 +222,16 @@ def _fact_note(place: _Place, stated: Statement, *, explicit: bool) -> Note:
         value=named.value if named else "",
         corrects=retracted(stated.text) or replaced(stated.text),
         # "Until January" names an end, not a beginning.
-        valid_from=period.begin if period and period.end != end else None,
+        valid_from=period.begin if period and period.end != end and not _UNTIL.search(stated.text) else None,
         # The end of an event is when it happened; of anything else, when it stops to hold.
-        valid_until=period.end if period and stated.category is Category.EVENT else end,
+        valid_until=period.end if period and happened else end,
         expires_at=end,
         confidence=CONFIDENCE[explicit],
     )
 
 
+_UNTIL = lazy_regex(r"\b(?:until|till?)\b", re.IGNORECASE)
+_SAYS_MORE = lazy_regex(r"\s(?:and|but|because|with|who|which|then|normally|like always)\s", re.IGNORECASE)
 _IT = lazy_regex(r"(?:it's|it is|that's|that is)\b")
 
 

@@ -5,34 +5,39 @@ Each ends by itself, so a move does not take the allergy along.
 
 import re
 
-from msgspec.structs import replace
-
-from acumen.learn.extract.statements import statement
+from acumen.learn.extract.remember_forget import remember_opening
+from acumen.learn.extract.statements import statement, with_apostrophes
 from acumen.model.lazy_regex import lazy_regex
-from acumen.model.memories.base import Category
 from acumen.model.sentences import Sentence
 
 # Before a clause with a subject of its own.
+_SUBJECT = r"(?=(?:i|i'm|im|i've|ive|we|we're|we've|my|our)\s)"
 _JOINT = lazy_regex(
-    r"(?:\s*[,;]\s*(?:and\s+|but\s+)?|\s+(?:and|but)\s+)(?=(?:i|i'm|i've|we|we're|we've|my|our)\s)", re.IGNORECASE
+    rf"(?:\s*[,;]\s*(?:and\s+|but\s+)?|\s+[-–—]\s+(?:and\s+)?|\s+(?:and|but)\s+){_SUBJECT}", re.IGNORECASE
 )
+_JOINT_THAT = lazy_regex(rf"\s*,?\s+and\s+(?:that\s+)?{_SUBJECT}|\s*,\s*(?:that\s+)?{_SUBJECT}", re.IGNORECASE)
 
 
 def clauses(sentence: Sentence) -> list[Sentence]:
-    """The sentence itself unless each of its clauses states something; what happened is told as a whole."""
-    cuts = [(0, 0), *(match.span() for match in _JOINT.finditer(sentence.text))]
-    if len(cuts) == 1:
-        return [sentence]
-    ends = [start for start, _ in cuts[1:]] + [len(sentence.text)]
-    parts = [(begin, end) for (_, begin), end in zip(cuts, ends, strict=True)]
-    if not all(_stands_alone(sentence.text[begin:end]) for begin, end in parts):
-        return [sentence]
-    return [
-        replace(sentence, start=sentence.start + begin, end=sentence.start + end, text=sentence.text[begin:end])
-        for begin, end in parts
-    ]
+    """The sentence's statements, each with the words that ask to remember it; itself unless its opening is one."""
+    asked = remember_opening(sentence.text)
+    cuts = [match.span() for match in (_JOINT_THAT if asked else _JOINT).finditer(sentence.text)]
+    begins, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(sentence.text)]
+    pieces: list[tuple[int, int]] = []
+    for begin, end in zip(begins, ends, strict=True):
+        if _stands_alone(sentence.text[begin or len(asked) : end], explicit=bool(asked)):
+            pieces.append((begin, end))
+        elif pieces:
+            pieces[-1] = (pieces[-1][0], end)
+        else:
+            return [sentence]
+    return [_piece(sentence, begin, end, asked) for begin, end in pieces]
 
 
-def _stands_alone(text: str) -> bool:
-    stated = statement(text, dated=True)
-    return stated is not None and stated.category is not Category.EVENT
+def _piece(sentence: Sentence, begin: int, end: int, asked: str) -> Sentence:
+    text = sentence.text[begin:end]
+    return Sentence(sentence.start + begin, sentence.start + end, f"{asked}{text}" if begin else text)
+
+
+def _stands_alone(text: str, *, explicit: bool) -> bool:
+    return statement(with_apostrophes(text), dated=True, explicit=explicit) is not None

@@ -28,6 +28,7 @@ class Note(Struct, frozen=True):
     value: str = ""
     # What it says no longer holds: "Jenkins" in "we no longer use Jenkins", in the user's words.
     corrects: str = ""
+    certain: bool = True  # False: hedged, joking or additive ("too"): it ends nothing
     amends: bool = False  # "sorry, I meant …": it corrects the value that was stated before
     updates: MemoryRef | None = None  # a model's UPDATE: the known memory whose place it takes
     valid_from: Millis | None = None

@@ -56,6 +56,10 @@ class _Pattern(Struct, frozen=True):
     around: re.Pattern[str]
 
 
+_COURTESY = re.compile(
+    r"[,،、]?\s*(?:s'il (?:te|vous) plaît|por favor|bitte|per favore|пожалуйста|من فضلك|कृपया|請|请)[.!。！]*$",
+    re.IGNORECASE,
+)
 # A rule of fewer words or characters says nothing: "Immer!", "いつも".
 FEWEST_WORDS, FEWEST_CHARACTERS = 2, 6
 
@@ -83,7 +87,7 @@ def _patterns() -> list[_Pattern]:
 
 def explicit_cue(sentence: str) -> Cue | None:
     """The cue with which a sentence in another language than English opens or, by its grammar, ends."""
-    text = " ".join(sentence.split())
+    text = _COURTESY.sub("", " ".join(sentence.split()))
     if text.endswith(("?", "？")) or language_of(text) == "English":
         return None
     for pattern in _patterns():

@@ -24,7 +24,7 @@ class Forget(Struct, frozen=True):
 _REMEMBER = lazy_regex(
     r"(?:(?:please|pls|also|and|can you|could you|i want you to|i need you to|you should)[, ]+)*(?:(?:do not|"
     r"don't) forget|remember|keep in mind|note(?: down)?|make a note|take note|save|memori[sz]e)(?:(?: this)?:| that|"
-    r" (?=(?:i|i'm|i've|my|our|we)\b)|(?<=remember) (?=the\b))\s*(?=\S)"
+    r" (?=(?:i|i'm|im|i've|ive|my|our|we)\b)|(?<=remember) (?=the\b))\s*(?=\S)"
 )
 _WISH = (
     r"(?:(?:please|pls|also|and|ok|okay|actually|just|now|hey|can you|could you|would you|will you|i want you to|"
@@ -73,11 +73,17 @@ def amended(sentence: str) -> str:
     return amendment if _DECLARES.match(amendment.lower()) and not amendment.endswith("?") else ""
 
 
+def remember_opening(sentence: str) -> str:
+    """The words with which the sentence asks to remember the rest of it; empty if it does not."""
+    match = _REMEMBER.match(sentence.lower().replace("’", "'"))
+    return sentence[: match.end()] if match else ""
+
+
 def remembered(sentence: str) -> str | None:
     """What the user asks to remember, in their words."""
     text = " ".join(sentence.split())
-    match = _REMEMBER.match(text.lower().replace("’", "'"))
-    statement = text[match.end() :] if match else ""
+    opening = remember_opening(text)
+    statement = text[len(opening) :] if opening else ""
     if statement[:4].lower() == "the " and len(content_words(statement.lower())) < MIN_REMEMBERED:
         return None  # "Remember the milk"
     return statement if statement and not statement.endswith("?") and declarative_part(statement) else None

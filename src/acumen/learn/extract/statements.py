@@ -66,8 +66,10 @@ _ASKING = lazy_regex(
     r"(?:\s*[,;–—-]\s*|\s+)(?:(?:and|but|so|or)\s+)?(?:(?:i(?:'m| am| was|'ve been) (?:just |also |"
     r"really )?(?:wondering|curious|hoping|looking for|not sure))\b|(?:was|am) wondering\b|i(?:'d| would) (?:like|"
     r"love|appreciate)\b|(?:can|could|would|will|should) (?:you|i|we)\b|do you\b|(?:please|pls)\b|"
-    r"any (?:\w+ )?(?:ideas|tips|advice|suggestions|recommendations)\b|let me know\b|(?:what|how|where|which|who|"
-    r"why)(?:'s| is| are| do| does| did| can| could| would| should| about)\b|help me\b)"
+    r"any (?:\w+ )?(?:ideas|tips|advice|suggestions|recommendations)\b|let me know\b|(?:what|how|"
+    r"why)(?:'s| is| are| do| does| did| can| could| would| should| about)\b|help me\b)|"
+    r"(?:\s*[,;–—-]\s*|\s+)(?:and|but|so|or)\s+(?:where|which|who)(?:'s| is| are| do| does| did| can| could|"
+    r" would| should)\b"
 )
 # A clause at the end that tells only what the user wants of the conversation: "…, so I want to make sure it fits".
 _TRAILING = lazy_regex(
@@ -134,7 +136,8 @@ _IDENTITY = lazy_regex(
     rf"{_I} (?:(?:don't|do not|no longer) )?{_ADVERBS}(?:live|work|study|teach) (?:in|at|for|as|with|near|on|from)\b|"
     r"i(?:'m|"
     rf" am) (?:originally )?(?:from|based in)\b|"
-    r"i(?:'m| am) (?:an?|the) (?!bit|little|lot|tad|fan|big fan|huge fan|idiot|mess|fool|beginner like)|i was born\b|"
+    r"i(?:'m| am) (?:not |no longer )?(?:an?|the) (?!bit|little|lot|tad|fan|big fan|"
+    r"huge fan|idiot|mess|fool|beginner like)|i was born\b|"
     r"i(?:'m| am) \d{1,3}(?= years old\b| now\b|[.!]*$|,)|i speak\b|"
     r"i grew up\b|i(?:'m| am) (?:not )?(?:\w+ly )?(?:married|single|divorced|engaged|pregnant|retired|vegan|"
     r"vegetarian|pescatarian|allergic|diabetic|celiac|coeliac|lactose|left-handed|colou?r-?blind|deaf|blind|dyslexic|"

@@ -5,6 +5,7 @@ gives the same single-valued attribute a new value, because a model said so with
 forget it. Anything weaker is a conflict: both stay current.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
@@ -170,6 +171,8 @@ def _ending_cause(note: Note, entry: Entry, earlier: Entry) -> Cause | None:
         return Cause.REFINED if entry.words.contains(earlier.words) else Cause.MODEL
     if not earlier.can_end or entry.turns & earlier.turns or earlier.said_at > entry.said_at:
         return None
+    if not note.certain:
+        return None
     if entry.category is Category.RULE and earlier.category is not Category.RULE:
         return None  # "No, to Bergen, not Oslo" corrects what the agent did, not where the user lives
     if _replaces(entry, earlier):
@@ -191,6 +194,7 @@ def _same_attribute(entry: Entry, earlier: Entry) -> bool:
     return bool(subject) and entry.kind is earlier.kind and subject == earlier_subject
 
 
+_ARTICLE = lazy_regex(r"^(?:an?|the) ", re.IGNORECASE)
 # "The deadline is Monday" may be about "my deadline".
 _OWNER = lazy_regex(r"^~?(?:my|our|the)\b|^~")
 
@@ -218,7 +222,7 @@ def _is_corrected(note: Note, entry: Entry, earlier: Entry) -> bool:
     if not same:
         return False
     if _retracts(note) and earlier.category is not Category.RULE:
-        return earlier.words.has_phrase(old)
+        return earlier.words.has_phrase(old) or earlier.words.has_phrase(words(_ARTICLE.sub("", note.corrects)))
     others = earlier.words.stems - old.stems
     if _retracts(note):
         return len(others) <= OTHER_WORDS

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from acumen.learn.extract.attributes import named_attribute
 from acumen.learn.merge.entries import Entry
-from acumen.learn.merge.words import Words, words
+from acumen.learn.merge.words import USER, Words, words
 from acumen.model.lazy_regex import lazy_regex
 from acumen.model.text import stem
 
@@ -19,9 +19,12 @@ def named(target: str, entries: Sequence[Entry]) -> list[Entry]:
     if subject := named_attribute(target):
         return [entry for entry in entries if _attribute_of(entry) == subject]
     phrase = words(_COPULA.sub("", _QUESTION.sub("", target.strip(" .!"))))
+    if phrase.subject == USER:  # "that I'm allergic to nuts" is not "I'm not allergic to nuts"
+        entries = [entry for entry in entries if entry.words.negated == phrase.negated]
     literal = [entry for entry in entries if entry.words.has_phrase(phrase) and not _of_another(phrase, entry)]
     if literal:
-        return literal
+        exact = [entry for entry in literal if entry.words.core == phrase.core]
+        return exact or literal
     worded = [entry for entry in entries if entry.words.contains(phrase) and _agrees(phrase, entry)]
     if worded or target.isascii():
         return worded

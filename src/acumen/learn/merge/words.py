@@ -13,7 +13,7 @@ _NEGATED = lazy_regex(
     r"\b(?:not|no|never|n't|don't|doesn't|didn't|isn't|aren't|wasn't|can't|cannot|won't|no longer|without|stop|"
     r"stopped|quit|avoid|hate|dislike)\b"
 )
-_JOINED = lazy_regex(r"\w(?:,|;)? (?:and|but|or|plus|while) \w|\w[,;] \w")
+_JOINED = lazy_regex(r"\w(?:,|;)? (?:and|but|or|plus|while|with|because|who|whose|which|where) \w|\w[,;] \w")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _TOKEN = re.compile(r"[^\W_]+(?:['.:-][^\W_]+)*")
 # "My" in the languages in which requests to forget are read: whoever speaks, it means the user.

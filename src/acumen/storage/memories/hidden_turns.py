@@ -20,9 +20,9 @@ from acumen.storage.engine.scope import OrgScope, in_batches
 from acumen.storage.memories.search_rows import SearchRows
 from acumen.storage.tables import interactions, lineage, profiles, search_rows, user_playbooks
 
-# Words that are left of a turn for it to be worth finding.
+# Words that are left of a turn for it to be worth finding; where none are spaced, each character counts.
 FEWEST_LEFT = 3
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]|\w+")
 
 _entity = search_rows.c.entity_id
 _HIDDEN = SelectByIds(_entity, [_entity], where=sa.and_(search_rows.c.kind == TURN, search_rows.c.gone))
