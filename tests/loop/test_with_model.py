@@ -279,7 +279,7 @@ async def test_a_model_that_keeps_failing_shows_in_health_and_status_and_is_left
     assert (health["checks"]["model"]["status"], health["checks"]["model"]["required"]) == ("failed", False)
     assert "rules are used" in health["checks"]["model"]["reason"]
     assert "tried again" in (await org.sdk.status()).model.degraded
-    assert any("left alone" in lesson.notes for lesson in await lessons(org))
+    assert any("paused (circuit breaker)" in lesson.notes for lesson in await lessons(org))
 
 
 async def test_a_publish_is_answered_while_the_model_still_thinks(start: Start):

@@ -55,9 +55,9 @@ def test_a_search_prints_a_context_of_standing_memories_only(ask: Run):
 
 
 def test_a_search_counts_the_standing_memories_of_its_context(ask: Run):
-    ask("publish", "--user", "both", "--wait", *CORRECTION, "user: I prefer short answers.")
+    ask("publish", "--user", "both", "--wait", "user: I prefer short answers.", "user: We keep kelp in the green shed.")
 
-    answer = ask("search", "which region do I deploy to", "--user", "both", "--json").json
+    answer = ask("search", "where is the kelp shed", "--user", "both", "--json").json
 
     assert answer["msg"] == "Found 1 memory; the context has 2 memories"
 
