@@ -44,6 +44,10 @@ EXPLICIT = [
     (("My dentist is Dr. Molar.", "agent: Dr. Molar, yes.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
     (("My dentist is Dr. Molar.", "agent: Noted.", "No, it's Dr. Chen, not Dr. Molar."), Cause.CORRECTION),
     (("My dentist is Dr. Molar.", "My dentist is not Dr. Molar but Dr. Chen."), Cause.CORRECTION),
+    (
+        ("From now on, use us-west-2 for deploys, not us-east-1.", "From now on, use eu-west-1 for deploys."),
+        Cause.NEW_VALUE,
+    ),
     (("I'm vegetarian.", "I'm not a vegetarian anymore."), Cause.RETRACTION),
     (("Our standup is at 9:30.", "We moved our standup from 9:30 to 10:00."), Cause.CORRECTION),
 ]

@@ -178,7 +178,7 @@ async def test_what_was_to_be_forgotten_is_not_made_anew(org: Org):
     await org.sdk.rerun_profiles()
     await org.learn()
 
-    assert not [text for text in await contents(org, "pending", "archived") if "Paris" in text]
+    assert not [text for text in await contents(org, "pending") if "Paris" in text]
 
 
 async def test_a_rerun_that_does_not_see_the_wish_brings_nothing_back_either(org: Org):

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from acumen.learn.extract.attributes import retracted
+from acumen.learn.extract.attributes import replaced, retracted
 from acumen.learn.extract.notes import Ending, Note, Reach
 from acumen.learn.merge.changes import Added, Changes, Ended, InConflict, Restated, Target
 from acumen.learn.merge.entries import Entry, known_entry, note_entry
@@ -162,8 +162,12 @@ def _replaces(entry: Entry, earlier: Entry) -> bool:
 
 
 def _says_the_rest(entry: Entry, earlier: Entry, old: Words) -> bool:
-    """A memory of several things does not end because one of them has: the others would be lost."""
-    return not earlier.words.compound or (earlier.words.stems - old.stems) <= entry.words.stems
+    """A memory of several things does not end because one of them has: the others would be lost.
+
+    What it says is not so ("…, not us-east-1") is none of them.
+    """
+    others = earlier.words.stems - old.stems - words(replaced(earlier.text)).stems
+    return not earlier.words.compound or others <= entry.words.stems
 
 
 def _ending_cause(note: Note, entry: Entry, earlier: Entry) -> Cause | None:
